@@ -1,0 +1,1 @@
+"""Data-quality suites and the data-quality site."""

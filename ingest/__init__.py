@@ -1,0 +1,1 @@
+"""z/OS record formats to Arrow and DuckDB."""

@@ -1,0 +1,1 @@
+"""Capacity science: hardware, network, solvers, calibration, reference systems."""

@@ -1,0 +1,1 @@
+"""Dagster definitions and the etalon command line."""
