@@ -1,0 +1,142 @@
+"""Run-length compression of the z/OS service CSRCESRV, as CICS applies it to monitoring data.
+
+A compressed stream is one byte X'80' and then runs. A control byte with its high bit off says how many literal bytes
+follow; with its high bit on, the low seven bits say how often the next byte is repeated. Counts are 1 to 127; a count
+of zero is an error. Source: z/OS MVS Programming, data compression and expansion services.
+
+Both directions work on many streams in one call: kernels see one buffer and arrays of positions, never Python objects
+per record. Nothing outside the given extents is read or written.
+"""
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+MARKER = 0x80
+MAX_RUN = 127
+
+OK = 0
+NO_MARKER = 1
+ZERO_COUNT = 2
+TRUNCATED = 3
+TOO_LONG = 4
+TOO_SHORT = 5
+
+REASONS = {
+    NO_MARKER: "the stream does not begin with X'80'",
+    ZERO_COUNT: "a run has a count of zero",
+    TRUNCATED: "the stream ends inside a run",
+    TOO_LONG: "the stream expands beyond the length its record announces",
+    TOO_SHORT: "the stream expands to less than the length its record announces",
+}
+
+
+@nb.njit(nogil=True, cache=True)
+def expand_many(
+    source: NDArray[np.uint8],
+    source_offset: NDArray[np.int64],
+    source_length: NDArray[np.int64],
+    target: NDArray[np.uint8],
+    target_offset: NDArray[np.int64],
+    target_length: NDArray[np.int64],
+    status: NDArray[np.uint8],
+) -> None:
+    """Expand n streams of `source` into their places in `target`.
+
+    All arrays but the two buffers have shape (n,). Stream i is `source[source_offset[i]:][:source_length[i]]` and must
+    expand to exactly `target_length[i]` bytes at `target_offset[i]`. The caller guarantees that these extents lie
+    within the buffers. `status[i]` becomes OK or one of the codes of `REASONS`; a failed stream leaves its extent of
+    the target partly written.
+    """
+    for i in range(source_offset.size):
+        position = source_offset[i]
+        end = position + source_length[i]
+        out = target_offset[i]
+        limit = out + target_length[i]
+        if position >= end or source[position] != MARKER:
+            status[i] = NO_MARKER
+            continue
+        position += 1
+        code = OK
+        while position < end:
+            control = source[position]
+            position += 1
+            count = np.int64(control & 0x7F)
+            if count == 0:
+                code = ZERO_COUNT
+                break
+            if out + count > limit:
+                code = TOO_LONG
+                break
+            if control & 0x80:
+                if position >= end:
+                    code = TRUNCATED
+                    break
+                value = source[position]
+                for k in range(count):
+                    target[out + k] = value
+                position += 1
+            else:
+                if position + count > end:
+                    code = TRUNCATED
+                    break
+                for k in range(count):
+                    target[out + k] = source[position + k]
+                position += count
+            out += count
+        if code == OK and out != limit:
+            code = TOO_SHORT
+        status[i] = code
+
+
+@nb.njit(nogil=True, cache=True)
+def _compress(source: NDArray[np.uint8], target: NDArray[np.uint8]) -> int:
+    n = source.size
+    target[0] = MARKER
+    out = 1
+    literal_start = 0
+    position = 0
+    while position < n:
+        run = 1
+        while position + run < n and run < MAX_RUN and source[position + run] == source[position]:
+            run += 1
+        # A run of two costs as much as two literals; breaking a literal for it would cost one byte more.
+        if run < 3:
+            position += run
+            if position < n:
+                continue
+            run = 0
+        start = literal_start
+        while start < position:
+            count = min(position - start, MAX_RUN)
+            target[out] = count
+            for k in range(count):
+                target[out + 1 + k] = source[start + k]
+            out += 1 + count
+            start += count
+        if run:
+            target[out] = 0x80 | run
+            target[out + 1] = source[position]
+            out += 2
+            position += run
+        literal_start = position
+    return out
+
+
+def compress(data: bytes) -> bytes:
+    """The shortest greedy stream that expands to `data`; runs of three and more equal bytes are folded."""
+    source = np.frombuffer(data, np.uint8)
+    target = np.empty(2 + len(data) + len(data) // MAX_RUN + 1, np.uint8)
+    return target[: _compress(source, target)].tobytes()
+
+
+def expand(data: bytes, length: int) -> bytes:
+    """Expand one stream known to hold `length` bytes; ValueError says what is wrong with it."""
+    source = np.frombuffer(data, np.uint8)
+    target = np.zeros(length, np.uint8)
+    status = np.zeros(1, np.uint8)
+    zero = np.zeros(1, np.int64)
+    expand_many(source, zero, np.array([len(data)]), target, zero, np.array([length]), status)
+    if status[0] != OK:
+        raise ValueError(f"compressed data cannot be expanded: {REASONS[int(status[0])]}")
+    return target.tobytes()
