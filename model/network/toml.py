@@ -1,0 +1,305 @@
+"""Networks as TOML text, both ways.
+
+A time may be given in seconds, milliseconds or microseconds by its key's ending (``mean_s``, ``mean_ms``,
+``mean_us``); a bare number where a distribution is expected is the mean, in seconds, of an exponential one.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from model.network.description import Network
+from model.network.distributions import Distribution
+from model.network.elements import (
+    Acquire,
+    Arrivals,
+    Call,
+    Cec,
+    CfRequest,
+    Fork,
+    Go,
+    LparShare,
+    Overflow,
+    Release,
+    Resource,
+    Route,
+    Smt,
+    Station,
+    Step,
+    Switch,
+    TransactionClass,
+    Visit,
+)
+from model.network.errors import NetworkError
+
+Table = dict[str, Any]
+_UNITS = {"_s": 1.0, "_ms": 1e-3, "_us": 1e-6}
+
+
+def parse(text: str) -> Network:
+    """A network from TOML; raises :class:`NetworkError` naming the table and key that is wrong."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise NetworkError(f"not TOML: {error}") from error
+    try:
+        _only(raw, "network", "name source stations classes resources cecs procedures")
+        return Network(
+            name=raw.get("name", "network"),
+            source=raw.get("source", ""),
+            stations=tuple(_station(t) for t in raw.get("stations", [])),
+            classes=tuple(_class(t) for t in raw.get("classes", [])),
+            resources=tuple(_plain(Resource, t, "resource") for t in raw.get("resources", [])),
+            cecs=tuple(_plain(Cec, t, "cec") for t in raw.get("cecs", [])),
+            procedures=tuple((n, _route(s, f"procedure {n!r}")) for n, s in raw.get("procedures", {}).items()),
+        )
+    except NetworkError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise NetworkError(f"network {raw.get('name', '')!r}: {error}") from error
+
+
+def render(network: Network) -> str:
+    """TOML text of a network."""
+    out = [f"name = {_value(network.name)}"]
+    if network.source:
+        out.append(f"source = {_value(network.source)}")
+    for heading, items in (("cecs", network.cecs), ("stations", network.stations), ("resources", network.resources)):
+        for item in items:
+            out.append(f"\n[[{heading}]]")
+            out.extend(f"{key} = {_value(value)}" for key, value in _differing(item).items())
+    if network.procedures:
+        out.append("\n[procedures]")
+        out.extend(f"{_key(name)} = {_value(_steps(route))}" for name, route in network.procedures)
+    for cls in network.classes:
+        out.append("\n[[classes]]")
+        table = _differing(cls)
+        table.pop("route")
+        out.extend(f"{key} = {_value(value)}" for key, value in table.items())
+        out.append("route = [")
+        out.extend(f"  {_value(step)}," for step in _steps(cls.route))
+        out.append("]")
+    return "\n".join(out) + "\n"
+
+
+def _only(table: Table, what: str, known: str) -> None:
+    if not isinstance(table, dict):
+        raise NetworkError(f"{what}: a table is expected, got {table!r}")
+    unknown = sorted(set(table) - set(known.split()))
+    if unknown:
+        raise NetworkError(f"{what}: unknown key {unknown[0]!r}; known: {known.replace(' ', ', ')}")
+
+
+def _plain(cls: type, table: Table, what: str) -> Any:
+    _only(table, what, " ".join(f.name for f in fields(cls)))
+    if "name" in {f.name for f in fields(cls)} and "name" not in table:
+        raise NetworkError(f"{what}: a name is missing")
+    return cls(**table)
+
+
+def _station(table: Table) -> Station:
+    _only(table, f"station {table.get('name', '')!r}", " ".join(f.name for f in fields(Station)))
+    values = dict(table)
+    for key, cls in (("smt", Smt), ("lpar", LparShare), ("overflow", Overflow)):
+        if key in values:
+            values[key] = _plain(cls, values[key], f"station {table['name']!r} {key}")
+    for key in ("speeds", "cost_by_busy"):
+        if key in values:
+            values[key] = tuple(float(v) for v in _list(values[key]))
+    return Station(**values)
+
+
+def _class(table: Table) -> TransactionClass:
+    said = f"class {table.get('name', '')!r}"
+    _only(table, said, " ".join(f.name for f in fields(TransactionClass)))
+    values = dict(table)
+    values["route"] = _route(values.get("route", []), said)
+    if "think" in values:
+        values["think"] = distribution(values["think"], f"{said} think")
+    if "arrivals" in values:
+        values["arrivals"] = _arrivals(values["arrivals"], said)
+    return TransactionClass(**values)
+
+
+def _arrivals(table: Table, said: str) -> Arrivals:
+    _only(table, f"{said} arrivals", "rate_per_s interarrival batch on off")
+    if ("rate_per_s" in table) == ("interarrival" in table):
+        raise NetworkError(f"{said} arrivals: give either rate_per_s (Poisson) or interarrival")
+    if "rate_per_s" in table:
+        if not table["rate_per_s"] > 0:
+            raise NetworkError(f"{said} arrivals: rate_per_s must be positive")
+        interarrival = Distribution.exponential(1.0 / table["rate_per_s"])
+    else:
+        interarrival = distribution(table["interarrival"], f"{said} interarrival")
+    batch = table.get("batch", 1)
+    counts = Distribution.deterministic(float(batch)) if isinstance(batch, int | float) else distribution(batch, said)
+    on, off = (distribution(table[k], f"{said} {k}") if k in table else None for k in ("on", "off"))
+    return Arrivals(interarrival=interarrival, batch=counts, on=on, off=off)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _times(table: Table, stem: str, what: str) -> list[float]:
+    for ending, unit in _UNITS.items():
+        if stem + ending in table:
+            return [float(v) * unit if unit != 1 else float(v) for v in _list(table[stem + ending])]
+    raise NetworkError(f"{what}: {stem}_s (or _ms, _us) is missing")
+
+
+def distribution(value: Any, what: str = "distribution") -> Distribution:
+    """A distribution from its TOML value; ``what`` is named in errors."""
+    if isinstance(value, int | float):
+        return Distribution.exponential(float(value))
+    _only(
+        value,
+        what,
+        "kind mean_s mean_ms mean_us value_s value_ms value_us means_s means_ms means_us "
+        "values_s values_ms values_us weights probabilities phases scv",
+    )
+    kind = value.get("kind", "exponential")
+    builders: dict[str, Callable[[], Distribution]] = {
+        "exponential": lambda: Distribution.exponential(_times(value, "mean", what)[0]),
+        "deterministic": lambda: Distribution.deterministic(_times(value, "value", what)[0]),
+        "erlang": lambda: Distribution.erlang(_times(value, "mean", what)[0], value["phases"]),
+        "lognormal": lambda: Distribution.lognormal(_times(value, "mean", what)[0], value["scv"]),
+        "hyperexponential": lambda: Distribution.hyperexponential(
+            tuple(_times(value, "means", what)), tuple(value["probabilities"])
+        ),
+        "empirical": lambda: Distribution.empirical(tuple(_times(value, "values", what)), value.get("weights")),
+        "quantiles": lambda: Distribution.quantiles(tuple(_times(value, "values", what))),
+        "scv": lambda: Distribution.with_scv(_times(value, "mean", what)[0], value["scv"]),
+    }
+    if kind not in builders:
+        raise NetworkError(f"{what}: unknown kind {kind!r}; known: {', '.join(builders)}")
+    try:
+        return builders[kind]()
+    except KeyError as missing:
+        raise NetworkError(f"{what}: {kind} needs {missing.args[0]}") from missing
+
+
+def _route(steps: Any, said: str) -> Route:
+    return tuple(_step(step, f"{said} step {index + 1}") for index, step in enumerate(_list(steps)))
+
+
+def _step(table: Table, said: str) -> Step:
+    known = {
+        "visit": "visit service count holding label",
+        "cf": "cf service engine issue mode async_issue threshold_s count label",
+        "acquire": "acquire units label",
+        "release": "release units label",
+        "go": "go label",
+        "fork": "fork label",
+        "switch": "switch label",
+        "call": "call times label",
+    }
+    kind = next((k for k in known if isinstance(table, dict) and k in table), None)
+    if kind is None:
+        raise NetworkError(f"{said}: a step is one of {', '.join(known)}")
+    _only(table, said, known[kind])
+    label = table.get("label", "")
+    if kind in ("visit", "cf") and "service" not in table:
+        raise NetworkError(f"{said}: service is missing")
+    if kind == "visit":
+        return Visit(
+            station=table["visit"],
+            service=distribution(table["service"], said),
+            count=float(table.get("count", 1.0)),
+            holding=tuple(_list(table.get("holding", []))),
+            label=label,
+        )
+    if kind == "cf":
+        if "engine" not in table or "issue" not in table:
+            raise NetworkError(f"{said}: a cf request needs engine and issue")
+        return CfRequest(
+            station=table["cf"],
+            service=distribution(table["service"], said),
+            engine=table["engine"],
+            issue=distribution(table["issue"], said),
+            mode=table.get("mode", "sync"),
+            async_issue=distribution(table["async_issue"], said) if "async_issue" in table else None,
+            threshold_s=float(table.get("threshold_s", 0.0)),
+            count=table.get("count", 1),
+            label=label,
+        )
+    if kind == "acquire":
+        return Acquire(resource=table["acquire"], units=table.get("units", 1), label=label)
+    if kind == "release":
+        return Release(resource=table["release"], units=table.get("units", 1), label=label)
+    if kind == "go":
+        return Go(to=tuple((name, float(p)) for name, p in table["go"].items()), label=label)
+    if kind == "fork":
+        return Fork(branches=tuple(_route(b, said) for b in table["fork"]), label=label)
+    if kind == "switch":
+        return Switch(to=table["switch"], label=label)
+    return Call(procedure=table["call"], times=table.get("times", 1), label=label)
+
+
+def _differing(item: Any) -> Table:
+    """Fields of a dataclass that differ from their defaults."""
+    return {f.name: getattr(item, f.name) for f in fields(item) if getattr(item, f.name) != f.default}
+
+
+def _steps(route: Route) -> list[Table]:
+    return [_step_table(step) for step in route]
+
+
+def _step_table(step: Step) -> Table:
+    table = _differing(step)
+    match step:
+        case Visit():
+            return {"visit": table.pop("station"), **table}
+        case CfRequest():
+            return {"cf": table.pop("station"), **table}
+        case Acquire():
+            return {"acquire": table.pop("resource"), **table}
+        case Release():
+            return {"release": table.pop("resource"), **table}
+        case Go():
+            return {"go": dict(step.to), **{k: v for k, v in table.items() if k != "to"}}
+        case Fork():
+            return {"fork": [_steps(b) for b in step.branches], **{k: v for k, v in table.items() if k != "branches"}}
+        case Switch():
+            return {"switch": table.pop("to"), **table}
+        case Call():
+            return {"call": table.pop("procedure"), **table}
+
+
+def _distribution_table(d: Distribution) -> Table:
+    first = d.values[0]
+    many = list(d.values)
+    tables: dict[str, Table] = {
+        "exponential": {"mean_s": first},
+        "deterministic": {"value_s": first},
+        "erlang": {"mean_s": first, "phases": int(d.shape)},
+        "lognormal": {"mean_s": first, "scv": d.shape},
+        "hyperexponential": {"means_s": many, "probabilities": list(d.weights)},
+        "empirical": {"values_s": many, "weights": list(d.weights)},
+        "quantiles": {"values_s": many},
+    }
+    return tables[d.kind] | {"kind": d.kind}
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else json.dumps(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Distribution):
+        return _value(_distribution_table(value))
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(v) for v in value) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
+    return _value(_differing(value))

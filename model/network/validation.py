@@ -1,0 +1,131 @@
+"""Checks of a network: every name known, every figure possible, every hardware figure sourced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, get_args
+
+from model.network.elements import Scheduling, Station
+from model.network.errors import NetworkError, RouteError
+
+if TYPE_CHECKING:
+    from model.network.description import Network
+
+SHARING = ("ps", "dps", "priority_ps")
+
+
+def check(network: Network) -> None:
+    """Raise ``NetworkError`` with what to change when the network cannot be solved as described."""
+    problems: list[str] = []
+    if not network.stations:
+        problems.append("a network needs at least one station")
+    if not network.classes:
+        problems.append("a network needs at least one class")
+    for what, names in (
+        ("station", network.station_names),
+        ("class", network.class_names),
+        ("resource", network.resource_names),
+        ("cec", tuple(c.name for c in network.cecs)),
+        ("procedure", tuple(name for name, _ in network.procedures)),
+    ):
+        problems += [f"{what} {name!r} is described {n} times" for name, n in Counter(names).items() if n > 1]
+    for station in network.stations:
+        problems += [f"station {station.name!r}: {text}" for text in _station(station, network)]
+    for cec in network.cecs:
+        if cec.engines <= 0:
+            problems.append(f"cec {cec.name!r}: engines must be positive")
+    for resource in network.resources:
+        if resource.capacity < 1 or resource.instances < 1:
+            problems.append(f"resource {resource.name!r}: capacity and instances must be at least 1")
+        if resource.queue_limit is not None and resource.queue_limit < 0:
+            problems.append(f"resource {resource.name!r}: queue_limit must be zero or more")
+    if not problems:
+        problems += _classes(network)
+    if problems:
+        raise NetworkError(f"network {network.name!r}: " + "; ".join(problems))
+
+
+def _station(station: Station, network: Network) -> list[str]:
+    out: list[str] = []
+    if station.scheduling not in get_args(Scheduling):
+        out.append(f"unknown scheduling {station.scheduling!r}; known: {', '.join(get_args(Scheduling))}")
+    if station.servers < 1:
+        out.append("servers must be at least 1")
+    if len(station.speeds) not in (1, station.servers) or any(s <= 0 for s in station.speeds):
+        out.append("speeds must be positive, one for all servers or one for each")
+    if len(set(station.speeds)) > 1 and station.scheduling not in ("fcfs", "hol"):
+        out.append("servers of different speed need fcfs or hol scheduling")
+    if any(c <= 0 for c in station.cost_by_busy):
+        out.append("cost_by_busy must be positive")
+    if station.cost_by_busy and station.scheduling in ("delay", "preemptive"):
+        out.append(f"cost_by_busy is not defined for {station.scheduling}")
+    if station.smt is not None and station.scheduling != "ps":
+        out.append("smt needs scheduling = 'ps'")
+    if station.smt is not None and not 0 < station.smt.gain <= 2:
+        out.append("smt gain is the rate of a core with two threads, between 0 and 2")
+    hardware = station.speeds != (1.0,) or station.cost_by_busy or station.smt is not None
+    if hardware and not station.source:
+        out.append("speeds, cost_by_busy and smt need a source")
+    if station.lpar is not None:
+        if station.lpar.cec not in {c.name for c in network.cecs}:
+            out.append(f"belongs to unknown cec {station.lpar.cec!r}")
+        if station.scheduling not in SHARING:
+            out.append(f"an LPAR pool needs one of {', '.join(SHARING)}")
+        if station.smt is not None:
+            out.append("smt and weighted sharing cannot be combined")
+        if station.lpar.weight <= 0 or station.lpar.low_cost < 1:
+            out.append("weight must be positive and low_cost at least 1")
+        if isinstance(station.lpar.cap, str) and station.lpar.cap not in ("none", "share"):
+            out.append("cap must be 'none', 'share' or a number of engines")
+        if station.lpar.low_cost != 1 and not station.source:
+            out.append("low_cost needs a source")
+    if station.overflow is not None:
+        target = station.overflow.to
+        if target not in network.station_names or target == station.name:
+            out.append(f"overflows to {target!r}, which is not another station")
+        if station.scheduling in (*SHARING, "delay"):
+            out.append("overflow needs a station with a queue (fcfs, hol or preemptive)")
+    if station.capacity is not None and station.capacity < station.servers:
+        out.append("capacity counts those in service, so it must be at least servers")
+    if station.capacity is not None and station.scheduling == "delay":
+        out.append("a delay has no capacity")
+    return out
+
+
+def _classes(network: Network) -> list[str]:
+    out: list[str] = []
+    stations, resources = set(network.station_names), set(network.resource_names)
+    for cls in network.classes:
+        said = f"class {cls.name!r}:"
+        if cls.arrivals is not None and cls.users:
+            out.append(f"{said} is either open (arrivals) or closed (users), not both")
+        if cls.users < 0:
+            out.append(f"{said} users must be zero or more")
+        if cls.weight <= 0:
+            out.append(f"{said} weight must be positive")
+        if cls.arrivals is not None:
+            if cls.arrivals.interarrival.mean <= 0 or cls.arrivals.batch.mean <= 0:
+                out.append(f"{said} arrivals need a positive mean")
+            if (cls.arrivals.on is None) != (cls.arrivals.off is None):
+                out.append(f"{said} on and off periods come together")
+        try:
+            ops = network.operations(cls.name)
+        except RouteError as error:
+            out.append(str(error))
+            continue
+        for op in ops:
+            if op.kind in ("visit", "cf_decide") and op.name not in stations:
+                out.append(f"{said} step {op.step + 1} visits unknown station {op.name!r}")
+            if op.kind in ("acquire", "release") and op.name not in resources:
+                out.append(f"{said} step {op.step + 1} uses unknown resource {op.name!r}")
+            if op.kind == "switch" and op.name not in network.class_names:
+                out.append(f"{said} step {op.step + 1} switches to unknown class {op.name!r}")
+            if op.kind == "acquire":
+                limit = next((r.capacity for r in network.resources if r.name == op.name), op.units)
+                if not 1 <= op.units <= limit:
+                    out.append(f"{said} step {op.step + 1} takes {op.units} of {op.name!r}, which has {limit}")
+            if op.keep and network.station(op.name).scheduling == "delay":
+                out.append(f"{said} step {op.step + 1}: the engine of a request cannot be a delay")
+        if cls.users and not any(op.kind == "visit" for op in ops):
+            out.append(f"{said} a closed class must visit a station")
+    return out
