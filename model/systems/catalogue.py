@@ -1,0 +1,261 @@
+"""Read and check the reference systems described in this folder.
+
+A reference system is a published measurement as data: hardware, software, topology, workload mix, and every printed
+figure with its study, table, condition and confidence. What is known only as a ratio, a claim or a formula stands here
+too, as what it is (`System.class_`); a system of which nothing numeric is published has no tables.
+
+The optional `lab` section says how the measurement is rendered as records (`model.lab`); nothing in it is measured.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from model.systems.plan import LabPlan, PlanError, read_plan
+
+HERE = Path(__file__).resolve().parent
+CLASSES = ("numeric", "relative", "claim", "chart", "formula")
+KINDS = ("measured", "published_derived", "statement")
+CONFIDENCES = ("high", "medium", "low")
+
+
+class CatalogueError(ValueError):
+    """A system is unknown, or its file contradicts the rules of this folder; the message says which and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One printed figure.
+
+    `value` is the text as printed, so that its precision is kept; a few statements carry text instead of a number.
+    `condition` is `key=value; …` or empty, `target` says whether a model should be able to predict the figure.
+    """
+
+    study: str
+    table: str
+    condition: str
+    metric: str
+    value: str
+    unit: str
+    kind: str
+    confidence: str
+    target: bool
+
+    @property
+    def source(self) -> str:
+        """Study and table, as a reference for readers."""
+        return f"{self.study}, {self.table}"
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The condition as a mapping."""
+        return parse_condition(self.condition)
+
+    @property
+    def number(self) -> float | None:
+        """The value as a number; None for a statement in words."""
+        try:
+            return float(self.value)
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One attribute of hardware, software, topology or method, as printed."""
+
+    component: str
+    attribute: str
+    value: str
+    unit: str
+    source: str
+    confidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One transaction of a workload; `share_pct` is its printed share of the mix, None when it is not part of it."""
+
+    name: str
+    application: str
+    does: str
+    databases: tuple[str, ...]
+    updates: str
+    conversational: bool
+    region_type: str
+    source: str
+    confidence: str
+    share_pct: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """One database or table a workload touches."""
+
+    name: str
+    kind: str
+    access_method: str
+    purpose: str
+    source: str
+    confidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Transactions, their mix and their data; several systems may run the same."""
+
+    id: str
+    title: str
+    study: str
+    note: str
+    transactions: tuple[Transaction, ...]
+    databases: tuple[Database, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A reference system. `class_` says how much is published: numeric, relative, claim, chart or formula."""
+
+    id: str
+    title: str
+    study: str
+    class_: str
+    hardware: str
+    varied: str
+    records: str
+    machine: str | None
+    workload: Workload | None
+    facts: tuple[Fact, ...]
+    figures: tuple[Figure, ...]
+    lab: LabPlan | None
+
+    def select(self, table: str, condition: str = "", metric: str | None = None) -> tuple[Figure, ...]:
+        """Figures of a table whose condition holds every `key=value` of `condition` (and may hold more)."""
+        wanted = parse_condition(condition).items()
+        return tuple(
+            figure
+            for figure in self.figures
+            if figure.table == table
+            and wanted <= figure.conditions.items()
+            and (metric is None or figure.metric == metric)
+        )
+
+
+def systems(folder: Path = HERE) -> tuple[str, ...]:
+    """Identities of all reference systems, sorted."""
+    return tuple(sorted(path.stem for path in folder.glob("*.toml")))
+
+
+def system(system_id: str, folder: Path = HERE) -> System:
+    """The system of this identity, checked; CatalogueError when there is none or its file breaks a rule."""
+    return _load_system(system_id, folder)
+
+
+def workload(workload_id: str, folder: Path = HERE) -> Workload:
+    """The workload of this identity; CatalogueError when there is none or its file breaks a rule."""
+    return _load_workload(workload_id, folder)
+
+
+def parse_condition(condition: str) -> dict[str, str]:
+    """`key=value; key=value` as a mapping; an empty text is an empty mapping.
+
+    Raises CatalogueError for a part without an equals sign.
+    """
+    parts: dict[str, str] = {}
+    for part in filter(None, (text.strip() for text in condition.split("; "))):
+        key, separator, value = part.partition("=")
+        if not separator:
+            raise CatalogueError(f"condition {condition!r}: {part!r} is not key=value")
+        parts[key] = value
+    return parts
+
+
+@cache
+def _load_system(system_id: str, folder: Path) -> System:
+    path = folder / f"{system_id}.toml"
+    if not path.is_file():
+        raise CatalogueError(f"no reference system {system_id!r}; known: {', '.join(systems(folder))}")
+    content = _read(path)
+    try:
+        loaded = System(
+            id=content["id"],
+            title=content["title"],
+            study=content["study"],
+            class_=content["class"],
+            hardware=content["hardware"],
+            varied=content["varied"],
+            records=content["records"],
+            machine=content.get("machine"),
+            workload=workload(content["workload"], folder) if "workload" in content else None,
+            facts=tuple(Fact(**fact) for fact in content.get("facts", ())),
+            figures=tuple(
+                Figure(study=table["study"], table=table["name"], **figure)
+                for table in content.get("table", ())
+                for figure in table["figures"]
+            ),
+            lab=read_plan(content["lab"]) if "lab" in content else None,
+        )
+    except (KeyError, TypeError, PlanError) as error:
+        raise CatalogueError(f"{path.name}: {error}") from error
+    _check_system(loaded, path)
+    return loaded
+
+
+@cache
+def _load_workload(workload_id: str, folder: Path) -> Workload:
+    path = folder / "workloads" / f"{workload_id}.toml"
+    if not path.is_file():
+        raise CatalogueError(f"no workload {workload_id!r} in {path.parent}")
+    content = _read(path)
+    try:
+        return Workload(
+            id=content["id"],
+            title=content["title"],
+            study=content["study"],
+            note=content.get("note", ""),
+            transactions=tuple(
+                Transaction(**{**entry, "databases": tuple(entry["databases"])})
+                for entry in content.get("transactions", ())
+            ),
+            databases=tuple(Database(**entry) for entry in content.get("databases", ())),
+        )
+    except (KeyError, TypeError) as error:
+        raise CatalogueError(f"{path.name}: {error}") from error
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise CatalogueError(f"{path.name}: {error}") from error
+
+
+def _check_system(loaded: System, path: Path) -> None:
+    if loaded.id != path.stem:
+        raise CatalogueError(f"{path.name}: id is {loaded.id!r}")
+    if loaded.class_ not in CLASSES:
+        raise CatalogueError(f"{path.name}: class {loaded.class_!r} is none of {', '.join(CLASSES)}")
+    seen: set[tuple[str, str, str]] = set()
+    for figure in loaded.figures:
+        where = f"{path.name}: {figure.metric} of {figure.table} [{figure.condition}]"
+        if not figure.study or not figure.table:
+            raise CatalogueError(f"{where}: no source")
+        if figure.kind not in KINDS or figure.confidence not in CONFIDENCES:
+            raise CatalogueError(f"{where}: kind {figure.kind!r}, confidence {figure.confidence!r}")
+        if figure.number is None and figure.kind != "statement":
+            raise CatalogueError(f"{where}: {figure.value!r} is not a number")
+        parse_condition(figure.condition)
+        key = (figure.table, figure.condition, figure.metric)
+        if key in seen:
+            raise CatalogueError(f"{where}: printed twice")
+        seen.add(key)
+    for fact in loaded.facts:
+        if not fact.source or fact.confidence not in CONFIDENCES:
+            raise CatalogueError(f"{path.name}: no source or confidence for {fact.component} {fact.attribute}")
+    if loaded.lab is not None:
+        for point in loaded.lab.points:
+            if not loaded.select(point.table, point.condition):
+                raise CatalogueError(f"{path.name}: point {point.id} selects no figure of {point.table}")

@@ -1,0 +1,196 @@
+"""The `lab` section of a reference system: how its measurement is rendered as records.
+
+Everything here is scenery around the measured figures: names, times, classes, goals, the split of a group's CPU over
+its regions. It is kept as data so that a reader sees what was assumed; `assumptions` says it in words.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+
+class PlanError(ValueError):
+    """A lab section is incomplete or contradicts itself; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Borrowed:
+    """A number taken from elsewhere, with where and how sure."""
+
+    value: float
+    source: str
+    confidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The measured point whose share of workload CPU in busy time stands in where a point does not show its own."""
+
+    system: str
+    point: str
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One measured point: the figures of `table` under `condition`, and single figures of other tables (`also`)."""
+
+    id: str
+    table: str
+    condition: str
+    title: str
+    also: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceClass:
+    """A WLM service class. The goal is `{"velocity": %}`, `{"response_ms": ms}` or `{"system": true}`.
+
+    `overhead_weight` is its share of the captured CPU outside the workload's groups.
+    """
+
+    name: str
+    workload: str
+    description: str
+    importance: int
+    goal: Mapping[str, Any]
+    overhead_weight: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionClass:
+    """A report class counting a share of the transactions; `response` names their response-time figure, in ms."""
+
+    report_class: str
+    service_class: str
+    share: float
+    source: str
+    confidence: str
+    response: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Address spaces of one kind; `#` in the job name stands for the digits of their ordinal from 1."""
+
+    jobname: str
+    program: str
+    weight: float
+    count: int = 1
+
+    def jobnames(self) -> tuple[str, ...]:
+        """Job names of all its address spaces."""
+        digits = self.jobname.count("#")
+        if not digits:
+            return (self.jobname,)
+        return tuple(self.jobname.replace("#" * digits, f"{i:0{digits}d}") for i in range(1, self.count + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An address-space group: its regions, its classes, and the name of the figure that gives its CPU."""
+
+    name: str
+    figure: str
+    workload: str
+    service_class: str
+    report_class: str
+    report_description: str
+    regions: tuple[Region, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """Relative standard deviation from interval to interval of the rate and of the CPU per transaction."""
+
+    rate: float
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class LabPlan:
+    """All of the `lab` section."""
+
+    smf_sid: str
+    sysplex: str
+    system_name: str
+    lpar_name: str
+    os_level: str
+    start_local: datetime
+    utc_offset_hours: float
+    intervals: int
+    interval_s: int
+    engines: int
+    variation: Variation
+    capture_ratio: Borrowed
+    reference: Reference
+    assumptions: tuple[str, ...]
+    points: tuple[Point, ...]
+    service_classes: tuple[ServiceClass, ...]
+    transactions: tuple[TransactionClass, ...]
+    groups: tuple[Group, ...]
+
+    def point(self, point_id: str) -> Point:
+        """The point of this identity; PlanError when there is none."""
+        for point in self.points:
+            if point.id == point_id:
+                return point
+        raise PlanError(f"no point {point_id!r}; known: {', '.join(p.id for p in self.points)}")
+
+
+def read_plan(content: Mapping[str, Any]) -> LabPlan:
+    """The plan a `lab` section describes; PlanError, KeyError or TypeError when it does not describe one."""
+    ratio = content["capture_ratio"]
+    plan = LabPlan(
+        **{
+            name: content[name]
+            for name in (
+                "smf_sid",
+                "sysplex",
+                "system_name",
+                "lpar_name",
+                "os_level",
+                "start_local",
+                "utc_offset_hours",
+                "intervals",
+                "interval_s",
+                "engines",
+            )
+        },
+        variation=Variation(**content["variation"]),
+        capture_ratio=Borrowed(float(ratio["value"]), ratio["source"], ratio["confidence"]),
+        reference=Reference(**content["reference"]),
+        assumptions=tuple(content["assumptions"]),
+        points=tuple(_point(entry) for entry in content["points"]),
+        service_classes=tuple(ServiceClass(**entry) for entry in content["service_classes"]),
+        transactions=tuple(
+            TransactionClass(**{**entry, "share": float(entry["share"])}) for entry in content["transactions"]
+        ),
+        groups=tuple(
+            Group(**{**entry, "regions": tuple(Region(**region) for region in entry["regions"])})
+            for entry in content["groups"]
+        ),
+    )
+    _check(plan)
+    return plan
+
+
+def _point(entry: Mapping[str, Any]) -> Point:
+    also = tuple((more["table"], more["condition"], more["metric"]) for more in entry.get("also", ()))
+    return Point(id=entry["id"], table=entry["table"], condition=entry["condition"], title=entry["title"], also=also)
+
+
+def _check(plan: LabPlan) -> None:
+    names = {service.name for service in plan.service_classes}
+    for user in (*plan.groups, *plan.transactions):
+        if user.service_class not in names:
+            raise PlanError(f"lab: no service class {user.service_class!r}")
+    if abs(sum(entry.share for entry in plan.transactions) - 1) > 1e-9:
+        raise PlanError("lab: the shares of the transaction classes do not add up to 1")
+    if len(plan.smf_sid) != 4:
+        raise PlanError(f"lab: smf_sid {plan.smf_sid!r} is not of 4 characters")
+    jobs = [job for group in plan.groups for region in group.regions for job in region.jobnames()]
+    if len(jobs) != len(set(jobs)) or any(len(job) > 8 for job in jobs):
+        raise PlanError("lab: job names repeat or are longer than 8 characters")
+    if len({point.id for point in plan.points}) != len(plan.points):
+        raise PlanError("lab: point identities repeat")
