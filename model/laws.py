@@ -1,0 +1,111 @@
+"""Evaluating a calibrated law: plain numbers in, plain numbers out.
+
+A usage law says how many engines a group of address spaces keeps busy at a rate, a response law how long a transaction takes.
+Both are plain mappings, as they stand in a bundle. This module needs the standard library alone, so that a service answers
+without loading a scientific stack; calibration and prediction share it, so that there is one evaluation of a law.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+Law = Mapping[str, Any]
+
+
+class Estimate(NamedTuple):
+    """A value with its 90 % limits, in the unit of the value."""
+
+    value: float
+    lo: float
+    hi: float
+
+    @property
+    def half(self) -> float:
+        """Half the width of the interval."""
+        return (self.hi - self.lo) / 2
+
+
+def basis(x: float) -> tuple[float, float, float]:
+    """Fixed part, proportional part and bend at ``x`` = rate / reference rate; the bend is nil at x = 0 and x = 1."""
+    return 1.0, x, x * (x - 1.0)
+
+
+def rate_distance(support: Sequence[float], rate: float) -> float:
+    """How far ``rate`` lies outside the calibrated rates, in natural logarithms of the rate; 0 inside."""
+    low, high = support
+    if low <= rate <= high or rate <= 0:
+        return 0.0
+    return math.log(rate / high) if rate > high else math.log(low / rate)
+
+
+def usage_mean(law: Law, rate: float) -> float:
+    """Engines in use at ``rate`` (transactions/s), never below zero."""
+    terms = basis(rate / law["reference_rate"])
+    return max(0.0, law["scale"] * sum(c * b for c, b in zip(law["coef"], terms, strict=True)))
+
+
+def usage_sd(law: Law, rate: float) -> float:
+    """Predictive standard deviation of the engines in use at ``rate``: parameters, scatter, borrowing and distance."""
+    terms = basis(rate / law["reference_rate"])
+    spread = sum(terms[i] * law["cov"][i][j] * terms[j] for i in range(3) for j in range(3))
+    mean = usage_mean(law, rate)
+    distance = law["drift_rel"] * rate_distance(law["support"], rate)
+    relative = law["noise_rel"] ** 2 + law["extra_rel"] ** 2 + distance**2
+    return math.sqrt(max(0.0, law["scale"] ** 2 * spread) + relative * mean**2)
+
+
+def usage(law: Law, rate: float) -> Estimate:
+    """Engines in use at ``rate`` (transactions/s) with 90 % limits."""
+    mean = usage_mean(law, rate)
+    half = law["quantile"] * law["inflation"] * usage_sd(law, rate)
+    return Estimate(mean, max(0.0, mean - half), mean + half)
+
+
+def erlang_c(offered: float, servers: int) -> float:
+    """Probability that an arrival waits in M/M/c, by the stable Erlang B recursion; 1 at or above saturation."""
+    if offered >= servers:
+        return 1.0
+    blocking = 1.0
+    for n in range(1, servers + 1):
+        blocking = offered * blocking / (n + offered * blocking)
+    return servers * blocking / (servers - offered * (1.0 - blocking))
+
+
+def stretch(offered: float, servers: int) -> float:
+    """Mean M/M/c response over mean service time when ``offered`` engines are in use; infinite at saturation."""
+    if offered >= servers:
+        return math.inf
+    return 1.0 + erlang_c(offered, servers) / (servers - offered)
+
+
+def response_mean(law: Law, service_ms: float, offered: float, engines: int) -> float:
+    """Response in ms: the CPU part stretched by waiting for an engine, and the part spent elsewhere."""
+    return service_ms * stretch(offered, engines) + law["other_ms"]
+
+
+def response(law: Law, service_ms: float, offered: Estimate, engines: int) -> Estimate:
+    """Response in ms with 90 % limits; infinite where that many engines in use leave no steady state.
+
+    The engines in use move the limits through the stretch; the part spent elsewhere adds its own spread, which grows with the
+    difference of the stretch from the stretch it was measured at, because how that part answers to load is not known.
+    """
+    mean = response_mean(law, service_ms, offered.value, engines)
+    if math.isinf(mean):
+        return Estimate(mean, response_low(law, service_ms, offered, engines), mean)
+    here = stretch(offered.value, engines)
+    load = law["load_sd"] * law["other_ms"] * (here / law["measured_stretch"] - 1.0)
+    structural = law["quantile"] * math.sqrt(law["other_sd_ms"] ** 2 + load**2 + (law["noise_rel"] * mean) ** 2)
+    high = response_mean(law, service_ms, offered.hi, engines)
+    low = response_mean(law, service_ms, offered.lo, engines)
+    upper = math.inf if math.isinf(high) else mean + math.hypot(high - mean, structural)
+    return Estimate(mean, max(service_ms, mean - math.hypot(mean - low, structural)), upper)
+
+
+def response_low(law: Law, service_ms: float, offered: Estimate, engines: int) -> float:
+    """The lower limit where the centre has no steady state: the response at the fewest engines in use, less its spread."""
+    low = response_mean(law, service_ms, offered.lo, engines)
+    if math.isinf(low):
+        return math.inf
+    return max(service_ms, low - law["quantile"] * law["other_sd_ms"])
