@@ -90,9 +90,10 @@ def _code_at(data: NDArray[np.uint8], index: int) -> int:
     at = HEADER_BYTES + index * 3 // 2
     if at + 1 >= data.size:
         return -1
+    high, low = np.int64(data[at]), np.int64(data[at + 1])
     if index % 2:
-        return int(data[at] & 0x0F) << 8 | int(data[at + 1])
-    return int(data[at]) << 4 | int(data[at + 1]) >> 4
+        return int((high & 0x0F) << 8 | low)
+    return int(high << 4 | low >> 4)
 
 
 @nb.njit(nogil=True, cache=True)
