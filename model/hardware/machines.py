@@ -105,7 +105,8 @@ def _load(machine_id: str, folder: Path) -> Machine:
         raise MachineError(f"{path.name}: {error}") from error
     if loaded.id != machine_id:
         raise MachineError(f"{path.name}: id is {loaded.id!r}")
-    for entry in (*loaded.facts, *loaded.service_rates):
+    entries: list[MachineFact | ServiceRate] = [*loaded.facts, *loaded.service_rates]
+    for entry in entries:
         if not entry.source or not entry.confidence:
             raise MachineError(f"{path.name}: no source or confidence for {entry}")
     return loaded

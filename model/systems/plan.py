@@ -182,9 +182,9 @@ def _point(entry: Mapping[str, Any]) -> Point:
 
 def _check(plan: LabPlan) -> None:
     names = {service.name for service in plan.service_classes}
-    for user in (*plan.groups, *plan.transactions):
-        if user.service_class not in names:
-            raise PlanError(f"lab: no service class {user.service_class!r}")
+    used = {group.service_class for group in plan.groups} | {entry.service_class for entry in plan.transactions}
+    if not used <= names:
+        raise PlanError(f"lab: no service class {', '.join(sorted(used - names))}")
     if abs(sum(entry.share for entry in plan.transactions) - 1) > 1e-9:
         raise PlanError("lab: the shares of the transaction classes do not add up to 1")
     if len(plan.smf_sid) != 4:
