@@ -1,0 +1,11 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.smf30sid, chr(0) || ' ') as smf_sid,
+  header.smf30dte + to_microseconds(header.smf30tme::BIGINT * 10000) as written_local,
+  section.smf30acl::BIGINT as account_length,
+  rtrim(section.smf30act, chr(0) || ' ') as account
+from {{ source('raw', 'smf30_accounting') }} as section
+left join {{ source('raw', 'smf30_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

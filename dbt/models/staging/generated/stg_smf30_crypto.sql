@@ -1,0 +1,11 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.smf30sid, chr(0) || ' ') as smf_sid,
+  header.smf30dte + to_microseconds(header.smf30tme::BIGINT * 10000) as written_local,
+  section.smf30_crypctrs_entry_id::BIGINT as counter_id,
+  try_cast(section.smf30_crypctrs_count as BIGINT) as counter_value
+from {{ source('raw', 'smf30_crypto') }} as section
+left join {{ source('raw', 'smf30_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

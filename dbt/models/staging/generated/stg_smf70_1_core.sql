@@ -1,0 +1,23 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.smf70sid, chr(0) || ' ') as smf_sid,
+  header.smf70dte + to_microseconds(header.smf70tme::BIGINT * 10000) as written_local,
+  product.smf70dat + to_seconds(product.smf70ist::BIGINT // 10000 * 3600 + product.smf70ist::BIGINT // 100 % 100 * 60 + product.smf70ist::BIGINT % 100) as interval_start_local,
+  product.smf70dat + to_seconds(product.smf70ist::BIGINT // 10000 * 3600 + product.smf70ist::BIGINT // 100 % 100 * 60 + product.smf70ist::BIGINT % 100) - to_microseconds(product.smf70lgo // 4096) as interval_start_utc,
+  product.smf70int // 100000 * 60 + product.smf70int % 100000 / 1000::DOUBLE as interval_s,
+  rtrim(product.smf70xnm, chr(0) || ' ') as sysplex_name,
+  rtrim(product.smf70snm, chr(0) || ' ') as system_name,
+  section.smf70_core_id::BIGINT as core_id,
+  section.smf70_core_flg::BIGINT as core_flags,
+  (section.smf70_core_flg & 128) <> 0 as is_core_busy_valid,
+  section.smf70_cpu_skip::BIGINT as cpu_skip,
+  section.smf70_cpu_num::BIGINT as cpu_count,
+  section.smf70_prod / 1024.0::DOUBLE as core_productivity,
+  section.smf70_lpar_busy::BIGINT as core_busy_ms
+from {{ source('raw', 'smf70_1_core') }} as section
+left join {{ source('raw', 'smf70_1_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
+left join {{ source('raw', 'smf70_1_product') }} as product
+  on product.file_id = section.file_id and product.record_seq = section.record_seq and product.section_seq = 0

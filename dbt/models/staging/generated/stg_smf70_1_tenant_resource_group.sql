@@ -1,0 +1,28 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.smf70sid, chr(0) || ' ') as smf_sid,
+  header.smf70dte + to_microseconds(header.smf70tme::BIGINT * 10000) as written_local,
+  product.smf70dat + to_seconds(product.smf70ist::BIGINT // 10000 * 3600 + product.smf70ist::BIGINT // 100 % 100 * 60 + product.smf70ist::BIGINT % 100) as interval_start_local,
+  product.smf70dat + to_seconds(product.smf70ist::BIGINT // 10000 * 3600 + product.smf70ist::BIGINT // 100 % 100 * 60 + product.smf70ist::BIGINT % 100) - to_microseconds(product.smf70lgo // 4096) as interval_start_utc,
+  product.smf70int // 100000 * 60 + product.smf70int % 100000 / 1000::DOUBLE as interval_s,
+  rtrim(product.smf70xnm, chr(0) || ' ') as sysplex_name,
+  rtrim(product.smf70snm, chr(0) || ' ') as system_name,
+  rtrim(section.smf70_trg_name, chr(0) || ' ') as tenant_group_name,
+  rtrim(section.smf70_trg_desc, chr(0) || ' ') as tenant_group_description,
+  rtrim(section.smf70_trg_tntid, chr(0) || ' ') as tenant_id,
+  rtrim(section.smf70_trg_tntname, chr(0) || ' ') as tenant_name,
+  rtrim(section.smf70_trg_sbid, chr(0) || ' ') as solution_id,
+  try_cast(section.smf70_trg_sucp as BIGINT) as cp_service_units,
+  try_cast(section.smf70_trg_suifa as BIGINT) as zaap_service_units,
+  try_cast(section.smf70_trg_susup as BIGINT) as ziip_service_units,
+  section.smf70_trg_lac::BIGINT as four_hour_average_msu,
+  section.smf70_trg_lac_cbp::BIGINT as container_four_hour_average_msu,
+  section.smf70_trg_flags::BIGINT as tenant_group_flags,
+  try_cast(section.smf70_trg_mem as BIGINT) as memory_frames_sum
+from {{ source('raw', 'smf70_1_tenant_resource_group') }} as section
+left join {{ source('raw', 'smf70_1_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
+left join {{ source('raw', 'smf70_1_product') }} as product
+  on product.file_id = section.file_id and product.record_seq = section.record_seq and product.section_seq = 0

@@ -1,0 +1,34 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.smf72sid, chr(0) || ' ') as smf_sid,
+  header.smf72dte + to_microseconds(header.smf72tme::BIGINT * 10000) as written_local,
+  product.smf72dat + to_seconds(product.smf72ist::BIGINT // 10000 * 3600 + product.smf72ist::BIGINT // 100 % 100 * 60 + product.smf72ist::BIGINT % 100) as interval_start_local,
+  product.smf72dat + to_seconds(product.smf72ist::BIGINT // 10000 * 3600 + product.smf72ist::BIGINT // 100 % 100 * 60 + product.smf72ist::BIGINT % 100) - to_microseconds(product.smf72lgo // 4096) as interval_start_utc,
+  product.smf72int // 100000 * 60 + product.smf72int % 100000 / 1000::DOUBLE as interval_s,
+  rtrim(product.smf72xnm, chr(0) || ' ') as sysplex_name,
+  rtrim(product.smf72snm, chr(0) || ' ') as system_name,
+  rtrim(section.r723ggnm, chr(0) || ' ') as resource_group_name,
+  rtrim(section.r723ggde, chr(0) || ' ') as resource_group_description,
+  section.r723gglt::BIGINT as resource_group_flags,
+  (section.r723gglt & 128) <> 0 as has_capacity_maximum,
+  (section.r723gglt & 64) <> 0 as has_capacity_minimum,
+  (section.r723gglt & 32) <> 0 as limits_in_percent_of_partition,
+  (section.r723gglt & 16) <> 0 as limits_in_percent_of_processor,
+  (section.r723gglt & 8) <> 0 as has_memory_limit,
+  (section.r723gglt & 4) <> 0 as limits_in_msu,
+  (section.r723gglt & 2) <> 0 as includes_specialty_processors,
+  section.r723ggtf::BIGINT as tenant_group_flags,
+  (section.r723ggtf & 128) <> 0 as is_tenant_resource_group,
+  section.r723ggmn::BIGINT as capacity_minimum,
+  section.r723ggmx::BIGINT as capacity_maximum,
+  section.r723ggml::BIGINT as memory_limit,
+  rtrim(section.r723ggti, chr(0) || ' ') as tenant_id,
+  rtrim(section.r723ggtn, chr(0) || ' ') as tenant_name,
+  rtrim(section.r723ggky, chr(0) || ' ') as solution_id
+from {{ source('raw', 'smf72_3_resource_group') }} as section
+left join {{ source('raw', 'smf72_3_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
+left join {{ source('raw', 'smf72_3_product') }} as product
+  on product.file_id = section.file_id and product.record_seq = section.record_seq and product.section_seq = 0

@@ -1,0 +1,18 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.smf72sid, chr(0) || ' ') as smf_sid,
+  header.smf72dte + to_microseconds(header.smf72tme::BIGINT * 10000) as written_local,
+  product.smf72dat + to_seconds(product.smf72ist::BIGINT // 10000 * 3600 + product.smf72ist::BIGINT // 100 % 100 * 60 + product.smf72ist::BIGINT % 100) as interval_start_local,
+  product.smf72dat + to_seconds(product.smf72ist::BIGINT // 10000 * 3600 + product.smf72ist::BIGINT // 100 % 100 * 60 + product.smf72ist::BIGINT % 100) - to_microseconds(product.smf72lgo // 4096) as interval_start_utc,
+  product.smf72int // 100000 * 60 + product.smf72int % 100000 / 1000::DOUBLE as interval_s,
+  rtrim(product.smf72xnm, chr(0) || ' ') as sysplex_name,
+  rtrim(product.smf72snm, chr(0) || ' ') as system_name,
+  rtrim(section.r723scsn, chr(0) || ' ') as served_class_name,
+  section.r723scs_n::BIGINT as times_served
+from {{ source('raw', 'smf72_3_served_class') }} as section
+left join {{ source('raw', 'smf72_3_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
+left join {{ source('raw', 'smf72_3_product') }} as product
+  on product.file_id = section.file_id and product.record_seq = section.record_seq and product.section_seq = 0

@@ -1,0 +1,355 @@
+"""Record layouts, read from data files.
+
+A layout file (TOML, see docs/how-to-add-a-record-type.md) describes one record type, or some of its subtypes: which sections
+it has, where their triplets stand, and every field. Everything else that depends on a layout, from Arrow schema to field
+reference, is derived from the objects of this module.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ingest.formats import FORMATS, RAW_TYPES, UNITS, Format
+
+LAYOUT_DIR = Path(__file__).parent / "layouts"
+CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
+HEADER_ROLES = ("record_type", "smf_sid", "written_clock_us", "written_date")
+_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+_FORMAT = re.compile(r"([a-z0-9_]+)(?:\[(\d+)\])?\Z")
+
+
+class RegistryError(ValueError):
+    """A layout file that cannot be used. The message names the file, the entry and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a section: where it stands, how it is read, what it means."""
+
+    name: str
+    ibm: str
+    offset: int
+    length: int
+    form: Format
+    unit: str
+    meaning: str
+    since: str
+    confidence: str
+    count: int = 1
+
+    @property
+    def column(self) -> str:
+        """Name of the raw column: the IBM name in lower case."""
+        return self.ibm.lower().replace("#", "_n").replace("@", "_a").replace("$", "_d")
+
+    @property
+    def end(self) -> int:
+        """First offset after the field."""
+        return self.offset + self.length * self.count
+
+    @property
+    def arrow(self) -> pa.DataType:
+        """Arrow type of the raw column."""
+        kind = self.form.arrow(self.length)
+        return pa.list_(kind, self.count) if self.count > 1 else kind
+
+    @property
+    def duckdb(self) -> str:
+        """DuckDB type of the raw column."""
+        kind = self.form.duckdb(self.length)
+        return f"{kind}[{self.count}]" if self.count > 1 else kind
+
+    @property
+    def raw(self) -> tuple[str, pa.DataType, str] | None:
+        """Name, Arrow type and DuckDB type of the column that keeps the raw value, for formats that need one."""
+        if self.form.name not in RAW_TYPES:
+            return None
+        return (f"{self.column}_raw", *RAW_TYPES[self.form.name])
+
+
+@dataclass(frozen=True, slots=True)
+class Bit:
+    """One bit, or a run of bits, of a flag field; bit 0 is the highest."""
+
+    field: str
+    first: int
+    last: int
+    ibm: str
+    name: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Triplet:
+    """Where a record's header says where a section is: offset, length, number, and the widths of the three."""
+
+    position: int
+    offset_width: int = 4
+    length_width: int = 2
+    count_width: int = 2
+
+    @property
+    def end(self) -> int:
+        """First offset after the triplet."""
+        return self.position + self.offset_width + self.length_width + self.count_width
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One kind of section of a record, which becomes one raw table."""
+
+    name: str
+    struct: str
+    title: str
+    table: str
+    fields: tuple[Field, ...]
+    bits: tuple[Bit, ...]
+    length: int
+    triplet: Triplet | None
+    walk: str
+    cardinality: str
+
+    @property
+    def is_header(self) -> bool:
+        """True for the section at the start of the record."""
+        return self.triplet is None
+
+    def by_name(self, name: str) -> Field:
+        """The field with this friendly name. Raises KeyError."""
+        for item in self.fields:
+            if item.name == name:
+                return item
+        raise KeyError(f"{self.table} has no field {name}")
+
+    def has(self, name: str) -> bool:
+        """True if the section has a field with this friendly name."""
+        return any(item.name == name for item in self.fields)
+
+    def bits_of(self, item: Field) -> tuple[Bit, ...]:
+        """The described bits of a flag field."""
+        return tuple(bit for bit in self.bits if bit.field == item.ibm)
+
+    def arrow_schema(self) -> pa.Schema:
+        """Arrow schema of the section's decoded table: record_seq, section_seq, then every field."""
+        columns = [pa.field("record_seq", pa.uint32(), False), pa.field("section_seq", pa.uint32(), False)]
+        for item in self.fields:
+            columns.append(pa.field(item.column, item.arrow))
+            if item.raw:
+                columns.append(pa.field(item.raw[0], item.raw[1]))
+        return pa.schema(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One record type with the subtypes its layout holds for; no subtypes means all of them."""
+
+    name: str
+    title: str
+    type: int
+    subtypes: tuple[int, ...]
+    product: str
+    sections: tuple[Section, ...]
+    path: Path
+
+    @property
+    def header(self) -> Section:
+        """The section at the start of the record."""
+        return self.sections[0]
+
+    def section(self, name: str) -> Section:
+        """The section with this name. Raises KeyError."""
+        for section in self.sections:
+            if section.name == name:
+                return section
+        raise KeyError(f"{self.name} has no section {name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Every known layout, and the head by which records without one are told apart."""
+
+    layouts: tuple[Layout, ...]
+    identification: Section
+    auxiliary: dict[str, Layout] = field(default_factory=dict)
+
+    def layout_for(self, record_type: int, subtype: int) -> Layout | None:
+        """The layout of a record type and subtype, or None."""
+        for layout in self.layouts:
+            if layout.type == record_type and (not layout.subtypes or subtype in layout.subtypes):
+                return layout
+        return None
+
+    def tables(self) -> Iterator[tuple[Layout, Section]]:
+        """Every raw table with its layout, in a fixed order."""
+        for layout in self.layouts:
+            for section in layout.sections:
+                yield layout, section
+
+    def table(self, name: str) -> tuple[Layout, Section]:
+        """Layout and section of a raw table. Raises KeyError."""
+        for layout, section in self.tables():
+            if section.table == name:
+                return layout, section
+        raise KeyError(f"no layout has a table {name}")
+
+
+def load(extra_dirs: Iterable[Path | str] = ()) -> Registry:
+    """Read the built-in layouts and those of further directories.
+
+    A layout of a further directory replaces a built-in one of the same name. Raises RegistryError for a file that cannot be
+    used and for two layouts that claim the same record.
+    """
+    layouts: dict[str, Layout] = {}
+    auxiliary: dict[str, Layout] = {}
+    for directory in (LAYOUT_DIR, *map(Path, extra_dirs)):
+        if not directory.is_dir():
+            raise RegistryError(f"{directory}: not a directory of layout files")
+        for path in sorted(directory.glob("*.toml")):
+            role, layout = _read(path)
+            (auxiliary if role else layouts)[role or layout.name] = layout
+    ordered = tuple(sorted(layouts.values(), key=lambda item: (item.type, item.subtypes, item.name)))
+    _refuse_overlaps(ordered)
+    return Registry(ordered, auxiliary["identification"].header, auxiliary)
+
+
+def _refuse_overlaps(layouts: Sequence[Layout]) -> None:
+    claims: dict[tuple[int, int | None], Layout] = {}
+    tables: dict[str, Layout] = {}
+    for layout in layouts:
+        for subtype in layout.subtypes or (None,):
+            other = claims.setdefault((layout.type, subtype), layout)
+            if other is not layout:
+                raise RegistryError(f"{layout.path}: record {layout.type}.{subtype} is already described by {other.path}")
+        for section in layout.sections:
+            other = tables.setdefault(section.table, layout)
+            if other is not layout:
+                raise RegistryError(f"{layout.path}: table {section.table} is already described by {other.path}")
+
+
+def _read(path: Path) -> tuple[str, Layout]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        record = document["record"]
+        role = record.get("role", "")
+        name = _identifier(record["name"])
+        sections = tuple(_section(entry, name) for entry in document["section"])
+        layout = Layout(
+            name=name,
+            title=record["title"],
+            type=int(record.get("type", -1)),
+            subtypes=tuple(record.get("subtypes", ())),
+            product=record.get("product", ""),
+            sections=sections,
+            path=path,
+        )
+        _check(layout, role)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RegistryError(f"{path}: not a TOML file: {error}") from error
+    except KeyError as error:
+        raise RegistryError(f"{path}: entry {error} is missing") from error
+    except (TypeError, ValueError) as error:
+        raise RegistryError(f"{path}: {error}") from error
+    return role, layout
+
+
+def _section(entry: dict[str, Any], layout: str) -> Section:
+    name = _identifier(entry["name"])
+    fields = tuple(_field(line, name) for line in entry["fields"])
+    triplet = None
+    if "triplet" in entry:
+        triplet = Triplet(int(entry["triplet"]), *entry.get("triplet_widths", (4, 2, 2)))
+    walk = entry.get("walk", "fixed")
+    if walk not in ("fixed", "length_prefixed"):
+        raise ValueError(f"section {name}: walk is {walk!r}, expected 'fixed' or 'length_prefixed'")
+    end = max(item.end for item in fields)
+    section = Section(
+        name=name,
+        struct=entry.get("struct", ""),
+        title=entry["title"],
+        table=f"{layout}_{name}",
+        fields=fields,
+        bits=tuple(_bit(line, fields, name) for line in entry.get("bits", ())),
+        length=int(entry.get("length", end)),
+        triplet=triplet,
+        walk=walk,
+        cardinality=entry.get("cardinality", "many"),
+    )
+    if walk == "fixed" and section.length < end:
+        raise ValueError(f"section {name}: length {section.length} ends before its last field, which ends at {end}")
+    _refuse_doubles(section)
+    return section
+
+
+def _field(line: list[Any], section: str) -> Field:
+    if len(line) != 9:
+        raise ValueError(f"section {section}: a field line has nine entries, this has {len(line)}: {line}")
+    name, ibm, offset, length, form, unit, meaning, since, confidence = line
+    where = f"section {section}, field {ibm}"
+    match = _FORMAT.match(form)
+    if not match or match[1] not in FORMATS:
+        raise ValueError(f"{where}: unknown format {form!r}; known are {', '.join(FORMATS)}, each with [count] if repeated")
+    kind = FORMATS[match[1]]
+    if not kind.accepts(length):
+        raise ValueError(f"{where}: format {kind.name} cannot have length {length}")
+    if confidence not in CONFIDENCES:
+        raise ValueError(f"{where}: confidence {confidence!r}, expected one of {', '.join(CONFIDENCES)}")
+    if not str(meaning).strip():
+        raise ValueError(f"{where}: the meaning is empty")
+    suffix = UNITS[unit].suffix if unit in UNITS else ""
+    if not name.endswith(suffix):
+        raise ValueError(f"{where}: unit {unit!r} asks for a name that ends with {suffix!r}, not {name!r}")
+    return Field(_identifier(name), ibm, offset, length, kind, unit, meaning, since, confidence, int(match[2] or 1))
+
+
+def _bit(line: list[Any], fields: tuple[Field, ...], section: str) -> Bit:
+    owner, bits, ibm, name, meaning = line
+    first, _, last = str(bits).partition("-")
+    item = next((item for item in fields if item.ibm == owner), None)
+    if item is None:
+        raise ValueError(f"section {section}: bit {ibm} belongs to {owner}, which is not a field of the section")
+    bit = Bit(owner, int(first), int(last or first), ibm, _identifier(name) if name else "", meaning)
+    if not bit.first <= bit.last < item.length * 8:
+        raise ValueError(f"section {section}: bit {ibm} at {bits} is outside {owner} of {item.length} bytes")
+    return bit
+
+
+def _refuse_doubles(section: Section) -> None:
+    names = [item.name for item in section.fields] + [bit.name for bit in section.bits if bit.name]
+    columns = [item.column for item in section.fields] + [item.raw[0] for item in section.fields if item.raw]
+    for kind, values in (("name", names), ("column", columns)):
+        doubles = {value for value in values if values.count(value) > 1}
+        if doubles:
+            raise ValueError(f"section {section.name}: {kind} {', '.join(sorted(doubles))} is used more than once")
+    previous = None
+    for item in sorted(section.fields, key=lambda item: item.offset):
+        if previous is not None and item.offset < previous.end:
+            raise ValueError(f"section {section.name}: {item.ibm} at {item.offset} overlaps {previous.ibm}")
+        previous = item
+
+
+def _check(layout: Layout, role: str) -> None:
+    if role:
+        return
+    if not 0 <= layout.type <= 2047:
+        raise ValueError(f"record type {layout.type} is not between 0 and 2047")
+    if layout.header.name != "header" or not layout.header.is_header:
+        raise ValueError("the first section is the header, named 'header', without a triplet")
+    missing = [name for name in HEADER_ROLES if not layout.header.has(name)]
+    if missing:
+        raise ValueError(f"the header lacks the fields {', '.join(missing)}")
+    for section in layout.sections[1:]:
+        if section.triplet is None:
+            raise ValueError(f"section {section.name} has no triplet")
+        if section.triplet.end > layout.header.length:
+            raise ValueError(f"section {section.name}: its triplet ends after the header")
+
+
+def _identifier(name: str) -> str:
+    if not _NAME.match(name):
+        raise ValueError(f"name {name!r} is not lower case letters, digits and underscores")
+    return name

@@ -1,0 +1,74 @@
+"""The dbt files made from the registry: sources over the raw tables, and the staging views with their descriptions."""
+
+from pathlib import Path
+
+import yaml
+
+from ingest.registry import Layout, Registry, Section
+from ingest.schema import staging
+
+FOLDER = Path("dbt/models/staging/generated")
+NOTE = "# Generated from ingest/layouts by `python -m ingest.schema --write`; do not edit.\n"
+
+_KEYS = [
+    {"name": "file_id", "data_type": "UBIGINT", "description": "Identity of the input file."},
+    {"name": "record_seq", "data_type": "UINTEGER", "description": "Ordinal of the record in the file, from 0."},
+    {"name": "section_seq", "data_type": "UINTEGER", "description": "Ordinal of the section in its record, from 0."},
+]
+
+
+def files(registry: Registry) -> dict[Path, str]:
+    """Path from the project root → content, for every generated dbt file."""
+    made = {
+        FOLDER / "sources.yml": _dump(_sources(registry)),
+        FOLDER / "staging.yml": _dump(_views(registry)),
+    }
+    for layout, section in registry.tables():
+        made[FOLDER / f"{staging.view_name(section)}.sql"] = staging.view_sql(layout, section)
+    return made
+
+
+def _dump(document: dict) -> str:
+    return NOTE + yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1000)
+
+
+def _sources(registry: Registry) -> dict:
+    tables = [_source_table(layout, section) for layout, section in registry.tables()]
+    return {
+        "version": 2,
+        "sources": [
+            {
+                "name": "raw",
+                "schema": "raw",
+                "description": "Decoded sections as recorded: IBM names, nothing rescaled.",
+                "tables": tables,
+            }
+        ],
+    }
+
+
+def _source_table(layout: Layout, section: Section) -> dict:
+    columns = list(_KEYS)
+    for item in section.fields:
+        columns.append({"name": item.column, "data_type": item.duckdb, "description": staging.describe(item)})
+        if item.raw:
+            text = f"Raw value of {item.column}."
+            columns.append({"name": item.raw[0], "data_type": item.raw[2], "description": text})
+    return {"name": section.table, "description": f"{layout.title}: {section.title}.", "columns": columns}
+
+
+def _views(registry: Registry) -> dict:
+    models = []
+    for layout, section in registry.tables():
+        columns = [
+            {"name": column.name, "data_type": column.type, "description": column.description}
+            for column in staging.columns(layout, section)
+        ]
+        models.append(
+            {
+                "name": staging.view_name(section),
+                "description": f"{layout.title}: {section.title}, with friendly names and units.",
+                "columns": columns,
+            }
+        )
+    return {"version": 2, "models": models}

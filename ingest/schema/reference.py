@@ -1,0 +1,76 @@
+"""The field reference: one page per record type, made from the registry."""
+
+from pathlib import Path
+
+from ingest.formats import FORMATS, UNITS
+from ingest.registry import Field, Layout, Registry, Section
+from ingest.schema import staging
+
+FOLDER = Path("docs/field-reference")
+NOTE = "<!-- Generated from ingest/layouts by `python -m ingest.schema --write`; do not edit. -->\n"
+
+_CONFIDENCE = {
+    "macro": "generated from the mapping macros",
+    "manual": "from a manual page",
+    "decoder": "from a working decoder",
+    "inferred": "inferred from neighbouring fields or data: no key figure depends on it",
+    "memory": "from memory: no key figure depends on it",
+}
+
+
+def files(registry: Registry) -> dict[Path, str]:
+    """Path from the project root → content, for every page of the field reference."""
+    made = {FOLDER / f"{layout.name}.md": _page(layout) for layout in registry.layouts}
+    made[FOLDER / "README.md"] = _index(registry)
+    return made
+
+
+def _index(registry: Registry) -> str:
+    lines = [NOTE, "# Field reference", "", "Every record type that Etalon decodes, section by section.", ""]
+    lines += ["| record | tables | fields | page |", "|---|---|---|---|"]
+    for layout in registry.layouts:
+        count = sum(len(section.fields) for section in layout.sections)
+        lines.append(f"| {layout.title} | {len(layout.sections)} | {count} | [{layout.name}]({layout.name}.md) |")
+    lines += ["", "## Formats", "", "| format | raw type | meaning |", "|---|---|---|"]
+    for form in FORMATS.values():
+        kinds = {form.duckdb(length): None for length in sorted(form.lengths or {8})}
+        lines.append(f"| `{form.name}` | {', '.join(kinds)} | {form.meaning} |")
+    lines += ["", "## Units", "", "| unit of the record | unit in staging | factor |", "|---|---|---|"]
+    lines += [f"| {unit.name} | {unit.staging} | {unit.factor:g} |" for unit in UNITS.values()]
+    lines += ["", "## How far a field is to be trusted", ""]
+    lines += [f"- **{word}**: {text}." for word, text in _CONFIDENCE.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _page(layout: Layout) -> str:
+    lines = [NOTE, f"# {layout.title}", ""]
+    for section in layout.sections:
+        lines += _section(section)
+    return "\n".join(lines) + "\n"
+
+
+def _section(section: Section) -> list[str]:
+    place = "at the start of the record" if section.triplet is None else f"triplet at offset {section.triplet.position}"
+    lines = [f"## {section.title} ({section.struct})", ""]
+    lines += [f"Raw table `raw.{section.table}`, staging view `staging.{staging.view_name(section)}`; {place}.", ""]
+    lines += ["| raw column | staging column | offset | length | format | unit | meaning | since | trust |"]
+    lines += ["|---|---|---|---|---|---|---|---|---|"]
+    lines += [_row(item) for item in section.fields]
+    if section.bits:
+        lines += ["", "| flag | bit | IBM name | staging column | meaning |", "|---|---|---|---|---|"]
+        for bit in section.bits:
+            place = str(bit.first) if bit.first == bit.last else f"{bit.first}-{bit.last}"
+            lines.append(f"| `{bit.field.lower()}` | {place} | {bit.ibm} | {_code(bit.name)} | {bit.meaning} |")
+    return [*lines, ""]
+
+
+def _row(item: Field) -> str:
+    form = item.form.name + (f"[{item.count}]" if item.count > 1 else "")
+    length = str(item.length) if item.length else "rest"
+    trust = f"**{item.confidence}**" if item.confidence in staging.DOUBTFUL else item.confidence
+    cells = [_code(item.column), _code(item.name), str(item.offset), length, form, item.unit, item.meaning, item.since, trust]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _code(name: str) -> str:
+    return f"`{name}`" if name else ""

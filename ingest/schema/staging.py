@@ -1,0 +1,207 @@
+"""Staging views: one per raw table, with friendly names, one unit per kind of quantity, and the record's context.
+
+The expressions here are the only place where a raw number is rescaled. Integers become signed, so that differences may be
+negative; an eight-byte unsigned value that does not fit is NULL there and kept in raw.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ingest.formats import UNITS
+from ingest.registry import Bit, Field, Layout, Section
+
+DOUBTFUL = ("inferred", "memory")
+
+
+@dataclass(frozen=True, slots=True)
+class StagingColumn:
+    """One column of a staging view: name, SQL expression, SQL type, and what it means."""
+
+    name: str
+    expression: str
+    type: str
+    description: str
+
+
+def view_name(section: Section) -> str:
+    """Name of the staging view over a section's raw table."""
+    return f"stg_{section.table}"
+
+
+def columns(layout: Layout, section: Section) -> list[StagingColumn]:
+    """Every column of a section's staging view: keys, context, then the section's own fields and named bits."""
+    own = _alias(layout, section)
+    found = _keys(own) + _context(layout)
+    taken = {column.name for column in found}
+    for item in section.fields:
+        if item.name not in taken:
+            found.append(_field(item, own, section.bits_of(item)))
+        found.extend(_bit(item, bit, own) for bit in section.bits_of(item) if bit.name)
+    return found
+
+
+def view_sql(layout: Layout, section: Section) -> str:
+    """The dbt model of a section's staging view."""
+    own = _alias(layout, section)
+    selected = ",\n".join(
+        f"  {column.expression}" + ("" if column.expression == f"{own}.{column.name}" else f" as {column.name}")
+        for column in columns(layout, section)
+    )
+    lines = ["select", selected, f"from {_source(section)} as {own}"]
+    for other in (layout.header, product_section(layout)):
+        if other is not None and other is not section:
+            alias = _alias(layout, other)
+            lines.append(
+                f"left join {_source(other)} as {alias}\n  on {alias}.file_id = {own}.file_id"
+                f" and {alias}.record_seq = {own}.record_seq and {alias}.section_seq = 0"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def product_section(layout: Layout) -> Section | None:
+    """The RMF product section of a layout, which holds the interval, or None."""
+    return layout.section("product") if layout.product == "rmf" else None
+
+
+def describe(item: Field) -> str:
+    """Meaning of a field with its IBM name and, where it is doubtful, a warning."""
+    text = f"{item.meaning} IBM: {item.ibm}."
+    unit = UNITS.get(item.unit)
+    if unit and unit.staging:
+        text += f" Unit: {unit.staging}."
+    if item.confidence in DOUBTFUL:
+        text += f" Its place in the record is {'inferred' if item.confidence == 'inferred' else 'from memory'}: do not build on it."
+    return text
+
+
+def _alias(layout: Layout, section: Section) -> str:
+    if section is layout.header:
+        return "header"
+    return "product" if section is product_section(layout) else "section"
+
+
+def _source(section: Section) -> str:
+    return f"{{{{ source('raw', '{section.table}') }}}}"
+
+
+def _keys(own: str) -> list[StagingColumn]:
+    return [
+        StagingColumn("file_id", f"{own}.file_id", "UBIGINT", "Identity of the input file."),
+        StagingColumn("record_seq", f"{own}.record_seq", "UINTEGER", "Ordinal of the record in the file, from 0."),
+        StagingColumn("section_seq", f"{own}.section_seq", "UINTEGER", "Ordinal of the section in its record, from 0."),
+    ]
+
+
+def _context(layout: Layout) -> list[StagingColumn]:
+    header = layout.header
+    clock, date = header.by_name("written_clock_us").column, header.by_name("written_date").column
+    found = [
+        StagingColumn(
+            "smf_sid", _text(f"header.{header.by_name('smf_sid').column}"), "VARCHAR", "System identifier given to SMF."
+        ),
+        StagingColumn(
+            "written_local",
+            f"header.{date} + to_microseconds(header.{clock}::BIGINT * 10000)",
+            "TIMESTAMP",
+            "Local time at which the record was handed to SMF.",
+        ),
+    ]
+    product = product_section(layout)
+    if product is None:
+        return found
+    start = f"product.{product.by_name('interval_start_clock_s').column}::BIGINT"
+    local = (
+        f"product.{product.by_name('interval_start_date').column}"
+        f" + to_seconds({start} // 10000 * 3600 + {start} // 100 % 100 * 60 + {start} % 100)"
+    )
+    offset = f"product.{product.by_name('local_offset_us').column}"
+    return [
+        *found,
+        StagingColumn("interval_start_local", local, "TIMESTAMP", "Local time at which the interval started."),
+        StagingColumn(
+            "interval_start_utc",
+            f"{local} - to_microseconds({offset} // 4096)",
+            "TIMESTAMP",
+            "UTC time at which the interval started; NULL where the record carries no offset.",
+        ),
+        *(_field(product.by_name(name), "product", ()) for name in ("interval_s", "sysplex_name", "system_name")),
+    ]
+
+
+def _text(column: str) -> str:
+    return f"rtrim({column}, chr(0) || ' ')"
+
+
+def _field(item: Field, own: str, bits: tuple[Bit, ...]) -> StagingColumn:
+    column = f"{own}.{item.column}"
+    expression, kind = _EXPRESSIONS[item.form.name](item, column)
+    text = describe(item)
+    if bits:
+        text += " Bits: " + " ".join(f"{_range(bit)} {bit.ibm}: {bit.meaning}" for bit in bits)
+    return StagingColumn(item.name, expression, kind, text)
+
+
+def _bit(item: Field, bit: Bit, own: str) -> StagingColumn:
+    column = f"{own}.{item.column}"
+    shift = item.length * 8 - 1 - bit.last
+    text = f"{bit.meaning} IBM: {bit.ibm}, bit {_range(bit)} of {bit.field}."
+    if bit.first == bit.last:
+        return StagingColumn(bit.name, f"({column} & {1 << shift}) <> 0", "BOOLEAN", text)
+    mask = (1 << (bit.last - bit.first + 1)) - 1
+    return StagingColumn(bit.name, f"(({column} >> {shift}) & {mask})::INTEGER", "INTEGER", text)
+
+
+def _range(bit: Bit) -> str:
+    return str(bit.first) if bit.first == bit.last else f"{bit.first}-{bit.last}"
+
+
+def _number(item: Field, column: str) -> tuple[str, str]:
+    factor = UNITS[item.unit].factor if item.unit in UNITS else 1
+    floating = item.form.name == "hfp"
+    wide = item.form.name in ("uint", "flags", "packed") and item.length > 4
+    if item.count > 1:
+        return f"{column}::BIGINT[]", "BIGINT[]"
+    if factor < 1:
+        return f"{column} / {round(1 / factor)}.0::DOUBLE", "DOUBLE"
+    if floating or (wide and factor > 1):
+        return (column, "DOUBLE") if factor == 1 else (f"{column} * {factor:.0f}::DOUBLE", "DOUBLE")
+    if wide:
+        return f"try_cast({column} as BIGINT)", "BIGINT"
+    return (f"{column}::BIGINT", "BIGINT") if factor == 1 else (f"{column}::BIGINT * {factor:.0f}", "BIGINT")
+
+
+def _duration(item: Field, column: str) -> tuple[str, str]:
+    return f"{column} / 4096::DOUBLE", "DOUBLE"
+
+
+def _clock(item: Field, column: str) -> tuple[str, str]:
+    value = f"{column}::BIGINT"
+    return f"{value} // 10000 * 3600 + {value} // 100 % 100 * 60 + {value} % 100", "BIGINT"
+
+
+def _interval(item: Field, column: str) -> tuple[str, str]:
+    return f"{column} // 100000 * 60 + {column} % 100000 / 1000::DOUBLE", "DOUBLE"
+
+
+def _as_is(kind: str) -> Callable[[Field, str], tuple[str, str]]:
+    return lambda item, column: (column, kind)
+
+
+_EXPRESSIONS: dict[str, Callable[[Field, str], tuple[str, str]]] = {
+    "uint": _number,
+    "int": _number,
+    "flags": _number,
+    "hfp": _number,
+    "packed": _number,
+    "hundredths": _number,
+    "ebcdic": lambda item, column: (_text(column), "VARCHAR"),
+    "ebcdic1047": lambda item, column: (_text(column), "VARCHAR"),
+    "bytes": lambda item, column: (f"hex({column})", "VARCHAR"),
+    "packed_date": _as_is("DATE"),
+    "packed_time": _clock,
+    "packed_interval": _interval,
+    "tod": _as_is("TIMESTAMP"),
+    "stcke": _as_is("TIMESTAMP"),
+    "tod_duration": _duration,
+    "tod_signed": _duration,
+}
