@@ -1,0 +1,10 @@
+"""RMF reports as XML (the DDS `ddsml` form) → Arrow tables: tidy rows for any report, typed rows for known ones.
+
+What a report's labels become is data (`tables.toml`); this package holds only what a table of labels cannot say: secure
+streaming XML, and the forms in which RMF prints times and numbers.
+"""
+
+from ingest.rmf.reader import BadReport, RmfBatch, read_reports
+from ingest.rmf.tables import schemas
+
+__all__ = ["BadReport", "RmfBatch", "read_reports", "schemas"]
