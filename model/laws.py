@@ -1,8 +1,9 @@
 """Evaluating a calibrated law: plain numbers in, plain numbers out.
 
-A usage law says how many engines a group of address spaces keeps busy at a rate, a response law how long a transaction takes.
-Both are plain mappings, as they stand in a bundle. This module needs the standard library alone, so that a service answers
-without loading a scientific stack; calibration and prediction share it, so that there is one evaluation of a law.
+A usage law says how many engines a group of address spaces keeps busy at a rate, a response law how long a
+transaction takes. Both are plain mappings, as they stand in a bundle. This module needs the standard library alone,
+so that a service answers without loading a scientific stack; calibration and prediction share it, so that there is
+one evaluation of a law.
 """
 
 from __future__ import annotations
@@ -88,8 +89,9 @@ def response_mean(law: Law, service_ms: float, offered: float, engines: int) -> 
 def response(law: Law, service_ms: float, offered: Estimate, engines: int) -> Estimate:
     """Response in ms with 90 % limits; infinite where that many engines in use leave no steady state.
 
-    The engines in use move the limits through the stretch; the part spent elsewhere adds its own spread, which grows with the
-    difference of the stretch from the stretch it was measured at, because how that part answers to load is not known.
+    The engines in use move the limits through the stretch; the part spent elsewhere adds its own spread, which grows
+    with the difference of the stretch from the stretch it was measured at, because how that part answers to load is
+    not known.
     """
     mean = response_mean(law, service_ms, offered.value, engines)
     if math.isinf(mean):
@@ -104,7 +106,7 @@ def response(law: Law, service_ms: float, offered: Estimate, engines: int) -> Es
 
 
 def response_low(law: Law, service_ms: float, offered: Estimate, engines: int) -> float:
-    """The lower limit where the centre has no steady state: the response at the fewest engines in use, less its spread."""
+    """The lower limit where the centre has no steady state: the response at the fewest engines in use."""
     low = response_mean(law, service_ms, offered.lo, engines)
     if math.isinf(low):
         return math.inf

@@ -4,10 +4,11 @@ Model. For system s at rate ``lambda``, with x = lambda / reference rate::
 
     usage = scale_s (b0 + b1 x + b2 x (x - 1)) (1 + e),     e ~ N(0, max(sigma, se)^2)
 
-``b0`` is the fixed part, ``b1`` the proportional part, ``b2`` the bend (cost per transaction changing with load). Fixed part and bend
-vary around a value common to the family; the proportional part, the level of a system, is its own. ``scale_s`` only makes the
-coefficients comparable between systems. Given the scatter ``sigma`` and the spread ``tau`` of the bend, everything is Gaussian and solved
-exactly; both are integrated over on a grid. docs/model.md derives it.
+``b0`` is the fixed part, ``b1`` the proportional part, ``b2`` the bend (cost per transaction changing with load).
+Fixed part and bend vary around a value common to the family; the proportional part, the level of a system, is its
+own. ``scale_s`` only makes the coefficients comparable between systems. Given the scatter ``sigma`` and the spread
+``tau`` of the bend, everything is Gaussian and solved exactly; both are integrated over on a grid. docs/model.md
+derives it.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Priors:
-    """What is held about a usage law before its points are seen; relative to usage at the reference rate unless said otherwise.
+    """What is held about a usage law before its points are seen; relative to usage at the reference rate unless said
+    otherwise.
 
-    ``scatter`` and ``bend`` are medians of log-normal priors with the log standard deviations beside them. The scatter of a total is
-    the repeatability of a measurement: ITRs within 1 % count as equal (ims14_z14), read as the 95 % band of a difference of two runs,
-    0.01 / (1.96 sqrt 2).
+    ``scatter`` and ``bend`` are medians of log-normal priors with the log standard deviations beside them. The
+    scatter of a total is the repeatability of a measurement: ITRs within 1 % count as equal (ims14_z14), read as the
+    95 % band of a difference of two runs, 0.01 / (1.96 sqrt 2).
     """
 
     fixed: float = 0.03
@@ -44,7 +46,8 @@ class Priors:
     def for_part(self, share: float) -> Priors:
         """Priors of one address-space group that uses ``share`` of the total.
 
-        A part scatters and bends more than the whole, because work moves between parts: with the root of its share, and less surely.
+        A part scatters and bends more than the whole, because work moves between parts: inversely with the root of its
+        share, and less surely.
         """
         root = max(share, 1e-4) ** 0.5
         return Priors(
@@ -52,8 +55,8 @@ class Priors:
             fixed_family_sd=self.fixed_family_sd,
             fixed_system_sd=self.fixed_system_sd,
             level_sd=self.level_sd,
-            scatter=self.scatter / root,
-            scatter_log_sd=2.0 * self.scatter_log_sd,
+            scatter=1.5 * self.scatter / root,
+            scatter_log_sd=1.5 * self.scatter_log_sd,
             bend=4.0 * self.bend / root,
             bend_log_sd=2.0 * self.bend_log_sd,
             bend_own_share=self.bend_own_share,
@@ -63,7 +66,7 @@ class Priors:
 
 @dataclass(frozen=True)
 class FamilyPosterior:
-    """Coefficients of every system of a family: ``mean`` (systems x 3), ``cov`` (systems x 3 x 3), ``scale`` (systems,)."""
+    """Coefficients by system: ``mean`` (systems x 3), ``cov`` (systems x 3 x 3), ``scale`` (systems,)."""
 
     scale: Array
     mean: Array
@@ -81,21 +84,31 @@ def _prior(priors: Priors, bend_sd: float, systems: int) -> tuple[Array, Array]:
     covariance[:, 1, :, 1] = priors.level_sd**2 * own
     ours = priors.bend_own_share**2
     covariance[:, 2, :, 2] = bend_sd**2 * ((1.0 - ours) * together + ours * own)
-    return np.tile([priors.fixed, 1.0 - priors.fixed, 0.0], systems), covariance.reshape(3 * systems, 3 * systems)
+    centre = np.tile([priors.fixed, 1.0 - priors.fixed, 0.0], systems)
+    return centre, covariance.reshape(3 * systems, 3 * systems)
 
 
 def _grid(priors: Priors) -> tuple[Array, Array, Array]:
     """Scatter, spread of the bend and log prior weight of every grid node."""
     steps = np.linspace(-3.0, 3.0, 19)
     scatter, bend = np.meshgrid(
-        priors.scatter * np.exp(priors.scatter_log_sd * steps), priors.bend * np.exp(priors.bend_log_sd * steps[::2]), indexing="ij"
+        priors.scatter * np.exp(priors.scatter_log_sd * steps),
+        priors.bend * np.exp(priors.bend_log_sd * steps[::2]),
+        indexing="ij",
     )
     first, second = np.meshgrid(steps, steps[::2], indexing="ij")
     return scatter.ravel(), bend.ravel(), (-0.5 * (first**2 + second**2)).ravel()
 
 
 def fit_family(
-    rate: Array, usage: Array, system: NDArray[np.int64], *, systems: int, reference_rate: float, error_rel: Array, priors: Priors
+    rate: Array,
+    usage: Array,
+    system: NDArray[np.int64],
+    *,
+    systems: int,
+    reference_rate: float,
+    error_rel: Array,
+    priors: Priors,
 ) -> FamilyPosterior:
     """Posterior of the usage laws of a family.
 
@@ -122,23 +135,23 @@ def _posterior(
     points, systems = len(usage), len(scale)
     design = np.zeros((points, systems, 3))
     design[np.arange(points), system] = terms * scale[system, None]
-    design = design.reshape(points, 3 * systems)
+    flat = design.reshape(points, 3 * systems)
     scatter, bend, log_weight = _grid(priors)
     centre, _ = _prior(priors, 0.0, systems)
     by_bend = {value: _prior(priors, value, systems)[1] for value in np.unique(bend)}
     prior_cov = np.stack([by_bend[value] for value in bend])
     noise = np.maximum(scatter[:, None], error_rel[None, :])
-    marginal = design @ prior_cov @ design.T
+    marginal = flat @ prior_cov @ flat.T
     marginal[:, np.arange(points), np.arange(points)] += (noise * usage) ** 2
-    residual = usage - design @ centre
+    residual = usage - flat @ centre
     solved = np.linalg.solve(marginal, np.broadcast_to(residual[:, None], (len(scatter), points, 1)))[..., 0]
     _, log_det = np.linalg.slogdet(marginal)
     log_weight = log_weight - 0.5 * (solved @ residual + log_det)
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
-    gain = np.swapaxes(np.linalg.solve(marginal, design @ prior_cov), 1, 2)
+    gain = np.swapaxes(np.linalg.solve(marginal, flat @ prior_cov), 1, 2)
     means = centre + gain @ residual
-    covs = prior_cov - gain @ design @ prior_cov
+    covs = prior_cov - gain @ flat @ prior_cov
     mean = weight @ means
     apart = means - mean
     cov = np.einsum("g,gij->ij", weight, covs) + np.einsum("g,gi,gj->ij", weight, apart, apart)

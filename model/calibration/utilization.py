@@ -1,4 +1,4 @@
-"""The utilisation law as a scikit-learn estimator: engines in use against transaction rate, for one system or a family."""
+"""The utilisation law as a scikit-learn estimator: engines in use against rate, for one system or a family."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Array = NDArray[np.float64]
 
 
 class UtilizationLaw(RegressorMixin, BaseEstimator):
-    """Usage = fixed part + demand x rate, slightly bent, with 90 % intervals; systems of one workload lend each other strength.
+    """Usage = fixed part + demand x rate, slightly bent, with 90 % intervals, for systems of one workload.
 
-    ``X`` has the rate (transactions/s) in column 0 and, where a family is fitted, the system's code (0, 1, ...) in column 1;
-    ``y`` is engines in use (1.0 = one engine), above zero.
+    ``X`` has the rate (transactions/s) in column 0 and, where a family is fitted, the system's code (0, 1, ...) in
+    column 1; ``y`` is engines in use (1.0 = one engine), above zero.
 
     Args:
         priors: what is held about the law beforehand; None for those of a total.
@@ -58,14 +58,21 @@ class UtilizationLaw(RegressorMixin, BaseEstimator):
         rate, system = _columns(X)
         if len(system) and system.max() >= len(self.laws_):
             raise ValueError(f"system code {system.max()} was not fitted; known are 0 to {len(self.laws_) - 1}")
-        rows = np.array([evaluate_usage(self.laws_[k], float(r)) for r, k in zip(rate, system, strict=True)]).reshape(-1, 3)
+        estimates = [evaluate_usage(self.laws_[k], float(r)) for r, k in zip(rate, system, strict=True)]
+        rows = np.array(estimates).reshape(-1, 3)
         return (rows[:, 0], rows[:, 1], rows[:, 2]) if return_interval else rows[:, 0]
 
     def _laws(self, rate: Array, usage: Array, system: NDArray[np.int64], errors: Array) -> list[dict[str, Any]]:
         priors = self.priors or Priors()
         reference = float(rate.max())
         posterior = fit_family(
-            rate, usage, system, systems=int(system.max()) + 1, reference_rate=reference, error_rel=errors, priors=priors
+            rate,
+            usage,
+            system,
+            systems=int(system.max()) + 1,
+            reference_rate=reference,
+            error_rel=errors,
+            priors=priors,
         )
         return [
             {
@@ -86,7 +93,7 @@ class UtilizationLaw(RegressorMixin, BaseEstimator):
         ]
 
     def _inflation(self, rate: Array, usage: Array, system: NDArray[np.int64], errors: Array) -> float:
-        """The conformal factor: the 90 % order statistic of |error| / half-width over points left out one at a time, not below 1."""
+        """The 90 % order statistic of |error| / half-width over points left out one at a time, not below 1."""
         scores = []
         for i in range(len(rate)):
             if (system == system[i]).sum() < 2:

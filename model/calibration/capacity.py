@@ -1,0 +1,270 @@
+"""The capacity model: usage and response laws of every measured system, fitted together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from model.calibration.borrowing import borrow_response, borrow_usage, nearest, stray_sd
+from model.calibration.descriptions import SystemDescription, condition_pairs, condition_text
+from model.calibration.family import Priors
+from model.calibration.observations import LPAR, SystemPoints, as_frame, system_points
+from model.calibration.response import fit_response
+from model.calibration.utilization import UtilizationLaw
+from model.laws import usage
+
+# A busy value that was assumed in rendering a published system carries this relative uncertainty.
+ASSUMED_SD = 0.03
+EXHAUSTIVE_WITHIN = 1e-3
+FORMS = {"cpu_busy_pct": "busy_pct", "itr_tps": "internal_rate", "cpu_us_per_tran": "us_per_tran"}
+UNITS = {"busy_pct": "pct", "internal_rate": "tran/s", "us_per_tran": "us/tran", "pct": "pct of one CP"}
+
+
+class CapacityModel(BaseEstimator):
+    """Demand per transaction and address-space group, fixed parts and response of every system, with 90 % intervals.
+
+    ``fit`` takes the mart of measured points (one row a point: ``system_id``, ``point``, ``etr_tps``, ``engines``,
+    usage and response columns). ``predict`` takes rows of ``system_id`` and ``etr_tps`` and gives the engines in use
+    by the system's total.
+
+    Args:
+        descriptions: systems by id: who is related to whom, and what was published under which condition.
+        priors: of a total; None for the standing ones.
+        calibrate: stretch intervals to hold the points left out one at a time.
+
+    Attributes:
+        systems_: by system id, everything a prediction needs, as plain data.
+        stray_sd_: how far ratios of address-space groups stray from the ratio of the total.
+    """
+
+    def __init__(
+        self,
+        descriptions: Mapping[str, SystemDescription] | None = None,
+        priors: Priors | None = None,
+        calibrate: bool = True,
+    ) -> None:
+        self.descriptions = descriptions
+        self.priors = priors
+        self.calibrate = calibrate
+
+    def fit(self, X: Any, y: None = None) -> CapacityModel:
+        """Fit every system of the mart.
+
+        Raises:
+            ValueError: no measured point, a required column is missing, or a number of engines is not known.
+        """
+        known = dict(self.descriptions or {})
+        observed = system_points(as_frame(X), {key: value.engines for key, value in known.items()})
+        if not observed:
+            raise ValueError("there is no measured point to fit: no row has a system, a point and a rate above zero")
+        about = {key: known.get(key, SystemDescription(key)) for key in observed}
+        families: dict[str, list[str]] = {}
+        for key in observed:
+            families.setdefault(about[key].workload or key, []).append(key)
+        laws: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in observed}
+        for members in families.values():
+            self._fit_family([observed[key] for key in members], about, laws)
+        self.stray_sd_ = stray_sd([[laws[key] for key in members] for members in families.values()])
+        self.systems_ = {}
+        for members in families.values():
+            for key in members:
+                relatives = [other for other in members if other != key]
+                self.systems_[key] = self._system(observed[key], about, laws, relatives, observed)
+        return self
+
+    def predict(self, X: Any, return_interval: bool = False) -> Any:
+        """Engines in use by each row's system at its rate, shape (n,); ``return_interval`` adds both 90 % limits."""
+        check_is_fitted(self, "systems_")
+        frame = X.to_pandas() if hasattr(X, "to_pandas") else pd.DataFrame(X)
+        rows = [
+            self.usage_at(str(key), float(rate)) for key, rate in zip(frame["system_id"], frame["etr_tps"], strict=True)
+        ]
+        values = np.array(rows, dtype=np.float64).reshape(-1, 3)
+        return (values[:, 0], values[:, 1], values[:, 2]) if return_interval else values[:, 0]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Coefficient of determination of the predicted engines in use."""
+        return float(r2_score(y, self.predict(X)))
+
+    def usage_at(self, system: str, rate: float) -> tuple[float, float, float]:
+        """Engines in use by the system's main total at a rate, with its 90 % limits."""
+        if system not in self.systems_:
+            raise ValueError(f"system {system!r} was not fitted; known are {', '.join(sorted(self.systems_))}")
+        entry = self.systems_[system]
+        estimate = usage(entry["usage"][entry["main_total"]], rate)
+        return estimate.value, estimate.lo, estimate.hi
+
+    def _fit_family(
+        self,
+        members: list[SystemPoints],
+        about: Mapping[str, SystemDescription],
+        laws: dict[str, dict[str, dict[str, Any]]],
+    ) -> None:
+        for name in sorted({name for member in members for name in member.series}):
+            having = [member for member in members if name in member.series]
+            series = [member.series[name] for member in having]
+            rates = np.concatenate([s.rate for s in series])
+            codes = np.repeat(range(len(series)), [len(s.rate) for s in series])
+            law = UtilizationLaw(self._priors(name, having), self.calibrate).fit(
+                np.column_stack([rates, codes]),
+                np.concatenate([s.usage for s in series]),
+                np.concatenate([s.error_rel for s in series]),
+            )
+            for member, fitted in zip(having, law.laws_, strict=True):
+                own = member.series[name]
+                metric = member.metrics[name][0]
+                assumed = not all(about[member.system_id].measured(point, metric) for point in own.point)
+                fitted |= {"total": own.total, "part": not own.total, "assumed": assumed, "origin": "measured"}
+                if assumed:
+                    fitted |= {"extra_rel": ASSUMED_SD, "origin": "partly assumed: not published at every point"}
+                laws[member.system_id][name] = fitted
+
+    def _priors(self, name: str, members: list[SystemPoints]) -> Priors:
+        base = self.priors or Priors()
+        if members[0].series[name].total:
+            return base
+        shares = [member.series[name].reference / member.series[main_total(member)].reference for member in members]
+        return base.for_part(float(np.mean(shares)))
+
+    def _system(
+        self,
+        points: SystemPoints,
+        about: Mapping[str, SystemDescription],
+        laws: Mapping[str, dict[str, dict[str, Any]]],
+        relatives: list[str],
+        observed: Mapping[str, SystemPoints],
+    ) -> dict[str, Any]:
+        key = points.system_id
+        own = laws[key]
+        metrics = dict(points.metrics)
+        borrowed: dict[str, dict[str, Any]] = {}
+        lenders: dict[str, str] = {}
+        for name in sorted({name for other in relatives for name in laws[other]} - set(own)):
+            lender = nearest(about[key], [about[other] for other in relatives if name in laws[other]])
+            law = borrow_usage(name, own, laws[lender.system_id], lender.system_id, self.stray_sd_) if lender else None
+            if lender and law:
+                borrowed[name], lenders[name] = law, lender.system_id
+                metrics[name] = observed[lender.system_id].metrics[name]
+        usages = {**own, **borrowed}
+        response = self._responses(points, about, laws, relatives, observed)
+        outputs = [
+            {"metric": metric, "series": name, "form": form, "unit": UNITS[form]}
+            for name in sorted(usages)
+            for metric in metrics[name]
+            for form in [FORMS.get(metric, "pct" if metric.endswith("_pct") else "us_per_tran")]
+        ]
+        outputs += [
+            {"metric": metric, "series": metric, "form": "response_ms", "unit": "ms"} for metric in sorted(response)
+        ]
+        lending = {*lenders.values(), *(law["lender"] for law in response.values() if "lender" in law)}
+        sources = [about[other] for other in sorted(lending)]
+        names = ["etr_tps", *(str(output["metric"]) for output in outputs)]
+        return {
+            "workload": about[key].workload,
+            "machine": about[key].machine,
+            "software": about[key].software,
+            "engines": points.engines,
+            "main_total": main_total(points),
+            "exhaustive": exhaustive(points),
+            "points": [
+                {
+                    "point": point,
+                    "etr_tps": float(rate),
+                    "conditions": {
+                        name: published_condition(about[key], sources, points, point, name) for name in names
+                    },
+                }
+                for point, rate in zip(points.points, points.rate, strict=True)
+            ],
+            "operating_point": points.points[-1],
+            "usage": usages,
+            "response": response,
+            "outputs": outputs,
+            "intervals": points.intervals,
+            "seconds": points.seconds,
+            "relatives": sorted(relatives),
+        }
+
+    def _responses(
+        self,
+        points: SystemPoints,
+        about: Mapping[str, SystemDescription],
+        laws: Mapping[str, dict[str, dict[str, Any]]],
+        relatives: list[str],
+        observed: Mapping[str, SystemPoints],
+    ) -> dict[str, dict[str, Any]]:
+        found = own_responses(points, about[points.system_id], laws[points.system_id])
+        if LPAR not in laws[points.system_id]:
+            return found
+        lent = {other: own_responses(observed[other], about[other], laws[other]) for other in relatives}
+        for metric in sorted({metric for response in lent.values() for metric in response} - set(found)):
+            lender = nearest(about[points.system_id], [about[other] for other in relatives if metric in lent[other]])
+            if lender:
+                found[metric] = borrow_response(lent[lender.system_id][metric], lender.system_id)
+                found[metric]["lender"] = lender.system_id
+        return found
+
+
+def main_total(points: SystemPoints) -> str:
+    """The series that stands for the system: the workload's own total, else the LPAR, else the largest group."""
+    totals = [name for name, series in points.series.items() if series.total and name != LPAR]
+    if totals:
+        return min(totals)
+    if LPAR in points.series:
+        return LPAR
+    if not points.series:
+        raise ValueError(f"{points.system_id} has rates but no CPU figure at any point")
+    return max(points.series, key=lambda name: points.series[name].reference)
+
+
+def exhaustive(points: SystemPoints) -> bool:
+    """Whether the groups add up to the main total at every point, so that predictions must add up too."""
+    total = points.series[main_total(points)]
+    parts = [series for series in points.series.values() if not series.total]
+    if not parts or any(part.point != total.point for part in parts):
+        return False
+    return bool(np.allclose(sum(part.usage for part in parts), total.usage, rtol=EXHAUSTIVE_WITHIN, atol=0.0))
+
+
+def own_responses(
+    points: SystemPoints, description: SystemDescription, laws: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """The response laws a system's own measured responses give."""
+    if LPAR not in laws:
+        return {}
+    found = {}
+    for metric, values in points.responses.items():
+        published = [description.measured(point, metric) for point in points.points]
+        known = np.isfinite(values) & np.array(published)
+        if known.any():
+            errors = points.response_error_rel[metric][known]
+            law = fit_response(points.rate[known], values[known], errors, laws[LPAR], points.engines)
+            if law:
+                found[metric] = law
+    return found
+
+
+def published_condition(
+    description: SystemDescription, lenders: list[SystemDescription], points: SystemPoints, point: str, metric: str
+) -> str:
+    """The condition under which the metric is, or would be, published at the point.
+
+    A metric that only a relative published takes the relative's condition with the own system's keys put in their
+    places.
+    """
+    own = description.condition(point, metric)
+    if own is not None:
+        return own
+    fallback = description.point_condition.get(point) or points.conditions.get(point) or f"point={point}"
+    for lender in lenders:
+        for name in lender.conditions:
+            theirs = lender.condition(name, metric)
+            if theirs is not None:
+                return condition_text({**condition_pairs(theirs), **condition_pairs(fallback)})
+    return fallback

@@ -1,0 +1,167 @@
+"""The mart of measured points as series of engines in use, whatever address-space groups it has.
+
+A column named ``<group>_cpu_pct`` (percent of one engine) or ``<group>_cpu_us_per_tran`` is the usage of a group of
+address spaces; ``total_<workload>_cpu_pct`` is their sum as reported; ``cpu_busy_pct`` times engines is the whole
+LPAR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+LPAR = "lpar"
+BUSY = "cpu_busy_pct"
+LPAR_COST = "cpu_us_per_tran"
+INTERNAL_RATE = "itr_tps"
+# Views of the same CPU time that overlap the address-space groups: transaction CPU, mobile CPU, the sum over groups.
+OVERLAPPING = frozenset({"service", "transaction", "mobile"})
+GROUP_FORMS = {"_cpu_pct": "pct", "_cpu_us_per_tran": "us_per_tran"}
+REQUIRED = ("system_id", "point", "etr_tps")
+
+
+@dataclass(frozen=True)
+class Series:
+    """Usage of one group of address spaces at the points where it is known; arrays of one length."""
+
+    name: str
+    total: bool
+    point: tuple[str, ...]
+    rate: Array
+    usage: Array
+    error_rel: Array
+
+    @property
+    def reference(self) -> float:
+        """Engines in use per transaction/s, over all points together."""
+        return float(self.usage.sum() / self.rate.sum())
+
+
+@dataclass(frozen=True)
+class SystemPoints:
+    """The measured points of one system, in order of rate."""
+
+    system_id: str
+    engines: int
+    points: tuple[str, ...]
+    rate: Array
+    series: dict[str, Series]
+    responses: dict[str, Array]
+    response_error_rel: dict[str, Array]
+    metrics: dict[str, tuple[str, ...]]
+    conditions: dict[str, str] = field(default_factory=dict)
+    intervals: int = 0
+    seconds: float = 0.0
+
+
+def as_frame(points: Any) -> pd.DataFrame:
+    """The measured points of the mart as a pandas frame in order of rate, from pandas, Arrow or a list of rows.
+
+    Intervals that belong to no run (``is_run`` false) are no measured points and are left out.
+
+    Raises:
+        ValueError: a required column is missing, or a point stands there twice.
+    """
+    frame = points.to_pandas() if hasattr(points, "to_pandas") else pd.DataFrame(points)
+    missing = [name for name in REQUIRED if name not in frame.columns]
+    if missing:
+        present = ", ".join(map(str, frame.columns))
+        raise ValueError(f"the frame of measured points lacks {', '.join(missing)}; it has {present}")
+    usable = frame["system_id"].notna() & frame["point"].notna() & (frame["etr_tps"] > 0)
+    if "is_run" in frame:
+        usable &= frame["is_run"].fillna(False).astype(bool)
+    frame = frame[usable].copy()
+    frame["system_id"] = frame["system_id"].astype(str)
+    frame["point"] = frame["point"].astype(str)
+    twice = frame[frame.duplicated(["system_id", "point"])]
+    if len(twice):
+        row = twice.iloc[0]
+        raise ValueError(f"point {row['point']} of {row['system_id']} occurs more than once")
+    return frame.sort_values(["system_id", "etr_tps"], ignore_index=True)
+
+
+def group_columns(columns: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+    """Group name to its columns and their forms, without zIIP columns and overlapping views of the same CPU time."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for column in columns:
+        for suffix, form in GROUP_FORMS.items():
+            name = column.removesuffix(suffix)
+            if column.endswith(suffix) and name and not name.endswith("ziip") and name not in OVERLAPPING:
+                found.setdefault(name, []).append((column, form))
+    return found
+
+
+def system_points(frame: pd.DataFrame, engines_of: Mapping[str, int | None]) -> dict[str, SystemPoints]:
+    """Every system of the frame.
+
+    Raises:
+        ValueError: a system's number of engines is neither in the frame nor in ``engines_of``.
+    """
+    groups = group_columns(map(str, frame.columns))
+    parts = frame.groupby("system_id", sort=True)
+    return {str(key): _one(str(key), part, groups, engines_of.get(str(key))) for key, part in parts}
+
+
+def _one(
+    system: str, part: pd.DataFrame, groups: dict[str, list[tuple[str, str]]], described: int | None
+) -> SystemPoints:
+    measured = part["engines"].dropna() if "engines" in part else pd.Series(dtype=float)
+    if not len(measured) and described is None:
+        raise ValueError(f"the number of engines of {system} is not known: column engines is empty")
+    engines = round(float(measured.iloc[-1])) if len(measured) else int(described or 0)
+    rate = part["etr_tps"].to_numpy(dtype=np.float64)
+    points = tuple(part["point"])
+    series, metrics = {}, {}
+    if BUSY in part and part[BUSY].notna().any():
+        own = part["engines"].fillna(engines).to_numpy(dtype=np.float64) if "engines" in part else engines
+        busy = part[BUSY].to_numpy(dtype=np.float64)
+        series[LPAR] = _series(LPAR, True, points, rate, own * busy / 100.0, _error(part, BUSY))
+        named = (BUSY, INTERNAL_RATE, LPAR_COST)
+        metrics[LPAR] = tuple(name for name in named if name in part and part[name].notna().any())
+    for name, columns in groups.items():
+        usable = [(column, form) for column, form in columns if (part[column].fillna(0) > 0).any()]
+        if not usable:
+            continue
+        column, form = usable[0]
+        values = part[column].to_numpy(dtype=np.float64)
+        usage = values / 100.0 if form == "pct" else values * rate * 1e-6
+        series[name] = _series(name, name.startswith("total_"), points, rate, usage, _error(part, column))
+        metrics[name] = tuple(column for column, _ in usable)
+    responses = [str(name) for name in part.columns if str(name).endswith("_response_ms") and part[name].notna().any()]
+    conditions = {}
+    if "condition" in part:
+        conditions = dict(zip(points, part["condition"].fillna("").astype(str), strict=True))
+    return SystemPoints(
+        system_id=system,
+        engines=engines,
+        points=points,
+        rate=rate,
+        series={name: value for name, value in series.items() if len(value.rate)},
+        responses={name: part[name].to_numpy(dtype=np.float64) for name in responses},
+        response_error_rel={name: _error(part, name) for name in responses},
+        metrics=metrics,
+        conditions=conditions,
+        intervals=int(part["n_intervals"].fillna(0).sum()) if "n_intervals" in part else 0,
+        seconds=float(part["seconds"].fillna(0).sum()) if "seconds" in part else 0.0,
+    )
+
+
+def _error(part: pd.DataFrame, column: str) -> Array:
+    name = f"{column}_se"
+    if name not in part:
+        return np.zeros(len(part))
+    relative = part[name].astype(float) / part[column].astype(float).abs()
+    return np.nan_to_num(relative.to_numpy(dtype=np.float64), posinf=0.0, neginf=0.0)
+
+
+def _series(name: str, total: bool, points: tuple[str, ...], rate: Array, usage: Array, error: Array) -> Series:
+    known = np.isfinite(usage) & (usage > 0)
+    kept = tuple(point for point, keep in zip(points, known, strict=True) if keep)
+    return Series(name, total, kept, rate[known], usage[known], error[known])

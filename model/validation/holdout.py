@@ -1,0 +1,181 @@
+"""Leave one rate out: every measured point is predicted by a model fitted without it, and compared with its
+
+measurement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from model import bundle as bundles
+from model.calibration.capacity import CapacityModel
+from model.calibration.descriptions import SystemDescription
+from model.calibration.observations import as_frame
+from model.predictor import predict
+from model.validation.gate import Check, checks, passed
+
+COLUMNS = [
+    "system",
+    "point",
+    "etr_tps",
+    "metric",
+    "role",
+    "measured",
+    "predicted",
+    "error_pct",
+    "lo",
+    "hi",
+    "half_width_pct",
+    "covered",
+    "extrapolated",
+]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The error table, its summary by system and metric, and the gate's verdict."""
+
+    table: pd.DataFrame
+    summary: pd.DataFrame
+    gate: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check of the gate passed."""
+        return passed(self.gate)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: ``rows``, ``summary``, ``gate``."""
+        return {
+            "rows": _records(self.table),
+            "summary": _records(self.summary),
+            "gate": {"passed": self.passed, "checks": [check.to_dict() for check in self.gate]},
+        }
+
+
+def error_table(
+    points: Any, descriptions: Mapping[str, SystemDescription] | None = None, model: CapacityModel | None = None
+) -> pd.DataFrame:
+    """Predicted against measured for every point of every system that has at least two.
+
+    Intervals are calibrated anew without the held-out point, so that nothing of it reaches its own prediction. Values
+    that were assumed in rendering a published system are neither compared nor do they make others comparable.
+
+    Args:
+        points: the mart of measured points.
+        descriptions: reference systems by id.
+        model: an unfitted model to validate; None for the standing one.
+
+    Returns:
+        One row a point and metric: ``system, point, etr_tps, metric, role`` (total, part, response), ``measured,
+        predicted, error_pct, lo, hi, half_width_pct, covered, extrapolated``.
+    """
+    frame = as_frame(points)
+    prototype = CapacityModel(descriptions) if model is None else model
+    known = dict(prototype.descriptions or {})
+    rows: list[dict[str, Any]] = []
+    for index, row in frame.iterrows():
+        system, point = str(row["system_id"]), str(row["point"])
+        if (frame["system_id"] == system).sum() < 2:
+            continue
+        fitted = clone(prototype).fit(frame.drop(index=index))
+        answer = predict(_bundle(fitted), system, {"etr_tps": float(row["etr_tps"])})
+        about = known.get(system, SystemDescription(system))
+        for metric, role in _compared(fitted.systems_[system]):
+            if metric not in frame or pd.isna(row[metric]) or not about.measured(point, metric):
+                continue
+            output = next(output for output in answer["outputs"] if output["metric"] == metric)
+            rows.append(_row(system, point, row, metric, role, output, answer["extrapolated"]))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def summarise(table: pd.DataFrame) -> pd.DataFrame:
+    """Errors and coverage by system and metric, and by metric over all systems (system ``all``)."""
+    columns = [
+        "system",
+        "metric",
+        "role",
+        "n",
+        "mean_abs_error_pct",
+        "max_abs_error_pct",
+        "coverage",
+        "mean_half_width_pct",
+    ]
+    if table.empty:
+        return pd.DataFrame(columns=columns)
+    groups = [
+        ((system, metric, role), part) for (system, metric, role), part in table.groupby(["system", "metric", "role"])
+    ]
+    groups += [(("all", metric, role), part) for (metric, role), part in table.groupby(["metric", "role"])]
+    rows = [
+        [
+            *key,
+            len(part),
+            float(part["error_pct"].abs().mean()),
+            float(part["error_pct"].abs().max()),
+            float(part["covered"].mean()),
+            float(part["half_width_pct"].mean()),
+        ]
+        for key, part in groups
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def validate(
+    points: Any, descriptions: Mapping[str, SystemDescription] | None = None, model: CapacityModel | None = None
+) -> Validation:
+    """Leave-one-rate-out table, summary and gate in one."""
+    table = error_table(points, descriptions, model)
+    return Validation(table, summarise(table), checks(table))
+
+
+def _compared(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """One metric for each series that was measured: a usage group's first column, a response's own."""
+    found: dict[str, tuple[str, str]] = {}
+    for output in entry["outputs"]:
+        law = {**entry["usage"], **entry["response"]}[output["series"]]
+        if law["points"] == 0 or law.get("assumed"):
+            continue
+        role = "response" if output["form"] == "response_ms" else "total" if law["total"] else "part"
+        found.setdefault(output["series"], (output["metric"], role))
+    return list(found.values())
+
+
+def _row(
+    system: str, point: str, row: pd.Series, metric: str, role: str, output: Mapping[str, Any], extrapolated: bool
+) -> dict[str, Any]:
+    measured = float(row[metric])
+    lo, hi = (np.nan if output[side] is None else output[side] for side in ("lo", "hi"))
+    predicted = np.nan if output["value"] is None else output["value"]
+    return {
+        "system": system,
+        "point": point,
+        "etr_tps": float(row["etr_tps"]),
+        "metric": metric,
+        "role": role,
+        "measured": measured,
+        "predicted": predicted,
+        "error_pct": 100.0 * (predicted / measured - 1.0),
+        "lo": lo,
+        "hi": hi,
+        "half_width_pct": 50.0 * (hi - lo) / measured,
+        "covered": bool(lo <= measured and (np.isnan(hi) or measured <= hi)),
+        "extrapolated": extrapolated,
+    }
+
+
+def _bundle(fitted: CapacityModel) -> dict[str, Any]:
+    return bundles.build(fitted.systems_, model_version="held-out", data={}, validation={})
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {key: None if isinstance(v, float) and np.isnan(v) else v for key, v in row.items()}
+        for row in frame.to_dict("records")
+    ]

@@ -1,0 +1,97 @@
+"""Pictures of the validation as SVG: held-out values against predictions, usage against rate, residuals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from model import laws
+
+WIDTH, HEIGHT = 7.0, 4.5
+
+
+def write_plots(systems: Mapping[str, Any], table: pd.DataFrame, points: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write every plot there is data for; equal inputs give equal files.
+
+    Args:
+        systems: ``CapacityModel.systems_``.
+        table: the error table.
+        points: the measured points, as ``as_frame`` gives them.
+        folder: where to write; made if absent.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    if len(table):
+        written += [_held_out(table, folder / "held_out.svg"), _residuals(table, folder / "residuals.svg")]
+    for system, entry in sorted(systems.items()):
+        written.append(_usage(system, entry, points[points["system_id"] == system], folder / f"usage-{system}.svg"))
+    return written
+
+
+def _held_out(table: pd.DataFrame, path: Path) -> Path:
+    totals = table[table["role"] != "response"]
+    figure, axes = _figure("Held-out points: predicted with 90 % interval", "measured", "predicted")
+    for metric, part in totals.groupby("metric"):
+        errors = np.abs(np.stack([part["predicted"] - part["lo"], part["hi"] - part["predicted"]]))
+        axes.errorbar(
+            part["measured"], part["predicted"], yerr=errors, fmt="o", markersize=3, capsize=2, label=str(metric)
+        )
+    ends = [float(totals["measured"].min()) * 0.8, float(totals["measured"].max()) * 1.2]
+    axes.plot(ends, ends, color="0.6", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    return _save(figure, axes, path)
+
+
+def _residuals(table: pd.DataFrame, path: Path) -> Path:
+    figure, axes = _figure("Errors of held-out points", "transactions/s", "error, %")
+    for (system, metric), part in table.groupby(["system", "metric"]):
+        axes.plot(
+            part["etr_tps"], part["error_pct"], marker="o", markersize=3, linewidth=0.6, label=f"{system} {metric}"
+        )
+    axes.axhline(0.0, color="0.6", linewidth=0.8)
+    return _save(figure, axes, path)
+
+
+def _usage(system: str, entry: Mapping[str, Any], points: pd.DataFrame, path: Path) -> Path:
+    figure, axes = _figure(f"{system}: engines in use", "transactions/s", "engines in use")
+    rates = np.linspace(0.05, 1.3, 60) * float(points["etr_tps"].max())
+    for name, law in sorted(entry["usage"].items()):
+        curve = np.array([laws.usage(law, float(rate)) for rate in rates])
+        (line,) = axes.plot(rates, curve[:, 0], linewidth=1.0, label=name if law["points"] else f"{name} (borrowed)")
+        axes.fill_between(rates, curve[:, 1], curve[:, 2], color=line.get_color(), alpha=0.15, linewidth=0)
+        metric = next(output["metric"] for output in entry["outputs"] if output["series"] == name)
+        if metric in points:
+            measured = points[metric] / 100.0
+            if metric == "cpu_busy_pct":
+                measured = measured * entry["engines"]
+            elif metric.endswith("_us_per_tran"):
+                measured = points[metric] * points["etr_tps"] * 1e-6
+            axes.plot(points["etr_tps"], measured, "o", markersize=3, color=line.get_color())
+    axes.axhline(entry["engines"], color="0.6", linewidth=0.8, linestyle="--")
+    return _save(figure, axes, path)
+
+
+def _figure(title: str, across: str, up: str) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(title, fontsize=10)
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    axes.grid(alpha=0.3)
+    return figure, axes
+
+
+def _save(figure: Figure, axes: Axes, path: Path) -> Path:
+    axes.legend(fontsize=6)
+    with matplotlib.rc_context({"svg.hashsalt": "etalon"}):
+        FigureCanvasSVG(figure).print_svg(path, metadata={"Date": None})
+    return path
