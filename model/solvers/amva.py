@@ -1,0 +1,439 @@
+"""Approximate mean value analysis: Linearizer with multi-server, priority and weighted-sharing residences, compiled.
+
+Closed, open and mixed classes. Source of the iteration: Chandy and Neuse, *Comm. ACM* 25, 1982. The multi-server residence
+conditions on the distribution of a two-station network matched to the mean queue (see docs/solvers.md); priorities follow
+Bryant et al., *ACM TOCS* 2, 1984; class-dependent first come, first served and its variability follow Lazowska et al.,
+*Quantitative System Performance*, 1984, sections 11.4-11.5.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SHARING, FCFS, HEAD_OF_LINE, PREEMPTIVE, WEIGHTED, PRIORITY_SHARING, DELAY = range(7)
+
+OUTER_PASSES = 3
+ITERATIONS = 2000
+
+
+class AmvaResult(NamedTuple):
+    """``throughput`` (classes,); ``queue_length``, ``residence`` per passage, ``utilisation`` per server (stations, classes).
+
+    ``iterations`` counts core steps; ``converged`` is False where the last core did not settle or an open class saturates.
+    """
+
+    throughput: Floats
+    queue_length: Floats
+    residence: Floats
+    utilisation: Floats
+    iterations: int
+    converged: bool
+
+
+@njit(cache=True)
+def _idle_credit(
+    mean: float, servers: int, population: float, slope: float, log_x: float
+) -> tuple[float, float, float]:
+    """(phi, busy, log_x): mean of max(1, (n+1)/c) less mean/c, chance that all servers are busy, and the matched rate.
+
+    n has the distribution of c servers fed by the rest of the network; ``population`` customers at most (infinite below
+    zero), the rest giving x j / (1 + slope (j - 1)) with j customers there; x is moved one Newton step towards ``mean``.
+    """
+    if population >= 0.0 and mean >= population - 1e-9:
+        return max(1.0, (population + 1.0) / servers) - mean / servers, (1.0 if population >= servers else 0.0), log_x
+    if mean < 1e-9:
+        return 1.0, 0.0, log_x
+    rate = np.exp(log_x)
+    weight, total, first, second, credit, idle = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    n = 0
+    while True:
+        total += weight
+        first += n * weight
+        second += n * n * weight
+        if n + 1 < servers:
+            credit += weight * (1.0 - (n + 1.0) / servers)
+        if n < servers:
+            idle += weight
+        if population >= 0.0:
+            rest = population - n
+            if rest < 0.5:
+                break
+            # Multiplied through by 1 + slope (population - 1), so that x stays of the order of an arrival rate.
+            feed = rate * rest / population * (1 + slope * (population - 1)) / (1 + slope * (rest - 1))
+        else:
+            feed = rate
+        weight *= feed / min(n + 1, servers)
+        n += 1
+        if n > servers and weight < 1e-10 * total:
+            break
+        if weight > 1e200:
+            weight, total, first, second = weight * 1e-200, total * 1e-200, first * 1e-200, second * 1e-200
+            credit, idle = credit * 1e-200, idle * 1e-200
+        if n > 200000:
+            break
+    at = first / total
+    variance = max(second / total - at * at, 1e-9)
+    step = (mean - at) / variance
+    step = min(max(step, -1.0), 1.0)
+    log_x = log_x + step
+    if population < 0.0:
+        log_x = min(log_x, np.log(servers * (1.0 - 1e-6)))
+    log_x = min(max(log_x, -60.0), 60.0)
+    return 1.0 / servers + credit / total, 1.0 - idle / total, log_x
+
+
+@njit(cache=True)
+def _core(
+    n: Floats,
+    rates: Floats,
+    demands: Floats,
+    service: Floats,
+    scv: Floats,
+    servers: Ints,
+    discipline: Ints,
+    priority: Floats,
+    weights: Floats,
+    think: Floats,
+    delta: Floats,
+    sources: Floats,
+    slopes: Floats,
+    log_x: Floats,
+    phi: Floats,
+    busy: Floats,
+    refresh: bool,
+    tolerance: float,
+    queue: Floats,
+    residence: Floats,
+    throughput: Floats,
+) -> tuple[int, bool]:
+    """Solves one population given how queues change with one customer less (``delta``). Fills the last three."""
+    stations, classes = demands.shape
+    ahead = np.empty(classes)
+    shift = np.zeros((stations, classes))
+    for k in range(stations):
+        for r in range(classes):
+            for s in range(classes):
+                scale = 1.0 if rates[s] >= 0.0 else n[s]
+                shift[k, r] += scale * delta[k, s, r]
+    damping = 1.0
+    largest = 0.0
+    for iteration in range(ITERATIONS):
+        if iteration == 200:
+            damping = 0.5
+        largest = 0.0
+        for k in range(stations):
+            code = discipline[k]
+            if code == DELAY:
+                for r in range(classes):
+                    residence[k, r] = demands[k, r]
+                continue
+            c = float(servers[k])
+            total = 0.0
+            for s in range(classes):
+                total += queue[k, s]
+            if servers[k] > 1 and refresh:
+                seen = total
+                if sources[k] > 0.0:
+                    seen = total * (sources[k] - 1.0) / sources[k]
+                limit = sources[k] - 1.0 if sources[k] > 0.0 else -1.0
+                before = log_x[k]
+                phi[k], busy[k], log_x[k] = _idle_credit(seen, servers[k], limit, slopes[k], log_x[k])
+                largest = max(largest, min(abs(log_x[k] - before), 1.0) * 1e-2)
+            elif servers[k] == 1:
+                phi[k] = 1.0
+            for r in range(classes):
+                if demands[k, r] == 0.0 or (rates[r] < 0.0 and n[r] <= 0.0):
+                    residence[k, r] = 0.0
+                    continue
+                is_open = rates[r] >= 0.0
+                if code == SHARING:
+                    own = 0.0 if is_open else queue[k, r] / n[r] + delta[k, r, r]
+                    seen_total = max(total + shift[k, r] - own, 0.0)
+                    residence[k, r] = demands[k, r] * max(phi[k] + seen_total / c, 1.0)
+                    continue
+                for s in range(classes):
+                    scale = 1.0 if rates[s] >= 0.0 else n[s]
+                    ahead[s] = queue[k, s] + scale * delta[k, s, r]
+                if not is_open:
+                    ahead[r] -= queue[k, r] / n[r] + delta[k, r, r]
+                for s in range(classes):
+                    ahead[s] = max(ahead[s], 0.0)
+                residence[k, r] = _residence(
+                    code, k, r, c, phi[k], busy[k], ahead, throughput, demands, service, scv, priority, weights
+                )
+        for r in range(classes):
+            if rates[r] >= 0.0:
+                throughput[r] = rates[r]
+            elif n[r] > 0.0:
+                cycle = think[r]
+                for k in range(stations):
+                    cycle += residence[k, r]
+                throughput[r] = n[r] / cycle
+            else:
+                throughput[r] = 0.0
+            scale = max(1.0 if rates[r] >= 0.0 else n[r], 1e-12)
+            for k in range(stations):
+                new = throughput[r] * residence[k, r]
+                change = abs(new - queue[k, r]) / max(scale, queue[k, r])
+                if change > largest:
+                    largest = change
+                queue[k, r] += damping * (new - queue[k, r])
+        if largest < tolerance:
+            return iteration + 1, True
+        if not largest < 1e12:
+            return iteration + 1, False
+    return ITERATIONS, False
+
+
+@njit(cache=True)
+def _residence(
+    code: int,
+    k: int,
+    r: int,
+    c: float,
+    phi: float,
+    busy: float,
+    ahead: Floats,
+    throughput: Floats,
+    demands: Floats,
+    service: Floats,
+    scv: Floats,
+    priority: Floats,
+    weights: Floats,
+) -> float:
+    """Residence per passage of class r at station k, given the customers it finds there."""
+    classes = len(ahead)
+    visits = demands[k, r] / service[k, r]
+    if code == WEIGHTED:
+        shared = 0.0
+        for s in range(classes):
+            shared += weights[s] / weights[r] * ahead[s]
+        return demands[k, r] * max(phi + shared / c, 1.0)
+    backlog, present, above, residual, in_service = 0.0, 0.0, 0.0, 0.0, 0.0
+    for s in range(classes):
+        load = throughput[s] * demands[k, s] / c
+        if code == FCFS or priority[s] >= priority[r]:
+            backlog += service[k, s] * ahead[s]
+            present += ahead[s]
+            residual += load * service[k, s] * (scv[k, s] - 1.0) / 2.0
+            in_service += load * service[k, s]
+        elif code == HEAD_OF_LINE:
+            # Of those behind, the one already in service is not overtaken.
+            started = min(load, ahead[s])
+            backlog += service[k, s] * started
+            present += started
+            residual += load * service[k, s] * (scv[k, s] - 1.0) / 2.0
+        if code != FCFS and priority[s] > priority[r]:
+            above += load
+    mean = backlog / present if present > 0.0 else service[k, r]
+    lead = (phi - 1.0) * mean
+    crowded = 1.0 if c == 1.0 else busy
+    wait = max(backlog / c + lead + residual * crowded / c, 0.0)
+    free = max(1.0 - above, 1e-3)
+    if code == FCFS:
+        return visits * (service[k, r] + wait)
+    if code == HEAD_OF_LINE:
+        return visits * (service[k, r] + wait / free)
+    if code == PREEMPTIVE:
+        return visits * (service[k, r] + wait) / free
+    # Levels served strictly in order, shared within a level: equals delay each other in proportion to their own work.
+    level, over = 0.0, 0.0
+    for s in range(classes):
+        if priority[s] == priority[r]:
+            level += ahead[s]
+        elif priority[s] > priority[r]:
+            over += service[k, s] * ahead[s]
+    stretched = service[k, r] * max(phi + level / c, 1.0) + over / c
+    return visits * stretched / free
+
+
+@njit(cache=True, nogil=True)
+def linearizer(
+    populations: Floats,
+    rates: Floats,
+    demands: Floats,
+    service: Floats,
+    scv: Floats,
+    servers: Ints,
+    discipline: Ints,
+    priority: Floats,
+    weights: Floats,
+    think: Floats,
+    passes: int,
+    tolerance: float,
+    queue: Floats,
+    residence: Floats,
+    throughput: Floats,
+) -> tuple[int, bool]:
+    """Fills queue, residence (stations, classes) and throughput (classes,); ``rates`` is -1 for closed classes."""
+    stations, classes = demands.shape
+    delta = np.zeros((stations, classes, classes))
+    update = np.zeros_like(delta)
+    sources, slopes = np.zeros(stations), np.zeros(stations)
+    log_x, phi, busy = np.zeros(stations), np.ones(stations), np.zeros(stations)
+    share = np.empty(classes)
+    for r in range(classes):
+        base = think[r]
+        for k in range(stations):
+            base += demands[k, r]
+        share[r] = rates[r] if rates[r] >= 0.0 else (populations[r] / base if base > 0.0 else 0.0)
+        throughput[r] = share[r]
+        for k in range(stations):
+            queue[k, r] = share[r] * demands[k, r]
+    _feeds(populations, rates, demands, servers, discipline, think, share, sources, slopes)
+    for k in range(stations):
+        load = 0.0
+        for r in range(classes):
+            load += share[r] * demands[k, r]
+        log_x[k] = np.log(max(min(load, servers[k] * 0.95), 1e-9))
+    iterations, converged = 0, True
+    less = populations.copy()
+    less_queue, less_residence = queue.copy(), residence.copy()
+    less_throughput = throughput.copy()
+    for outer in range(passes):
+        steps, converged = _core(
+            populations, rates, demands, service, scv, servers, discipline, priority, weights, think, delta, sources,
+            slopes, log_x, phi, busy, True, tolerance, queue, residence, throughput,
+        )  # fmt: skip
+        iterations += steps
+        if outer == passes - 1 or not converged:
+            break
+        for r in range(classes):
+            if rates[r] >= 0.0 or populations[r] <= 0.0:
+                continue
+            taken = min(1.0, populations[r])
+            less[:] = populations
+            less[r] -= taken
+            for k in range(stations):
+                for s in range(classes):
+                    less_queue[k, s] = queue[k, s]
+                less_queue[k, r] = queue[k, r] * less[r] / populations[r]
+            less_throughput[:] = throughput
+            less_sources = np.maximum(sources - 1.0, np.minimum(sources, 1.0))
+            less_x, less_phi, less_busy = log_x.copy(), phi.copy(), busy.copy()
+            steps, _ = _core(
+                less, rates, demands, service, scv, servers, discipline, priority, weights, think, delta, less_sources,
+                slopes, less_x, less_phi, less_busy, True, max(tolerance, 1e-4), less_queue, less_residence, less_throughput,
+            )  # fmt: skip
+            iterations += steps
+            for k in range(stations):
+                for s in range(classes):
+                    change = 0.0
+                    if rates[s] >= 0.0:
+                        change = less_queue[k, s] - queue[k, s]
+                    elif populations[s] > 0.0 and less[s] > 0.0:
+                        change = less_queue[k, s] / less[s] - queue[k, s] / populations[s]
+                    # Successive corrections overshoot alternately; the mean of two is closer than either.
+                    update[k, s, r] = change if outer == 0 else (delta[k, s, r] + change) / 2.0
+        delta[:] = update
+        _feeds(populations, rates, demands, servers, discipline, think, throughput, sources, slopes)
+    return iterations, converged
+
+
+@njit(cache=True)
+def _feeds(
+    populations: Floats,
+    rates: Floats,
+    demands: Floats,
+    servers: Ints,
+    discipline: Ints,
+    think: Floats,
+    share: Floats,
+    sources: Floats,
+    slopes: Floats,
+) -> None:
+    """How the rest of the network feeds each station: its customers, and how it slows down as they gather there."""
+    stations, classes = demands.shape
+    for k in range(stations):
+        sources[k], slopes[k] = 0.0, 0.0
+        if servers[k] <= 1 or discipline[k] == DELAY:
+            continue
+        unlimited = False
+        delay, flow = 0.0, 0.0
+        for r in range(classes):
+            if demands[k, r] > 0.0:
+                if rates[r] >= 0.0:
+                    unlimited = unlimited or rates[r] > 0.0
+                else:
+                    sources[k] += populations[r]
+                    delay += share[r] * think[r]
+                    flow += share[r]
+        if unlimited or flow == 0.0:
+            sources[k] = 0.0
+            continue
+        queued, squared = 0.0, 0.0
+        for j in range(stations):
+            if j == k:
+                continue
+            mean = 0.0
+            for r in range(classes):
+                if demands[k, r] > 0.0:
+                    mean += share[r] * demands[j, r]
+            if discipline[j] == DELAY:
+                delay += mean
+            else:
+                part = mean / servers[j]
+                delay += mean - part
+                queued += part
+                squared += part * part
+        if delay + queued > 0.0 and queued > 0.0:
+            slopes[k] = squared / queued / (delay + queued)
+
+
+def amva(
+    populations: ArrayLike,
+    demands: ArrayLike,
+    servers: ArrayLike,
+    think_times: ArrayLike | None = None,
+    *,
+    rates: ArrayLike | None = None,
+    discipline: ArrayLike | None = None,
+    service: ArrayLike | None = None,
+    scv: ArrayLike | None = None,
+    priority: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    passes: int = OUTER_PASSES,
+    tolerance: float = 1e-7,
+) -> AmvaResult:
+    """Approximate solution of a closed, open or mixed multi-class network.
+
+    Args:
+        populations: (classes,) customers; ignored for open classes.
+        demands: (stations, classes) visits x service.
+        servers: (stations,), -1 for a delay.
+        think_times: (classes,).
+        rates: (classes,) arrival rates of open classes, -1 for closed ones; default all closed.
+        discipline: (stations,) one of the codes of this module; default sharing (product form).
+        service: (stations, classes) time of one visit, needed where classes with different service queue together.
+        scv: (stations, classes) squared coefficient of variation of one visit; default 1.
+        priority: (classes,) larger goes first.
+        weights: (classes,) shares under ``WEIGHTED``.
+        passes: 1 is Bard-Schweitzer, 3 the Linearizer.
+    """
+    d = np.ascontiguousarray(np.atleast_2d(np.asarray(demands, dtype=float)))
+    stations, classes = d.shape
+    m = np.asarray(servers, dtype=np.int64)
+    codes = np.zeros(stations, dtype=np.int64) if discipline is None else np.asarray(discipline, dtype=np.int64)
+    codes = np.where(m < 0, DELAY, codes)
+    n = np.asarray(populations, dtype=float)
+    x = np.full(classes, -1.0) if rates is None else np.asarray(rates, dtype=float)
+    z = np.zeros(classes) if think_times is None else np.asarray(think_times, dtype=float)
+    one = d.copy() if service is None else np.ascontiguousarray(service, dtype=float)
+    one = np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one))
+    variation = np.ones_like(d) if scv is None else np.nan_to_num(np.asarray(scv, dtype=float), nan=1.0)
+    levels = np.zeros(classes) if priority is None else np.asarray(priority, dtype=float)
+    shares = np.ones(classes) if weights is None else np.asarray(weights, dtype=float)
+    queue, residence, throughput = np.zeros_like(d), np.zeros_like(d), np.zeros(classes)
+    iterations, converged = linearizer(
+        n, x, d, one, variation, np.maximum(m, 1), codes, levels, shares, z, passes, tolerance, queue, residence,
+        throughput,
+    )  # fmt: skip
+    utilisation = d * throughput / np.where(m < 0, 1, m)[:, None]
+    return AmvaResult(throughput, queue, residence, utilisation, iterations, converged)

@@ -1,0 +1,122 @@
+"""One station alone: Poisson arrivals to identical exponential servers, with and without a waiting limit.
+
+Exact. Sources: Erlang 1917; Kleinrock, *Queueing Systems I*, 1975, chapter 3.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+
+class StationResult(NamedTuple):
+    """Steady state of one station.
+
+    ``utilisation`` is busy servers per server; ``queue_length`` counts waiting and in service; times are in the unit of
+    the service time; ``wait_probability`` is the share of arrivals that wait; ``loss_probability`` the share refused.
+    """
+
+    utilisation: float
+    throughput: float
+    wait_probability: float
+    wait: float
+    response: float
+    waiting: float
+    queue_length: float
+    empty_probability: float
+    loss_probability: float
+
+
+@njit(cache=True)
+def erlang_b(offered: float, servers: int) -> float:
+    """Blocking probability of M/M/c/c with ``offered`` = rate x service time; stable for thousands of servers."""
+    blocking = 1.0
+    for n in range(1, servers + 1):
+        blocking = offered * blocking / (n + offered * blocking)
+    return blocking
+
+
+@njit(cache=True)
+def erlang_c(offered: float, servers: int) -> float:
+    """Probability that an M/M/c arrival waits; 1 where the station is saturated."""
+    if offered >= servers:
+        return 1.0
+    blocking = erlang_b(offered, servers)
+    return servers * blocking / (servers - offered * (1.0 - blocking))
+
+
+@njit(cache=True)
+def mmc_response(rate: float, service: float, servers: int) -> float:
+    """Mean response of M/M/c, infinity at or above saturation; ``servers`` < 0 is a delay."""
+    if servers < 0 or service == 0.0:
+        return service
+    offered = rate * service
+    if offered >= servers:
+        return np.inf
+    return service + erlang_c(offered, servers) * service / (servers - offered)
+
+
+def mmc(arrival_rate: float, service: float, servers: int) -> StationResult:
+    """M/M/c, or M/M/infinity where ``servers`` is -1.
+
+    Raises:
+        ValueError: the offered load reaches the number of servers.
+    """
+    offered = arrival_rate * service
+    if servers < 0:
+        return StationResult(offered, arrival_rate, 0.0, 0.0, service, 0.0, offered, float(np.exp(-offered)), 0.0)
+    if offered >= servers:
+        raise ValueError(f"unstable station: offered load {offered:g} on {servers} server(s)")
+    waits = float(erlang_c(offered, servers))
+    wait = waits * service / (servers - offered)
+    # pi(c) = C (1 - rho), and pi(0) = pi(c) c!/a^c
+    log_terms = servers * np.log(offered) - _log_factorial(servers) if offered > 0 else -np.inf
+    empty = float(np.exp(np.log(waits * (1 - offered / servers)) - log_terms)) if offered > 0 else 1.0
+    response = service + wait
+    return StationResult(
+        offered / servers, arrival_rate, waits, wait, response, arrival_rate * wait, arrival_rate * response, empty, 0.0
+    )
+
+
+def mmck(arrival_rate: float, service: float, servers: int, capacity: int) -> StationResult:
+    """M/M/c/K: arrivals that find ``capacity`` customers (waiting and in service) are refused.
+
+    Times are those of accepted customers. ``servers`` of -1 (or more than ``capacity``) means nobody waits.
+
+    Raises:
+        ValueError: ``capacity`` is below one.
+    """
+    if capacity < 1:
+        raise ValueError(f"capacity must be at least 1, not {capacity}")
+    c = capacity if servers < 0 else min(servers, capacity)
+    offered = arrival_rate * service
+    if offered == 0:
+        return StationResult(0.0, 0.0, 0.0, 0.0, service, 0.0, 0.0, 1.0, 0.0)
+    n = np.arange(capacity + 1)
+    steps = np.log(offered) - np.log(np.minimum(np.maximum(n[1:], 1), c))
+    log_p = np.concatenate(([0.0], np.cumsum(steps)))
+    p = np.exp(log_p - log_p.max())
+    p /= p.sum()
+    throughput = arrival_rate * (1 - p[-1])
+    length = float(p @ n)
+    response = length / throughput
+    wait = max(response - service, 0.0)
+    servers_shown = c if servers < 0 else servers
+    waits = float(p[c:capacity].sum() / (1 - p[-1])) if c < capacity else 0.0
+    return StationResult(
+        throughput * service / servers_shown,
+        float(throughput),
+        waits,
+        wait,
+        response,
+        float(throughput * wait),
+        length,
+        float(p[0]),
+        float(p[-1]),
+    )
+
+
+def _log_factorial(n: int) -> float:
+    return float(np.log(np.arange(1, n + 1)).sum())
