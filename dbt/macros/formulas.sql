@@ -1,0 +1,20 @@
+{#- Quotient that is NULL, not an error or infinity, where the denominator is zero or missing. -#}
+{% macro ratio(numerator, denominator) -%}
+  (({{ numerator }})::double / nullif(({{ denominator }})::double, 0))
+{%- endmacro %}
+
+{#- Seconds of CPU behind service units: SU / service coefficient / (16,000,000 / rate adjustment factor). -#}
+{% macro service_seconds(service_units, coefficient, rate_adjustment) -%}
+  ({{ ratio(service_units, coefficient) }} * {{ rate_adjustment }} / 16000000.0)
+{%- endmacro %}
+
+{#- The engine type a processor type code stands for. -#}
+{% macro engine_type(code) -%}
+  (case {{ code }} when 0 then 'CP' when 1 then 'zAAP' when 2 then 'zIIP' end)
+{%- endmacro %}
+
+{#- Name of an interval: system and start, UTC where it is known. -#}
+{% macro interval_key(smf_sid, start_utc, start_local) -%}
+  ({{ smf_sid }} || ' ' || coalesce(strftime({{ start_utc }}, '%Y-%m-%dT%H:%M:%SZ'),
+                                     strftime({{ start_local }}, '%Y-%m-%dT%H:%M:%S local')))
+{%- endmacro %}

@@ -1,0 +1,4 @@
+{#- A model's schema is exactly the one configured for its folder: no prefix from the target. -#}
+{% macro generate_schema_name(custom_schema_name, node) -%}
+  {{ custom_schema_name | trim if custom_schema_name else target.schema }}
+{%- endmacro %}

@@ -1,0 +1,75 @@
+-- One row per engine (core) and interval of 70.1: what the operating system and PR/SM each saw of it.
+-- Under SMT a core holds several threads: wait and parked time are per thread, online and dispatch time per core.
+with records as (
+  select * from {{ ref('int_record') }} where record_type = '70.1'
+),
+
+own_partition as (
+  select p.file_id, p.record_seq, p.logical_processor_skip as first_section,
+    p.logical_processor_skip + p.logical_processor_count as end_section
+  from {{ ref('stg_smf70_1_partition') }} p
+  join {{ ref('stg_smf70_1_product') }} me using (file_id, record_seq)
+  where p.partition_number = ('0x' || me.partition_number)::bigint
+),
+
+logical_processor as (
+  select l.file_id, l.record_seq, l.logical_processor_address, l.online_us, l.total_dispatch_us,
+    l.effective_dispatch_us, l.weight = 65535 as is_dedicated
+  from {{ ref('stg_smf70_1_logical_processor') }} l
+  join own_partition o using (file_id, record_seq)
+  where l.section_seq >= o.first_section and l.section_seq < o.end_section
+),
+
+core as (
+  select
+    r.interval_key, r.interval_s, t.file_id, t.record_seq,
+    coalesce(c.core_id, t.cpu_address) as engine_address,
+    any_value(t.cpu_type_code) as cpu_type_code,
+    count(*) as threads,
+    sum(t.wait_us) as wait_us,
+    sum(coalesce(t.parked_us, 0)) as parked_us,
+    max(c.core_busy_ms) filter (where c.is_core_busy_valid) / 1e3 as core_busy_s
+  from {{ ref('stg_smf70_1_cpu') }} t
+  join records r using (file_id, record_seq)
+  left join {{ ref('stg_smf70_1_core') }} c
+    on c.file_id = t.file_id and c.record_seq = t.record_seq
+    and t.section_seq >= c.cpu_skip and t.section_seq < c.cpu_skip + c.cpu_count
+  group by all
+),
+
+engine as (
+  select
+    core.*,
+    coalesce(l.is_dedicated, true) as is_dedicated,
+    coalesce(l.online_us / 1e6, core.interval_s) as online_s,
+    l.total_dispatch_us / 1e6 as dispatch_s,
+    l.effective_dispatch_us / 1e6 as effective_dispatch_s
+  from core
+  left join logical_processor l
+    on l.file_id = core.file_id and l.record_seq = core.record_seq
+    and l.logical_processor_address = core.engine_address
+)
+
+select
+  interval_key,
+  engine_address,
+  {{ engine_type('cpu_type_code') }} as engine_type,
+  is_dedicated,
+  threads,
+  online_s,
+  wait_us / 1e6 as wait_s,
+  parked_us / 1e6 as parked_s,
+  greatest(threads * online_s - parked_us / 1e6, 0) as mvs_available_s,
+  greatest(threads * online_s - (wait_us + parked_us) / 1e6, 0) as mvs_busy_s,
+  case
+    when not is_dedicated then effective_dispatch_s
+    when threads > 1 then coalesce(core_busy_s, greatest(online_s - wait_us / threads / 1e6, 0))
+    else greatest(online_s - (wait_us + parked_us) / 1e6, 0)
+  end as busy_s,
+  case
+    when not is_dedicated then dispatch_s
+    when threads > 1 then coalesce(core_busy_s, greatest(online_s - wait_us / threads / 1e6, 0))
+    else greatest(online_s - (wait_us + parked_us) / 1e6, 0)
+  end as lpar_busy_s
+from engine
+where online_s > 0

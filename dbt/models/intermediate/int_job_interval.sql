@@ -1,0 +1,71 @@
+-- CPU of an address space between two SMF 30 interval records, placed in the RMF interval that holds its midpoint.
+-- Subtypes 2 and 3 count since the previous interval; subtype 6 (system address spaces) counts since the address
+-- space started, so the previous record is subtracted and the first one, whose span is unknown, is left out.
+with records as (
+  select
+    h.file_id, h.record_seq, h.smf_sid, h.subtype, h.written_local,
+    trim(i.job_name) as job_name, trim(i.program_name) as program_name, trim(i.step_name) as step_name, i.asid,
+    i.interval_begin_utc, i.interval_end_utc,
+    nullif(trim(p.service_class), '') as service_class,
+    nullif(trim(p.report_class), '') as report_class,
+    nullif(trim(p.workload), '') as wlm_workload,
+    c.cpu_tcb_us, c.cpu_srb_us, c.io_interrupt_us, c.region_control_us, c.hiperspace_us, c.ziip_us, c.ziip_on_cp_us
+  from {{ ref('stg_smf30_header') }} h
+  join {{ ref('stg_smf30_identification') }} i using (file_id, record_seq)
+  join {{ ref('stg_smf30_cpu') }} c using (file_id, record_seq)
+  left join {{ ref('stg_smf30_performance') }} p using (file_id, record_seq)
+  where h.subtype in (2, 3, 6)
+),
+
+counted as (
+  select *, count(*) over same_interval as copies
+  from records
+  window same_interval as (
+    partition by smf_sid, subtype, job_name, step_name, asid, interval_begin_utc, interval_end_utc
+  )
+  qualify row_number() over (same_interval order by written_local, file_id, record_seq) = 1
+),
+
+spans as (
+  select
+    * replace (
+      {% for column in ['cpu_tcb_us', 'cpu_srb_us', 'io_interrupt_us', 'region_control_us', 'hiperspace_us', 'ziip_us',
+                        'ziip_on_cp_us'] -%}
+      case when subtype = 6 then {{ column }} - lag({{ column }}) over address_space else {{ column }} end
+        as {{ column }},
+      {% endfor -%}
+      case when subtype = 6 then lag(interval_end_utc) over address_space else interval_begin_utc end
+        as interval_begin_utc
+    )
+  from counted
+  window address_space as (partition by smf_sid, subtype, job_name, asid order by interval_end_utc)
+)
+
+select
+  s.smf_sid,
+  n.interval_key,
+  s.job_name,
+  s.program_name,
+  s.asid,
+  s.service_class,
+  s.report_class,
+  s.wlm_workload,
+  s.interval_begin_utc,
+  s.interval_end_utc,
+  s.copies,
+  s.cpu_tcb_us / 1e6 as tcb_s,
+  s.cpu_srb_us / 1e6 as srb_s,
+  s.region_control_us / 1e6 as region_control_s,
+  s.io_interrupt_us / 1e6 as io_interrupt_s,
+  s.hiperspace_us / 1e6 as hiperspace_s,
+  s.ziip_us / 1e6 as ziip_s,
+  s.ziip_on_cp_us / 1e6 as ziip_on_cp_s,
+  (coalesce(s.cpu_tcb_us, 0) + coalesce(s.cpu_srb_us, 0) + coalesce(s.region_control_us, 0)
+    + coalesce(s.io_interrupt_us, 0) + coalesce(s.hiperspace_us, 0)) / 1e6 as cp_s
+from spans s
+left join {{ ref('int_interval') }} n
+  on n.smf_sid = s.smf_sid
+  and s.interval_begin_utc + (s.interval_end_utc - s.interval_begin_utc) / 2 >= n.interval_start_utc
+  and s.interval_begin_utc + (s.interval_end_utc - s.interval_begin_utc) / 2
+    < n.interval_start_utc + to_microseconds((n.interval_s * 1000000)::bigint)
+where s.interval_begin_utc is not null

@@ -1,0 +1,36 @@
+-- The machine and partition each interval was measured on.
+with recorded as (
+  select
+    r.interval_key,
+    nullif(trim(c.cpc_type), '') as cpc_type,
+    nullif(trim(c.cpc_model), '') as cpc_model,
+    nullif(trim(c.cpc_physical_model), '') as cpc_physical_model,
+    c.image_capacity_msu::double as image_capacity_msu
+  from {{ ref('int_record') }} r
+  join {{ ref('stg_smf70_1_control') }} c using (file_id, record_seq)
+  where r.record_type = '70.1'
+),
+
+reported as (
+  select r.interval_key, s.cpc_type, s.cpc_model, s.cpc_physical_model, null::double as image_capacity_msu
+  from {{ ref('int_report') }} r
+  join {{ ref('stg_rmf_cpu_system') }} s using (file_id, record_seq)
+  where r.interval_key not in (select interval_key from recorded)
+  qualify row_number() over (partition by r.interval_key order by r.file_id, r.record_seq) = 1
+),
+
+speed as (
+  select r.interval_key, max(16000000.0 / nullif(c.cpu_rate_adjustment, 0)) as service_units_per_s
+  from {{ ref('int_record') }} r
+  join {{ ref('stg_smf72_3_control') }} c using (file_id, record_seq)
+  where r.record_type = '72.3'
+  group by r.interval_key
+)
+
+select m.*, s.service_units_per_s
+from (
+  select * from recorded
+  union all by name
+  select * from reported
+) m
+left join speed s using (interval_key)

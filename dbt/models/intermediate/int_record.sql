@@ -1,0 +1,22 @@
+-- One row per RMF record that is counted. RMF can write the record of an interval twice (a restart, a dump appended to
+-- another); the first written is kept and `copies` says how many there were.
+with records as (
+  select '70.1' as record_type, file_id, record_seq, smf_sid, sysplex_name, system_name, written_local,
+    interval_start_utc, interval_start_local, interval_s, '' as class_kind, '' as class_name
+  from {{ ref('stg_smf70_1_control') }}
+  union all
+  select '72.3', file_id, record_seq, smf_sid, sysplex_name, system_name, written_local,
+    interval_start_utc, interval_start_local, interval_s,
+    case when is_report_class then 'report_class' else 'service_class' end, trim(class_name)
+  from {{ ref('stg_smf72_3_control') }}
+)
+select
+  *,
+  count(*) over same_interval as copies,
+  {{ interval_key('smf_sid', 'interval_start_utc', 'interval_start_local') }} as interval_key
+from records
+window same_interval as (
+  partition by record_type, smf_sid, date_trunc('second', coalesce(interval_start_utc, interval_start_local)),
+    class_kind, class_name
+)
+qualify row_number() over (same_interval order by written_local, file_id, record_seq) = 1

@@ -1,0 +1,91 @@
+"""Intervals, engines, classes and address spaces, interval by interval."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.marts.conftest import Query
+
+
+def test_intervals_found_twice_are_counted_once_and_flagged(marts: Query) -> None:
+    rows = marts("select is_duplicated from marts.dim_interval where smf_sid = 'Z13' order by interval_start_utc")
+    assert [row["is_duplicated"] for row in rows] == [False, True, False, False, False]
+
+
+def test_shared_engines_are_busy_while_dispatched_and_lpar_busy_with_the_hypervisors_share(marts: Query) -> None:
+    rows = marts("select * from marts.fct_interval_utilization where smf_sid = 'SHRD' order by interval_key, engine_type")
+    cp, ziip = rows[:2]
+    assert (cp["engine_type"], cp["engines"], cp["dedicated_engines"]) == ("CP", 2, 0)
+    assert cp["cpu_busy_pct"] == pytest.approx(40)
+    assert cp["lpar_busy_pct"] == pytest.approx(40.1)
+    assert cp["mvs_busy_pct"] == pytest.approx(70)
+    assert (ziip["engine_type"], ziip["engines"]) == ("zIIP", 1)
+    assert ziip["cpu_busy_pct"] == pytest.approx(20)
+
+
+def test_ziip_time_is_no_part_of_general_cpu(marts: Query) -> None:
+    [row, _] = marts("select * from marts.fct_transaction_cost where smf_sid = 'SHRD' order by interval_key")
+    assert (row["class_kind"], row["class_name"], row["workload"]) == ("service_class", "ONLINE", "WORK")
+    assert row["appl_cp_pct"] == pytest.approx(50)
+    assert row["service_cpu_us_per_tran"] == pytest.approx(50_000)
+    assert row["ziip_service_us_per_tran"] == pytest.approx(10_000)
+    assert row["response_ms"] == pytest.approx(5)
+    assert row["itr_tps"] is None
+
+
+def test_workload_rows_carry_cpu_by_address_space_group(marts: Query) -> None:
+    rows = marts(
+        "select etr_tps, cpu_busy_pct, itr_tps, cpu_us_per_tran, group_cpu_us_per_tran['ims_connect'] as ims_connect "
+        "from marts.fct_transaction_cost where system_id = 'ims-z13' and class_kind = 'workload' order by interval_key"
+    )
+    assert len(rows) == 5
+    for row in rows:
+        assert row["ims_connect"] == pytest.approx(29.13)
+        assert row["itr_tps"] == pytest.approx(row["etr_tps"] / row["cpu_busy_pct"] * 100)
+        assert row["cpu_us_per_tran"] == pytest.approx(4e6 / row["itr_tps"])
+
+
+def test_jobs_are_placed_in_the_interval_and_group_they_belong_to(marts: Query) -> None:
+    rows = marts(
+        "select * from marts.fct_address_space_cost where system_id = 'pair' and cost_kind = 'job' order by smf_sid, start_utc"
+    )
+    assert [(row["name"], row["address_space_group"], row["source"]) for row in rows] == [("IMSCTL", "ims", "job")] * 4
+    assert [row["interval_key"] for row in rows][:2] == ["LPA 2020-05-01T08:00:00Z", "LPA 2020-05-01T08:02:00Z"]
+    assert rows[0]["tcb_s"] == pytest.approx(6)
+    assert rows[0]["cp_s"] == pytest.approx(9)
+    assert rows[0]["cpu_pct"] == pytest.approx(7.5)
+    assert rows[0]["cpu_us_per_tran"] == pytest.approx(75)
+
+
+def test_systems_say_what_machine_they_ran_on(marts: Query) -> None:
+    rows = marts("select * from marts.dim_system order by system_id, smf_sid")
+    found = {(r["system_id"], r["smf_sid"]): (r["cpc_type"], r["cps"], r["dedicated_cps"], r["ziips"]) for r in rows}
+    assert found[("cics", "CICS")] == ("2964", 18, 18, 0)
+    assert found[("SHRD", "SHRD")] == ("2964", 2, 0, 1)
+    assert {key for key in found if key[0] == "pair"} == {("pair", "LPA"), ("pair", "LPB")}
+    assert {row["service_units_per_s"] for row in rows} == {1000.0}
+
+
+def test_real_reports_show_the_busy_of_every_interval_as_printed(real_marts: Query) -> None:
+    rows = real_marts(
+        "select u.cpu_busy_pct, u.mvs_busy_pct, t.lpar_busy_pct as printed_lpar, t.mvs_busy_pct as printed_mvs, u.source "
+        "from marts.fct_interval_utilization u join raw.rmf_report r on r.interval_start_local = u.interval_start_local "
+        "and r.report = 'CPU' join raw.rmf_cpu_total t on t.file_id = r.file_id and t.record_seq = r.record_seq "
+        "where u.engine_type = 'CP' and t.cpu_type = 'CP'"
+    )
+    assert len(rows) == 263
+    for row in rows:
+        # Printed to two decimals, as are the processors the mean is made of.
+        assert row["cpu_busy_pct"] == pytest.approx(row["printed_lpar"], abs=0.0101)
+        assert row["mvs_busy_pct"] == pytest.approx(row["printed_mvs"], abs=0.0101)
+        assert row["source"] == "report"
+
+
+def test_real_workload_report_gives_cost_per_class(real_marts: Query) -> None:
+    rows = real_marts(
+        "select c.class_name, c.appl_cp_pct, w.appl_cp_pct as printed from marts.fct_transaction_cost c "
+        "join raw.rmf_wlm_class w on w.class_name = c.class_name and w.class_kind = c.class_kind"
+    )
+    assert len(rows) == 7
+    for row in rows:
+        assert row["appl_cp_pct"] == pytest.approx(row["printed"], abs=0.00501), row["class_name"]
