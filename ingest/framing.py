@@ -1,0 +1,262 @@
+"""Dump files to logical records, and back.
+
+A dump is a stream of record descriptor words with their records (how SMF data sets arrive when transferred with RDWs), or
+blocks of them with block descriptor words before (how an undefined-format copy arrives). Records may be spanned over
+segments. Which of the two a file is, is decided by exact tiling: descriptors must lead from one to the next without a gap.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from ingest.kernels.descriptors import join_segments, scan_segments, write_pieces
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+
+MAX_LOGICAL_RECORD = 8 << 20
+"""Longest chain of segments that is still taken for one record, in bytes."""
+
+MAX_BLOCK = 32_760
+MAX_KEPT = 1 << 16
+"""Most bytes kept of one quarantined stretch; the stretch is counted in full."""
+
+FRAMINGS = ("rdw", "bdw")
+_ENDED, _BAD_DESCRIPTOR, _BAD_BLOCK = 0, 1, 2
+
+
+class FramingError(ValueError):
+    """Input in which no records can be told apart. The message names the file, the offset and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """Bytes that could not be decoded: where they stand, how many, why, and the bytes (at most `MAX_KEPT` of them)."""
+
+    offset: int
+    length: int
+    reason: str
+    detail: str
+    raw: bytes
+    record_seq: int | None = None
+
+
+@dataclass(slots=True)
+class Frames:
+    """Logical records of one stretch of a dump.
+
+    buffer: bytes that hold them, valid until the next stretch is asked for. starts, lengths: where each record stands in the
+    buffer, its descriptor included; offsets: where it started in the input. framing_bytes: descriptors that are in no record.
+    """
+
+    buffer: Bytes
+    starts: Ints
+    lengths: Ints
+    offsets: Ints
+    framing_bytes: int
+    quarantined: list[Quarantined] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Scan:
+    """What a pass over a stretch found: its segments, how far it came and why it stopped."""
+
+    starts: Ints
+    lengths: Ints
+    codes: npt.NDArray[np.uint8]
+    block_left: Ints
+    consumed: int
+    stop: int
+    blocks: int
+    left: int
+
+
+def read_frames(stream: BinaryIO, name: str, *, batch_bytes: int = 16 << 20) -> Iterator[Frames]:
+    """Logical records of a dump, stretch by stretch of about `batch_bytes`.
+
+    stream: binary input, read once from its position to its end; name: what errors call it. A cut or damaged dump yields what
+    stands before the damage and the rest as quarantined bytes. Raises FramingError when not even a first record is found.
+    """
+    room = max(batch_bytes, 1 << 16) + MAX_LOGICAL_RECORD
+    buffer = np.empty(2 * room, np.uint8)
+    filled, base, left, framing = 0, 0, 0, ""
+    while True:
+        filled, final = _fill(stream, buffer, filled, min(room, filled + max(batch_bytes, 1 << 16)))
+        if not framing:
+            framing = detect(buffer[:filled], name, final=final)
+        scan = _scan(buffer[:filled], framing, left)
+        frames, used, left = _logical(buffer, filled, room, base, scan, final)
+        damaged = scan.stop != _ENDED
+        if damaged or (final and used < filled):
+            reason = "framing_lost" if damaged else "truncated_record"
+            frames.quarantined.append(_rest(stream, buffer, used, filled, base, reason))
+        yield frames
+        if damaged or final:
+            return
+        buffer[: filled - used] = buffer[used:filled].copy()
+        base, filled = base + used, filled - used
+
+
+def detect(head: Bytes, name: str, *, final: bool) -> str:
+    """Which framing the start of an input has, `rdw` or `bdw`; `final` says that the input ends there.
+
+    Raises FramingError when neither leads from descriptor to descriptor.
+    """
+    if not head.size:
+        raise FramingError(f"{name}: the file is empty; transfer it again")
+    blocked, plain = _scan(head, "bdw", 0), _scan(head, "rdw", 0)
+    if blocked.blocks and _starts_like_smf(head, blocked):
+        return "bdw"
+    if blocked.blocks > 1 and blocked.stop == _ENDED:
+        return "bdw"
+    if plain.starts.size and (_tiles(head, plain, final) or _starts_like_smf(head, plain)):
+        return "rdw"
+    for framing, scan, date in (("bdw", blocked, 14), ("rdw", plain, 10)):
+        if scan.stop == _ENDED and has_smf_date(head, date):
+            return framing
+    raise FramingError(f"{name}: {_diagnosis(head)}")
+
+
+def has_smf_date(data: Bytes, at: int) -> bool:
+    """True if four bytes at `at` are a packed date 0cyydddF, as every SMF record has it."""
+    if at < 0 or at + 4 > data.size:
+        return False
+    digits = data[at : at + 4].tobytes().hex()
+    return digits[0] == "0" and digits[:7].isdecimal() and digits[7] in "cf" and 1 <= int(digits[4:7]) <= 366
+
+
+def _tiles(head: Bytes, scan: _Scan, final: bool) -> bool:
+    """True if descriptors lead through the whole stretch, to its very end where the input ends there."""
+    return scan.stop == _ENDED and (scan.consumed == head.size if final else scan.starts.size > 1)
+
+
+def _starts_like_smf(head: Bytes, scan: _Scan) -> bool:
+    first = np.flatnonzero(scan.codes <= 1)
+    return bool(first.size) and has_smf_date(head, int(scan.starts[first[0]]) + 10)
+
+
+def _diagnosis(head: Bytes) -> str:
+    found = f"no record descriptor at offset 0, which holds X'{head[:8].tobytes().hex().upper()}'"
+    if has_smf_date(head, 6):
+        return (
+            f"{found}: this is an SMF record whose descriptor words were removed in transfer, so that records cannot be told "
+            "apart; transfer the dump again in binary with record descriptors (FTP: type I, quote site rdw), or copy it to an "
+            "undefined-format data set first"
+        )
+    if not head.any():
+        return f"{found}: the file holds only zeros; transfer it again"
+    if np.isin(head[:64], np.frombuffer(bytes(range(32, 127)) + b"\t\r\n", np.uint8)).all():
+        return f"{found}: this is text; SMF dumps are binary, transfer the dump again without translation"
+    return f"{found}: this is not an SMF dump, or it was changed in transfer; transfer it again in binary with descriptors"
+
+
+def write_records(data: Bytes, starts: Ints, lengths: Ints, framing: str = "rdw") -> bytes:
+    """A dump of the records at `starts` in `data`, in that order; records longer than a block are spanned.
+
+    data: records one after another, each with its descriptor. Raises ValueError for an unknown framing.
+    """
+    if framing not in FRAMINGS:
+        raise ValueError(f"framing {framing!r}, expected one of {', '.join(FRAMINGS)}")
+    limit = MAX_BLOCK - (4 if framing == "bdw" else 0)
+    bodies, sizes, codes = starts + 4, lengths - 4, np.zeros(len(starts), np.uint8)
+    if (lengths > limit).any():
+        bodies, sizes, codes = _segments(bodies, sizes, limit - 4)
+    blocks = _blocks(sizes + 4) if framing == "bdw" else np.zeros(len(sizes), np.int64)
+    out = np.zeros(int((sizes + 4).sum() + 4 * np.count_nonzero(blocks)), np.uint8)
+    write_pieces(out, data, bodies.astype(np.int64), sizes.astype(np.int64), codes, blocks)
+    return out.tobytes()
+
+
+def _segments(bodies: Ints, sizes: Ints, limit: int) -> tuple[Ints, Ints, npt.NDArray[np.uint8]]:
+    """Bodies cut so that none is longer than `limit`, with the segment code of each piece."""
+    pieces = np.maximum(-(-sizes // limit), 1)
+    owner = np.repeat(np.arange(len(sizes)), pieces)
+    nth = np.arange(len(owner)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    last = nth == pieces[owner] - 1
+    codes = np.where(pieces[owner] == 1, 0, np.where(nth == 0, 1, np.where(last, 2, 3))).astype(np.uint8)
+    cut = np.minimum(limit, sizes[owner] - nth * limit)
+    return bodies[owner] + nth * limit, cut, codes
+
+
+def _blocks(pieces: Ints) -> Ints:
+    """Length of the block each piece opens, descriptor included; 0 for a piece that follows in its block."""
+    blocks = np.zeros(len(pieces), np.int64)
+    opened = -1
+    for place, size in enumerate(pieces.tolist()):
+        if opened < 0 or blocks[opened] + size > MAX_BLOCK:
+            opened, blocks[place] = place, 4
+        blocks[opened] += size
+    return blocks
+
+
+def _fill(stream: BinaryIO, buffer: Bytes, filled: int, wanted: int) -> tuple[int, bool]:
+    """Read until `wanted` bytes are in the buffer; returns how many are, and whether the input has ended."""
+    view = memoryview(buffer)
+    while filled < wanted:
+        count = stream.readinto(view[filled:wanted])  # type: ignore[attr-defined]
+        if not count:
+            return filled, True
+        filled += count
+    return filled, False
+
+
+def _scan(data: Bytes, framing: str, left: int) -> _Scan:
+    capacity = data.size // 4 + 1
+    starts, lengths, block_left = (np.empty(capacity, np.int64) for _ in range(3))
+    codes = np.empty(capacity, np.uint8)
+    found, consumed, stop, blocks, left = scan_segments(
+        data, framing == "bdw", left, starts, lengths, codes, block_left
+    )
+    return _Scan(starts[:found], lengths[:found], codes[:found], block_left[:found], consumed, stop, blocks, left)
+
+
+def _logical(
+    buffer: Bytes, filled: int, spill: int, base: int, scan: _Scan, final: bool
+) -> tuple[Frames, int, int]:
+    """The scanned segments as logical records, how many bytes of the buffer are done with, and what is left of the block."""
+    descriptors = scan.consumed - int(scan.lengths.sum())
+    if not scan.codes.any():
+        frames = Frames(buffer, scan.starts, scan.lengths, scan.starts + base, descriptors)
+        return frames, scan.consumed, scan.left
+    size = len(scan.starts)
+    starts, lengths, firsts, bad = (np.empty(size, np.int64) for _ in range(4))
+    found, orphans, open_at = join_segments(
+        buffer, spill, scan.starts, scan.lengths, scan.codes, starts, lengths, firsts, bad
+    )
+    used, left = scan.consumed, scan.left
+    if open_at >= 0:
+        used, left = int(scan.starts[open_at]), int(scan.block_left[open_at])
+        if filled - used > MAX_LOGICAL_RECORD and not final:
+            scan.stop = _BAD_DESCRIPTOR
+    dropped = bad[:orphans]
+    quarantined = [
+        Quarantined(
+            base + int(scan.starts[place]),
+            int(scan.lengths[place]),
+            "segment_without_record",
+            "a segment of a spanned record whose other segments are missing",
+            buffer[scan.starts[place] : scan.starts[place] + scan.lengths[place]][:MAX_KEPT].tobytes(),
+        )
+        for place in dropped
+    ]
+    payload = int(lengths[:found].sum()) + int(scan.lengths[dropped].sum())
+    frames = Frames(
+        buffer, starts[:found], lengths[:found], scan.starts[firsts[:found]] + base, used - payload, quarantined
+    )
+    return frames, used, left
+
+
+def _rest(stream: BinaryIO, buffer: Bytes, used: int, filled: int, base: int, reason: str) -> Quarantined:
+    """Everything from `used` to the end of the input as one quarantined stretch; reads the input to its end."""
+    raw = buffer[used : min(filled, used + MAX_KEPT)].tobytes()
+    length = filled - used
+    while chunk := stream.read(1 << 20):
+        length += len(chunk)
+    details = {
+        "truncated_record": "the input ends inside a record; transfer it again",
+        "framing_lost": f"no descriptor leads on from here: X'{raw[:8].hex().upper()}'",
+    }
+    return Quarantined(base + used, length, reason, details[reason], raw)

@@ -1,0 +1,1 @@
+"""Compiled loops over bytes, without any knowledge of layouts."""

@@ -1,0 +1,115 @@
+"""Compiled loops over record and block descriptors."""
+
+import numpy as np
+
+from ingest.kernels.jit import kernel
+
+
+@kernel
+def scan_segments(data, blocked, left, starts, lengths, codes, block_left):  # type: ignore[no-untyped-def]
+    """Follow descriptors from one to the next.
+
+    left: bytes left of the block that `data` starts in. Fills place, length and segment code of every whole segment and how
+    much of its block was left before it; returns their number, the bytes followed, why it stopped (0 input ended, 1 bad
+    record descriptor, 2 bad block descriptor), the number of blocks ended and the bytes left of the last block.
+    """
+    size = data.shape[0]
+    position = found = stop = blocks = 0
+    while True:
+        if blocked and left == 0:
+            if position + 4 > size:
+                break
+            if data[position] & 0x80:
+                left = (np.int64(data[position] & 0x7F) << 24) | (np.int64(data[position + 1]) << 16)
+                left |= (np.int64(data[position + 2]) << 8) | np.int64(data[position + 3])
+            elif data[position + 2] == 0 and data[position + 3] == 0:
+                left = (np.int64(data[position]) << 8) | np.int64(data[position + 1])
+            if left < 8:
+                left = 0
+                stop = 2
+                break
+            left -= 4
+            position += 4
+        if position + 4 > size:
+            break
+        length = (np.int64(data[position]) << 8) | np.int64(data[position + 1])
+        if length < 4 or data[position + 2] > 3 or data[position + 3] != 0 or (blocked and length > left):
+            stop = 1
+            break
+        if position + length > size:
+            break
+        starts[found] = position
+        lengths[found] = length
+        codes[found] = data[position + 2]
+        block_left[found] = left
+        found += 1
+        position += length
+        if blocked:
+            left -= length
+            if left == 0:
+                blocks += 1
+    return found, position, stop, blocks, left
+
+
+@kernel
+def join_segments(buffer, spill, places, sizes, codes, starts, lengths, firsts, orphans):  # type: ignore[no-untyped-def]
+    """Join spanned segments into records written from `spill` on; whole records stay where they are.
+
+    Fills place and length of each record and the number of its first segment, and the numbers of segments that belong to no
+    record. Returns how many records and orphans there are, and the first segment of a record that is not complete yet, or -1.
+    """
+    found = lost = 0
+    opened = -1
+    for i in range(places.shape[0]):
+        code = codes[i]
+        if code <= 1:
+            if opened >= 0:
+                for j in range(opened, i):
+                    orphans[lost] = j
+                    lost += 1
+            opened = i if code == 1 else -1
+            if code == 0:
+                starts[found] = places[i]
+                lengths[found] = sizes[i]
+                firsts[found] = i
+                found += 1
+        elif opened < 0:
+            orphans[lost] = i
+            lost += 1
+        elif code == 2:
+            total = np.int64(0)
+            for j in range(opened, i + 1):
+                skip = 0 if j == opened else 4
+                for k in range(skip, sizes[j]):
+                    buffer[spill + total] = buffer[places[j] + k]
+                    total += 1
+            told = total if total <= 65_535 else 0
+            buffer[spill] = told >> 8
+            buffer[spill + 1] = told & 0xFF
+            buffer[spill + 2] = 0
+            starts[found] = spill
+            lengths[found] = total
+            firsts[found] = opened
+            found += 1
+            spill += total
+            opened = -1
+    return found, lost, opened
+
+
+@kernel
+def write_pieces(out, data, bodies, sizes, codes, blocks):  # type: ignore[no-untyped-def]
+    """Write pieces of records, each with its descriptor, before it a block descriptor where `blocks` gives a length."""
+    position = 0
+    for i in range(bodies.shape[0]):
+        if blocks[i]:
+            out[position] = blocks[i] >> 8
+            out[position + 1] = blocks[i] & 0xFF
+            position += 4
+        length = sizes[i] + 4
+        out[position] = length >> 8
+        out[position + 1] = length & 0xFF
+        out[position + 2] = codes[i]
+        position += 4
+        for j in range(sizes[i]):
+            out[position + j] = data[bodies[i] + j]
+        position += sizes[i]

@@ -1,0 +1,17 @@
+"""How kernels are compiled: without the interpreter lock, and cached so that a machine compiles each one once."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import config
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function with numba. With ETALON_HOME set, compiled code is kept in its `cache` folder."""
+    home = os.environ.get("ETALON_HOME")
+    if home and "NUMBA_CACHE_DIR" not in os.environ:
+        config.CACHE_DIR = str(Path(home).expanduser().absolute() / "cache")
+    return numba.njit(function, nogil=True, cache=True)
