@@ -18,7 +18,9 @@ TOD_PER_US = 4096
 #: Rate adjustment of these machines: 16,000,000 / 16,000 = 1,000 service units per second of one engine.
 RATE_ADJUSTMENT = 16_000
 SU_PER_S = 1_000.0
-RUN_COLUMNS = "system_id VARCHAR, smf_sid VARCHAR, point VARCHAR, condition VARCHAR, start_utc TIMESTAMP, end_utc TIMESTAMP"
+RUN_COLUMNS = (
+    "system_id VARCHAR, smf_sid VARCHAR, point VARCHAR, condition VARCHAR, start_utc TIMESTAMP, end_utc TIMESTAMP"
+)
 GROUP_COLUMNS = ", ".join(
     f"{name} VARCHAR" for name in ("system_id", "smf_sid", "kind", "pattern", "workload", "address_space_group")
 )
@@ -49,7 +51,9 @@ class RawWarehouse:
     def __enter__(self) -> RawWarehouse:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._connection.close()
 
     def insert(self, table: str, **values: Any) -> None:
@@ -60,7 +64,9 @@ class RawWarehouse:
     def load_arrow(self, table: str, rows: Any, file_id: int) -> None:
         """Rows of an Arrow table under a file identity."""
         self._connection.register("incoming", rows)
-        self._connection.execute(f"INSERT INTO raw.{table} BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM incoming")
+        self._connection.execute(
+            f"INSERT INTO raw.{table} BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM incoming"
+        )
         self._connection.unregister("incoming")
 
     def run(self, system: str, sid: str, point: str, condition: str, start: datetime, end: datetime) -> None:

@@ -13,7 +13,9 @@ def test_intervals_found_twice_are_counted_once_and_flagged(marts: Query) -> Non
 
 
 def test_shared_engines_are_busy_while_dispatched_and_lpar_busy_with_the_hypervisors_share(marts: Query) -> None:
-    rows = marts("select * from marts.fct_interval_utilization where smf_sid = 'SHRD' order by interval_key, engine_type")
+    rows = marts(
+        "select * from marts.fct_interval_utilization where smf_sid = 'SHRD' order by interval_key, engine_type"
+    )
     cp, ziip = rows[:2]
     assert (cp["engine_type"], cp["engines"], cp["dedicated_engines"]) == ("CP", 2, 0)
     assert cp["cpu_busy_pct"] == pytest.approx(40)
@@ -47,7 +49,8 @@ def test_workload_rows_carry_cpu_by_address_space_group(marts: Query) -> None:
 
 def test_jobs_are_placed_in_the_interval_and_group_they_belong_to(marts: Query) -> None:
     rows = marts(
-        "select * from marts.fct_address_space_cost where system_id = 'pair' and cost_kind = 'job' order by smf_sid, start_utc"
+        "select * from marts.fct_address_space_cost where system_id = 'pair' and cost_kind = 'job' "
+        "order by smf_sid, start_utc"
     )
     assert [(row["name"], row["address_space_group"], row["source"]) for row in rows] == [("IMSCTL", "ims", "job")] * 4
     assert [row["interval_key"] for row in rows][:2] == ["LPA 2020-05-01T08:00:00Z", "LPA 2020-05-01T08:02:00Z"]
@@ -68,9 +71,10 @@ def test_systems_say_what_machine_they_ran_on(marts: Query) -> None:
 
 def test_real_reports_show_the_busy_of_every_interval_as_printed(real_marts: Query) -> None:
     rows = real_marts(
-        "select u.cpu_busy_pct, u.mvs_busy_pct, t.lpar_busy_pct as printed_lpar, t.mvs_busy_pct as printed_mvs, u.source "
-        "from marts.fct_interval_utilization u join raw.rmf_report r on r.interval_start_local = u.interval_start_local "
-        "and r.report = 'CPU' join raw.rmf_cpu_total t on t.file_id = r.file_id and t.record_seq = r.record_seq "
+        "select u.cpu_busy_pct, u.mvs_busy_pct, t.lpar_busy_pct printed_lpar, t.mvs_busy_pct printed_mvs, u.source "
+        "from marts.fct_interval_utilization u join raw.rmf_report r "
+        "on r.interval_start_local = u.interval_start_local and r.report = 'CPU' "
+        "join raw.rmf_cpu_total t on t.file_id = r.file_id and t.record_seq = r.record_seq "
         "where u.engine_type = 'CP' and t.cpu_type = 'CP'"
     )
     assert len(rows) == 263

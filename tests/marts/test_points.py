@@ -30,7 +30,9 @@ def test_group_cpu_comes_from_classes_where_classes_and_jobs_are_both_named(mart
 
 def test_a_point_is_a_ratio_of_sums_not_a_mean_of_ratios(marts: Query) -> None:
     [point] = marts("select * from marts.fct_point where system_id = 'ims-z13' and is_run")
-    rows = marts("select itr_tps from marts.fct_transaction_cost where system_id = 'ims-z13' and class_kind = 'workload'")
+    rows = marts(
+        "select itr_tps from marts.fct_transaction_cost where system_id = 'ims-z13' and class_kind = 'workload'"
+    )
     mean_of_ratios = sum(row["itr_tps"] for row in rows) / len(rows)
     assert point["itr_tps"] == pytest.approx(point["etr_tps"] / point["cpu_busy_pct"] * 100, rel=1e-12)
     assert abs(point["itr_tps"] - mean_of_ratios) > 0.1
@@ -48,7 +50,10 @@ def test_standard_errors_say_what_the_variation_between_intervals_says(marts: Qu
 def test_cics_cpu_percentages_and_class_rates(marts: Query) -> None:
     points = marts("select * from marts.fct_point where system_id = 'cics' and is_run order by point")
     assert [point["n_intervals"] for point in points] == [5, 5]
-    expected = [(38_667.05, 34.99, 310.84, 14.90, 33_512.0, 5_155.05), (57_796.81, 57.15, 439.70, 22.38, 50_090.6, 7_706.21)]
+    expected = [
+        (38_667.05, 34.99, 310.84, 14.90, 33_512.0, 5_155.05),
+        (57_796.81, 57.15, 439.70, 22.38, 50_090.6, 7_706.21),
+    ]
     for point, (etr, tor, aor, for_, http, lu2) in zip(points, expected, strict=True):
         assert point["workload"] == "cics"
         assert point["etr_tps"] == pytest.approx(etr, abs=0.01)
