@@ -54,6 +54,7 @@ class Machine:
     id: str
     title: str
     machine_type: str
+    model: str
     facts: tuple[MachineFact, ...]
     service_rates: tuple[ServiceRate, ...]
 
@@ -98,6 +99,7 @@ def _load(machine_id: str, folder: Path) -> Machine:
             id=content["id"],
             title=content["title"],
             machine_type=content["machine_type"],
+            model=content["model"],
             facts=tuple(MachineFact(**fact) for fact in content.get("facts", ())),
             service_rates=tuple(ServiceRate(**rate) for rate in content.get("service_rates", ())),
         )

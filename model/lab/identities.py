@@ -2,8 +2,8 @@
 
 Two kinds of identity hold between the metrics of one measured point: products (ITR = ETR / busy) and sums (total CPU =
 sum of the groups). Each printed figure admits an interval; an identity narrows the interval of every metric in it by
-those of the others. Narrowing to a fixed point leaves the values that agree with everything printed, or shows that the paper
-contradicts itself. (Interval constraint propagation; Davis, *Artificial Intelligence* 32, 1987.)
+those of the others. Narrowing to a fixed point leaves the values that agree with everything printed, or shows that the
+paper contradicts itself. (Interval constraint propagation; Davis, *Artificial Intelligence* 32, 1987.)
 """
 
 import math

@@ -59,13 +59,19 @@ class ServiceClass:
 
 @dataclass(frozen=True, slots=True)
 class TransactionClass:
-    """A report class counting a share of the transactions; `response` names their response-time figure, in ms."""
+    """A report class counting a share of the transactions.
+
+    `response` names the figure of their response time, in ms; `name` says what they are called, and `figure` which
+    figure gives their rate.
+    """
 
     report_class: str
     service_class: str
     share: float
     source: str
     confidence: str
+    name: str | None = None
+    figure: str | None = None
     response: str | None = None
 
 
@@ -192,5 +198,8 @@ def _check(plan: LabPlan) -> None:
     jobs = [job for group in plan.groups for region in group.regions for job in region.jobnames()]
     if len(jobs) != len(set(jobs)) or any(len(job) > 8 for job in jobs):
         raise PlanError("lab: job names repeat or are longer than 8 characters")
+    described = [entry.description for entry in plan.service_classes] + [g.report_description for g in plan.groups]
+    if any(len(text) > 32 for text in described):
+        raise PlanError("lab: a class description is longer than 32 characters")
     if len({point.id for point in plan.points}) != len(plan.points):
         raise PlanError("lab: point identities repeat")

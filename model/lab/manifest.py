@@ -1,0 +1,141 @@
+"""The render manifest: what was published, what was constructed, what was assumed, what was left out and why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from model.lab.construct import IntervalData
+from model.lab.measure import Check
+from model.lab.printed import decimals
+from model.lab.records.common import Setting
+from model.lab.targets import PointTargets, why_not_rendered
+from model.systems.catalogue import Figure, System
+
+SCHEMA = "etalon-lab/1"
+NO_RECORD = "no record rendered so far carries it"
+COMPARISON = "compares two systems; it follows from the points of both"
+WORDS = "a statement about the measurement, not a value of a point"
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPoint:
+    """A point as it was rendered."""
+
+    targets: PointTargets
+    intervals: tuple[IntervalData, ...]
+    checks: tuple[Check, ...]
+
+
+def manifest(
+    system: System, setting: Setting, points: Sequence[RenderedPoint], seed: int, files: Mapping[str, str]
+) -> dict[str, Any]:
+    """The manifest as plain values. `files` maps file names to their SHA-256."""
+    plan = setting.plan
+    rendered = [_point(point) for point in points]
+    done = {id(figure) for point in points for figure in point.targets.figures}
+    left = [_left_out(system, figure) for figure in system.figures if id(figure) not in done]
+    values = [value for point in rendered for value in point["values"]]
+    return {
+        "schema": SCHEMA,
+        "system": system.id,
+        "title": system.title,
+        "study": system.study,
+        "seed": seed,
+        "smf_sid": plan.smf_sid,
+        "sysplex": plan.sysplex,
+        "engines": plan.engines,
+        "service_units_per_s": setting.rate.su_per_s,
+        "files": dict(files),
+        "summary": {
+            "points": len(points),
+            "values": len(values),
+            "equal": sum(value["status"] == "equal" for value in values),
+            "excepted": sum(value["status"] == "excepted" for value in values),
+            "assumed": sum(len(point["assumed"]) for point in rendered),
+            "not_rendered": len(left),
+        },
+        "assumptions": [*plan.assumptions, *_rate_assumption(setting)],
+        "points": rendered,
+        "points_not_rendered": [
+            {"point": point.id, "condition": point.condition, "reason": reason}
+            for point in plan.points
+            if (reason := why_not_rendered(system, point)) is not None
+        ],
+        "not_rendered": left,
+    }
+
+
+def _point(point: RenderedPoint) -> dict[str, Any]:
+    targets, intervals = point.targets, point.intervals
+    return {
+        "point": targets.point.id,
+        "title": targets.point.title,
+        "condition": targets.point.condition,
+        "start_utc": iso(intervals[0].start),
+        "end_utc": iso(intervals[-1].end),
+        "intervals": len(intervals),
+        "values": [_value(check) for check in point.checks],
+        "assumed": [
+            {
+                "metric": entry.metric,
+                "value": entry.value,
+                "unit": entry.unit,
+                "basis": entry.basis,
+                "status": "assumed",
+            }
+            for entry in targets.assumptions
+        ],
+        "groups_unknown": [name for name, cpu in targets.groups.items() if cpu is None],
+    }
+
+
+def _value(check: Check) -> dict[str, Any]:
+    figure = check.figure
+    return {
+        "metric": figure.metric,
+        "condition": figure.condition,
+        "source": figure.source,
+        "unit": figure.unit,
+        "kind": figure.kind,
+        "confidence": figure.confidence,
+        "published": figure.value,
+        "digits": decimals(figure.value),
+        "constructed": check.constructed,
+        "by_record": check.by_record,
+        "reading": check.reading,
+        "status": check.status,
+        "note": check.note,
+    }
+
+
+def _left_out(system: System, figure: Figure) -> dict[str, Any]:
+    if figure.kind == "statement":
+        reason = WORDS
+    elif figure.conditions.get("quantity", "value") != "value":
+        reason = COMPARISON
+    else:
+        reason = NO_RECORD
+        for point in system.lab.points if system.lab is not None else ():
+            if figure in system.select(point.table, point.condition, figure.metric):
+                reason = why_not_rendered(system, point) or reason
+    return {
+        "metric": figure.metric,
+        "condition": figure.condition,
+        "source": figure.source,
+        "unit": figure.unit,
+        "published": figure.value,
+        "reason": reason,
+    }
+
+
+def _rate_assumption(setting: Setting) -> list[str]:
+    rate = setting.rate
+    if rate.status != "assumed":
+        return []
+    return [f"Service units per second of {setting.machine.title} with {rate.engines} engines: {rate.source}."]
+
+
+def iso(moment: datetime) -> str:
+    """A UTC time as text."""
+    return f"{moment:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,1 @@
+"""What the lab writes into records: rows by section, as columns of the record layouts."""

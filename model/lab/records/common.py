@@ -1,0 +1,87 @@
+"""Parts several record types share, and the setting they are written in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from model.hardware.machines import Machine, ServiceRate
+from model.lab.construct import IntervalData
+from model.lab.records.clock import Clock, mmssttt, tod
+from model.systems.plan import LabPlan
+
+Row = Mapping[str, Any]
+Sections = Mapping[str, Sequence[Row]]
+
+SYSTEM_FLAGS = 0xDE
+SAMPLING_CYCLE_MS = 1000
+WRITTEN_AFTER = timedelta(milliseconds=430)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The system whose records are written."""
+
+    plan: LabPlan
+    machine: Machine
+    clock: Clock
+
+    @property
+    def rate(self) -> ServiceRate:
+        """Service rate of its LPAR."""
+        return self.machine.service_rate(self.plan.engines)
+
+    def service_units(self, hundredths: int) -> int:
+        """Service units of CPU time in 1/100 s, at a coefficient of 1."""
+        return round(hundredths / 100 * self.rate.su_per_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record: layout, and rows by section; columns not named are zero or blank."""
+
+    layout: str
+    sections: Sections
+
+
+def samples(interval: IntervalData) -> int:
+    """RMF sampling cycles in an interval."""
+    return interval.length_ms // SAMPLING_CYCLE_MS
+
+
+def standard_header(setting: Setting, prefix: str, record_type: int, subtype: int, end: datetime) -> dict[str, Any]:
+    """The fields every RMF record's header has, written shortly after `end`."""
+    written = end + WRITTEN_AFTER
+    return {
+        f"{prefix}flg": SYSTEM_FLAGS,
+        f"{prefix}rty": record_type,
+        f"{prefix}tme": setting.clock.hundredths(written),
+        f"{prefix}dte": setting.clock.day(written),
+        f"{prefix}sid": setting.plan.smf_sid,
+        f"{prefix}ssi": "RMF",
+        f"{prefix}sty": subtype,
+    }
+
+
+def rmf_product(setting: Setting, prefix: str, interval: IntervalData) -> dict[str, Any]:
+    """The RMF product section of an interval."""
+    plan, clock = setting.plan, setting.clock
+    version, release = plan.os_level[3], plan.os_level[5]
+    return {
+        f"{prefix}mfv": int(f"7{version}{release}"),
+        f"{prefix}prd": "RMF",
+        f"{prefix}ist": clock.hhmmss(interval.start),
+        f"{prefix}dat": clock.day(interval.start),
+        f"{prefix}int": mmssttt(interval.length_ms),
+        f"{prefix}sam": samples(interval),
+        f"{prefix}cyc": SAMPLING_CYCLE_MS,
+        f"{prefix}mvs": plan.os_level,
+        f"{prefix}iml": 3,
+        f"{prefix}ptn": b"\x01",
+        f"{prefix}iet_raw": tod(interval.end),
+        f"{prefix}lgo": clock.offset_tod,
+        f"{prefix}oil": plan.interval_s,
+        f"{prefix}gie_raw": tod(interval.end),
+        f"{prefix}xnm": plan.sysplex,
+        f"{prefix}snm": plan.system_name,
+    }

@@ -1,0 +1,208 @@
+"""From printed figures to the values a point's records have to carry.
+
+Published figures of a point are taken together (`model.lab.identities`). What records need beyond that is derived from
+the plan's reference point and marked assumed: the busy time of a point that shows only CPU of its workload, and the CPU
+of a workload that shows only its busy time, both by the workload's share of busy time at the reference point.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from model.lab.errors import LabError
+from model.lab.identities import Misprint, identities, resolve
+from model.systems import catalogue
+from model.systems.catalogue import Figure, System
+from model.systems.plan import Group, LabPlan, Point
+
+BUSY = ("cpu_busy_pct", "lpar_busy_pct")
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A value no one published, and where it comes from."""
+
+    metric: str
+    value: float
+    unit: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class PointTargets:
+    """What the records of one point have to add up to.
+
+    CPU is in engines: CPU seconds per elapsed second. `groups` holds None for a group whose CPU is not published;
+    `remainder` is the assumed CPU of all such groups together, by service class. `response_ms` is by report class.
+    """
+
+    point: Point
+    figures: tuple[Figure, ...]
+    etr: float
+    busy: float
+    workload: float
+    overhead: float
+    groups: Mapping[str, float | None]
+    remainder: Mapping[str, float]
+    response_ms: Mapping[str, float]
+    misprints: tuple[Misprint, ...]
+    assumptions: tuple[Assumption, ...]
+
+
+def point_figures(system: System, point: Point) -> tuple[Figure, ...]:
+    """All figures of a point: those of its table under its condition, and the single ones named beside."""
+    return system.select(point.table, point.condition) + tuple(
+        figure
+        for table, condition, metric in point.also
+        for figure in system.select(table, condition, metric)
+        if figure.condition == condition
+    )
+
+
+def rendered_metrics(plan: LabPlan) -> frozenset[str]:
+    """Metrics the lab knows how to write into records for this plan."""
+    known = {metric for identity in identities(plan.engines) for metric in identity.metrics}
+    known |= {group.figure for group in plan.groups}
+    for entry in plan.transactions:
+        known |= {metric for metric in (entry.response, entry.figure) if metric is not None}
+    return frozenset(known)
+
+
+def why_not_rendered(system: System, point: Point) -> str | None:
+    """The reason a point cannot be rendered; None when it can."""
+    plan = _plan(system)
+    published = {figure.metric for figure in point_figures(system, point)}
+    if "etr_tps" not in published:
+        return "no rate is published for this point"
+    if not published & set(BUSY) and not all(group.figure in published for group in plan.groups):
+        return "only the rate of this point is known; no CPU value is"
+    return None
+
+
+def point_targets(system: System, point: Point) -> PointTargets:
+    """Resolve a point. Raises LabError when it cannot be rendered, ContradictionError when its products contradict."""
+    reason = why_not_rendered(system, point)
+    if reason is not None:
+        raise LabError(f"{system.id} point {point.id}: {reason}")
+    plan = _plan(system)
+    figures = tuple(f for f in point_figures(system, point) if f.metric in rendered_metrics(plan))
+    printed = _printed(system, point, figures)
+    peers = [
+        _printed(system, other, point_figures(system, other))
+        for other in plan.points
+        if other.id != point.id and other.table == point.table and why_not_rendered(system, other) is None
+    ]
+    resolution = resolve(printed, identities(plan.engines), peers)
+    values = resolution.values
+    etr = values["etr_tps"]
+    groups = {group.name: _engines(system, group, values, etr) for group in plan.groups}
+    known = sum(cpu for cpu in groups.values() if cpu is not None)
+    assumptions = []
+    busy = values["cpu_busy_pct"] / 100 if "cpu_busy_pct" in values else None
+    if busy is None:
+        workload = known
+        busy = workload / (plan.engines * reference_share(system))
+        assumptions.append(
+            Assumption("cpu_busy_pct", busy * 100, "pct", f"workload CPU by its share of busy time at {_where(plan)}")
+        )
+    elif all(cpu is not None for cpu in groups.values()):
+        workload = known
+    else:
+        workload = busy * plan.engines * reference_share(system)
+        assumptions.append(
+            Assumption(
+                "workload_cpu_engines",
+                workload,
+                "engines",
+                f"busy time by the workload's share of it at {_where(plan)}",
+            )
+        )
+    overhead = plan.capture_ratio.value * busy * plan.engines - workload
+    if overhead < 0 or workload < known:
+        raise LabError(
+            f"{system.id} point {point.id}: the workload's CPU and the capture ratio do not fit its busy time"
+        )
+    assumptions += [
+        Assumption(entry.figure, entry.share * etr, "tran/s", entry.source)
+        for entry in plan.transactions
+        if entry.figure is not None and entry.figure not in printed
+    ]
+    assumptions.append(
+        Assumption("capture_ratio_pct", plan.capture_ratio.value * 100, "pct", plan.capture_ratio.source)
+    )
+    return PointTargets(
+        point=point,
+        figures=figures,
+        etr=etr,
+        busy=busy,
+        workload=workload,
+        overhead=overhead,
+        groups=groups,
+        remainder=_remainder(plan, groups, workload - known),
+        response_ms={
+            entry.report_class: values[entry.response]
+            for entry in plan.transactions
+            if entry.response is not None and entry.response in values
+        },
+        misprints=resolution.misprints,
+        assumptions=tuple(assumptions),
+    )
+
+
+def reference_share(system: System) -> float:
+    """The workload's share of busy time at the plan's reference point. LabError when that point does not show it."""
+    reference = _plan(system).reference
+    other = catalogue.system(reference.system)
+    plan = _plan(other)
+    printed = _printed(other, plan.point(reference.point), point_figures(other, plan.point(reference.point)))
+    if not set(BUSY) & set(printed) or not all(group.figure in printed for group in plan.groups):
+        raise LabError(f"{system.id}: reference {reference.system} point {reference.point} lacks busy time or CPU")
+    peers = [_printed(other, peer, point_figures(other, peer)) for peer in plan.points if peer.id != reference.point]
+    values = resolve(printed, identities(plan.engines), peers).values
+    cpu = [_engines(other, group, values, values["etr_tps"]) for group in plan.groups]
+    return sum(engines for engines in cpu if engines is not None) / (plan.engines * values["cpu_busy_pct"] / 100)
+
+
+def cpu_in_unit(engines: float, unit: str, etr: float) -> float:
+    """CPU in engines as a figure of the given unit. Raises LabError for a unit that is none of CPU."""
+    if unit == "us/tran":
+        return engines * 1e6 / etr
+    if unit == "pct of one CP":
+        return engines * 100
+    raise LabError(f"no CPU unit: {unit!r}")
+
+
+def _engines(system: System, group: Group, values: Mapping[str, float], etr: float) -> float | None:
+    """CPU of a group in engines; None when its figure neither is printed for this point nor follows from others."""
+    if group.figure not in values:
+        return None
+    units = {figure.unit for figure in system.figures if figure.metric == group.figure}
+    if len(units) != 1:
+        raise LabError(f"{system.id}: {group.figure} stands in {len(units)} units")
+    return values[group.figure] / cpu_in_unit(1.0, units.pop(), etr)
+
+
+def _remainder(plan: LabPlan, groups: Mapping[str, float | None], engines: float) -> dict[str, float]:
+    classes = {group.service_class for group in plan.groups if groups[group.name] is None}
+    return {name: engines / len(classes) for name in sorted(classes)}
+
+
+def _printed(system: System, point: Point, figures: tuple[Figure, ...]) -> dict[str, str]:
+    wanted = rendered_metrics(_plan(system))
+    printed: dict[str, str] = {}
+    for figure in figures:
+        if figure.metric not in wanted:
+            continue
+        if figure.metric in printed:
+            raise LabError(f"{system.id} point {point.id}: {figure.metric} is printed twice")
+        printed[figure.metric] = figure.value
+    return printed
+
+
+def _plan(system: System) -> LabPlan:
+    if system.lab is None:
+        raise LabError(f"{system.id}: nothing says how to render it (no lab section)")
+    return system.lab
+
+
+def _where(plan: LabPlan) -> str:
+    return f"{plan.reference.system} point {plan.reference.point}"
