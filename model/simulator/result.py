@@ -1,0 +1,101 @@
+"""What a simulation answers: estimates by class, station and resource, and the bottlenecks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from model.simulator.statistics import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Mean seconds of one transaction's response at one station or resource."""
+
+    using_s: float
+    waiting_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClassResult:
+    """One class. ``percentiles_s`` maps 50, 90, … to response times; ``parts`` splits the mean response by station
+    and resource name (branches of a fork overlap, so their parts can add up to more). ``lost_per_s`` counts
+    transactions turned away at a full station or queue."""
+
+    throughput_per_s: Estimate
+    response_s: Estimate
+    response_sd_s: float
+    percentiles_s: dict[float, Estimate]
+    inside: Estimate
+    lost_per_s: Estimate
+    parts: dict[str, Part]
+
+
+@dataclass(frozen=True, slots=True)
+class StationResult:
+    """One station. ``utilization`` is busy engines over engines (mean customers inside for a delay),
+    ``utilization_by_class`` its division; ``spin_utilization`` is the part spent waiting for synchronous
+    coupling-facility requests. ``thread_density`` is mean active threads while a core is busy, under SMT only;
+    ``overflow_per_s`` went to the overflow station; ``async_share`` of heuristic requests went asynchronously."""
+
+    visits_per_s: Estimate
+    utilization: Estimate
+    utilization_by_class: dict[str, float]
+    spin_utilization: float
+    residence_s: Estimate
+    residence_s_by_class: dict[str, Estimate]
+    waiting_s: float
+    queue_length: Estimate
+    queue_length_by_class: dict[str, Estimate]
+    throughput_by_class_per_s: dict[str, Estimate]
+    waited_share: float
+    thread_density: Estimate | None
+    overflow_per_s: float
+    async_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceResult:
+    """One passive resource: units ``in_use`` on average, the share of them, how often the limit was reached (an
+    acquire had to wait), the mean wait of all acquires and of those that waited, and refusals."""
+
+    acquired_per_s: Estimate
+    in_use: Estimate
+    utilization: Estimate
+    limit_reached_per_s: Estimate
+    waited_share: Estimate
+    wait_s: Estimate
+    wait_when_waited_s: float
+    waiting: Estimate
+    refused_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationResult:
+    """A finished simulation. ``limits`` are engines, machines and resources, busiest first, delays left out;
+    ``bottleneck`` and ``second_bottleneck`` are its first two names. ``settled`` is false when the warm-up could
+    not be told from the run in some replication; the intervals are then not to be relied on."""
+
+    network: str
+    seed: int
+    replications: int
+    level: float
+    simulated_s: float
+    warm_up_s: float
+    settled: bool
+    transactions: int
+    precise: bool
+    classes: dict[str, ClassResult]
+    stations: dict[str, StationResult]
+    resources: dict[str, ResourceResult]
+    machines: dict[str, Estimate]
+    limits: tuple[tuple[str, float], ...]
+
+    @property
+    def bottleneck(self) -> str:
+        """Name of the busiest limit ('' when there is none)."""
+        return self.limits[0][0] if self.limits else ""
+
+    @property
+    def second_bottleneck(self) -> str:
+        """Name of the next busiest limit ('' when there is none)."""
+        return self.limits[1][0] if len(self.limits) > 1 else ""
