@@ -1,0 +1,43 @@
+# Etalon: `make demo` runs everything once, `make test` proves it. Needs Python 3.11 and make, nothing else.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench serve dev clean
+
+ETALON_HOME ?= $(CURDIR)/.etalon
+export ETALON_HOME
+BIN := .venv/bin
+STAMP := .venv/.synced
+
+help: ## list what can be made
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+setup: $(STAMP) ## make the virtual environment from the lock file
+
+$(STAMP): uv.lock pyproject.toml
+	@uv=$$(sh .ci/uv) && UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=.venv "$$uv" sync --locked --group dev $(if $(PYTHON),--python $(PYTHON))
+	@touch $@
+
+demo: setup ## published benchmarks in, a calibrated capacity answer out (3 minutes)
+	@$(BIN)/etalon demo
+
+test: setup ## import rules and all tests
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+lint: setup ## style, types and import rules
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup ## measured speeds
+	$(BIN)/python -m benchmarks
+
+serve: setup ## the HTTP service and the planner's page
+	$(BIN)/etalon serve
+
+dev: setup ## the pipelines with their web interface
+	$(BIN)/dagster dev
+
+clean: ## remove the virtual environments, caches and state
+	rm -rf .venv .venv-tools .etalon .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

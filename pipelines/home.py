@@ -1,0 +1,92 @@
+"""Where Etalon keeps its state: every path under ETALON_HOME, named once."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DBT_PROJECT = ROOT / "dbt"
+
+
+@dataclass(frozen=True)
+class Home:
+    """The state folder. Paths are absolute; nothing is created until a step needs it."""
+
+    root: Path
+
+    @classmethod
+    def from_environment(cls) -> "Home":
+        """The folder that ETALON_HOME names, `.etalon` in the current folder without it."""
+        return cls(Path(os.environ.get("ETALON_HOME") or ".etalon").expanduser().absolute())
+
+    @property
+    def landing(self) -> Path:
+        """Where files to be ingested arrive."""
+        return self.root / "landing"
+
+    @property
+    def lab(self) -> Path:
+        """Dumps rendered by the lab."""
+        return self.root / "lab"
+
+    @property
+    def warehouse(self) -> Path:
+        """The writer's database."""
+        return self.root / "warehouse" / "etalon.duckdb"
+
+    @property
+    def snapshot(self) -> Path:
+        """The published read-only database."""
+        return self.root / "published" / "etalon.duckdb"
+
+    @property
+    def quality(self) -> Path:
+        """The data-quality site."""
+        return self.root / "quality"
+
+    @property
+    def mlflow(self) -> Path:
+        """Model registry: `mlflow.db` and artifacts."""
+        return self.root / "mlflow"
+
+    @property
+    def champion(self) -> Path:
+        """The bundle that the service answers from."""
+        return self.root / "models" / "champion.json"
+
+    @property
+    def dagster(self) -> Path:
+        """Run storage of the pipelines."""
+        return self.root / "dagster"
+
+    @property
+    def dbt(self) -> Path:
+        """Targets and logs of dbt."""
+        return self.root / "dbt"
+
+    @property
+    def cache(self) -> Path:
+        """Compiled kernels and the like; safe to delete."""
+        return self.root / "cache"
+
+    def environment(self) -> dict[str, str]:
+        """Variables that keep every tool's state in here and its telemetry off."""
+        return {
+            "ETALON_HOME": str(self.root),
+            "ETALON_WAREHOUSE": str(self.warehouse),
+            "ETALON_DAGSTER": str(self.dagster),
+            "DAGSTER_HOME": str(ROOT),
+            "NUMBA_CACHE_DIR": str(self.cache / "numba"),
+            "MPLCONFIGDIR": str(self.cache / "matplotlib"),
+            "MLFLOW_DISABLE_TELEMETRY": "true",
+            "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
+            "DO_NOT_TRACK": "1",
+            "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+            "DBT_TARGET_PATH": str(self.dbt / "target"),
+            "DBT_LOG_PATH": str(self.dbt / "logs"),
+        }
+
+    def activate(self) -> None:
+        """Put `environment()` in force for this process and its children."""
+        os.environ.update(self.environment())
+        (self.cache / "numba").mkdir(parents=True, exist_ok=True)

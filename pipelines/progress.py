@@ -1,0 +1,62 @@
+"""Progress on standard error: moving bars on a terminal, plain lines anywhere else."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+Advance = Callable[[int, int], None]
+
+
+class Reporter:
+    """Reports the steps of a command as they run.
+
+    On a terminal a step is a bar that ends as a ticked line; elsewhere it is one line when it ends, so that logs stay
+    readable. Nothing is ever written to standard output.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self.live = self.stream.isatty()
+        self._notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        """A result to stand at the end of the current step's line."""
+        self._notes.append(text)
+
+    @contextmanager
+    def step(self, title: str) -> Iterator[Advance]:
+        """Time one step; yields a function `(done, total)` that moves its bar."""
+        self._notes.clear()
+        started = time.monotonic()
+        try:
+            if self.live:
+                with self._bar(title) as advance:
+                    yield advance
+            else:
+                yield _ignore
+        except BaseException:
+            self._line("✗", title, started)
+            raise
+        self._line("✓", title, started)
+
+    @contextmanager
+    def _bar(self, title: str) -> Iterator[Advance]:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        console = Console(file=self.stream)
+        columns = (SpinnerColumn(), TextColumn("{task.description:<44}"), BarColumn(30), TimeElapsedColumn())
+        with Progress(*columns, console=console, transient=True) as progress:
+            task = progress.add_task(title, total=None)
+            yield lambda done, total: progress.update(task, completed=done, total=total)
+
+    def _line(self, mark: str, title: str, started: float) -> None:
+        note = f"  {'; '.join(self._notes)}" if self._notes else ""
+        self.stream.write(f"{mark} {title:<44} {time.monotonic() - started:6.1f} s{note}\n")
+        self.stream.flush()
+
+
+def _ignore(done: int, total: int) -> None:
+    del done, total

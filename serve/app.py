@@ -1,0 +1,247 @@
+"""The HTTP service: questions to the champion, evidence from the snapshot, and the planner's page."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse
+from fastapi.staticfiles import StaticFiles
+
+from model import predictor
+from serve import problems
+from serve.catalogue import describe
+from serve.champion import Champion, ChampionUnavailable
+from serve.evidence import measured_points
+from serve.guard import SESSION_COOKIE, Boundary, TokenGuard, session_value
+from serve.problems import Problem
+from serve.schemas import (
+    CurveAnswer,
+    CurvePoint,
+    CurveQuestion,
+    MeasuredPoints,
+    Models,
+    PredictAnswer,
+    PredictQuestion,
+    Readiness,
+    SizeAnswer,
+    SizeQuestion,
+    Systems,
+)
+from serve.settings import Settings
+from serve.snapshot import Snapshot, SnapshotUnavailable
+from serve.telemetry import Telemetry
+
+PAGE = Path(__file__).parent / "page"
+PROBLEM = {"content": {problems.MEDIA_TYPE: {}}}
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    401: {"description": "The bearer token is missing or wrong", **PROBLEM},
+    422: {"description": "The question cannot be answered; the field and the remedy are named", **PROBLEM},
+    503: {"description": "There is no champion yet", **PROBLEM},
+}
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The application over one state folder.
+
+    Parameters
+    ----------
+    settings
+        where champion and snapshot lie, and the bearer token if there is one.
+    """
+    champion, snapshot = Champion(settings.champion), Snapshot(settings.snapshot)
+    telemetry = Telemetry(champion, snapshot)
+    token = settings.token.get_secret_value() if settings.token else None
+    guard = TokenGuard(token)
+
+    app = FastAPI(
+        title="Etalon",
+        summary="Capacity answers for IBM Z systems, each with its interval, bottleneck and evidence.",
+        version="1",
+        docs_url=None,
+        redoc_url=None,
+    )
+    problems.install(app)
+    app.include_router(_questions(champion, snapshot, telemetry), dependencies=[Depends(guard)])
+    app.include_router(_operations(champion, snapshot, telemetry, guard))
+    app.include_router(_pages(settings, token, guard))
+    app.mount("/static", StaticFiles(directory=PAGE), name="static")
+    app.add_middleware(Boundary, telemetry=telemetry)
+    return app
+
+
+def _questions(champion: Champion, snapshot: Snapshot, telemetry: Telemetry) -> APIRouter:
+    router = APIRouter(responses=REFUSALS, tags=["questions"])
+    Bundle = Annotated[dict[str, Any], Depends(champion.bundle)]
+
+    @router.post("/v1/predict", response_model=PredictAnswer)
+    def predict(question: PredictQuestion, bundle: Bundle) -> dict[str, Any]:
+        """Predict every metric of a system at an operating point."""
+        answer = predictor.predict(bundle, question.system, question.at)
+        telemetry.answered(question.system, answer["extrapolated"])
+        return answer
+
+    @router.post("/v1/size", response_model=SizeAnswer)
+    def size(question: SizeQuestion, bundle: Bundle) -> dict[str, Any]:
+        """Find the smallest number of engines for a rate at a busy and/or response target."""
+        if question.max_busy_pct is None and question.max_response_ms is None:
+            raise Problem(
+                422,
+                "invalid-request",
+                "name at least one target: max_busy_pct, max_response_ms or both",
+                field="max_busy_pct",
+            )
+        answer = predictor.size(
+            bundle,
+            question.system,
+            question.etr_tps,
+            max_busy_pct=question.max_busy_pct,
+            max_response_ms=question.max_response_ms,
+        )
+        telemetry.answered(question.system, answer["extrapolated"])
+        return answer
+
+    @router.post("/v1/curve")
+    def curve(question: CurveQuestion, bundle: Bundle) -> CurveAnswer:
+        """Predict one metric over a range of rates."""
+        if question.to_tps <= question.from_tps:
+            raise Problem(422, "invalid-request", "to_tps: should be greater than from_tps", field="to_tps")
+        return _curve(bundle, question)
+
+    @router.get("/v1/systems")
+    def systems(bundle: Bundle) -> Systems:
+        """List the systems that can be asked about, with what the model knows of each."""
+        return Systems(
+            model_version=str(bundle["model_version"]),
+            systems=[describe(name, bundle["systems"][name]) for name in sorted(bundle["systems"])],
+        )
+
+    @router.get("/v1/systems/{system}/points")
+    def points(system: str, bundle: Bundle) -> MeasuredPoints:
+        """List the measured points of a system, from the published snapshot."""
+        if system not in bundle["systems"]:
+            raise Problem(404, "unknown-system", f"no system {system!r}; GET /v1/systems lists them", field="system")
+        return measured_points(snapshot, system)
+
+    @router.get("/v1/models")
+    def models(bundle: Bundle) -> Models:
+        """Describe the model in service: version, data it was fitted on, validation errors."""
+        about = {key: value for key, value in bundle.items() if key != "systems"}
+        return Models(models=[{"role": "champion", **about, "systems": sorted(bundle["systems"])}])
+
+    return router
+
+
+def _curve(bundle: dict[str, Any], question: CurveQuestion) -> CurveAnswer:
+    width = (question.to_tps - question.from_tps) / (question.steps - 1)
+    points: list[CurvePoint] = []
+    unit, interval_pct = None, 0
+    for step in range(question.steps):
+        rate = question.from_tps + step * width
+        answer = predictor.predict(bundle, question.system, {"etr_tps": rate})
+        interval_pct = answer["interval_pct"]
+        output = next((item for item in answer["outputs"] if item["metric"] == question.metric), None)
+        if output is None:
+            known = sorted({item["metric"] for item in answer["outputs"]})
+            raise Problem(
+                422,
+                "unanswerable-question",
+                f"metric: {question.metric!r} is not predicted for {question.system}",
+                field="metric",
+                value=question.metric,
+                allowed=known,
+            )
+        unit = output["unit"]
+        points.append(
+            CurvePoint(
+                etr_tps=rate,
+                value=output["value"],
+                lo=output["lo"],
+                hi=output["hi"],
+                extrapolated=answer["extrapolated"],
+            )
+        )
+    return CurveAnswer(
+        system=question.system,
+        metric=question.metric,
+        unit=unit,
+        model_version=str(bundle["model_version"]),
+        interval_pct=interval_pct,
+        points=points,
+    )
+
+
+def _operations(champion: Champion, snapshot: Snapshot, telemetry: Telemetry, guard: TokenGuard) -> APIRouter:
+    router = APIRouter(tags=["operations"])
+
+    @router.get("/healthz")
+    def healthz() -> dict[str, str]:
+        """Say that the process answers."""
+        return {"status": "ok"}
+
+    @router.get("/readyz", responses={503: {"model": Readiness}})
+    def readyz() -> Response:
+        """Say whether questions can be answered, and what is missing if not."""
+        checks: dict[str, str] = {}
+        try:
+            champion.bundle()
+            checks["champion"] = champion.error or "ok"
+            ready = True
+        except ChampionUnavailable as problem:
+            checks["champion"], ready = str(problem), False
+        try:
+            snapshot.rows("SELECT 1")
+            checks["snapshot"] = "ok"
+        except SnapshotUnavailable as problem:
+            checks["snapshot"] = str(problem)
+        return JSONResponse(Readiness(ready=ready, checks=checks).model_dump(), 200 if ready else 503)
+
+    @router.get("/metrics", dependencies=[Depends(guard)])
+    def metrics() -> Response:
+        """Expose counters in Prometheus text format."""
+        return Response(telemetry.exposition(), media_type=telemetry.content_type)
+
+    return router
+
+
+def _pages(settings: Settings, token: str | None, guard: TokenGuard) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/")
+    def page() -> FileResponse:
+        return FileResponse(PAGE / "index.html")
+
+    @router.get("/api")
+    def api() -> FileResponse:
+        return FileResponse(PAGE / "api.html")
+
+    @router.get("/favicon.ico")
+    def icon() -> FileResponse:
+        return FileResponse(PAGE / "icon.svg", media_type="image/svg+xml")
+
+    @router.post("/session", dependencies=[Depends(guard)])
+    def session(request: Request) -> Response:
+        # Links cannot carry a header: the page trades the token for a cookie that opens the report to a browser.
+        response = Response(status_code=204)
+        if token is not None:
+            secure = request.url.scheme == "https"
+            response.set_cookie(SESSION_COOKIE, session_value(token), httponly=True, samesite="strict", secure=secure)
+        return response
+
+    @router.get("/quality", dependencies=[Depends(guard)])
+    def quality_root() -> RedirectResponse:
+        return RedirectResponse("/quality/index.html", 307)
+
+    @router.get("/quality/{path:path}", dependencies=[Depends(guard)])
+    def quality(path: str) -> Response:
+        folder = settings.quality.resolve()
+        wanted = (folder / (path or "index.html")).resolve()
+        if wanted.is_relative_to(folder) and wanted.is_file():
+            return FileResponse(wanted)
+        if not path or path == "index.html":
+            return HTMLResponse(
+                "<!doctype html><title>No report</title><p>No data-quality report yet: run <code>etalon check</code>.",
+                404,
+            )
+        raise Problem(404, "http", f"the data-quality report has no page {path}")
+
+    return router

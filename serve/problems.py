@@ -1,0 +1,101 @@
+"""Errors as ``application/problem+json`` (RFC 9457): what is wrong, in which field, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from model.predictor import QuestionError
+from serve.champion import ChampionUnavailable
+from serve.snapshot import SnapshotUnavailable
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Problem(Exception):
+    """A refusal with its HTTP status and whatever helps to mend the request."""
+
+    def __init__(
+        self, status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.kind, self.detail = status, kind, detail
+        self.headers, self.more = headers, more
+
+
+def respond(problem: Problem) -> JSONResponse:
+    """The problem as a response body and status."""
+    body = {
+        "type": f"urn:etalon:problem:{problem.kind}",
+        "title": HTTPStatus(problem.status).phrase,
+        "status": problem.status,
+        "detail": problem.detail,
+        **problem.more,
+    }
+    return JSONResponse(body, problem.status, headers=problem.headers, media_type=MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of `app` a problem document."""
+    app.add_exception_handler(Problem, lambda _, error: respond(_as(Problem, error)))
+    app.add_exception_handler(
+        RequestValidationError, lambda _, error: respond(_validation(_as(RequestValidationError, error)))
+    )
+    app.add_exception_handler(QuestionError, lambda _, error: respond(_question(_as(QuestionError, error))))
+    app.add_exception_handler(ChampionUnavailable, lambda _, error: respond(Problem(503, "no-champion", str(error))))
+    app.add_exception_handler(SnapshotUnavailable, lambda _, error: respond(Problem(503, "no-snapshot", str(error))))
+    app.add_exception_handler(HTTPException, _http)
+
+
+def _as(kind: type[Any], error: Exception) -> Any:
+    assert isinstance(error, kind)
+    return error
+
+
+def _http(request: Request, error: Exception) -> JSONResponse:
+    http: HTTPException = _as(HTTPException, error)
+    details = {
+        404: f"there is nothing at {request.url.path}; /openapi.json lists what there is",
+        405: f"{request.method} is not answered at {request.url.path}; /openapi.json lists what is",
+    }
+    detail = details.get(http.status_code, str(http.detail))
+    return respond(Problem(http.status_code, "http", detail, headers=http.headers))
+
+
+def _question(error: QuestionError) -> Problem:
+    more: dict[str, Any] = {"field": error.field, "value": error.value}
+    if error.allowed is not None:
+        more["allowed"] = error.allowed
+    if error.nearest is not None:
+        more["nearest"] = error.nearest
+    return Problem(422, "unanswerable-question", str(error), **more)
+
+
+def _validation(error: RequestValidationError) -> Problem:
+    errors = list({found["field"]: found for found in map(_one, reversed(error.errors()))}.values())[::-1]
+    first = errors[0]
+    status, kind = (400, "malformed-json") if first["reason"] == "json_invalid" else (422, "invalid-request")
+    where = f"{first['field']}: " if first["field"] else ""
+    return Problem(status, kind, f"{where}{first['message']}", field=first["field"], errors=errors)
+
+
+def _one(item: Mapping[str, Any]) -> dict[str, Any]:
+    location: Sequence[Any] = item["loc"]
+    reason = str(item["type"])
+    path = [str(part) for part in location if part not in ("body", "query", "path")]
+    if len(path) == 3 and path[0] == "at":
+        return {"field": ".".join(path[:2]), "reason": reason, "message": "should be a number (or, for point, a name)"}
+    if reason == "json_invalid":
+        message = f"the body is not JSON ({item.get('ctx', {}).get('error', 'unreadable')} at character {location[-1]})"
+        return {"field": "", "reason": reason, "message": message}
+    message = {
+        "extra_forbidden": "this field is not known; remove it or correct its name (see /openapi.json)",
+        "missing": "this field is required" if path else "a JSON body is required",
+    }.get(reason, str(item["msg"]).replace("Input should", "should"))
+    return {"field": ".".join(path), "reason": reason, "message": message}

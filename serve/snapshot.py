@@ -1,0 +1,96 @@
+"""The published snapshot: read-only SQL for one request at a time, opened again when the file is replaced."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+Identity = tuple[int, int, int]
+
+
+class SnapshotUnavailable(Exception):
+    """There is no readable snapshot; the message says what to do."""
+
+
+class Snapshot:
+    """A DuckDB file that others replace as a whole.
+
+    Each opening is a fresh in-memory database with the file attached read-only: requests still running on the old
+    file finish on it, while new ones see the new file. Opening the path directly would hand back the cached old one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._identity: Identity | None = None
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor of its own for one request, with the snapshot as the current database.
+
+        Raises
+        ------
+        SnapshotUnavailable
+            when nothing was published yet or the file cannot be opened.
+        """
+        with self._lock:
+            cursor = self._current().cursor()
+        try:
+            cursor.execute("USE snapshot")
+            yield cursor
+        finally:
+            cursor.close()
+
+    def rows(self, sql: str, parameters: list[Any] | None = None) -> list[dict[str, Any]]:
+        """All rows of a small query as dictionaries."""
+        with self.cursor() as cursor:
+            cursor.execute(sql, parameters or [])
+            names = [column[0] for column in cursor.description or []]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def has_table(self, schema: str, table: str) -> bool:
+        """Whether the snapshot holds a table or view of that name."""
+        found = self.rows(
+            "SELECT 1 FROM information_schema.tables WHERE table_catalog = 'snapshot' AND table_schema = ? AND table_name = ?",
+            [schema, table],
+        )
+        return bool(found)
+
+    def published_at(self) -> datetime | None:
+        """When the snapshot was published, or None when there is none."""
+        try:
+            return datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
+        except OSError:
+            return None
+
+    def _current(self) -> duckdb.DuckDBPyConnection:
+        try:
+            status = self.path.stat()
+        except OSError:
+            raise SnapshotUnavailable(
+                f"no published snapshot at {self.path}: run `etalon build` and `etalon publish`"
+            ) from None
+        identity = (status.st_ino, status.st_mtime_ns, status.st_size)
+        if self._connection is None or identity != self._identity:
+            self._connection, self._identity = self._open(), identity
+        return self._connection
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        connection = duckdb.connect(":memory:", config={"threads": "1", "python_enable_replacements": "false"})
+        quoted = str(self.path).replace("'", "''")
+        try:
+            connection.execute(f"ATTACH '{quoted}' AS snapshot (READ_ONLY)")
+            connection.execute("SET enable_external_access = false")
+        except duckdb.Error as problem:
+            connection.close()
+            raise SnapshotUnavailable(
+                f"snapshot at {self.path} cannot be opened ({problem}): publish it again with `etalon publish`"
+            ) from problem
+        return connection

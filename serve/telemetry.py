@@ -1,0 +1,57 @@
+"""What ``/metrics`` says about the service itself."""
+
+from __future__ import annotations
+
+import time
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from serve.champion import Champion, ChampionUnavailable
+from serve.snapshot import Snapshot
+
+
+class Telemetry:
+    """Counters of one application, in a registry of its own."""
+
+    content_type = CONTENT_TYPE_PLAIN_0_0_4
+
+    def __init__(self, champion: Champion, snapshot: Snapshot) -> None:
+        self._champion, self._snapshot = champion, snapshot
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "etalon_http_requests", "Requests answered", ["method", "route", "status"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "etalon_http_request_seconds",
+            "Time to answer",
+            ["route"],
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
+            registry=self._registry,
+        )
+        self._extrapolated = Counter(
+            "etalon_extrapolated_answers", "Answers outside the calibrated range", ["system"], registry=self._registry
+        )
+        self._model = Gauge("etalon_champion_info", "The model in service", ["model_version"], registry=self._registry)
+        self._age = Gauge("etalon_snapshot_age_seconds", "Age of the published snapshot", registry=self._registry)
+
+    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one request."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def answered(self, system: str, extrapolated: bool) -> None:
+        """Count one answer that left the calibrated range."""
+        if extrapolated:
+            self._extrapolated.labels(system).inc()
+
+    def exposition(self) -> bytes:
+        """The metrics in Prometheus text format."""
+        self._model.clear()
+        try:
+            self._model.labels(str(self._champion.bundle().get("model_version", "unknown"))).set(1)
+        except ChampionUnavailable:
+            self._model.labels("none").set(0)
+        published = self._snapshot.published_at()
+        self._age.set(float("nan") if published is None else time.time() - published.timestamp())
+        return generate_latest(self._registry)
