@@ -371,10 +371,13 @@ def run(t, until):
                 cls = cust_i[customer, L.C_CLASS]
                 flags = op_i[pc, L.P_FLAGS]
                 station = op_i[pc, L.P_PLACE]
-                if st_i[station, L.S_OVER] != L.NONE and st_i[station, L.S_BUSY] >= st_i[station, L.S_SERVERS]:
-                    if st_i[station, L.S_WAITING] >= st_i[station, L.S_OVER_WAIT]:
-                        acc_x[station, L.X_OVERFLOWED] += 1.0
-                        station = st_i[station, L.S_OVER]
+                if (
+                    st_i[station, L.S_OVER] != L.NONE
+                    and st_i[station, L.S_BUSY] >= st_i[station, L.S_SERVERS]
+                    and st_i[station, L.S_WAITING] >= st_i[station, L.S_OVER_WAIT]
+                ):
+                    acc_x[station, L.X_OVERFLOWED] += 1.0
+                    station = st_i[station, L.S_OVER]
                 if flags & L.REPEAT and cust_i[customer, L.C_COUNT] == 0:
                     count = np.int64(op_f[pc, L.PF_WHOLE])
                     if op_f[pc, L.PF_FRACTION] > 0.0 and uniform(rng) < op_f[pc, L.PF_FRACTION]:
@@ -404,11 +407,11 @@ def run(t, until):
                     leaving_server = cust_i[customer, L.C_HELD_SERVER]
                     cust_i[customer, L.C_HELD] = L.NONE
                     continue
-                if st_i[station, L.S_CAPACITY] > 0:
-                    if st_i[station, L.S_BUSY] + st_i[station, L.S_WAITING] >= st_i[station, L.S_CAPACITY]:
-                        cust_i[customer, L.C_COUNT] = 0
-                        pc = op_i[pc, L.P_LOST]
-                        continue
+                places = st_i[station, L.S_CAPACITY]
+                if places > 0 and st_i[station, L.S_BUSY] + st_i[station, L.S_WAITING] >= places:
+                    cust_i[customer, L.C_COUNT] = 0
+                    pc = op_i[pc, L.P_LOST]
+                    continue
                 cust_i[customer, L.C_PLACED] = 0
                 d = op_i[pc, L.P_DIST]
                 if op_i[pc, L.P_TRACE] != L.NONE and cust_i[customer, L.C_ROW] != L.NONE:
@@ -501,14 +504,14 @@ def run(t, until):
                     instance = np.uint32(instance + np.int64(uniform(rng) * res_i[resource, L.R_INSTANCES]))
                     cust_instance[customer, res_i[resource, L.R_SLOT]] = instance
                 cls = cust_i[customer, L.C_CLASS]
-                if inst_i[instance, L.I_WAITING] == 0:
-                    if inst_i[instance, L.I_IN_USE] + units <= res_i[resource, L.R_CAPACITY]:
-                        inst_i[instance, L.I_IN_USE] += units
-                        acc_q[cls, resource, L.Q_ACQUIRED] += 1.0
-                        acc_q[cls, resource, L.Q_AREA] -= units * now
-                        acc_q[cls, resource, L.Q_HELD] += units
-                        pc = np.uint32(pc + 1)
-                        continue
+                wanted = inst_i[instance, L.I_IN_USE] + units
+                if inst_i[instance, L.I_WAITING] == 0 and wanted <= res_i[resource, L.R_CAPACITY]:
+                    inst_i[instance, L.I_IN_USE] = wanted
+                    acc_q[cls, resource, L.Q_ACQUIRED] += 1.0
+                    acc_q[cls, resource, L.Q_AREA] -= units * now
+                    acc_q[cls, resource, L.Q_HELD] += units
+                    pc = np.uint32(pc + 1)
+                    continue
                 if inst_i[instance, L.I_WAITING] >= res_i[resource, L.R_LIMIT]:
                     acc_q[cls, resource, L.Q_REFUSED] += 1.0
                     pc = op_i[pc, L.P_LOST]

@@ -61,7 +61,7 @@ class Replication:
                 )
             self.tables = grow(self.tables, min(2 * inside, self.most_inside))
         self.transactions += int(self.tables.control[L.DONE])
-        if why == L.RAN_DRY:
+        if why == L.RAN_DRY and self.tables.control[L.N_FREE] < len(self.tables.cust_i):
             raise SimulationError(f"every transaction is blocked at {self.now:.6g} s: {self.longest()}")
 
     def longest(self) -> str:
