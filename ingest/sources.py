@@ -1,0 +1,89 @@
+"""What kind of file is this? Told from its content; names decide nothing but between the two small CSV formats."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ingest import collector
+
+#: How much of the start of a file `identify` wants to see, in bytes.
+HEAD_BYTES = 1 << 16
+
+EXPECTED = (
+    "expected an SMF dump transferred in binary with its record descriptors (RDWs), an RMF report in XML (ddsml), "
+    "or a *.runs.csv or *.groups.csv file"
+)
+
+_XML_EBCDIC = ("<?xml".encode("cp037"), "<ddsml".encode("cp037"))
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\0": "xz",
+}
+_TEXT = re.compile(rb"[\t\n\r\f\x1b\x20-\x7e\x80-\xff]*")
+
+
+class Kind(StrEnum):
+    """Kinds of input file."""
+
+    SMF = "smf"
+    RMF_XML = "rmf_xml"
+    RUNS = "runs"
+    GROUPS = "groups"
+    UNRECOGNISED = "unrecognised"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The kind of a file; for an unrecognised one, what it looks like and what to do about it."""
+
+    kind: Kind
+    reason: str = ""
+    detail: str = ""
+
+
+def identify(name: str, head: bytes) -> Identity:
+    """Kind of a file, from its name and its first `HEAD_BYTES` bytes.
+
+    Anything binary that is not known to be something else is taken for an SMF dump; whether it is one is found out by
+    its framing, which must tile the file exactly.
+    """
+    if name.endswith(".runs.csv"):
+        return Identity(Kind.RUNS)
+    if name.endswith(".groups.csv"):
+        return Identity(Kind.GROUPS)
+    for magic, form in _COMPRESSED.items():
+        if head.startswith(magic):
+            return Identity(
+                Kind.UNRECOGNISED, "compressed", f"compressed with {form}: unpack it and ingest what is inside"
+            )
+    if head.startswith(_XML_EBCDIC):
+        return Identity(Kind.UNRECOGNISED, "ebcdic", "XML in EBCDIC: transfer the report again in text mode")
+    if not head.strip(b"\0"):
+        return Identity(Kind.UNRECOGNISED, "zeros", "nothing but zeros: the transfer has failed, repeat it")
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b"<") or head.startswith((b"\xff\xfe<\0", b"\xfe\xff\0<", b"<\0", b"\0<")):
+        return Identity(Kind.RMF_XML)
+    if _is_text(head):
+        header = start.split(b"\n", 1)[0].strip().decode("utf-8", "replace")
+        for kind, columns in ((Kind.RUNS, collector.RUN_COLUMNS), (Kind.GROUPS, collector.GROUP_COLUMNS)):
+            if [cell.strip() for cell in header.split(",")] == list(columns):
+                return Identity(kind)
+        return Identity(
+            Kind.UNRECOGNISED, "text", "text: if it was a dump, it was transferred as text; transfer it again in binary"
+        )
+    return Identity(Kind.SMF)
+
+
+def _is_text(head: bytes) -> bool:
+    if not _TEXT.fullmatch(head):
+        return False
+    for end in range(len(head), max(len(head) - 4, -1), -1):
+        try:
+            head[:end].decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        return True
+    return False

@@ -1,0 +1,32 @@
+"""The warehouse: files into DuckDB once and completely, a ledger that proves it, and a snapshot for readers."""
+
+from ingest.warehouse.content import content_hash
+from ingest.warehouse.load import load, open_writer
+from ingest.warehouse.outcome import (
+    BadQuery,
+    ExitCode,
+    FileReport,
+    SnapshotMissing,
+    WarehouseError,
+    WarehouseLocked,
+    exit_code,
+)
+from ingest.warehouse.publish import publish, query
+from ingest.warehouse.tables import layouts_version, report_tables
+
+__all__ = [
+    "BadQuery",
+    "ExitCode",
+    "FileReport",
+    "SnapshotMissing",
+    "WarehouseError",
+    "WarehouseLocked",
+    "content_hash",
+    "exit_code",
+    "layouts_version",
+    "load",
+    "open_writer",
+    "publish",
+    "query",
+    "report_tables",
+]

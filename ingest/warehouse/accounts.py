@@ -1,0 +1,94 @@
+"""What a file's bytes and records became, added up while it is read, and proven to add up."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+
+class AccountsDoNotBalance(Exception):
+    """Bytes or records of a file are missing or counted twice: a defect of a reader, so nothing of the file is kept."""
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """A piece of a file that could not be decoded: where it is, why, and its bytes as they were.
+
+    `length` is that of the piece; `raw` may be only its start where the piece is very long, and then `detail` says so.
+    """
+
+    record_seq: int | None
+    byte_offset: int
+    length: int
+    reason: str
+    detail: str
+    raw: bytes
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows and accounts of a part of a file, in file order.
+
+    `skipped` maps a record type without a layout to (records, bytes). `notes` counts, by reason code, things worth
+    knowing that are no records of their own, such as sections longer than known. `message` is what a reply says in
+    place of data.
+    """
+
+    tables: Sequence[Mapping[str, pa.Table]] = ()
+    decoded: int = 0
+    decoded_bytes: int = 0
+    skipped: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    quarantined: Sequence[Quarantined] = ()
+    framing_bytes: int = 0
+    messages_only: int = 0
+    message: str | None = None
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Accounts:
+    """The sums over all batches of a file."""
+
+    decoded: int = 0
+    decoded_bytes: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    skipped_bytes: Counter[str] = field(default_factory=Counter)
+    quarantined: int = 0
+    quarantined_bytes: int = 0
+    framing_bytes: int = 0
+    messages_only: int = 0
+    reason_codes: Counter[str] = field(default_factory=Counter)
+    rows: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def records(self) -> int:
+        """All records of the file, whatever became of them."""
+        return self.decoded + self.skipped.total() + self.quarantined
+
+    def add(self, batch: Batch) -> None:
+        """Count a batch in."""
+        self.decoded += batch.decoded
+        self.decoded_bytes += batch.decoded_bytes
+        self.framing_bytes += batch.framing_bytes
+        self.messages_only += batch.messages_only
+        for kind, (records, size) in batch.skipped.items():
+            self.skipped[kind] += records
+            self.skipped_bytes[kind] += size
+        for piece in batch.quarantined:
+            self.quarantined += 1
+            self.quarantined_bytes += piece.length
+            self.reason_codes[piece.reason] += 1
+        self.reason_codes.update(batch.notes)
+        for group in batch.tables:
+            for name, table in group.items():
+                self.rows[name] += table.num_rows
+
+    def prove(self, size: int) -> None:
+        """Raise AccountsDoNotBalance unless every byte of a file of `size` bytes is accounted for once."""
+        found = self.decoded_bytes + self.skipped_bytes.total() + self.quarantined_bytes + self.framing_bytes
+        if found != size:
+            raise AccountsDoNotBalance(
+                f"{size:,} bytes in, but {self.decoded_bytes:,} decoded + {self.skipped_bytes.total():,} skipped + "
+                f"{self.quarantined_bytes:,} quarantined + {self.framing_bytes:,} framing = {found:,}"
+            )

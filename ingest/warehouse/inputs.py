@@ -1,0 +1,117 @@
+"""Which files are meant, whether they hold still, and their hash."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+
+from ingest.warehouse.outcome import ExitCode, FileReport
+
+_CHUNK = 1 << 20
+
+
+class StillChanging(Exception):
+    """The file changed while it was being read."""
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What changes when a file is written to or replaced."""
+
+    size: int
+    modified_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: str | Path) -> "Fingerprint":
+        """Fingerprint of a file as it is now. Raises OSError."""
+        stat = Path(path).stat()
+        return cls(stat.st_size, stat.st_mtime_ns, stat.st_ino)
+
+
+@dataclass(frozen=True)
+class Digest:
+    """SHA-256 of a file (hex), and of those leading parts of it that were asked for, by length."""
+
+    sha256: str
+    prefixes: dict[int, str]
+
+    @property
+    def file_id(self) -> int:
+        """First eight bytes of the hash, big-endian: the key of the file in every table."""
+        return int(self.sha256[:16], 16)
+
+
+def expand(paths: Iterable[str | Path]) -> list[str | FileReport]:
+    """Files meant by paths, folders (all files below, in order of name) and patterns; each file once.
+
+    Files and folders whose name starts with a dot are left out of folders. What means no file becomes a failed report.
+    """
+    found: list[str | FileReport] = []
+    seen: set[str] = set()
+    for path in paths:
+        members = _members(str(path))
+        if isinstance(members, FileReport):
+            found.append(members)
+            continue
+        for member in members:
+            real = os.path.realpath(member)
+            if real not in seen:
+                seen.add(real)
+                found.append(member)
+    return found
+
+
+def _members(path: str) -> list[str] | FileReport:
+    if Path(path).is_dir():
+        files = _below(path)
+        return files or _no_input(path, "the folder holds no files; put the dumps there or name another folder")
+    if not os.path.lexists(path) and has_magic(path):
+        matches = sorted(glob(path, recursive=True))  # noqa: PTH207 (patterns may be absolute)
+        if not matches:
+            return _no_input(
+                path, "no file matches this pattern; check it, and quote it so that the shell leaves it alone"
+            )
+        return [file for match in matches for file in (_below(match) if Path(match).is_dir() else [match])]
+    if not Path(path).exists():
+        return _no_input(path, "no such file; check the path")
+    if not Path(path).is_file():
+        return _no_input(path, "neither a file nor a folder; copy the data to a file first")
+    return [path]
+
+
+def _below(folder: str) -> list[str]:
+    files = []
+    for root, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        files += [str(Path(root, name)) for name in names if not name.startswith(".")]
+    return sorted(file for file in files if Path(file).is_file())
+
+
+def _no_input(path: str, text: str) -> FileReport:
+    return FileReport(path, status="failed", message=f"{path}: {text}", exit_code=ExitCode.NO_INPUT)
+
+
+def digest(path: str | Path, size: int, prefixes: Sequence[int] = ()) -> Digest:
+    """Hash of a file of `size` bytes and of leading parts of it. StillChanging if it has another length by now."""
+    running = hashlib.sha256()
+    marks = sorted(length for length in set(prefixes) if length <= size)
+    found: dict[int, str] = {}
+    read = 0
+    with Path(path).open("rb") as stream:
+        while True:
+            until = marks[0] if marks else size + 1
+            chunk = stream.read(min(_CHUNK, until - read))
+            running.update(chunk)
+            read += len(chunk)
+            if marks and read == marks[0]:
+                found[marks.pop(0)] = running.copy().hexdigest()
+            elif not chunk:
+                break
+            if read > size:
+                break
+    if read != size:
+        raise StillChanging
+    return Digest(running.hexdigest(), found)

@@ -1,0 +1,163 @@
+"""`meta.ledger`: one row per input file, with what its bytes became. `meta.quarantine`: what could not be decoded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from ingest.warehouse.accounts import Quarantined
+from ingest.warehouse.outcome import ExitCode, FileReport
+
+_CREATE = (
+    "CREATE SCHEMA IF NOT EXISTS meta",
+    """CREATE TABLE IF NOT EXISTS meta.ledger (
+        file_id UBIGINT NOT NULL, path VARCHAR NOT NULL, sha256 VARCHAR NOT NULL, bytes UBIGINT NOT NULL,
+        kind VARCHAR NOT NULL, status VARCHAR NOT NULL,
+        records UBIGINT NOT NULL, decoded UBIGINT NOT NULL, skipped UBIGINT NOT NULL, quarantined UBIGINT NOT NULL,
+        decoded_bytes UBIGINT NOT NULL, skipped_bytes UBIGINT NOT NULL, quarantined_bytes UBIGINT NOT NULL,
+        framing_bytes UBIGINT NOT NULL,
+        skipped_by_type MAP(VARCHAR, STRUCT(records UBIGINT, bytes UBIGINT)) NOT NULL,
+        reason_codes MAP(VARCHAR, UBIGINT) NOT NULL, row_counts MAP(VARCHAR, UBIGINT) NOT NULL,
+        message VARCHAR, etalon_version VARCHAR NOT NULL, layouts_version VARCHAR NOT NULL,
+        loaded_at TIMESTAMP NOT NULL,
+        CHECK (status IN ('loaded', 'message', 'quarantined', 'failed', 'superseded')),
+        CHECK (status = 'failed' OR bytes = decoded_bytes + skipped_bytes + quarantined_bytes + framing_bytes),
+        CHECK (status = 'failed' OR records = decoded + skipped + quarantined)
+    )""",
+    """CREATE TABLE IF NOT EXISTS meta.quarantine (
+        file_id UBIGINT NOT NULL, record_seq UINTEGER, byte_offset UBIGINT NOT NULL, length UBIGINT NOT NULL,
+        reason VARCHAR NOT NULL, detail VARCHAR, raw BLOB NOT NULL
+    )""",
+)
+_QUARANTINE = pa.schema(
+    [
+        ("record_seq", pa.uint32()),
+        ("byte_offset", pa.uint64()),
+        ("length", pa.uint64()),
+        ("reason", pa.string()),
+        ("detail", pa.string()),
+        ("raw", pa.binary()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the ledger, as far as deciding what to do with a file needs it."""
+
+    file_id: int
+    sha256: str
+    bytes: int
+    kind: str
+    status: str
+    layouts_version: str
+    row_counts: dict[str, int]
+
+
+def create(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables of the schema `meta` unless they are there."""
+    for statement in _CREATE:
+        con.execute(statement)
+
+
+def find(con: duckdb.DuckDBPyConnection, sha256: str) -> Entry | None:
+    """The entry of a file with this content."""
+    found = _entries(con, "sha256 = ?", [sha256])
+    return found[0] if found else None
+
+
+def of_path(con: duckdb.DuckDBPyConnection, path: str) -> list[Entry]:
+    """Entries of files that were loaded from a path, whatever their content was."""
+    return _entries(con, "path = ? AND status <> 'superseded'", [path])
+
+
+def _entries(con: duckdb.DuckDBPyConnection, where: str, values: Sequence[Any]) -> list[Entry]:
+    columns = "file_id, sha256, bytes, kind, status, layouts_version, row_counts"
+    rows = con.execute(f"SELECT {columns} FROM meta.ledger WHERE {where} ORDER BY file_id", list(values)).fetchall()
+    return [Entry(*row) for row in rows]
+
+
+def report_of(con: duckdb.DuckDBPyConnection, sha256: str, path: str) -> FileReport:
+    """The report of a file that is not loaded again: what the ledger says of it, with status `unchanged`."""
+    names = (
+        "bytes, status, records, decoded, skipped_by_type, quarantined, row_counts, kind, message, reason_codes, "
+        "decoded_bytes, quarantined_bytes, framing_bytes"
+    )
+    row = con.execute(f"SELECT {names} FROM meta.ledger WHERE sha256 = ?", [sha256]).fetchone()
+    assert row is not None
+    size, status, records, decoded, skipped, quarantined, rows, kind, message, reasons, *sizes = row
+    code = ExitCode.QUARANTINED if quarantined else ExitCode.OK
+    return FileReport(
+        path=path,
+        sha256=sha256,
+        bytes=size,
+        status="unchanged",
+        records=records,
+        decoded=decoded,
+        skipped={name: entry["records"] for name, entry in skipped.items()},
+        quarantined=quarantined,
+        rows=rows,
+        kind=kind,
+        message=message,
+        reason_codes=reasons,
+        decoded_bytes=sizes[0],
+        skipped_bytes={name: entry["bytes"] for name, entry in skipped.items()},
+        quarantined_bytes=sizes[1],
+        framing_bytes=sizes[2],
+        exit_code=ExitCode.UNRECOGNISED if status == "quarantined" else code,
+    )
+
+
+def write(con: duckdb.DuckDBPyConnection, report: FileReport, file_id: int, path: str, layouts_version: str) -> None:
+    """Put the row of a file in place of any earlier one of the same content."""
+    con.execute("DELETE FROM meta.ledger WHERE file_id = ?", [file_id])
+    skipped = {
+        name: {"records": count, "bytes": report.skipped_bytes.get(name, 0)}
+        for name, count in sorted(report.skipped.items())
+    }
+    values = [
+        file_id,
+        path,
+        report.sha256,
+        report.bytes,
+        report.kind or "unrecognised",
+        report.status,
+        report.records,
+        report.decoded,
+        sum(report.skipped.values()),
+        report.quarantined,
+        report.decoded_bytes,
+        sum(report.skipped_bytes.values()),
+        report.quarantined_bytes,
+        report.framing_bytes,
+        skipped,
+        dict(sorted(report.reason_codes.items())),
+        dict(sorted(report.rows.items())),
+        report.message,
+        etalon_version(),
+        layouts_version,
+    ]
+    marks = ", ".join("?" for _ in values)
+    con.execute(f"INSERT INTO meta.ledger VALUES ({marks}, now()::TIMESTAMP)", values)
+
+
+def quarantine(con: duckdb.DuckDBPyConnection, file_id: int, pieces: Sequence[Quarantined]) -> None:
+    """Keep pieces of a file that could not be decoded."""
+    if pieces:
+        rows = [{name: getattr(piece, name) for name in _QUARANTINE.names} for piece in pieces]
+        con.register("quarantined_pieces", pa.Table.from_pylist(rows, schema=_QUARANTINE))
+        con.execute(
+            f"INSERT INTO meta.quarantine BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM quarantined_pieces"
+        )
+        con.unregister("quarantined_pieces")
+
+
+def etalon_version() -> str:
+    """Version of the installed distribution."""
+    try:
+        return version("etalon-z")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,119 @@
+"""What came of loading a file: the report a user or program gets, and the exit code of a whole run."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+
+class ExitCode(IntEnum):
+    """Exit codes for everything that has to do with the warehouse, finer than a command line may want to show."""
+
+    OK = 0
+    """Everything was loaded, was loaded before, or is a reply that holds only a message."""
+    FAILED = 1
+    """A file could not be loaded for a reason of our own or of the machine's (disk full, an error in the program)."""
+    NO_INPUT = 3
+    """A file is missing, empty or unreadable, a folder or pattern has no files."""
+    NO_SNAPSHOT = 5
+    """There is no published snapshot to read."""
+    BAD_QUERY = 6
+    """The query cannot be run."""
+    LOCKED = 7
+    """Another process is writing to the warehouse."""
+    UNRECOGNISED = 11
+    """A file is of no known kind, or nothing of it could be decoded; it is kept in the quarantine."""
+    QUARANTINED = 12
+    """Files were loaded, but some of their records could not be decoded; these are kept in the quarantine."""
+    BUSY = 13
+    """A file is still being written; it was left alone."""
+
+
+class WarehouseError(Exception):
+    """The warehouse or its snapshot cannot be used. The message says which, why, and what to do."""
+
+    exit_code = ExitCode.FAILED
+
+
+class WarehouseLocked(WarehouseError):
+    """Another process has the warehouse open for writing."""
+
+    exit_code = ExitCode.LOCKED
+
+
+class SnapshotMissing(WarehouseError):
+    """There is no published snapshot."""
+
+    exit_code = ExitCode.NO_SNAPSHOT
+
+
+class BadQuery(WarehouseError):
+    """A query that DuckDB refuses."""
+
+    exit_code = ExitCode.BAD_QUERY
+
+
+@dataclass
+class FileReport:
+    """What came of one input file.
+
+    `status` is `loaded`, `unchanged` (loaded before), `message` (a reply that holds only messages), `quarantined`
+    (nothing of it could be decoded; it is kept in the quarantine), `busy` (being written, left alone) or `failed`.
+    `records` = `decoded` + skipped + `quarantined`; byte counts likewise add up to `bytes`, with `framing_bytes`
+    between records.
+    """
+
+    path: str
+    sha256: str | None = None
+    bytes: int = 0
+    status: str = "failed"
+    records: int = 0
+    decoded: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    quarantined: int = 0
+    rows: dict[str, int] = field(default_factory=dict)
+    kind: str | None = None
+    message: str | None = None
+    reason_codes: dict[str, int] = field(default_factory=dict)
+    decoded_bytes: int = 0
+    skipped_bytes: dict[str, int] = field(default_factory=dict)
+    quarantined_bytes: int = 0
+    framing_bytes: int = 0
+    exit_code: ExitCode = ExitCode.OK
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data for JSON; the order of the first nine keys is fixed."""
+        return {
+            "path": self.path,
+            "sha256": self.sha256,
+            "bytes": self.bytes,
+            "status": self.status,
+            "records": self.records,
+            "decoded": self.decoded,
+            "skipped": dict(self.skipped),
+            "quarantined": self.quarantined,
+            "rows": dict(self.rows),
+            "kind": self.kind,
+            "message": self.message,
+            "reason_codes": dict(self.reason_codes),
+            "decoded_bytes": self.decoded_bytes,
+            "skipped_bytes": dict(self.skipped_bytes),
+            "quarantined_bytes": self.quarantined_bytes,
+            "framing_bytes": self.framing_bytes,
+        }
+
+
+_GRAVITY = (
+    ExitCode.FAILED,
+    ExitCode.NO_INPUT,
+    ExitCode.UNRECOGNISED,
+    ExitCode.BUSY,
+    ExitCode.QUARANTINED,
+    ExitCode.OK,
+)
+
+
+def exit_code(reports: Iterable[FileReport]) -> ExitCode:
+    """The gravest exit code among the files of a run; NO_INPUT when there were none."""
+    codes = {report.exit_code for report in reports}
+    return next((code for code in _GRAVITY if code in codes), ExitCode.NO_INPUT)

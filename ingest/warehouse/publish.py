@@ -1,0 +1,71 @@
+"""The published snapshot: swapped in whole, read by anyone, never blocking the writer."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from ingest.warehouse.load import open_writer
+from ingest.warehouse.outcome import BadQuery, SnapshotMissing, WarehouseError
+
+_READER: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+
+
+def publish(db_path: str | Path, snapshot: str | Path) -> Path:
+    """Put a copy of the warehouse in place of the snapshot, in one step.
+
+    Readers of the old snapshot keep it until they close it; who opens afterwards sees the new one; there is never a
+    moment without a whole snapshot. Raises WarehouseLocked while another process writes, WarehouseError if there is no
+    warehouse.
+    """
+    source, target = Path(db_path), Path(snapshot)
+    if not source.is_file():
+        raise WarehouseError(f"{source}: there is no warehouse to publish; ingest something first")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    os.close(handle)
+    try:
+        # The open connection keeps other writers out while the file, complete after the checkpoint, is copied.
+        with open_writer(source) as con:
+            con.execute("CHECKPOINT")
+            shutil.copyfile(source, name)
+        _sync(name)
+        Path(name).chmod(0o644)
+        Path(name).replace(target)
+        _sync(target.parent)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return target
+
+
+def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> pa.Table:
+    """Rows of a query over the published snapshot, which it cannot change.
+
+    SnapshotMissing where nothing has been published; BadQuery, with DuckDB's own words, where the query cannot be run.
+    """
+    path = Path(snapshot)
+    if not path.is_file():
+        raise SnapshotMissing(f"{path}: nothing has been published yet; run `etalon build` (or `etalon demo`) first")
+    try:
+        with duckdb.connect(str(path), read_only=True, config=_READER) as con:
+            relation = con.sql(sql, params=list(parameters) or None)
+            return pa.table({}) if relation is None else relation.to_arrow_table()
+    except duckdb.Error as error:
+        raise BadQuery(str(error)) from None
+
+
+def _sync(path: str | Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,89 @@
+"""One reader per kind of file; each yields batches whose accounts add up to the file."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from ingest import collector
+from ingest.registry import Registry
+from ingest.rmf import BadReport, read_reports
+from ingest.sources import EXPECTED, Identity, Kind
+from ingest.warehouse.accounts import Batch, Quarantined
+
+#: A piece of a file longer than this is kept in the quarantine only up to here; the rest stays in the file alone.
+KEPT_BYTES = 16 << 20
+
+
+def read(path: Path, identity: Identity, registry: Registry) -> Iterator[Batch]:
+    """Batches of a file of the given kind."""
+    readers: dict[Kind, Callable[[Path], Iterator[Batch]]] = {
+        Kind.SMF: lambda file: _smf(file, registry),
+        Kind.RMF_XML: _rmf,
+        Kind.RUNS: _runs,
+        Kind.GROUPS: _groups,
+        Kind.UNRECOGNISED: lambda file: _unrecognised(file, identity),
+    }
+    return readers[identity.kind](path)
+
+
+def tail(path: Path, offset: int, reason: str, detail: str, record_seq: int | None = None) -> Quarantined:
+    """The rest of a file from `offset` on, as one piece for the quarantine."""
+    with path.open("rb") as stream:
+        stream.seek(offset)
+        raw = stream.read(KEPT_BYTES)
+        length = stream.seek(0, 2) - offset
+    if length > len(raw):
+        detail += f" (the first {len(raw):,} of {length:,} bytes are kept here)"
+    return Quarantined(record_seq, offset, length, reason, detail, raw)
+
+
+def _rmf(path: Path) -> Iterator[Batch]:
+    done = reports = 0
+    with path.open("rb") as stream:
+        try:
+            for batch in read_reports(stream):
+                size = batch.end_offset - done
+                yield Batch(
+                    batch.tables, batch.reports, size, messages_only=batch.messages_only, message=_said(batch.tables)
+                )
+                done, reports = batch.end_offset, reports + batch.reports
+        except BadReport as error:
+            yield Batch(quarantined=[tail(path, error.offset, error.reason, error.detail, reports)])
+
+
+def _said(tables: Sequence[Mapping[str, pa.Table]]) -> str | None:
+    """The first message that stands in place of a report."""
+    for group in tables:
+        if "rmf_report" in group:
+            for row in group["rmf_report"].select(["message_id", "message_text"]).to_pylist():
+                if row["message_text"]:
+                    return f"the reply says {row['message_id'] or ''} {row['message_text']}"
+    return None
+
+
+def _runs(path: Path) -> Iterator[Batch]:
+    return _collected(path, "etalon_run", collector.read_runs)
+
+
+def _groups(path: Path) -> Iterator[Batch]:
+    return _collected(path, "etalon_group", collector.read_groups)
+
+
+def _collected(path: Path, name: str, parse: Callable) -> Iterator[Batch]:
+    data = path.read_bytes()
+    try:
+        rows = parse(data)
+    except collector.CollectorError as error:
+        yield Batch(quarantined=[tail(path, 0, "csv_malformed", f"{error}; correct the file and ingest it again")])
+    else:
+        yield Batch([{name: rows}], rows.num_rows, len(data))
+
+
+def _unrecognised(path: Path, identity: Identity) -> Iterator[Batch]:
+    detail = f"{identity.detail}; {EXPECTED}"
+    yield Batch(quarantined=[tail(path, 0, identity.reason, detail)])
+
+
+def _smf(path: Path, registry: Registry) -> Iterator[Batch]:
+    yield Batch(quarantined=[tail(path, 0, "no_framing", f"no record descriptors tile the file; {EXPECTED}")])

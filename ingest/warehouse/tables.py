@@ -1,0 +1,141 @@
+"""Raw tables in the database: made on demand, widened when a layout has grown, filled from Arrow."""
+
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
+
+import duckdb
+import pyarrow as pa
+
+from ingest import collector, rmf
+from ingest.registry import Registry
+from ingest.schema import column_definitions
+
+#: The tables of the runs and groups files.
+COLLECTOR_TABLES = {"etalon_run": collector.RUN_SCHEMA, "etalon_group": collector.GROUP_SCHEMA}
+
+_TYPES = {
+    pa.string(): "VARCHAR",
+    pa.float64(): "DOUBLE",
+    pa.int64(): "BIGINT",
+    pa.uint32(): "UINTEGER",
+    pa.timestamp("us"): "TIMESTAMP",
+}
+
+
+def report_tables() -> dict[str, pa.Schema]:
+    """Arrow schemas, without `file_id`, of the raw tables that no record layout describes."""
+    return {**rmf.schemas(), **COLLECTOR_TABLES}
+
+
+def layouts_version(registry: Registry) -> str:
+    """Twelve hexadecimal digits that change whenever a layout or the description of a report's tables changes."""
+    running = hashlib.sha256(files("ingest.rmf").joinpath("tables.toml").read_bytes())
+    for layout in sorted((*registry.layouts, *registry.auxiliary.values()), key=lambda item: item.name):
+        running.update(f"{layout.name}\n".encode() + layout.path.read_bytes())
+    return running.hexdigest()[:12]
+
+
+class Tables:
+    """The raw tables of one open database, with their columns remembered."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self._con = con
+        self._columns: dict[str, dict[str, str]] = {}
+        self._canonical: dict[str, str] = {}
+        self.forget()
+
+    def prepare(self, registry: Registry) -> None:
+        """Make every known table, and widen those that an earlier version made, all at once or not at all."""
+        wanted = {section.table: column_definitions(section) for _, section in registry.tables()}
+        for name, schema in report_tables().items():
+            wanted[name] = [("file_id", "UBIGINT NOT NULL"), *((f.name, _TYPES[f.type]) for f in schema)]
+        self._con.execute("BEGIN")
+        try:
+            self._con.execute("CREATE SCHEMA IF NOT EXISTS raw")
+            for name, columns in wanted.items():
+                self._ensure(name, columns, retype=True)
+            self._con.execute("COMMIT")
+        except BaseException:
+            self._con.execute("ROLLBACK")
+            raise
+        finally:
+            self.forget()
+
+    def append(self, name: str, rows: pa.Table, file_id: int) -> None:
+        """Add rows of a file to a table, in their order; columns the table lacks are added first."""
+        con = self._con
+        con.register("incoming_rows", rows)
+        try:
+            known = self._columns.get(name)
+            if known is None or not known.keys() >= set(rows.column_names):
+                described = con.execute("DESCRIBE SELECT * FROM incoming_rows").fetchall()
+                self._ensure(name, [("file_id", "UBIGINT NOT NULL"), *((row[0], row[1]) for row in described)])
+            con.execute(
+                f"INSERT INTO raw.{_quoted(name)} BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM incoming_rows"
+            )
+        finally:
+            con.unregister("incoming_rows")
+
+    def remove(self, file_id: int, names: Sequence[str] | None = None) -> None:
+        """Remove what a file once put into the tables named (all, unless named) and into the quarantine."""
+        for name in self._columns if names is None else names:
+            if name in self._columns:
+                self._con.execute(f"DELETE FROM raw.{_quoted(name)} WHERE file_id = ?", [file_id])
+        self._con.execute("DELETE FROM meta.quarantine WHERE file_id = ?", [file_id])
+
+    def replaced(self, name: str, key: Sequence[str], rows: pa.Table) -> list[int]:
+        """Remove the rows that have the same key as new ones; ids of the files they came from."""
+        self._con.register("incoming_rows", rows)
+        try:
+            same = " AND ".join(f"old.{column} = incoming_rows.{column}" for column in key)
+            gone = self._con.execute(
+                f"DELETE FROM raw.{_quoted(name)} AS old USING incoming_rows WHERE {same} RETURNING old.file_id"
+            ).fetchall()
+        finally:
+            self._con.unregister("incoming_rows")
+        return sorted({row[0] for row in gone})
+
+    def forget(self) -> None:
+        """Read the columns from the database again, as after a rolled back transaction."""
+        self._read_columns()
+
+    def _ensure(self, name: str, columns: Sequence[tuple[str, str]], retype: bool = False) -> None:
+        """Make a table or add the columns it lacks; with `retype`, give the others the types they are to have."""
+        table = f"raw.{_quoted(name)}"
+        if name not in self._columns:
+            body = ", ".join(f"{_quoted(column)} {kind}" for column, kind in columns)
+            self._con.execute(f"CREATE TABLE {table} ({body})")
+            self._columns[name] = {column: self._typed(kind) for column, kind in columns}
+        known = self._columns[name]
+        for column, kind in columns:
+            wanted = self._typed(kind)
+            if column not in known:
+                self._con.execute(f"ALTER TABLE {table} ADD COLUMN {_quoted(column)} {wanted}")
+            elif retype and known[column] != wanted:
+                self._con.execute(f"ALTER TABLE {table} ALTER COLUMN {_quoted(column)} SET DATA TYPE {wanted}")
+            else:
+                continue
+            known[column] = wanted
+
+    def _typed(self, kind: str) -> str:
+        """A type as DuckDB itself writes it, without constraints."""
+        if kind not in self._canonical:
+            plain = kind.removesuffix(" NOT NULL")
+            row = self._con.execute(f"SELECT typeof(CAST(NULL AS {plain}))").fetchone()
+            assert row is not None
+            self._canonical[kind] = plain if row[0] == '"NULL"' else row[0]
+        return self._canonical[kind]
+
+    def _read_columns(self) -> None:
+        found: dict[str, dict[str, str]] = {}
+        for table, column, kind in self._con.execute(
+            "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE schema_name = 'raw' "
+            "AND NOT internal AND database_name = current_database() ORDER BY table_name, column_index"
+        ).fetchall():
+            found.setdefault(table, {})[column] = kind
+        self._columns = found
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,263 @@
+"""Inputs that are no input, machines that die, processes that collide: one clear message, and nothing half done."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import duckdb
+import pytest
+
+from ingest.sources import Kind, identify
+from ingest.warehouse import (
+    BadQuery,
+    ExitCode,
+    SnapshotMissing,
+    WarehouseError,
+    WarehouseLocked,
+    content_hash,
+    exit_code,
+    load,
+    publish,
+    query,
+)
+from tests.ingest.warehouse.samples import RUNS, report_xml, write
+
+KILLED = textwrap.dedent(
+    """
+    import os, signal, sys
+    from ingest import registry
+    from ingest.warehouse import load
+
+    database, folder, fatal = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    steps = 0
+
+    def progress(path, step, records):
+        global steps
+        if steps == fatal:
+            os.kill(os.getpid(), signal.SIGKILL)
+        steps += 1
+
+    print("ready", flush=True)
+    load([folder], database, registry.load(), progress=progress)
+    """
+)
+
+
+def run_and_die(database, folder, step) -> int:
+    """Load in another process that is killed at the given step; its return code."""
+    return subprocess.run([sys.executable, "-c", KILLED, database, folder, str(step)], timeout=120).returncode
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """A folder of several files, one of them damaged, one of many batches."""
+    line = "cics,SYSA,p,rate=1,2020-01-01T00:00:00Z,2020-01-01T00:05:00Z\n"
+    return write(
+        tmp_path / "in",
+        a__xml=report_xml(*range(50)),
+        b__xml=report_xml(1, 2, 3)[:-60],
+        c__bin=bytes(5000),
+        d__runs__csv=RUNS + line,
+        e__xml=report_xml(*range(20), system="SYSB"),
+    )
+
+
+@pytest.mark.slow
+def test_killed_at_every_step_and_run_again_gives_the_same_tables(tmp_path, inputs, layouts):
+    undisturbed = tmp_path / "undisturbed.duckdb"
+    steps = []
+    load([inputs], undisturbed, layouts, progress=lambda path, step, records: steps.append(step))
+    expected = content_hash(undisturbed)
+    assert steps.count("commit") == 5
+    database = tmp_path / "killed.duckdb"
+    for step in (0, 2, 3, 5, 7):
+        assert run_and_die(database, inputs, step) == -signal.SIGKILL
+    assert run_and_die(database, inputs, len(steps)) == 0
+    assert content_hash(database) == expected
+    assert {r.status for r in load([inputs], database, layouts)} == {"unchanged"}
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_and_run_again_gives_the_same_tables(tmp_path, inputs, layouts):
+    undisturbed = tmp_path / "undisturbed.duckdb"
+    load([inputs], undisturbed, layouts)
+    chance = random.Random(20)
+    for attempt in range(4):
+        database = tmp_path / f"killed{attempt}.duckdb"
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, database, inputs, "100000"], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        timer = threading.Timer(chance.uniform(0.0, 0.6), process.kill)
+        timer.start()
+        process.wait(timeout=120)
+        timer.cancel()
+        process.stdout.close()
+        load([inputs], database, layouts)
+        assert content_hash(database) == content_hash(undisturbed)
+
+
+def test_what_is_no_file_is_told_and_the_rest_is_loaded(tmp_path, ingest, rows):
+    folder = write(tmp_path / "in", cpu__xml=report_xml(1), empty__xml="")
+    (tmp_path / "bare").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    reports = ingest(tmp_path / "none.dmp", tmp_path / "bare", tmp_path / "*.smf", tmp_path / "pipe", folder)
+    told = [(r.status, r.exit_code, (r.message or "").removeprefix(f"{r.path}: ").split(";")[0]) for r in reports]
+    assert told == [
+        ("failed", ExitCode.NO_INPUT, "no such file"),
+        ("failed", ExitCode.NO_INPUT, "the folder holds no files"),
+        ("failed", ExitCode.NO_INPUT, "no file matches this pattern"),
+        ("failed", ExitCode.NO_INPUT, "neither a file nor a folder"),
+        ("loaded", ExitCode.OK, ""),
+        ("failed", ExitCode.NO_INPUT, "is empty (0 bytes)"),
+    ]
+    assert exit_code(reports) == ExitCode.NO_INPUT
+    assert rows("SELECT count(*) FROM meta.ledger") == [(1,)]
+
+
+def test_no_database_is_made_for_nothing(tmp_path, ingest, database):
+    assert exit_code(ingest(tmp_path / "none.dmp")) == ExitCode.NO_INPUT
+    assert not database.exists()
+
+
+def test_patterns_and_folders_name_each_file_once(tmp_path, ingest):
+    folder = write(tmp_path / "in", a__xml=report_xml(1), b__xml=report_xml(2))
+    write(folder / "below", c__xml=report_xml(3))
+    write(folder / ".hidden", d__xml=report_xml(4))
+    names = [r.path.rsplit("/", 1)[1] for r in ingest(folder / "b*.xml", folder, folder / "a.xml")]
+    assert names == ["b.xml", "a.xml", "c.xml"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (bytes(70_000), "nothing but zeros: the transfer has failed, repeat it"),
+        (b"just a letter to a friend\n" * 10, "text: if it was a dump, it was transferred as text"),
+        (b"<html><body/></html>", "the root element is <html>, expected <ddsml>"),
+        (b"\x1f\x8b\x08\0" + bytes(range(256)), "compressed with gzip: unpack it"),
+        ('<?xml version="1.0"?><ddsml/>'.encode("cp037"), "XML in EBCDIC"),
+        (random.Random(7).randbytes(50_000), ""),
+    ],
+    ids=["zeros", "text", "html", "gzip", "ebcdic", "random"],
+)
+def test_what_is_of_no_known_kind_is_told_kept_and_accounted_for(tmp_path, ingest, rows, content, told):
+    path = write(tmp_path / "in", thing=content) / "thing"
+    (report,) = ingest(path)
+    assert (report.status, report.exit_code, report.decoded) == ("quarantined", ExitCode.UNRECOGNISED, 0)
+    assert report.message is not None and report.message.startswith(f"{path}: {told}")
+    assert rows("SELECT sum(length) FROM meta.quarantine") == [(len(content),)]
+    assert rows("SELECT bytes = quarantined_bytes FROM meta.ledger") == [(True,)]
+    (again,) = ingest(path)
+    assert (again.status, again.exit_code, again.message) == ("unchanged", ExitCode.UNRECOGNISED, report.message)
+
+
+def test_a_file_that_is_being_written_is_left_alone(tmp_path, ingest, rows):
+    path = write(tmp_path / "in", cpu__xml=report_xml(1)) / "cpu.xml"
+
+    def append(_path, step, _records):
+        if step == "batch":
+            with path.open("a") as stream:
+                stream.write("<!-- more -->")
+
+    (report,) = ingest(path, progress=append)
+    assert (report.status, report.exit_code) == ("busy", ExitCode.BUSY)
+    assert report.message is not None and "still being written" in report.message
+    assert rows("SELECT count(*) FROM meta.ledger") == rows("SELECT count(*) FROM raw.rmf_report") == [(0,)]
+    assert [r.status for r in ingest(path)] == ["loaded"]
+
+
+def test_a_file_that_was_written_to_once_is_read_again(tmp_path, ingest, rows):
+    path = write(tmp_path / "in", cpu__xml=report_xml(1)) / "cpu.xml"
+    pending = [report_xml(1, 2)]
+
+    def replace(_path, step, _records):
+        if step == "batch" and pending:
+            path.write_text(pending.pop())
+
+    assert [r.status for r in ingest(path, progress=replace)] == ["loaded"]
+    assert rows("SELECT mvs_busy_pct FROM raw.rmf_cpu_processor") == [(1,), (2,)]
+
+
+def test_an_interrupt_leaves_no_trace_of_the_file(tmp_path, ingest, rows):
+    folder = write(tmp_path / "in", a__xml=report_xml(1), b__xml=report_xml(2))
+
+    def interrupt(path, step, _records):
+        if path.endswith("b.xml") and step == "commit":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(folder, progress=interrupt)
+    assert rows("SELECT mvs_busy_pct FROM raw.rmf_cpu_processor") == [(1,)]
+    assert [r.status for r in ingest(folder)] == ["unchanged", "loaded"]
+
+
+def test_a_second_writer_is_told_to_wait(tmp_path, ingest, database, layouts):
+    folder = write(tmp_path / "in", a__xml=report_xml(1))
+    ingest(folder)
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()",
+            str(database),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdin is not None and holder.stdout is not None
+    with holder:
+        assert holder.stdout.readline() == "open\n"
+        for attempt in (lambda: load([folder], database, layouts), lambda: publish(database, tmp_path / "s.duckdb")):
+            with pytest.raises(WarehouseLocked, match="another process is writing to the warehouse; wait"):
+                attempt()
+        holder.stdin.close()
+    assert [r.status for r in ingest(folder)] == ["unchanged"]
+    assert list(tmp_path.glob(".s.duckdb*")) == []
+
+
+def test_a_file_that_is_no_database_is_told(tmp_path, layouts):
+    folder = write(tmp_path / "in", a__xml=report_xml(1))
+    (tmp_path / "not.duckdb").write_text("something else entirely " * 1000)
+    with pytest.raises(WarehouseError, match="cannot be opened as a DuckDB database"):
+        load([folder], tmp_path / "not.duckdb", layouts)
+
+
+def test_readers_keep_their_snapshot_while_a_new_one_is_published(tmp_path, ingest, database):
+    snapshot = tmp_path / "published" / "etalon.duckdb"
+    ingest(write(tmp_path / "in", a__xml=report_xml(1)))
+    publish(database, snapshot)
+    with duckdb.connect(str(snapshot), read_only=True) as reader:
+        ingest(write(tmp_path / "in", b__xml=report_xml(2)))
+        publish(database, snapshot)
+        assert reader.execute("SELECT count(*) FROM raw.rmf_report").fetchone() == (1,)
+    assert query(snapshot, "SELECT count(*) AS n FROM raw.rmf_report").to_pylist() == [{"n": 2}]
+    assert content_hash(snapshot) == content_hash(database)
+    assert [p.name for p in snapshot.parent.iterdir()] == ["etalon.duckdb"]
+
+
+def test_a_query_cannot_change_the_snapshot_and_says_what_is_wrong(tmp_path, ingest, database):
+    snapshot = tmp_path / "s.duckdb"
+    with pytest.raises(SnapshotMissing, match="nothing has been published yet"):
+        query(snapshot, "SELECT 1")
+    with pytest.raises(WarehouseError, match="no warehouse to publish"):
+        publish(database, snapshot)
+    ingest(write(tmp_path / "in", a__xml=report_xml(1)))
+    publish(database, snapshot)
+    before = content_hash(snapshot)
+    for sql in ("DELETE FROM raw.rmf_report", "SELECT nothing FROM nowhere", "SELEKT"):
+        with pytest.raises(BadQuery):
+            query(snapshot, sql)
+    assert query(snapshot, "SELECT ? + 1 AS n", [41]).to_pylist() == [{"n": 42}]
+    assert content_hash(snapshot) == before
+
+
+def test_kinds_are_told_from_content_not_from_names():
+    assert identify("report.dmp", b'\xef\xbb\xbf<?xml version="1.0"?>').kind == Kind.RMF_XML
+    assert identify("list.txt", RUNS.encode()).kind == Kind.RUNS
+    assert identify("x.xml", b"\0\x1e\0\0\x5e\x02" + bytes(24)).kind == Kind.SMF
