@@ -40,6 +40,7 @@ class CapacityModel(BaseEstimator):
 
     Attributes:
         systems_: by system id, everything a prediction needs, as plain data.
+        points_: the measured points it was fitted on.
         stray_sd_: how far ratios of address-space groups stray from the ratio of the total.
     """
 
@@ -60,7 +61,8 @@ class CapacityModel(BaseEstimator):
             ValueError: no measured point, a required column is missing, or a number of engines is not known.
         """
         known = dict(self.descriptions or {})
-        observed = system_points(as_frame(X), {key: value.engines for key, value in known.items()})
+        self.points_ = as_frame(X)
+        observed = system_points(self.points_, {key: value.engines for key, value in known.items()})
         if not observed:
             raise ValueError("there is no measured point to fit: no row has a system, a point and a rate above zero")
         about = {key: known.get(key, SystemDescription(key)) for key in observed}

@@ -1,0 +1,8 @@
+"""The model registry: versions of the calibrated model, their evidence, and the champion. The only room that knows
+
+MLflow.
+"""
+
+from model.registry.store import MODEL_NAME, ModelVersion, NoChampionError, export_champion, load_champion, register
+
+__all__ = ["MODEL_NAME", "ModelVersion", "NoChampionError", "export_champion", "load_champion", "register"]

@@ -1,0 +1,200 @@
+"""Registering a calibrated model with its evidence in MLflow, and getting the champion out again.
+
+Backend is SQLite under one folder. A version is this project's code plus a JSON bundle; nothing is pickled and no
+network is used. MLflow is imported inside the functions: it costs seconds that only those pay who register or export.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from model import bundle as bundles
+
+if TYPE_CHECKING:
+    from model.calibration.capacity import CapacityModel
+    from model.validation.holdout import Validation
+
+MODEL_NAME = "etalon-capacity"
+EXPERIMENT = "etalon-calibration"
+CHAMPION = "champion"
+BUNDLE_FILE = "bundle.json"
+QUIET = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_UV_AUTO_DETECT": "false",
+    "GIT_PYTHON_REFRESH": "quiet",
+}
+SERVED = Path(__file__).with_name("served.py")
+
+
+class ModelVersion(NamedTuple):
+    """A registered version: ``champion`` says whether it passed the gate and holds the alias."""
+
+    name: str
+    version: str
+    run_id: str
+    champion: bool
+
+    @property
+    def model_version(self) -> str:
+        """The name that answers carry."""
+        return f"{self.name}/{self.version}"
+
+
+class NoChampionError(LookupError):
+    """No version has passed the validation gate yet."""
+
+
+def register(
+    fitted: CapacityModel, validation: Validation, data_identity: Mapping[str, Any], tracking_dir: Path
+) -> ModelVersion:
+    """Register a fitted model with metrics, plots, error table and the identity of its data.
+
+    The alias ``champion`` moves to the version only if the validation gate passed. Registering the same parameters
+    from the same data again returns the version that stands.
+
+    Args:
+        fitted: a fitted model.
+        validation: its leave-one-rate-out validation.
+        data_identity: what it was fitted on, as short texts: ledger hash, dbt manifest, commit, ...; they become tags.
+        tracking_dir: folder of the SQLite backend and the artifacts; made if absent.
+    """
+    summary = {"passed": validation.passed, "checks": [check.to_dict() for check in validation.gate]}
+    bundle = bundles.build(
+        fitted.systems_, data={key: str(value) for key, value in data_identity.items()}, validation=summary
+    )
+    digest = hashlib.sha256(bundles.dumps(bundle).encode()).hexdigest()
+    with _tracking(tracking_dir) as mlflow:
+        client = mlflow.MlflowClient()
+        standing = _standing(client, digest)
+        if standing is None:
+            standing = _log(mlflow, fitted, validation, bundle, digest)
+        if validation.passed:
+            client.set_registered_model_alias(MODEL_NAME, CHAMPION, standing.version)
+        return ModelVersion(MODEL_NAME, str(standing.version), str(standing.run_id), validation.passed)
+
+
+def load_champion(tracking_dir: Path) -> dict[str, Any]:
+    """The champion's bundle, named ``etalon-capacity/<version>``.
+
+    Raises:
+        NoChampionError: no version has passed the gate.
+    """
+    if not _database(tracking_dir).is_file():
+        raise NoChampionError(f"{tracking_dir} holds no registry yet; fit a model first")
+    with _tracking(tracking_dir) as mlflow:
+        client = mlflow.MlflowClient()
+        try:
+            version = client.get_model_version_by_alias(MODEL_NAME, CHAMPION)
+        except mlflow.exceptions.MlflowException as error:
+            raise NoChampionError("no version of the model has passed its validation gate yet") from error
+        text = mlflow.artifacts.load_text(f"runs:/{version.run_id}/{BUNDLE_FILE}")
+    bundle = bundles.loads(text, f"{MODEL_NAME}/{version.version}")
+    return {**bundle, "model_version": f"{MODEL_NAME}/{version.version}"}
+
+
+def export_champion(tracking_dir: Path, path: Path) -> Path:
+    """Write the champion's bundle to ``path`` for the service; errors as :func:`load_champion`."""
+    return bundles.write(load_champion(tracking_dir), path)
+
+
+def _database(tracking_dir: Path) -> Path:
+    return tracking_dir.absolute() / "mlflow.db"
+
+
+@contextmanager
+def _tracking(tracking_dir: Path) -> Iterator[Any]:
+    """MLflow pointed at the folder, and silent but for errors."""
+    os.environ.update(QUIET)
+    logger = logging.getLogger("mlflow")
+    with warnings.catch_warnings():
+        # MLflow's own modules warn of their own type hints while they are imported.
+        warnings.simplefilter("ignore", UserWarning)
+        import mlflow
+        import mlflow.pyfunc
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        tracking_dir.mkdir(parents=True, exist_ok=True)
+        uri = f"sqlite:///{_database(tracking_dir)}"
+        mlflow.set_tracking_uri(uri)
+        mlflow.set_registry_uri(uri)
+        if mlflow.get_experiment_by_name(EXPERIMENT) is None:
+            mlflow.create_experiment(EXPERIMENT, artifact_location=(tracking_dir.absolute() / "artifacts").as_uri())
+        yield mlflow
+    finally:
+        logger.setLevel(level)
+
+
+def _standing(client: Any, digest: str) -> Any:
+    found = client.search_model_versions(f"name = '{MODEL_NAME}' and tags.bundle_sha256 = '{digest}'")
+    return max(found, key=lambda version: int(version.version), default=None)
+
+
+def _log(mlflow: Any, fitted: CapacityModel, validation: Validation, bundle: Mapping[str, Any], digest: str) -> Any:
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, Schema
+
+    from model.validation.plots import write_plots
+
+    named = [("system_id", "string"), ("etr_tps", "double")]
+    answered = [("metric", "string"), ("condition", "string"), ("value", "double"), ("lo", "double"), ("hi", "double")]
+    signature = ModelSignature(
+        inputs=Schema([ColSpec(kind, name) for name, kind in named]),
+        outputs=Schema([ColSpec(kind, name) for name, kind in [*named, *answered, ("unit", "string")]]),
+    )
+    example = fitted.points_[["system_id", "etr_tps"]].groupby("system_id", as_index=False).max()
+    tags = {**bundle["data"], "bundle_sha256": digest, "gate": "passed" if validation.passed else "failed"}
+    experiment = mlflow.get_experiment_by_name(EXPERIMENT)
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        mlflow.start_run(experiment_id=experiment.experiment_id, tags=tags) as run,
+    ):
+        folder = Path(scratch)
+        bundles.write(bundle, folder / BUNDLE_FILE)
+        validation.table.to_csv(folder / "error_table.csv", index=False)
+        write_plots(fitted.systems_, validation.table, fitted.points_, folder / "plots")
+        mlflow.log_artifacts(scratch)
+        mlflow.log_params(
+            {"systems": len(fitted.systems_), "points": len(fitted.points_), "calibrate": fitted.calibrate}
+        )
+        mlflow.log_metrics(_metrics(validation))
+        logged = mlflow.pyfunc.log_model(
+            name=MODEL_NAME,
+            python_model=str(SERVED),
+            artifacts={"bundle": str(folder / BUNDLE_FILE)},
+            signature=signature,
+            input_example=example,
+            pip_requirements=["etalon-z"],
+        )
+    client = mlflow.MlflowClient()
+    try:
+        client.create_registered_model(
+            MODEL_NAME, description="Calibrated capacity model: usage and response laws by system."
+        )
+    except mlflow.exceptions.MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+    return client.create_model_version(
+        MODEL_NAME, logged.model_uri, run_id=run.info.run_id, tags=tags, model_id=logged.model_id
+    )
+
+
+def _metrics(validation: Validation) -> dict[str, float]:
+    """Summary figures as MLflow metrics: ``<system>/<metric>/<figure>``."""
+    figures = ("mean_abs_error_pct", "max_abs_error_pct", "coverage", "mean_half_width_pct")
+    return {
+        f"{row['system']}/{row['metric']}/{figure}": float(row[figure])
+        for row in validation.summary.to_dict("records")
+        for figure in figures
+        if row[figure] == row[figure]
+    }

@@ -1,0 +1,189 @@
+"""The capacity model over systems: families, borrowing, what is assumed, and what input it refuses."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+from model.calibration.borrowing import stray_sd
+from model.calibration.capacity import CapacityModel
+from model.calibration.descriptions import SystemDescription, condition_pairs, condition_text, describe
+from model.calibration.observations import as_frame, group_columns
+from model.laws import usage
+from tests.model.points import made_points
+
+OLD = SystemDescription("old", workload="shop", machine="m1", software="shop 1", engines=8)
+NEW = SystemDescription("new", workload="shop", machine="m2", software="shop 1", engines=8)
+PARTS = ["front_cpu_pct", "back_cpu_pct", "total_work_cpu_pct"]
+
+
+def two_machines() -> pd.DataFrame:
+    """A measured machine, and a tenth faster one of which only the LPAR's busy time at one rate is known."""
+    old = made_points("old", [2000.0, 4000.0, 6000.0], fixed=0.2, demand_us=1000.0)
+    new = made_points("new", [6500.0], fixed=0.18, demand_us=900.0)
+    old["total_shop_response_ms"] = [8.0, 8.3, 9.1]
+    return pd.concat([old.drop(columns=PARTS[2]), new.drop(columns=PARTS)], ignore_index=True)
+
+
+def fitted() -> CapacityModel:
+    return CapacityModel({"old": OLD, "new": NEW}).fit(two_machines())
+
+
+def test_fits_every_series_and_predicts_the_total():
+    points = made_points("a", [1000.0, 2000.0, 3000.0], fixed=0.1, demand_us=800.0, noise=0.002)
+    model = CapacityModel().fit(points)
+    assert set(model.systems_["a"]["usage"]) == {"lpar", "front", "back", "total_work"}
+    X = pd.DataFrame({"system_id": ["a", "a"], "etr_tps": [1500.0, 2500.0]})
+    mean, lo, hi = model.predict(X, return_interval=True)
+    truth = 0.1 + 800e-6 * X["etr_tps"].to_numpy()
+    np.testing.assert_allclose(mean, truth, rtol=0.01)
+    assert ((lo < truth) & (truth < hi)).all()
+    assert model.score(X, truth) > 0.99
+
+
+def test_arrow_and_pandas_give_the_same_model():
+    points = made_points("a", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)
+    assert CapacityModel().fit(pa.Table.from_pandas(points)).systems_ == CapacityModel().fit(points).systems_
+
+
+def test_order_of_rows_does_not_matter():
+    points = two_machines()
+    assert CapacityModel({"old": OLD, "new": NEW}).fit(points.iloc[::-1]).systems_ == fitted().systems_
+
+
+def test_can_be_cloned():
+    model = CapacityModel({"old": OLD}, calibrate=False)
+    assert clone(model).get_params()["calibrate"] is False
+    assert clone(model).descriptions == {"old": OLD}
+
+
+def test_groups_not_measured_are_borrowed_scaled_and_widened():
+    systems = fitted().systems_
+    own, lent = systems["old"]["usage"]["back"], systems["new"]["usage"]["back"]
+    assert lent["points"] == 0
+    assert "from old" in lent["origin"]
+    rate = 6500.0
+    ratio = usage(systems["new"]["usage"]["lpar"], rate).value / usage(systems["old"]["usage"]["lpar"], rate).value
+    assert usage(lent, rate).value == pytest.approx(ratio * usage(own, rate).value, rel=1e-9)
+    assert usage(lent, rate).half / usage(lent, rate).value > 2 * usage(own, 6000.0).half / usage(own, 6000.0).value
+
+
+def test_a_group_that_is_most_of_the_total_is_borrowed_more_surely():
+    laws = fitted().systems_["new"]["usage"]
+    relative = {name: usage(laws[name], 6500.0).half / usage(laws[name], 6500.0).value for name in ("front", "back")}
+    assert relative["back"] < relative["front"]
+
+
+def test_response_not_measured_keeps_the_part_outside_the_engines_and_is_wider():
+    systems = fitted().systems_
+    own = systems["old"]["response"]["total_shop_response_ms"]
+    lent = systems["new"]["response"]["total_shop_response_ms"]
+    assert lent["other_ms"] == own["other_ms"]
+    assert lent["other_sd_ms"] > own["other_sd_ms"]
+    assert "from old" in lent["origin"]
+
+
+def test_strangers_lend_nothing():
+    stranger = replace(NEW, workload="bank")
+    systems = CapacityModel({"old": OLD, "new": stranger}).fit(two_machines()).systems_
+    assert set(systems["new"]["usage"]) == {"lpar"}
+    assert systems["new"]["response"] == {}
+
+
+def test_stray_is_learnt_from_relatives_that_measured_the_same_groups():
+    first = made_points("old", [2000.0, 4000.0, 6000.0], fixed=0.0, demand_us=1000.0)
+    second = made_points("new", [2000.0, 4000.0, 6000.0], fixed=0.0, demand_us=1000.0)
+    second["front_cpu_pct"] *= 1.5
+    second["back_cpu_pct"] = second["total_work_cpu_pct"] - second["front_cpu_pct"]
+    model = CapacityModel({"old": OLD, "new": NEW}).fit(pd.concat([first, second], ignore_index=True))
+    assert model.stray_sd_ > 1.5 * stray_sd([])
+
+
+def test_values_assumed_in_rendering_a_published_system_are_marked_and_widened():
+    points = made_points("a", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)
+    about = SystemDescription("a", published=True, conditions={"1": {"total_work_cpu_pct": "point=1"}, "2": {}})
+    laws = CapacityModel({"a": about}).fit(points).systems_["a"]["usage"]
+    assert laws["lpar"]["assumed"]
+    assert laws["lpar"]["extra_rel"] > 0
+    everything = CapacityModel().fit(points).systems_["a"]["usage"]
+    assert not everything["lpar"]["assumed"]
+
+
+def test_intervals_that_belong_to_no_run_are_no_points():
+    points = made_points("a", [1000.0, 2000.0, 2500.0], fixed=0.1, demand_us=800.0)
+    points["is_run"] = [True, True, False]
+    assert len(as_frame(points)) == 2
+
+
+def test_ziip_columns_and_views_of_the_same_time_are_no_groups():
+    columns = [
+        "tor_cpu_pct",
+        "tor_cpu_us_per_tran",
+        "tor_ziip_us_per_tran",
+        "mobile_cpu_pct",
+        "service_cpu_us_per_tran",
+        "cpu_us_per_tran",
+    ]
+    assert group_columns(columns) == {"tor": [("tor_cpu_pct", "pct"), ("tor_cpu_us_per_tran", "us_per_tran")]}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda f: f.drop(columns="etr_tps"), "lacks etr_tps"),
+        (lambda f: f.iloc[:0], "no measured point"),
+        (lambda f: pd.concat([f, f.iloc[:1]]), "more than once"),
+        (lambda f: f.assign(engines=np.nan), "number of engines of a is not known"),
+        (lambda f: f[["system_id", "point", "etr_tps", "engines"]], "no CPU figure"),
+    ],
+)
+def test_a_frame_that_cannot_be_fitted_says_why(spoil, message):
+    with pytest.raises(ValueError, match=message):
+        CapacityModel().fit(spoil(made_points("a", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)))
+
+
+def test_a_system_that_was_not_fitted_is_named():
+    with pytest.raises(ValueError, match="'nobody' was not fitted; known are new, old"):
+        fitted().usage_at("nobody", 100.0)
+
+
+def test_conditions_are_read_and_written_back():
+    text = "group=CPU; machine=z13; quantity=value"
+    assert condition_text(condition_pairs(text)) == text
+
+
+def test_description_finds_what_was_published_at_each_point():
+    entry = {
+        "id": "s",
+        "workload": "w",
+        "machine": "m",
+        "facts": [{"component": "software", "attribute": "CICS TS", "value": "V1"}],
+        "table": [
+            {
+                "name": "t",
+                "figures": [
+                    {"metric": "etr_tps", "condition": "group=rate; point=1"},
+                    {"metric": "etr_tps", "condition": "point=2"},
+                ],
+            },
+        ],
+        "lab": {
+            "engines": 4,
+            "points": [
+                {
+                    "id": "1",
+                    "table": "t",
+                    "condition": "point=1",
+                    "also": [{"metric": "lpar_busy_pct", "condition": ""}],
+                }
+            ],
+        },
+    }
+    found = describe(entry)
+    assert found.condition("1", "etr_tps") == "group=rate; point=1"
+    assert found.measured("1", "cpu_busy_pct")
+    assert not found.measured("1", "tor_cpu_pct")
+    assert (found.engines, found.software) == (4, "software CICS TS V1")

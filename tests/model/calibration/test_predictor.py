@@ -1,0 +1,195 @@
+"""Answers: their form, units and conditions, consistency between metrics, flags, sizing, and refusals."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from model import bundle as bundles
+from model.calibration.capacity import CapacityModel
+from model.calibration.descriptions import SystemDescription
+from model.predictor import QuestionError, predict, size
+from tests.model.points import made_points
+
+ABOUT = SystemDescription("shop", workload="shop", machine="m1", engines=8)
+
+
+@pytest.fixture(scope="module")
+def bundle():
+    points = made_points("shop", [2000.0, 4000.0, 6000.0], fixed=0.2, demand_us=1000.0, noise=0.002)
+    points["total_shop_response_ms"] = [8.0, 8.3, 9.1]
+    systems = CapacityModel({"shop": ABOUT}).fit(points).systems_
+    return bundles.loads(bundles.dumps(bundles.build(systems, data={"ledger": "x"}, validation={})))
+
+
+def value(answer, metric):
+    return next(output for output in answer["outputs"] if output["metric"] == metric)
+
+
+def test_answer_has_the_promised_form(bundle):
+    answer = predict(bundle, "shop", {"etr_tps": 3000.5})
+    assert set(answer) == {
+        "system",
+        "at",
+        "model_version",
+        "outputs",
+        "bottleneck",
+        "extrapolated",
+        "interval_pct",
+        "notes",
+        "evidence",
+    }
+    assert all(set(o) == {"metric", "condition", "value", "lo", "hi", "unit"} for o in answer["outputs"])
+    assert all(o["lo"] <= o["value"] <= o["hi"] for o in answer["outputs"])
+    assert {o["condition"] for o in answer["outputs"]} == {"etr_tps=3000.5"}
+    assert answer["at"] == {"etr_tps": 3000.5}
+    assert answer["model_version"] == bundle["model_version"]
+    assert answer["evidence"]["points"] == 3
+    assert json.loads(json.dumps(answer, allow_nan=False)) == answer
+
+
+def test_figures_of_one_answer_agree_with_each_other(bundle):
+    answer = predict(bundle, "shop", {"etr_tps": 3000})
+    busy, cost, internal = (value(answer, m)["value"] for m in ("cpu_busy_pct", "cpu_us_per_tran", "itr_tps"))
+    assert busy == pytest.approx(100 * 3.2 / 8, rel=0.01)
+    assert cost == pytest.approx(8 * busy / 100 * 1e6 / 3000, rel=1e-9)
+    assert internal == pytest.approx(3000 / (busy / 100), rel=1e-9)
+    parts = sum(value(answer, m)["value"] for m in ("front_cpu_pct", "back_cpu_pct"))
+    assert parts == pytest.approx(value(answer, "total_work_cpu_pct")["value"], rel=1e-9)
+
+
+def test_without_a_load_it_answers_at_the_highest_measured_point(bundle):
+    answer = predict(bundle, "shop")
+    assert answer["at"] == {"etr_tps": 6000.0}
+    assert {o["condition"] for o in answer["outputs"]} == {"point=3"}
+    assert not answer["extrapolated"]
+    assert predict(bundle, "shop", {"point": 1})["outputs"] == predict(bundle, "shop", {"point": "1"})["outputs"]
+
+
+def test_asking_by_busy_finds_the_rate_and_back(bundle):
+    answer = predict(bundle, "shop", {"cpu_busy_pct": 50})
+    rate = value(answer, "etr_tps")
+    assert rate["value"] == pytest.approx((4.0 - 0.2) / 1e-3, rel=0.01)
+    assert rate["lo"] < rate["value"] < rate["hi"]
+    back = predict(bundle, "shop", {"etr_tps": rate["value"]})
+    assert value(back, "cpu_busy_pct")["value"] == pytest.approx(50, rel=1e-9)
+    assert "cpu_busy_pct" not in {o["metric"] for o in answer["outputs"]}
+    assert "cpu_busy_pct=50" in rate["condition"]
+
+
+def test_extrapolation_is_flagged_said_and_widened(bundle):
+    inside, outside = predict(bundle, "shop", {"etr_tps": 5000}), predict(bundle, "shop", {"etr_tps": 7500})
+    assert (inside["extrapolated"], outside["extrapolated"]) == (False, True)
+    assert any("outside the calibrated rates" in note for note in outside["notes"])
+    widths = [(o["hi"] - o["lo"]) / o["value"] for o in (value(a, "total_work_cpu_pct") for a in (inside, outside))]
+    assert widths[1] > widths[0]
+
+
+def test_saturation_is_said_and_leaves_no_response(bundle):
+    answer = predict(bundle, "shop", {"etr_tps": 9000})
+    assert value(answer, "cpu_busy_pct")["value"] > 100
+    assert answer["extrapolated"]
+    assert "total_shop_response_ms" not in {o["metric"] for o in answer["outputs"]}
+    assert any("saturated" in note for note in answer["notes"])
+
+
+def test_another_number_of_engines_spreads_the_load_and_widens(bundle):
+    here, more = predict(bundle, "shop", {"etr_tps": 5000}), predict(bundle, "shop", {"etr_tps": 5000, "engines": 16})
+    assert value(more, "cpu_busy_pct")["value"] == pytest.approx(value(here, "cpu_busy_pct")["value"] / 2)
+    relative = [o["hi"] / o["value"] for o in (value(a, "cpu_us_per_tran") for a in (here, more))]
+    assert relative[1] > relative[0]
+    assert more["extrapolated"]
+    assert any("n-way" in note for note in more["notes"])
+
+
+def test_bottleneck_is_named_with_its_utilisation(bundle):
+    bottleneck = predict(bundle, "shop", {"etr_tps": 5000})["bottleneck"]
+    assert bottleneck["resource"] == "general-purpose CPs of the LPAR"
+    assert bottleneck["lo"] < bottleneck["utilization_pct"] < bottleneck["hi"]
+    assert {station["resource"] for station in bottleneck["stations"]} >= {"of which front", "of which back"}
+
+
+def test_size_finds_the_fewest_engines_within_a_busy_target(bundle):
+    answer = size(bundle, "shop", 6000.0, max_busy_pct=70)
+    engines = answer["engines"]
+    assert engines["value"] == 9  # 6.2 engines in use, at most 70 % of 9 but not of 8
+    assert engines["lo"] <= engines["value"] <= engines["hi"]
+    rows = {row["engines"]: row for row in answer["table"]}
+    assert rows[engines["value"]]["meets"]
+    assert not rows[engines["value"] - 1]["meets"]
+    assert rows[engines["hi"]]["probability"] >= 0.95
+    assert answer["targets"] == {"max_busy_pct": 70, "max_response_ms": None}
+    assert json.loads(json.dumps(answer, allow_nan=False)) == answer
+
+
+def test_size_holds_a_response_target(bundle):
+    loose, tight = (size(bundle, "shop", 6000.0, max_response_ms=limit)["engines"]["value"] for limit in (30.0, 9.0))
+    assert loose is not None
+    assert tight is not None
+    assert loose <= tight
+
+
+def test_size_says_when_no_number_of_engines_will_do(bundle):
+    answer = size(bundle, "shop", 6000.0, max_response_ms=1.0)
+    assert answer["engines"] == {"value": None, "lo": None, "hi": None}
+    assert any("no number of engines" in note for note in answer["notes"])
+    assert answer["table"]
+
+
+@pytest.mark.parametrize(
+    ("at", "field", "nearest"),
+    [
+        ({"etr": 5}, "etr", "etr_tps"),
+        ({"etr_tps": 0}, "etr_tps", None),
+        ({"etr_tps": float("nan")}, "etr_tps", None),
+        ({"etr_tps": "many"}, "etr_tps", None),
+        ({"cpu_busy_pct": 120}, "cpu_busy_pct", None),
+        ({"engines": 2.5}, "engines", None),
+        ({"engines": 100000}, "engines", None),
+        ({"point": "9"}, "point", None),
+        ({"point": 1, "etr_tps": 5}, "etr_tps", None),
+    ],
+)
+def test_a_question_that_cannot_be_answered_names_the_field(bundle, at, field, nearest):
+    with pytest.raises(QuestionError) as raised:
+        predict(bundle, "shop", at)
+    assert raised.value.field in (field, "point")
+    assert raised.value.nearest == nearest
+
+
+def test_an_unknown_system_is_met_with_the_nearest_name(bundle):
+    with pytest.raises(QuestionError, match="did you mean shop"):
+        predict(bundle, "shp")
+    with pytest.raises(QuestionError) as raised:
+        size(bundle, "shop", 5000.0, max_busy_pct=0)
+    assert raised.value.field == "max_busy_pct"
+
+
+def test_a_response_target_without_responses_is_refused():
+    points = made_points("plain", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)
+    bundle = bundles.build(CapacityModel().fit(points).systems_, data={}, validation={})
+    with pytest.raises(QuestionError) as raised:
+        size(bundle, "plain", 1500.0, max_response_ms=5)
+    assert raised.value.field == "max_response_ms"
+
+
+def test_predictor_loads_nothing_but_the_standard_library():
+    heavy = ("numpy", "pandas", "sklearn", "scipy", "mlflow")
+    code = f"import sys, model.predictor, model.bundle; print([m for m in {heavy} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_bundle_is_the_same_text_for_the_same_points(tmp_path, bundle):
+    path = bundles.write(bundle, tmp_path / "models" / "champion.json")
+    assert bundles.read(path) == bundle
+    assert bundles.dumps(bundles.read(path)) == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("{", "no JSON"), ("[]", "schema None"), ('{"schema": "etalon-bundle/1"}', "lacks")]
+)
+def test_a_file_that_is_no_bundle_is_refused(text, message):
+    with pytest.raises(bundles.BundleError, match=message):
+        bundles.loads(text)

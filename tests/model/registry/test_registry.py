@@ -1,0 +1,95 @@
+"""The registry: versions with their evidence, a champion only through the gate, a bundle that answers alike."""
+
+import os
+
+import mlflow
+import pandas as pd
+import pytest
+
+from model import bundle as bundles
+from model.calibration.capacity import CapacityModel
+from model.predictor import predict
+from model.registry import MODEL_NAME, NoChampionError, export_champion, load_champion, register
+from model.validation import validate
+from tests.model.points import made_points
+
+RATES = [1500.0, 2500.0, 3500.0, 5000.0]
+
+
+def fitted(seed=1):
+    points = made_points("shop", RATES, fixed=0.2, demand_us=1000.0, noise=0.003, seed=seed)
+    return CapacityModel().fit(points), validate(points)
+
+
+def uri_of(folder):
+    return f"sqlite:///{folder}/mlflow.db"
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("registry") / "mlflow"
+    model, validation = fitted()
+    return folder, model, register(model, validation, {"ledger_sha256": "abc", "git_commit": "123"}, folder)
+
+
+def test_a_model_that_passes_becomes_champion_and_can_be_exported(registry, tmp_path):
+    folder, model, version = registry
+    assert version.champion
+    path = export_champion(folder, tmp_path / "champion.json")
+    bundle = bundles.read(path)
+    assert bundle["model_version"] == f"{MODEL_NAME}/{version.version}"
+    assert bundle["data"] == {"ledger_sha256": "abc", "git_commit": "123"}
+    own = bundles.build(model.systems_, data={}, validation={})
+    at = {"etr_tps": 3000.0}
+    assert predict(bundle, "shop", at)["outputs"] == predict(own, "shop", at)["outputs"]
+    assert export_champion(folder, tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+def test_a_version_carries_metrics_plots_table_and_data_identity(registry):
+    folder, _, version = registry
+    client = mlflow.MlflowClient(uri_of(folder))
+    run = client.get_run(version.run_id)
+    assert run.data.metrics["all/total_work_cpu_pct/mean_abs_error_pct"] < 1
+    assert client.get_model_version(MODEL_NAME, version.version).tags["ledger_sha256"] == "abc"
+    assert {item.path for item in client.list_artifacts(version.run_id)} >= {"bundle.json", "error_table.csv", "plots"}
+    assert "plots/held_out.svg" in {item.path for item in client.list_artifacts(version.run_id, "plots")}
+
+
+def test_the_registered_model_answers_without_pickle(registry):
+    folder, _, _ = registry
+    mlflow.set_tracking_uri(uri_of(folder))
+    mlflow.set_registry_uri(uri_of(folder))
+    loaded = mlflow.pyfunc.load_model(f"models:/{MODEL_NAME}@champion")
+    assert loaded.metadata.signature.inputs.input_names() == ["system_id", "etr_tps"]
+    answered = loaded.predict(pd.DataFrame({"system_id": ["shop"], "etr_tps": [3000.0]}))
+    expected = predict(load_champion(folder), "shop", {"etr_tps": 3000.0})["outputs"]
+    assert answered["value"].tolist() == [output["value"] for output in expected]
+    assert not [path for path in folder.rglob("*") if path.suffix in {".pkl", ".pickle", ".cloudpickle"}]
+    assert os.environ["MLFLOW_ALLOW_PICKLE_DESERIALIZATION"] == "false"
+
+
+def test_the_same_model_from_the_same_data_is_the_same_version(registry):
+    folder, model, version = registry
+    _, validation = fitted()
+    again = register(model, validation, {"ledger_sha256": "abc", "git_commit": "123"}, folder)
+    assert again == version
+
+
+def test_a_model_that_misses_is_kept_but_does_not_become_champion(registry):
+    folder, _, version = registry
+    points = made_points("shop", RATES, fixed=0.2, demand_us=1000.0)
+    for column in [name for name in points.columns if name.endswith("_cpu_pct") or name == "cpu_busy_pct"]:
+        points[column] *= [1.0, 1.4, 0.8, 1.3]
+    failed = register(CapacityModel().fit(points), validate(points), {"ledger_sha256": "def"}, folder)
+    assert not failed.champion
+    assert failed.version != version.version
+    assert load_champion(folder)["model_version"] == version.model_version
+
+
+def test_a_registry_without_champion_says_so(tmp_path):
+    with pytest.raises(NoChampionError, match="fit a model first"):
+        load_champion(tmp_path / "nothing")
+    points = made_points("one", [1000.0], fixed=0.1, demand_us=900.0)
+    assert not register(CapacityModel().fit(points), validate(points), {}, tmp_path / "mlflow").champion
+    with pytest.raises(NoChampionError, match="gate"):
+        load_champion(tmp_path / "mlflow")
