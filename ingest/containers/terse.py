@@ -17,9 +17,11 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numba as nb
+
 import numpy as np
 from numpy.typing import NDArray
+
+from ingest.kernels.jit import kernel
 
 HEADER_BYTES = 12
 PACK, SPACK = 2, 5
@@ -85,7 +87,7 @@ def is_terse(data: bytes | memoryview) -> bool:
     return True
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _code_at(data: NDArray[np.uint8], index: int) -> int:
     at = HEADER_BYTES + index * 3 // 2
     if at + 1 >= data.size:
@@ -96,7 +98,7 @@ def _code_at(data: NDArray[np.uint8], index: int) -> int:
     return int(high << 4 | low >> 4)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _put(symbol: int, variable: bool, state: NDArray[np.int64], out: NDArray[np.uint8], used: int) -> int:
     """Write one symbol; the new count of used bytes, or -1 where a record outgrows its descriptor."""
     if symbol != _RECORD_MARK:
@@ -116,7 +118,7 @@ def _put(symbol: int, variable: bool, state: NDArray[np.int64], out: NDArray[np.
     return used + 4
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _unpack(
     data: NDArray[np.uint8],
     variable: bool,
@@ -180,7 +182,7 @@ def _unpack(
         state[_PENDING] = slot
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _append_unreferenced(node: int, following: NDArray[np.int32], back: NDArray[np.int32]) -> None:
     last = back[0]
     following[node] = 0
@@ -189,7 +191,7 @@ def _append_unreferenced(node: int, following: NDArray[np.int32], back: NDArray[
     following[last] = node
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _reference(node: int, following: NDArray[np.int32], back: NDArray[np.int32]) -> None:
     if following[node] < 0:
         following[node] -= 1
@@ -200,7 +202,7 @@ def _reference(node: int, following: NDArray[np.int32], back: NDArray[np.int32])
     following[node] = -1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _release(node: int, following: NDArray[np.int32], back: NDArray[np.int32]) -> None:
     if following[node] == -1:
         _append_unreferenced(node, following, back)
@@ -208,7 +210,7 @@ def _release(node: int, following: NDArray[np.int32], back: NDArray[np.int32]) -
         following[node] += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _unspack(
     data: NDArray[np.uint8],
     variable: bool,

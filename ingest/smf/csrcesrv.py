@@ -8,9 +8,10 @@ Both directions work on many streams in one call: kernels see one buffer and arr
 per record. Nothing outside the given extents is read or written.
 """
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from ingest.kernels.jit import kernel
 
 MARKER = 0x80
 MAX_RUN = 127
@@ -30,8 +31,27 @@ REASONS = {
     TOO_SHORT: "the stream expands to less than the length its record announces",
 }
 
+# Runs are short: whole blocks are moved, and what a run leaves beyond its end the next one overwrites. The room is what
+# the last block of the longest run may reach.
+_BLOCK = 16
+_ROOM = MAX_RUN + _BLOCK
 
-@nb.njit(nogil=True, cache=True)
+
+@kernel
+def _fill(target: NDArray[np.uint8], at: int, value: int) -> None:
+    first = np.uint64(at)
+    for k in range(_BLOCK):
+        target[first + np.uint64(k)] = value
+
+
+@kernel
+def _copy(source: NDArray[np.uint8], position: int, target: NDArray[np.uint8], at: int) -> None:
+    origin, first = np.uint64(position), np.uint64(at)
+    for k in range(_BLOCK):
+        target[first + np.uint64(k)] = source[origin + np.uint64(k)]
+
+
+@kernel
 def expand_many(
     source: NDArray[np.uint8],
     source_offset: NDArray[np.int64],
@@ -46,7 +66,7 @@ def expand_many(
     All arrays but the two buffers have shape (n,). Stream i is `source[source_offset[i]:][:source_length[i]]` and must
     expand to exactly `target_length[i]` bytes at `target_offset[i]`. The caller guarantees that these extents lie
     within the buffers. `status[i]` becomes OK or one of the codes of `REASONS`; a failed stream leaves its extent of
-    the target partly written.
+    the target partly written. Targets lie one behind the other, in ascending order.
     """
     for i in range(source_offset.size):
         position = source_offset[i]
@@ -73,15 +93,23 @@ def expand_many(
                     code = TRUNCATED
                     break
                 value = source[position]
-                for k in range(count):
-                    target[out + k] = value
+                if out + _ROOM <= target.size:
+                    for block in range(0, count, _BLOCK):
+                        _fill(target, out + block, value)
+                else:
+                    for k in range(count):
+                        target[out + k] = value
                 position += 1
             else:
                 if position + count > end:
                     code = TRUNCATED
                     break
-                for k in range(count):
-                    target[out + k] = source[position + k]
+                if out + _ROOM <= target.size and position + _ROOM <= source.size:
+                    for block in range(0, count, _BLOCK):
+                        _copy(source, position + block, target, out + block)
+                else:
+                    for k in range(count):
+                        target[out + k] = source[position + k]
                 position += count
             out += count
         if code == OK and out != limit:
@@ -89,7 +117,7 @@ def expand_many(
         status[i] = code
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _compress(source: NDArray[np.uint8], target: NDArray[np.uint8]) -> int:
     n = source.size
     target[0] = MARKER

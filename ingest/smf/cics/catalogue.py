@@ -1,0 +1,139 @@
+"""The performance-class fields Etalon knows by group and number, and the table they become.
+
+What a dump's records contain is said by the dump's own dictionary, never by this catalogue: it only gives fields their
+column, so that tables of different regions and releases have one shape. Fields without a place here (an installation's
+own event monitoring points, fields of a newer release, fields of an unexpected length) go to a long table with their
+raw bytes.
+"""
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import pyarrow as pa
+
+KEYS = [
+    pa.field("file_id", pa.uint64(), nullable=False),
+    pa.field("record_seq", pa.uint32(), nullable=False),
+    pa.field("section_seq", pa.uint32(), nullable=False),
+]
+
+PERFORMANCE_TABLE = "smf110_1_performance"
+DICTIONARY_TABLE = "smf110_1_dictionary"
+OTHER_FIELD_TABLE = "smf110_1_other_field"
+EXCEPTION_CLASS, RESOURCE_CLASS = 4, 5
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field; `type` is the dictionary's: A count, C character, P packed, S clock, T store clock."""
+
+    group: str
+    id: str
+    nickname: str
+    column: str
+    name: str
+    type: str
+    length: int
+    meaning: str
+    confidence: str
+
+    @property
+    def arrow(self) -> list[pa.Field]:
+        """The columns of this field: clocks have a time and a count, store clocks a timestamp and the raw clock."""
+        if self.type == "S":
+            return [pa.field(self.column, pa.uint64()), pa.field(f"{self.column}_n", pa.uint32())]
+        if self.type == "T":
+            return [pa.field(self.column, pa.timestamp("us")), pa.field(f"{self.column}_raw", pa.uint64())]
+        if self.type == "C":
+            return [pa.field(self.column, pa.string())]
+        if self.type == "P":
+            return [pa.field(self.column, pa.int64())]
+        return [pa.field(self.column, pa.uint32() if self.length <= 4 else pa.uint64())]
+
+    def accepts(self, kind: str, length: int) -> bool:
+        """Whether a dictionary entry of this type and length fits the column."""
+        if kind != self.type:
+            return False
+        if kind == "S":
+            return length in (8, 12)
+        if kind == "T":
+            return length == 8
+        if kind == "A":
+            return length in (4, 8) and (length <= 4 or self.length > 4)
+        if kind == "P":
+            return 1 <= length <= 8
+        return length >= 1
+
+
+@cache
+def fields() -> tuple[Field, ...]:
+    """All fields of the catalogue, in the order of the columns."""
+    text = (files("ingest.layouts") / "cics_performance_fields.csv").read_text(encoding="utf-8")
+    return tuple(
+        Field(
+            row["group"],
+            row["id"],
+            row["nickname"],
+            row["column"],
+            row["name"],
+            row["type"],
+            int(row["length"]),
+            row["meaning"],
+            row["confidence"],
+        )
+        for row in csv.DictReader(text.splitlines())
+    )
+
+
+@cache
+def _index() -> dict[tuple[str, str], Field]:
+    return {(field.group, field.id or field.nickname): field for field in fields()}
+
+
+def find(group: str, id_: str, nickname: str) -> Field | None:
+    """The field of this group with this number; where the catalogue knows no number, with this nickname."""
+    index = _index()
+    return index.get((group, id_)) or index.get((group, nickname))
+
+
+@cache
+def performance_schema() -> pa.Schema:
+    """Arrow schema of the performance table: the keys, then every field of the catalogue."""
+    return pa.schema([*KEYS, *(column for field in fields() for column in field.arrow)])
+
+
+@cache
+def dictionary_schema() -> pa.Schema:
+    """One row per dictionary entry met: what the region says its records contain."""
+    return pa.schema(
+        [
+            *KEYS,
+            pa.field("smf_sid", pa.string()),
+            pa.field("applid", pa.string()),
+            pa.field("release", pa.string()),
+            pa.field("cmodname", pa.string()),
+            pa.field("cmodtype", pa.string()),
+            pa.field("cmodidnt", pa.string()),
+            pa.field("cmodleng", pa.uint16()),
+            pa.field("cmodconn", pa.uint16()),
+            pa.field("cmodofst", pa.uint16()),
+            pa.field("cmodhead", pa.string()),
+        ]
+    )
+
+
+@cache
+def other_field_schema() -> pa.Schema:
+    """One row per field that has no column: its dictionary entry's names and its bytes."""
+    return pa.schema(
+        [
+            *KEYS,
+            pa.field("cmodname", pa.string()),
+            pa.field("cmodtype", pa.string()),
+            pa.field("cmodidnt", pa.string()),
+            pa.field("cmodhead", pa.string()),
+            pa.field("value_bytes", pa.binary()),
+        ]
+    )

@@ -1,0 +1,154 @@
+"""CICS monitoring dictionaries: what the fields of a region's records are and where, remembered per region and release.
+
+Source: CICS TS, monitoring data, dictionary data section (DFHMCTDR), 26 bytes an entry.
+"""
+
+import csv
+import io
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ingest.smf.cics import catalogue
+
+ENTRY_BYTES = 26
+_ENTRY = struct.Struct(">8s1s3sHHH8s")
+
+
+class Key(NamedTuple):
+    """Whose dictionary: the system, the region's specific APPLID and the release as X'0VRM' in hexadecimal digits."""
+
+    smf_sid: str
+    applid: str
+    release: str
+
+
+class Entry(NamedTuple):
+    """One field: owner group, type (A, C, P, S, T), number, bytes, connector, offset in a full record, nickname."""
+
+    group: str
+    type: str
+    id: str
+    length: int
+    connector: int
+    offset: int
+    nickname: str
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("cp037").rstrip(" \0")
+
+
+def parse_entries(data: bytes | memoryview) -> list[Entry]:
+    """The entries of a class 1 data section; ValueError where it is no whole number of entries."""
+    if len(data) % ENTRY_BYTES:
+        raise ValueError(f"a dictionary of {len(data)} bytes is no whole number of {ENTRY_BYTES}-byte entries")
+    return [
+        Entry(_text(group), _text(kind), _text(number), length, connector, offset, _text(nickname))
+        for group, kind, number, length, connector, offset, nickname in _ENTRY.iter_unpack(data)
+    ]
+
+
+def pack_entries(entries: Iterable[Entry]) -> bytes:
+    """The inverse of `parse_entries`."""
+
+    def ebcdic(text: str, width: int) -> bytes:
+        return text.ljust(width).encode("cp037")[:width]
+
+    return b"".join(
+        _ENTRY.pack(
+            ebcdic(e.group, 8),
+            ebcdic(e.type, 1),
+            ebcdic(e.id, 3),
+            e.length,
+            e.connector,
+            e.offset,
+            ebcdic(e.nickname, 8),
+        )
+        for e in entries
+    )
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """The entries of one region, by connector number."""
+
+    entries: dict[int, Entry]
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> "Dictionary":
+        return cls({entry.connector: entry for entry in entries})
+
+
+class DictionaryMemory:
+    """Dictionaries met so far. A region's latest one counts; a region that restarted with more fields extends it.
+
+    A dictionary supplied from a file may hold for one region, or under the key `("*", "*", release)` for every region
+    of a release that has none of its own.
+    """
+
+    def __init__(self) -> None:
+        self._met: dict[Key, Dictionary] = {}
+
+    def remember(self, key: Key, entries: Iterable[Entry]) -> None:
+        """Take note of entries; a dictionary may come in several records, so earlier connectors stay."""
+        known = self._met.get(key)
+        fresh = {entry.connector: entry for entry in entries}
+        self._met[key] = Dictionary({**known.entries, **fresh} if known else fresh)
+
+    def find(self, key: Key) -> Dictionary | None:
+        """The dictionary of this region and release, or the one supplied for the release."""
+        return self._met.get(key) or self._met.get(Key("*", "*", key.release))
+
+    def items(self) -> list[tuple[Key, Dictionary]]:
+        """All dictionaries, for keeping them between runs."""
+        return list(self._met.items())
+
+
+_COLUMNS = ["smf_sid", "applid", "release", "group", "type", "id", "length", "connector", "offset", "nickname"]
+
+
+def write_dictionary_file(items: Iterable[tuple[Key, Dictionary]]) -> str:
+    """Dictionaries as CSV text, the form in which they can be supplied for a dump that holds none."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for key, dictionary in items:
+        for entry in dictionary.entries.values():
+            writer.writerow([*key, *entry])
+    return out.getvalue()
+
+
+def read_dictionary_file(text: str, memory: DictionaryMemory, *, name: str = "dictionary file") -> int:
+    """Remember the dictionaries of a CSV text; returns the number of entries. ValueError names line and column."""
+    reader = csv.DictReader(io.StringIO(text))
+    if reader.fieldnames != _COLUMNS:
+        raise ValueError(f"{name}: the header line must be {','.join(_COLUMNS)}")
+    found: dict[Key, list[Entry]] = {}
+    count = 0
+    for line, row in enumerate(reader, start=2):
+        numbers = {}
+        for column in ("length", "connector", "offset"):
+            try:
+                numbers[column] = int(row[column])
+            except (TypeError, ValueError):
+                raise ValueError(f"{name}, line {line}: {column} is {row[column]!r}, expected a number") from None
+        key = Key(row["smf_sid"], row["applid"], row["release"])
+        found.setdefault(key, []).append(
+            Entry(row["group"], row["type"], row["id"], *numbers.values(), nickname=row["nickname"])
+        )
+        count += 1
+    for key, entries in found.items():
+        memory.remember(key, entries)
+    return count
+
+
+def full_dictionary() -> list[Entry]:
+    """A dictionary of every catalogue field that has a number, in catalogue order, as a region would write it."""
+    entries: list[Entry] = []
+    offset = 0
+    for connector, field in enumerate((f for f in catalogue.fields() if f.id), start=1):
+        entries.append(Entry(field.group, field.type, field.id, field.length, connector, offset, field.nickname))
+        offset += field.length
+    return entries
