@@ -42,9 +42,14 @@ GROUP_SCHEMA = pa.schema(
     metadata={"description": "Which classes or jobs form which group of address spaces of which workload."},
 )
 
-#: Columns that together name a row: a later file replaces a row of an earlier one with the same values.
+#: Columns whose values no two rows of a file may share.
 RUN_KEY = ("system_id", "smf_sid", "start_utc")
-GROUP_KEY = ("system_id", "smf_sid", "kind", "pattern")
+GROUP_KEY = ("system_id", "smf_sid", "kind", "pattern", "workload", "address_space_group")
+
+#: A row takes the place of rows of earlier files with the same values here: an interval belongs to one point, and a
+#: groups file describes a system completely.
+RUN_REPLACES = RUN_KEY
+GROUP_REPLACES = ("system_id", "smf_sid")
 
 
 class CollectorError(ValueError):

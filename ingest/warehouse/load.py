@@ -29,7 +29,7 @@ Progress = Callable[[str, str, int], None]
 
 _MEMORY_LIMIT = "512MB"
 _ATTEMPTS = 2
-_KEYS = {"etalon_run": collector.RUN_KEY, "etalon_group": collector.GROUP_KEY}
+_REPLACES = {"etalon_run": collector.RUN_REPLACES, "etalon_group": collector.GROUP_REPLACES}
 
 
 def load(
@@ -165,8 +165,8 @@ class _Loader:
                 self._con.execute("DELETE FROM meta.ledger WHERE file_id = ?", [entry.file_id])
 
     def _append(self, name: str, rows, file_id: int) -> None:
-        if name in _KEYS:
-            for old in self._tables.replaced(name, _KEYS[name], rows):
+        if name in _REPLACES:
+            for old in self._tables.replaced(name, _REPLACES[name], rows):
                 self._con.execute("UPDATE meta.ledger SET status = 'superseded' WHERE file_id = ?", [old])
         self._tables.append(name, rows, file_id)
 

@@ -184,7 +184,7 @@ def test_runs_and_groups_are_loaded_and_corrected_rows_take_the_place_of_old_one
         ("x.runs.csv", RUNS + "a,LONGSID,p,,2020-01-01T00:00,2020-01-01T01:00\n", "line 2, field smf_sid"),
         ("x.groups.csv", GROUPS + "a,SYSA,class,X,w,g\n", "line 2, field kind: 'class'"),
         ("x.groups.csv", GROUPS + "a,SYSA,job_name,X\n", "line 2: 4 fields, expected 6"),
-        ("x.groups.csv", GROUPS + "a,S,job_name,X,w,g\na,S,job_name,X,w,h\n", "line 3: the same"),
+        ("x.groups.csv", GROUPS + "a,S,job_name,X,w,g\na,S,job_name,X,w,g\n", "line 3: the same"),
     ],
 )
 def test_a_faulty_runs_or_groups_file_is_told_by_line_and_field(tmp_path, ingest, rows, name, content, told):
