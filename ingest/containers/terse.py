@@ -17,7 +17,6 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-
 import numpy as np
 from numpy.typing import NDArray
 
