@@ -16,7 +16,7 @@ from model.simulator import layout as L
 from model.simulator.calendar import cancel, close_hole, insert
 from model.simulator.compiled import compiled, inlined, released
 from model.simulator.randoms import draw, uniform
-from model.simulator.sharing import advance, integrate, lane_pop, lane_push, plan, rebalance
+from model.simulator.sharing import advance, integrate, lane_pop, lane_push, plan, rebalance, rebalance_single
 
 
 class Tables(NamedTuple):
@@ -189,7 +189,7 @@ def run(t, until):
         owner = owners[0]
         place[owner] = -1
         heap[1] = 1
-        leaving, leaver, leaving_server = none, none, none
+        leaving, leaver, leaving_server, changed = none, none, none, none
         giving, giving_instance, giving_units, giver = none, none, none, none
 
         if owner >= first_customer:
@@ -271,11 +271,12 @@ def run(t, until):
                     cust_i[customer, L.C_HELD] = station
                     cust_i[customer, L.C_HELD_SERVER] = cust_i[customer, L.C_SERVER]
                     cust_f[customer, L.CF_HELD_AT] = now
+                    cust_f[customer, L.CF_ENDED] = now
                     if st_i[station, L.S_KIND] == L.SHARING:
                         lane = cust_i[customer, L.C_SERVER]
                         advance(lane, now, lane_f)
                         cust_f[customer, L.CF_HELD_AT] = lane_f[lane, L.LF_VIRTUAL]
-                        plan(lane, now, n_sources + lane, lane_i, lane_f, keys, times, owners, place, heap)
+                        plan(lane, now, np.uint32(n_sources + lane), lane_i, lane_f, keys, times, owners, place, heap)
                 else:
                     leaving, leaver, leaving_server = station, customer, cust_i[customer, L.C_SERVER]
                 if not again:
@@ -310,7 +311,6 @@ def run(t, until):
                             server[leaving_server] = none
                 elif kind == L.SHARING:
                     lane = leaving_server
-                    group = st_i[station, L.S_GROUP]
                     advance(lane, now, lane_f)
                     lane_i[lane, L.L_ACTIVE] -= 1
                     st_i[station, L.S_BUSY] -= 1
@@ -325,11 +325,19 @@ def run(t, until):
                         lane_push(lane, n, lane_f[lane, L.LF_VIRTUAL] + cust_f[other, L.CF_LEFT], other, keys, members)
                         lane_i[lane, L.L_WAITING_HEAP] = n + 1
                         lane_i[lane, L.L_ACTIVE] += 1
-                    rebalance(group, now, n_sources, gr_i, gr_f, gr_stations, st_i, st_f, lane_i, lane_f,
-                              rates, costs, keys, times, owners, place, heap, acc_x)  # fmt: skip
+                    changed = station
                 if st_i[station, L.S_PLACES] != L.NONE:
                     giving, giving_units, giver = st_i[station, L.S_PLACES], np.uint32(1), leaver
                     giving_instance = res_i[giving, L.R_FIRST]
+            if changed != none:
+                group, changed = st_i[changed, L.S_GROUP], none
+                lane = gr_i[group, L.G_LANE0]
+                if gr_i[group, L.G_SINGLE] == 1:
+                    rebalance_single(lane, now, np.uint32(n_sources + lane), st_i, st_f, lane_i, lane_f, rates, keys,
+                                     times, owners, place, heap, acc_x)  # fmt: skip
+                else:
+                    rebalance(group, now, n_sources, gr_i, gr_f, gr_stations, st_i, st_f, lane_i, lane_f, costs, keys,
+                              times, owners, place, heap, acc_x)  # fmt: skip
             if giving != none:
                 resource, giving = giving, none
                 instance = giving_instance
@@ -406,6 +414,7 @@ def run(t, until):
                     leaving, leaver = cust_i[customer, L.C_HELD], customer
                     leaving_server = cust_i[customer, L.C_HELD_SERVER]
                     cust_i[customer, L.C_HELD] = L.NONE
+                    acc_v[cls, leaving, L.V_BLOCKED] += now - cust_f[customer, L.CF_ENDED]
                     continue
                 places = st_i[station, L.S_CAPACITY]
                 if places > 0 and st_i[station, L.S_BUSY] + st_i[station, L.S_WAITING] >= places:
@@ -452,8 +461,7 @@ def run(t, until):
                         lane_push(lane, n, lane_f[lane, L.LF_VIRTUAL] + work, customer, keys, members)
                         lane_i[lane, L.L_WAITING_HEAP] = n + 1
                         lane_i[lane, L.L_ACTIVE] += 1
-                        rebalance(st_i[station, L.S_GROUP], now, n_sources, gr_i, gr_f, gr_stations, st_i, st_f,
-                                  lane_i, lane_f, rates, costs, keys, times, owners, place, heap, acc_x)  # fmt: skip
+                        changed = station
                         customer = none
                         continue
                 elif st_i[station, L.S_BUSY] < st_i[station, L.S_SERVERS]:

@@ -29,7 +29,7 @@ C_WIDTH = 16
 # What a customer's own event means.
 IN_SERVICE, RESUMES, THINKS = range(3)
 # Customer floats.
-CF_START, CF_ENTER, CF_WORK, CF_LEFT, CF_WAIT, CF_BEGAN, CF_HELD_AT = range(7)
+CF_START, CF_ENTER, CF_WORK, CF_LEFT, CF_WAIT, CF_ENDED, CF_HELD_AT = range(7)
 CF_WIDTH = 8
 
 # Kinds of station.
@@ -84,7 +84,7 @@ N_FREE, N_READY, DONE, TARGET, TRACE_AT, GROW = range(6)
 CONTROL = 8
 
 # Accumulators of one class at one station.
-V_COUNT, V_RESIDENCE, V_USING, V_SPIN, V_WAITED = range(5)
+V_COUNT, V_RESIDENCE, V_USING, V_SPIN, V_WAITED, V_BLOCKED = range(6)
 V_WIDTH = 6
 # Of one class as a whole.
 T_DONE, T_SUM, T_SQUARES, T_LOST, T_STARTED = range(5)

@@ -12,12 +12,12 @@ import numpy as np
 
 from model.simulator import layout as L
 from model.simulator.calendar import cancel, move
-from model.simulator.compiled import compiled
+from model.simulator.compiled import compiled, inlined
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
 
 
-@compiled
+@inlined
 def lane_push(lane, n, key, customer, keys, members):
     """Insert a customer with its virtual finish time into a lane's binary heap of ``n`` entries."""
     at = np.uint64(n)
@@ -30,7 +30,7 @@ def lane_push(lane, n, key, customer, keys, members):
     keys[lane, at], members[lane, at] = key, customer
 
 
-@compiled
+@inlined
 def lane_pop(lane, n, keys, members):
     """Remove the first entry of a lane's heap of ``n`` entries (keys beyond are infinite) and give its customer."""
     first = members[lane, 0]
@@ -53,27 +53,28 @@ def lane_pop(lane, n, keys, members):
     return first
 
 
-@compiled
+@inlined
 def advance(lane, now, lane_f):
     """Bring a lane's virtual clock up to ``now``."""
     lane_f[lane, L.LF_VIRTUAL] += lane_f[lane, L.LF_RATE] * (now - lane_f[lane, L.LF_AT])
     lane_f[lane, L.LF_AT] = now
 
 
-@compiled
+@inlined
 def plan(lane, now, owner, lane_i, lane_f, keys, times, owners, place, state):
     """Schedule the lane's next completion (event of ``owner``), or none."""
     rate = lane_f[lane, L.LF_RATE]
     if lane_i[lane, L.L_ACTIVE] == 0:
         lane_f[lane, L.LF_VIRTUAL] = 0.0
     if lane_i[lane, L.L_WAITING_HEAP] == 0 or rate <= 0.0:
-        cancel(owner, times, owners, place, state)
+        if place[owner] >= 0:
+            cancel(owner, times, owners, place, state)
         return
     left = keys[lane, 0] - lane_f[lane, L.LF_VIRTUAL]
     move(owner, now + (left / rate if left > 0.0 else 0.0), times, owners, place, state)
 
 
-@compiled
+@inlined
 def integrate(station, now, st_f, acc_x):
     """Add the engine and thread time since the last change to the station's accumulators."""
     dt = now - st_f[station, L.SF_AREA_AT]
@@ -91,33 +92,32 @@ def _cost(station, busy, st_i, costs):
     return costs[st_i[station, L.S_COST] + (index if index < n else n) - 1]
 
 
+@inlined
+def rebalance_single(lane, now, owner, st_i, st_f, lane_i, lane_f, rates, keys, times, owners, place, state, acc_x):
+    """Recompute the rate of a lane that has its station to itself, advanced to ``now``, and its next completion."""
+    station = lane_i[lane, L.L_STATION]
+    n = lane_i[lane, L.L_ACTIVE]
+    integrate(station, now, st_f, acc_x)
+    servers = st_i[station, L.S_SERVERS]
+    n_rates = st_i[station, L.S_N_RATES]
+    st_f[station, L.SF_ACTIVE] = n
+    if st_i[station, L.S_PACKING] == 1:
+        st_f[station, L.SF_ALLOCATED] = (n + 1) >> 1
+    else:
+        st_f[station, L.SF_ALLOCATED] = min(n, servers)
+    if n > 0:
+        lane_f[lane, L.LF_RATE] = rates[np.uint32(st_i[station, L.S_RATES] + min(n, n_rates) - 1)] / n
+    plan(lane, now, owner, lane_i, lane_f, keys, times, owners, place, state)
+
+
 @compiled
 def rebalance(
-    group, now, first_owner, gr_i, gr_f, gr_stations, st_i, st_f, lane_i, lane_f, rates, costs,
-    keys, times, owners, place, state, acc_x,
+    group, now, first_owner, gr_i, gr_f, gr_stations, st_i, st_f, lane_i, lane_f, costs, keys, times, owners, place,
+    state, acc_x,
 ):  # fmt: skip
-    """Recompute the rates of a group after a lane's number changed, and its next completions.
-
-    Lanes must have been advanced to ``now`` when single; a group of several is advanced here.
-    """
-    lane0 = gr_i[group, L.G_LANE0]
-    if gr_i[group, L.G_SINGLE] == 1:
-        station = lane_i[lane0, L.L_STATION]
-        n = lane_i[lane0, L.L_ACTIVE]
-        integrate(station, now, st_f, acc_x)
-        servers = st_i[station, L.S_SERVERS]
-        n_rates = st_i[station, L.S_N_RATES]
-        st_f[station, L.SF_ACTIVE] = n
-        if st_i[station, L.S_PACKING] == 1:
-            st_f[station, L.SF_ALLOCATED] = (n + 1) >> 1
-        else:
-            st_f[station, L.SF_ALLOCATED] = n if n < servers else servers
-        if n > 0:
-            total = rates[st_i[station, L.S_RATES] + (n if n < n_rates else n_rates) - 1]
-            lane_f[lane0, L.LF_RATE] = total / n
-        plan(lane0, now, first_owner + lane0, lane_i, lane_f, keys, times, owners, place, state)
-        return
-    lanes, station0, stations = gr_i[group, L.G_LANES], gr_i[group, L.G_STATION0], gr_i[group, L.G_STATIONS]
+    """Recompute the rates of a group of lanes after one's number changed, and their next completions."""
+    lane0, lanes = np.int64(gr_i[group, L.G_LANE0]), np.int64(gr_i[group, L.G_LANES])
+    station0, stations = np.int64(gr_i[group, L.G_STATION0]), np.int64(gr_i[group, L.G_STATIONS])
     for lane in range(lane0, lane0 + lanes):
         advance(lane, now, lane_f)
     allocate(group, now, station0, stations, gr_f, gr_stations, st_i, st_f, lane0, lanes, lane_i, acc_x)  # fmt: skip

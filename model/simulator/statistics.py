@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from model.simulator import layout as L
 
@@ -77,7 +77,7 @@ def mean(values: np.ndarray, level: float) -> Estimate:
 
 def student(level: float, degrees: int) -> float:
     """Two-sided Student quantile."""
-    return float(stats.t.ppf(0.5 + level / 2, degrees))
+    return float(stdtrit(degrees, 0.5 + level / 2))
 
 
 def bucket_edges() -> np.ndarray:

@@ -109,7 +109,7 @@ def _station(groups: Groups, s: int) -> StationResult:
     utilization = groups.per_s(busy / servers)
     worked = engine.sum()
     scale = utilization.value / worked if worked else 0.0
-    residence, count = visit[..., L.V_RESIDENCE], visit[..., L.V_COUNT]
+    residence, count = visit[..., L.V_RESIDENCE] + visit[..., L.V_BLOCKED], visit[..., L.V_COUNT]
     n = count.sum()
     decided = own[:, L.X_SYNC].sum() + own[:, L.X_ASYNC].sum()
     return StationResult(
