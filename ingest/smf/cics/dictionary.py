@@ -128,16 +128,17 @@ def read_dictionary_file(text: str, memory: DictionaryMemory, *, name: str = "di
     found: dict[Key, list[Entry]] = {}
     count = 0
     for line, row in enumerate(reader, start=2):
-        numbers = {}
-        for column in ("length", "connector", "offset"):
+
+        def number(column: str, line: int = line, row: dict[str, str] = row) -> int:
             try:
-                numbers[column] = int(row[column])
+                return int(row[column])
             except (TypeError, ValueError):
                 raise ValueError(f"{name}, line {line}: {column} is {row[column]!r}, expected a number") from None
+
         key = Key(row["smf_sid"], row["applid"], row["release"])
-        found.setdefault(key, []).append(
-            Entry(row["group"], row["type"], row["id"], *numbers.values(), nickname=row["nickname"])
-        )
+        length, connector, offset = number("length"), number("connector"), number("offset")
+        entry = Entry(row["group"], row["type"], row["id"], length, connector, offset, row["nickname"])
+        found.setdefault(key, []).append(entry)
         count += 1
     for key, entries in found.items():
         memory.remember(key, entries)

@@ -212,15 +212,16 @@ class MonitoringDecoder:
     ) -> None:
         heads = kernels.read_heads(buffer, offset, length)
         heads[~np.isin(heads[:, kernels.CLASS], (1, 3)) & (heads[:, kernels.PROBLEM] != kernels.PRODUCT_OUTSIDE), 0] = 0
-        for i in np.flatnonzero(heads[:, kernels.PROBLEM]):
-            if heads[i, kernels.CLASS] or heads[i, kernels.PROBLEM] == kernels.PRODUCT_OUTSIDE:
-                problems.append(Problem(first + int(i), *kernels.PROBLEMS[int(heads[i, kernels.PROBLEM])]))
+        for at in np.flatnonzero(heads[:, kernels.PROBLEM]).tolist():
+            code = int(heads[at, kernels.PROBLEM])
+            if heads[at, kernels.CLASS] or code == kernels.PRODUCT_OUTSIDE:
+                problems.append(Problem(first + at, *kernels.PROBLEMS[code]))
         good = (heads[:, kernels.PROBLEM] == 0) & (heads[:, kernels.CLASS] != 0)
         plain = np.flatnonzero(good & (heads[:, kernels.COMPRESSED] == 0))
         packed = np.flatnonzero(good & (heads[:, kernels.COMPRESSED] == 1))
         expanded, base, failed = _expand(buffer, offset, heads, packed)
-        for i, code in failed:
-            problems.append(Problem(first + int(i), "cics_compressed_data", csrcesrv.REASONS[code]))
+        for at, code in failed:
+            problems.append(Problem(first + at, "cics_compressed_data", csrcesrv.REASONS[code]))
         packed = np.array([i for i in packed if base[i] != -1 << 62], np.int64)
         base[plain] = offset[plain]
         for chosen, data in ((plain, buffer), (packed, expanded)):
@@ -235,7 +236,7 @@ class MonitoringDecoder:
         classes = heads[usable, kernels.CLASS]
         boundaries = np.flatnonzero(classes == 1)
         start = 0
-        for boundary in [*boundaries, usable.size]:
+        for boundary in [*boundaries.tolist(), usable.size]:
             stretch = usable[start:boundary]
             for group, source in ((stretch[~in_expanded[stretch]], buffer), (stretch[in_expanded[stretch]], expanded)):
                 if group.size:
