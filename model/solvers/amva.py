@@ -1,13 +1,14 @@
 """Approximate mean value analysis: Linearizer with multi-server, priority and weighted-sharing residences, compiled.
 
-Closed, open and mixed classes. Source of the iteration: Chandy and Neuse, *Comm. ACM* 25, 1982. The multi-server residence
-conditions on the distribution of a two-station network matched to the mean queue (see docs/solvers.md); priorities follow
-Bryant et al., *ACM TOCS* 2, 1984; class-dependent first come, first served and its variability follow Lazowska et al.,
-*Quantitative System Performance*, 1984, sections 11.4-11.5.
+Closed, open and mixed classes. Source of the iteration: Chandy and Neuse, *Comm. ACM* 25, 1982. The residence at
+several servers conditions on the distribution of a two-station network matched to the mean queue (see docs/solvers.md);
+priorities follow Bryant et al., *ACM TOCS* 2, 1984; class-dependent first come, first served and its variability follow
+Lazowska et al., *Quantitative System Performance*, 1984, sections 11.4-11.5.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +25,10 @@ ITERATIONS = 2000
 
 
 class AmvaResult(NamedTuple):
-    """``throughput`` (classes,); ``queue_length``, ``residence`` per passage, ``utilisation`` per server (stations, classes).
+    """``throughput`` (classes,); ``queue_length``, ``residence`` per passage and ``utilisation`` (stations, classes).
 
-    ``iterations`` counts core steps; ``converged`` is False where the last core did not settle or an open class saturates.
+    Utilisation is per server. ``iterations`` counts core steps; ``converged`` is False where the last core did not
+    settle or an open class saturates.
     """
 
     throughput: Floats
@@ -39,39 +41,46 @@ class AmvaResult(NamedTuple):
 
 @njit(cache=True)
 def _idle_credit(
-    mean: float, servers: int, population: float, slope: float, log_x: float
+    mean: float, capacity: Floats, credits: Floats, levels: int, population: float, slope: float, log_x: float
 ) -> tuple[float, float, float]:
-    """(phi, busy, log_x): mean of max(1, (n+1)/c) less mean/c, chance that all servers are busy, and the matched rate.
+    """(phi, busy, log_x) of a station that works at ``capacity[n - 1]`` with n customers.
 
-    n has the distribution of c servers fed by the rest of the network; ``population`` customers at most (infinite below
-    zero), the rest giving x j / (1 + slope (j - 1)) with j customers there; x is moved one Newton step towards ``mean``.
+    The last of ``levels`` capacities holds beyond. phi is the mean of (n+1)/capacity(n+1) - n/capacity(infinity), given
+    in ``credits[n]``, over what an arrival finds; busy is the chance that the last level is reached. n has the
+    distribution of that station fed by the rest of the network: ``population`` customers at most (infinite below zero),
+    the rest giving x j / (1 + slope (j - 1)) with j customers there; x = exp(log_x) moves one Newton step towards
+    ``mean``.
     """
+    last = capacity[levels - 1]
     if population >= 0.0 and mean >= population - 1e-9:
-        return max(1.0, (population + 1.0) / servers) - mean / servers, (1.0 if population >= servers else 0.0), log_x
+        n = int(population)
+        full = 1.0 if n >= levels else 0.0
+        return (population + 1.0) / capacity[min(n, levels - 1)] - mean / last, full, log_x
     if mean < 1e-9:
-        return 1.0, 0.0, log_x
+        return credits[0], 0.0, log_x
     rate = np.exp(log_x)
+    # Multiplied through by 1 + slope (population - 1), so that x stays of the order of an arrival rate.
+    share = rate * (1.0 + slope * (population - 1.0)) / population if population >= 0.0 else rate
     weight, total, first, second, credit, idle = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    n = 0
+    n, count = 0, 0.0
     while True:
+        level = min(n, levels - 1)
         total += weight
-        first += n * weight
-        second += n * n * weight
-        if n + 1 < servers:
-            credit += weight * (1.0 - (n + 1.0) / servers)
-        if n < servers:
+        first += count * weight
+        second += count * count * weight
+        credit += weight * credits[level]
+        if n < levels:
             idle += weight
         if population >= 0.0:
-            rest = population - n
+            rest = population - count
             if rest < 0.5:
                 break
-            # Multiplied through by 1 + slope (population - 1), so that x stays of the order of an arrival rate.
-            feed = rate * rest / population * (1 + slope * (population - 1)) / (1 + slope * (rest - 1))
+            weight *= share * rest / ((1.0 + slope * (rest - 1.0)) * capacity[level])
         else:
-            feed = rate
-        weight *= feed / min(n + 1, servers)
+            weight *= share / capacity[level]
         n += 1
-        if n > servers and weight < 1e-10 * total:
+        count += 1.0
+        if n > levels and weight < 1e-9 * total:
             break
         if weight > 1e200:
             weight, total, first, second = weight * 1e-200, total * 1e-200, first * 1e-200, second * 1e-200
@@ -80,13 +89,11 @@ def _idle_credit(
             break
     at = first / total
     variance = max(second / total - at * at, 1e-9)
-    step = (mean - at) / variance
-    step = min(max(step, -1.0), 1.0)
+    step = min(max((mean - at) / variance, -1.0), 1.0)
     log_x = log_x + step
     if population < 0.0:
-        log_x = min(log_x, np.log(servers * (1.0 - 1e-6)))
-    log_x = min(max(log_x, -60.0), 60.0)
-    return 1.0 / servers + credit / total, 1.0 - idle / total, log_x
+        log_x = min(log_x, np.log(last * (1.0 - 1e-6)))
+    return credit / total, 1.0 - idle / total, min(max(log_x, -60.0), 60.0)
 
 
 @njit(cache=True)
@@ -96,7 +103,9 @@ def _core(
     demands: Floats,
     service: Floats,
     scv: Floats,
-    servers: Ints,
+    capacity: Floats,
+    levels: Ints,
+    credits: Floats,
     discipline: Ints,
     priority: Floats,
     weights: Floats,
@@ -107,7 +116,6 @@ def _core(
     log_x: Floats,
     phi: Floats,
     busy: Floats,
-    refresh: bool,
     tolerance: float,
     queue: Floats,
     residence: Floats,
@@ -134,20 +142,22 @@ def _core(
                 for r in range(classes):
                     residence[k, r] = demands[k, r]
                 continue
-            c = float(servers[k])
+            c = capacity[k, levels[k] - 1]
             total = 0.0
             for s in range(classes):
                 total += queue[k, s]
-            if servers[k] > 1 and refresh:
+            if levels[k] > 1:
                 seen = total
                 if sources[k] > 0.0:
                     seen = total * (sources[k] - 1.0) / sources[k]
                 limit = sources[k] - 1.0 if sources[k] > 0.0 else -1.0
                 before = log_x[k]
-                phi[k], busy[k], log_x[k] = _idle_credit(seen, servers[k], limit, slopes[k], log_x[k])
+                phi[k], busy[k], log_x[k] = _idle_credit(
+                    seen, capacity[k], credits[k], levels[k], limit, slopes[k], log_x[k]
+                )
                 largest = max(largest, min(abs(log_x[k] - before), 1.0) * 1e-2)
-            elif servers[k] == 1:
-                phi[k] = 1.0
+            else:
+                phi[k] = 1.0 / c
             for r in range(classes):
                 if demands[k, r] == 0.0 or (rates[r] < 0.0 and n[r] <= 0.0):
                     residence[k, r] = 0.0
@@ -156,7 +166,7 @@ def _core(
                 if code == SHARING:
                     own = 0.0 if is_open else queue[k, r] / n[r] + delta[k, r, r]
                     seen_total = max(total + shift[k, r] - own, 0.0)
-                    residence[k, r] = demands[k, r] * max(phi[k] + seen_total / c, 1.0)
+                    residence[k, r] = demands[k, r] * max(phi[k] + seen_total / c, 1.0 / capacity[k, 0])
                     continue
                 for s in range(classes):
                     scale = 1.0 if rates[s] >= 0.0 else n[s]
@@ -215,7 +225,7 @@ def _residence(
         shared = 0.0
         for s in range(classes):
             shared += weights[s] / weights[r] * ahead[s]
-        return demands[k, r] * max(phi + shared / c, 1.0)
+        return demands[k, r] * (phi + shared / c)
     backlog, present, above, residual, in_service = 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(classes):
         load = throughput[s] * demands[k, s] / c
@@ -250,7 +260,7 @@ def _residence(
             level += ahead[s]
         elif priority[s] > priority[r]:
             over += service[k, s] * ahead[s]
-    stretched = service[k, r] * max(phi + level / c, 1.0) + over / c
+    stretched = service[k, r] * (phi + level / c) + over / c
     return visits * stretched / free
 
 
@@ -261,7 +271,8 @@ def linearizer(
     demands: Floats,
     service: Floats,
     scv: Floats,
-    servers: Ints,
+    capacity: Floats,
+    levels: Ints,
     discipline: Ints,
     priority: Floats,
     weights: Floats,
@@ -279,6 +290,10 @@ def linearizer(
     sources, slopes = np.zeros(stations), np.zeros(stations)
     log_x, phi, busy = np.zeros(stations), np.ones(stations), np.zeros(stations)
     share = np.empty(classes)
+    credits = np.empty_like(capacity)
+    for k in range(stations):
+        for n in range(capacity.shape[1]):
+            credits[k, n] = (n + 1.0) / capacity[k, n] - n / capacity[k, levels[k] - 1]
     for r in range(classes):
         base = think[r]
         for k in range(stations):
@@ -287,20 +302,20 @@ def linearizer(
         throughput[r] = share[r]
         for k in range(stations):
             queue[k, r] = share[r] * demands[k, r]
-    _feeds(populations, rates, demands, servers, discipline, think, share, sources, slopes)
+    _feeds(populations, rates, demands, capacity, levels, discipline, think, share, sources, slopes)
     for k in range(stations):
         load = 0.0
         for r in range(classes):
             load += share[r] * demands[k, r]
-        log_x[k] = np.log(max(min(load, servers[k] * 0.95), 1e-9))
+        log_x[k] = np.log(max(min(load, capacity[k, levels[k] - 1] * 0.95), 1e-9))
     iterations, converged = 0, True
     less = populations.copy()
     less_queue, less_residence = queue.copy(), residence.copy()
     less_throughput = throughput.copy()
     for outer in range(passes):
         steps, converged = _core(
-            populations, rates, demands, service, scv, servers, discipline, priority, weights, think, delta, sources,
-            slopes, log_x, phi, busy, True, tolerance, queue, residence, throughput,
+            populations, rates, demands, service, scv, capacity, levels, credits, discipline, priority, weights, think,
+            delta, sources, slopes, log_x, phi, busy, tolerance, queue, residence, throughput,
         )  # fmt: skip
         iterations += steps
         if outer == passes - 1 or not converged:
@@ -319,8 +334,9 @@ def linearizer(
             less_sources = np.maximum(sources - 1.0, np.minimum(sources, 1.0))
             less_x, less_phi, less_busy = log_x.copy(), phi.copy(), busy.copy()
             steps, _ = _core(
-                less, rates, demands, service, scv, servers, discipline, priority, weights, think, delta, less_sources,
-                slopes, less_x, less_phi, less_busy, True, max(tolerance, 1e-4), less_queue, less_residence, less_throughput,
+                less, rates, demands, service, scv, capacity, levels, credits, discipline, priority, weights,
+                think, delta, less_sources, slopes, less_x, less_phi, less_busy, max(tolerance, 1e-4), less_queue,
+                less_residence, less_throughput,
             )  # fmt: skip
             iterations += steps
             for k in range(stations):
@@ -333,7 +349,7 @@ def linearizer(
                     # Successive corrections overshoot alternately; the mean of two is closer than either.
                     update[k, s, r] = change if outer == 0 else (delta[k, s, r] + change) / 2.0
         delta[:] = update
-        _feeds(populations, rates, demands, servers, discipline, think, throughput, sources, slopes)
+        _feeds(populations, rates, demands, capacity, levels, discipline, think, throughput, sources, slopes)
     return iterations, converged
 
 
@@ -342,7 +358,8 @@ def _feeds(
     populations: Floats,
     rates: Floats,
     demands: Floats,
-    servers: Ints,
+    capacity: Floats,
+    levels: Ints,
     discipline: Ints,
     think: Floats,
     share: Floats,
@@ -353,7 +370,7 @@ def _feeds(
     stations, classes = demands.shape
     for k in range(stations):
         sources[k], slopes[k] = 0.0, 0.0
-        if servers[k] <= 1 or discipline[k] == DELAY:
+        if levels[k] <= 1 or discipline[k] == DELAY:
             continue
         unlimited = False
         delay, flow = 0.0, 0.0
@@ -379,12 +396,26 @@ def _feeds(
             if discipline[j] == DELAY:
                 delay += mean
             else:
-                part = mean / servers[j]
+                part = min(mean / capacity[j, levels[j] - 1], mean)
                 delay += mean - part
                 queued += part
                 squared += part * part
         if delay + queued > 0.0 and queued > 0.0:
             slopes[k] = squared / queued / (delay + queued)
+
+
+def capacities(servers: Ints, load_dependent: Mapping[int, ArrayLike]) -> tuple[Floats, Ints]:
+    """Capacity (stations, levels) with 1, 2, ... customers and how many levels each station has."""
+    rows = [
+        np.asarray(load_dependent[k], dtype=float) if k in load_dependent else np.arange(1.0, max(int(c), 1) + 1)
+        for k, c in enumerate(servers)
+    ]
+    levels = np.array([len(row) for row in rows], dtype=np.int64)
+    table = np.ones((len(rows), int(levels.max(initial=1))))
+    for k, row in enumerate(rows):
+        table[k, : len(row)] = row
+        table[k, len(row) :] = row[-1]
+    return table, levels
 
 
 def amva(
@@ -399,6 +430,7 @@ def amva(
     scv: ArrayLike | None = None,
     priority: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    load_dependent: Mapping[int, ArrayLike] | None = None,
     passes: int = OUTER_PASSES,
     tolerance: float = 1e-7,
 ) -> AmvaResult:
@@ -415,6 +447,7 @@ def amva(
         scv: (stations, classes) squared coefficient of variation of one visit; default 1.
         priority: (classes,) larger goes first.
         weights: (classes,) shares under ``WEIGHTED``.
+        load_dependent: station index -> capacity with 1, 2, ... customers, in multiples of one server, the last beyond.
         passes: 1 is Bard-Schweitzer, 3 the Linearizer.
     """
     d = np.ascontiguousarray(np.atleast_2d(np.asarray(demands, dtype=float)))
@@ -428,12 +461,13 @@ def amva(
     one = d.copy() if service is None else np.ascontiguousarray(service, dtype=float)
     one = np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one))
     variation = np.ones_like(d) if scv is None else np.nan_to_num(np.asarray(scv, dtype=float), nan=1.0)
-    levels = np.zeros(classes) if priority is None else np.asarray(priority, dtype=float)
+    levels_of_priority = np.zeros(classes) if priority is None else np.asarray(priority, dtype=float)
     shares = np.ones(classes) if weights is None else np.asarray(weights, dtype=float)
     queue, residence, throughput = np.zeros_like(d), np.zeros_like(d), np.zeros(classes)
+    capacity, levels = capacities(m, {} if load_dependent is None else load_dependent)
     iterations, converged = linearizer(
-        n, x, d, one, variation, np.maximum(m, 1), codes, levels, shares, z, passes, tolerance, queue, residence,
-        throughput,
+        n, x, d, one, variation, capacity, levels, codes, levels_of_priority, shares, z, passes, tolerance, queue,
+        residence, throughput,
     )  # fmt: skip
-    utilisation = d * throughput / np.where(m < 0, 1, m)[:, None]
+    utilisation = d * throughput / np.where(m < 0, 1.0, capacity[np.arange(stations), levels - 1])[:, None]
     return AmvaResult(throughput, queue, residence, utilisation, iterations, converged)

@@ -1,7 +1,8 @@
-"""Closed networks whose stations hold only so many customers; whoever finds the next one full stays and blocks its server.
+"""Closed networks whose stations hold only so many customers; whoever finds the next one full stays and blocks its
+server.
 
-Blocking after service, single class, exponential service. Exact as a Markov chain; Akyildiz's mean value analysis where the
-chain is too large (*IEEE TSE* 14, 1988).
+Blocking after service, single class, exponential service. Exact as a Markov chain; Akyildiz's mean value analysis
+where the chain is too large (*IEEE TSE* 14, 1988).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ State = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
 
 class BlockingResult(NamedTuple):
-    """Per station: ``throughput``, ``queue_length`` (blocked ones included), ``response`` of a visit, ``utilisation``."""
+    """Per station: ``throughput``, ``queue_length`` with blocked ones, ``response`` of a visit, ``utilisation``."""
 
     throughput: Floats
     queue_length: Floats
@@ -90,7 +91,8 @@ def closed_blocking(
     for c in places:
         start.append(min(c, left))
         left -= start[-1]
-    chain = explore((tuple(start), ((),) * n), transitions, limit)
+    empty: tuple[tuple[int, ...], ...] = ((),) * n
+    chain = explore((tuple(start), empty), transitions, limit)
     if np.any(np.asarray(chain.rates.sum(axis=1)).ravel() == 0):
         raise ValueError("the network can lock up: every server of some ring of full stations is blocked")
     probabilities = stationary(chain.rates)

@@ -1,8 +1,8 @@
 """Bounds on closed single-class networks of single-server stations: asymptotic, balanced job, proportional.
 
-Sources: Denning and Buzen 1978 (asymptotic); Zahorjan, Sevcik, Eager, Galler, *Comm. ACM* 25, 1982 (balanced job); Hsieh
-and Lam, *Performance Evaluation* 7, 1987, in the non-iterative form of Casale, Muntz, Serazzi, *IEEE TC* 57, 2008
-(proportional). All hold for product-form networks; the asymptotic ones need only the operational laws.
+Sources: Denning and Buzen 1978 (asymptotic); Zahorjan, Sevcik, Eager, Galler, *Comm. ACM* 25, 1982 (balanced job);
+Hsieh and Lam, *Performance Evaluation* 7, 1987, in the non-iterative form of Casale, Muntz, Serazzi, *IEEE TC* 57,
+2008 (proportional). All hold for product-form networks; the asymptotic ones need only the operational laws.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def _bounds(lower: float, upper: float, customers: float, think: float) -> Bound
     return Bounds(lower, upper, customers / upper - think, customers / lower - think)
 
 
-def asymptotic(customers: float, demands: ArrayLike, think_time: float = 0.0, servers: ArrayLike | None = None) -> Bounds:
+def asymptotic(
+    customers: float, demands: ArrayLike, think_time: float = 0.0, servers: ArrayLike | None = None
+) -> Bounds:
     """Asymptotic bounds; ``servers`` per station, -1 for a delay, default one each."""
     d = np.asarray(demands, dtype=float)
     m = np.ones(len(d)) if servers is None else np.asarray(servers, dtype=float)

@@ -51,7 +51,7 @@ def multi_server_series(servers: int) -> Series:
 
 
 def load_dependent_series(rates: ArrayLike, customers: int) -> Series:
-    """Series of a station that works at ``rates[n-1]`` times one server with n customers; the last rate holds beyond."""
+    """Series of a station that works at ``rates[n-1]`` times one server with n customers, the last beyond."""
     alpha = np.asarray(rates, dtype=float)
     last = alpha[-1]
     if np.all(alpha <= last) and len(alpha) <= customers:
@@ -84,9 +84,7 @@ def _gather(source: Floats, i: int, log_d: Floats, strides: Ints, counts: Ints) 
 
 
 @njit(cache=True)
-def _multiply(
-    log_g: Floats, log_d: Floats, log_poly: Floats, log_ratio: float, strides: Ints, counts: Ints
-) -> Floats:
+def _multiply(log_g: Floats, log_d: Floats, log_poly: Floats, log_ratio: float, strides: Ints, counts: Ints) -> Floats:
     """Lattice of G times poly(s)/(1 - ratio s)."""
     points = len(log_g)
     out = log_g + log_poly[0]

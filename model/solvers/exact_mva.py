@@ -13,9 +13,7 @@ from model.solvers.convolution import ClosedResult, Floats, Ints, lattice
 
 
 @njit(cache=True)
-def _recursion(
-    demands: Floats, queueing: Ints, think: Floats, strides: Ints, counts: Ints
-) -> tuple[Floats, Floats]:
+def _recursion(demands: Floats, queueing: Ints, think: Floats, strides: Ints, counts: Ints) -> tuple[Floats, Floats]:
     """Throughputs (classes,) and residences (stations, classes) at the last lattice point."""
     stations, classes = demands.shape
     totals = np.zeros((len(counts), stations))

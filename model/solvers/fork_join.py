@@ -1,8 +1,8 @@
 """Fork-join: a job splits into one task per branch and is done when the last task is.
 
-In first come, first served branches tasks finish in the order of their jobs, so the unfinished jobs are the longest queue
-of all branches: two branches of any speed are a two-dimensional Markov chain. Sources: Flatto and Hahn, *SIAM J. Appl.
-Math.* 44, 1984; Nelson and Tantawi, *IEEE TC* 37, 1988.
+In first come, first served branches tasks finish in the order of their jobs, so the unfinished jobs are the longest
+queue of all branches: two branches of any speed are a two-dimensional Markov chain. Sources: Flatto and Hahn, *SIAM
+J. Appl. Math.* 44, 1984; Nelson and Tantawi, *IEEE TC* 37, 1988.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ CHAIN_STATES = 20_000
 
 
 class ForkJoinResult(NamedTuple):
-    """``response`` from fork to join, ``branch_response`` (branches,), ``synchronisation`` mean wait of a task for its job.
+    """``response`` from fork to join, ``branch_response`` (branches,), ``synchronisation`` mean wait of a task for
+    its job.
 
     ``exact`` says whether ``response`` is; ``error`` is the largest relative error known otherwise.
     """
@@ -55,8 +56,8 @@ def largest_of_independent(rates: ArrayLike) -> float:
 def fork_join_open(arrival_rate: float, service_rates: ArrayLike) -> ForkJoinResult:
     """Poisson jobs over first come, first served exponential branches.
 
-    Two identical branches by closed form, two different ones by a truncated Markov chain (its error is below 1e-9 of the
-    load), more by Nelson-Tantawi scaled to unequal speeds.
+    Two identical branches by closed form, two different ones by a truncated Markov chain (its error is below 1e-9 of
+    the load), more by Nelson-Tantawi scaled to unequal speeds.
 
     Raises:
         ValueError: a branch is saturated.
@@ -102,9 +103,7 @@ def _two_branches(rate: float, first: float, second: float) -> float | None:
     return chain.mean(lambda s: max(s), p) / rate
 
 
-def fork_join_closed(
-    population: int, delay: float, service_rates: ArrayLike, discipline: str = "ps"
-) -> ForkJoinResult:
+def fork_join_closed(population: int, delay: float, service_rates: ArrayLike, discipline: str = "ps") -> ForkJoinResult:
     """``population`` users alternate between a delay and a fork-join, exactly, as a Markov chain.
 
     Under ``ps`` each branch is shared by its tasks; under ``fcfs`` tasks finish in order. Exponential times.

@@ -52,8 +52,8 @@ def heterogeneous_mm(arrival_rate: float, service_rates: ArrayLike, choice: Choi
         for i in range(m):
             if state >> i & 1:
                 q[state, state & ~(1 << i)] += mu[i]
-    # In the full state a waiting customer follows at once, so the tail is geometric and leaves and enters the full state
-    # at equal rates: it drops out of the balance of the sets.
+    # In the full state a waiting customer follows at once, so the tail is geometric and leaves and enters the full
+    # state at equal rates: it drops out of the balance of the sets.
     np.fill_diagonal(q, 0.0)
     np.fill_diagonal(q, -q.sum(axis=1))
     a = q.T.copy()
@@ -67,9 +67,7 @@ def heterogeneous_mm(arrival_rate: float, service_rates: ArrayLike, choice: Choi
     waiting_or_full = p[full] / (1 - rho)
     busy = np.array([state.bit_count() for state in range(size)])
     length = float(p[:full] @ busy[:full]) + waiting_or_full * m + p[full] * rho / (1 - rho) ** 2
-    utilisation = np.array(
-        [sum(p[s] for s in range(full) if s >> i & 1) + waiting_or_full for i in range(m)]
-    )
+    utilisation = np.array([sum(p[s] for s in range(full) if s >> i & 1) + waiting_or_full for i in range(m)])
     return HeterogeneousResult(rho, length, length / arrival_rate, float(waiting_or_full), utilisation)
 
 

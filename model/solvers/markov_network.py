@@ -1,7 +1,7 @@
 """Small closed queueing networks solved exactly as Markov chains, whatever their discipline.
 
-Service is of phase type: exponential, Erlang, hyper-exponential or any acyclic mix of exponential phases. An open class is
-a closed one with a source station (``with_sources``), which truncates its population.
+Service is of phase type: exponential, Erlang, hyper-exponential or any acyclic mix of exponential phases. An open
+class is a closed one with a source station (``with_sources``), which truncates its population.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ Discipline = Literal["delay", "ps", "dps", "fcfs", "hol", "preemptive"]
 
 @dataclass(frozen=True)
 class Phases:
-    """A phase-type time: ``start`` chances of the first phase, ``rates`` of each, ``next`` chances of another after it."""
+    """A phase-type time: ``start`` chances of the first phase, ``rates`` of each, ``next`` chances of another after
+    it.
+    """
 
     start: tuple[float, ...]
     rates: tuple[float, ...]
@@ -85,7 +87,7 @@ class MarkovNetwork:
 
 
 class MarkovResult(NamedTuple):
-    """``throughput`` and ``queue_length`` (stations, classes), ``busy`` mean servers at work on the class, ``states``."""
+    """``throughput``, ``queue_length`` and ``busy`` servers (stations, classes); ``states`` counts them."""
 
     throughput: Floats
     queue_length: Floats
@@ -103,9 +105,7 @@ class _Walk:
     def __init__(self, network: MarkovNetwork) -> None:
         self.network = network
         self.priority = network.priority or (0.0,) * len(network.populations)
-        self.moves = [
-            [[(j, p) for j, p in enumerate(row) if p > 0] for row in matrix] for matrix in network.routing
-        ]
+        self.moves = [[[(j, p) for j, p in enumerate(row) if p > 0] for row in matrix] for matrix in network.routing]
         for station in network.stations:
             if station.discipline == "preemptive" and any(s is not None and len(s.rates) > 1 for s in station.service):
                 raise ValueError("preemptive stations are solved for exponential service only")
@@ -177,7 +177,10 @@ class _Walk:
                 rate = servers * service.rates[phase]
                 follow, done = service.ends(phase)
                 for j, p in follow:
-                    yield self._replaced(state, k, _moved(here, job, (r, j), _in_order(self.network.stations[k]))), rate * p
+                    yield (
+                        self._replaced(state, k, _moved(here, job, (r, j), _in_order(self.network.stations[k]))),
+                        rate * p,
+                    )
                 if done <= 0:
                     continue
                 for left, p_left in self.leave(k, here, job):
@@ -303,6 +306,4 @@ def as_closed(result: MarkovResult, visits: ArrayLike, servers: ArrayLike) -> Cl
     with np.errstate(divide="ignore", invalid="ignore"):
         per_class = np.nanmax(np.where(v > 0, result.throughput / v, np.nan), axis=0)
         residence = np.where(per_class > 0, result.queue_length / per_class, 0.0)
-    return ClosedResult(
-        per_class, result.queue_length, residence, result.busy / np.where(m < 0, 1, m)[:, None]
-    )
+    return ClosedResult(per_class, result.queue_length, residence, result.busy / np.where(m < 0, 1, m)[:, None])

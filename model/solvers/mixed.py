@@ -1,12 +1,14 @@
 """Mixed networks: open and closed classes sharing stations, exact in product form.
 
 The open classes turn each station into a load-dependent one for the closed classes: with open load rho,
-f(n) = sum_m C(n+m, m) rho^m / (alpha(1)...alpha(n+m)). For one server that is 1/(1-rho)^(n+1): the closed demands stretch
-by 1/(1-rho). Sources: Baskett et al. 1975; Lazowska et al., *Quantitative System Performance*, 1984, section 7.4.3.
+f(n) = sum_m C(n+m, m) rho^m / (alpha(1)...alpha(n+m)). For one server that is 1/(1-rho)^(n+1): the closed demands
+stretch by 1/(1-rho). Sources: Baskett et al. 1975; Lazowska et al., *Quantitative System Performance*, 1984, section
+7.4.3.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +36,7 @@ def mixed_product_form(
     closed_demands: ArrayLike,
     servers: ArrayLike,
     think_times: ArrayLike | None = None,
+    rates: Mapping[int, ArrayLike] | None = None,
 ) -> MixedResult:
     """Exact solution of a mixed product-form network.
 
@@ -44,6 +47,7 @@ def mixed_product_form(
         closed_demands: (stations, closed classes).
         servers: (stations,), -1 for a delay.
         think_times: (closed classes,).
+        rates: station index -> capacity with 1, 2, ... customers in multiples of one server, instead of ``servers``.
 
     Raises:
         ValueError: the open classes alone saturate a station (named by its index).
@@ -54,16 +58,22 @@ def mixed_product_form(
     d_closed = np.atleast_2d(np.asarray(closed_demands, dtype=float))
     m = np.asarray(servers, dtype=np.int64)
     load = d_open @ x
-    for k in np.flatnonzero((m > 0) & (load >= m)):
-        raise ValueError(f"open classes saturate station {k}: load {load[k]:g} on {m[k]} server(s)")
+    capacity = {
+        k: np.asarray(rates[k], dtype=float) if rates is not None and k in rates else np.arange(1.0, m[k] + 1)
+        for k in range(len(m))
+        if m[k] > 0
+    }
+    for k, alpha in capacity.items():
+        if load[k] >= alpha[-1]:
+            raise ValueError(f"open classes saturate station {k}: load {load[k]:g} on a capacity of {alpha[-1]:g}")
     customers = int(n.sum())
-    rates: dict[int, Floats] = {}
+    folded: dict[int, Floats] = {k: alpha for k, alpha in capacity.items() if rates is not None and k in rates}
     ahead: dict[int, Floats] = {}
-    for k in np.flatnonzero((m > 0) & (load > 0)):
-        log_f, open_mean = _open_folded(int(m[k]), float(load[k]), customers)
-        rates[int(k)] = np.exp(log_f[:-1] - log_f[1:])
-        ahead[int(k)] = open_mean
-    network = Convolution(n, d_closed, m, think_times, rates)
+    for k, alpha in capacity.items():
+        if load[k] > 0:
+            log_f, ahead[k] = _open_folded(alpha, float(load[k]), customers)
+            folded[k] = np.exp(log_f[:-1] - log_f[1:])
+    network = Convolution(n, d_closed, m, think_times, folded)
     closed = network.solve()
     open_queue = np.zeros_like(d_open)
     for k in range(len(m)):
@@ -85,17 +95,20 @@ def mixed_product_form(
     )
 
 
-def _open_folded(servers: int, load: float, customers: int) -> tuple[Floats, Floats]:
+def _open_folded(capacity: Floats, load: float, customers: int) -> tuple[Floats, Floats]:
     """log f(n) for n = 0..customers, and the mean open customers present with n closed ones."""
     log_f, mean = np.empty(customers + 1), np.empty(customers + 1)
+    levels = len(capacity)
+    log_alpha = np.log(capacity)
     log_load = np.log(load)
+    beta = np.concatenate(([0.0], np.cumsum(np.concatenate((log_alpha, np.full(customers, log_alpha[-1]))))))
     for n in range(customers + 1):
         # Terms decrease geometrically once past the mode; sum until they no longer count.
-        log_term = -_log_beta(n, servers)
+        log_term = -beta[n]
         peak, total, weighted, m = log_term, 1.0, 0.0, 0
         while True:
             m += 1
-            step = np.log((n + m) / m) + log_load - np.log(min(n + m, servers))
+            step = np.log((n + m) / m) + log_load - log_alpha[min(n + m, levels) - 1]
             log_term += step
             if log_term > peak:
                 total *= np.exp(peak - log_term)
@@ -104,12 +117,8 @@ def _open_folded(servers: int, load: float, customers: int) -> tuple[Floats, Flo
             share = np.exp(log_term - peak)
             total += share
             weighted += m * share
-            if step < 0 and m * share < 1e-17 * max(total, weighted) * (1 - np.exp(step)):
+            if m >= levels and step < 0 and m * share < 1e-17 * max(total, weighted) * (1 - np.exp(step)):
                 break
         log_f[n] = peak + np.log(total)
         mean[n] = weighted / total
     return log_f, mean
-
-
-def _log_beta(n: int, servers: int) -> float:
-    return float(np.log(np.minimum(np.arange(1, n + 1), servers)).sum())

@@ -1,7 +1,7 @@
 """Open networks with product form: single class with routing (Jackson), many classes (BCMP).
 
-Exact where the network has product form: Poisson arrivals; first come, first served stations with one exponential service
-time for all classes; processor sharing, last come preemptive or delay stations with any service time.
+Exact where the network has product form: Poisson arrivals; first come, first served stations with one exponential
+service time for all classes; processor sharing, last come preemptive or delay stations with any service time.
 Sources: Jackson 1963; Baskett, Chandy, Muntz, Palacios, *J. ACM* 22, 1975.
 """
 
@@ -19,7 +19,9 @@ Floats = NDArray[np.float64]
 
 
 class OpenResult(NamedTuple):
-    """Stations x classes: ``utilisation`` per server (busy servers at a delay), ``residence`` per passage of the network."""
+    """Stations x classes: ``utilisation`` per server (busy servers at a delay), ``residence`` per passage of the
+    network.
+    """
 
     utilisation: Floats
     residence: Floats
@@ -59,7 +61,6 @@ def open_kernel(rates: Floats, demands: Floats, servers: NDArray[np.int64], queu
         busy = 0.0
         for r in range(demands.shape[1]):
             busy += rates[r] * demands[k, r]
-        # In product form every class waits the same multiple of its own service.
         stretch = mmc_response(busy, 1.0, servers[k])
         for r in range(demands.shape[1]):
             residence[k, r] = demands[k, r] * stretch if demands[k, r] > 0.0 else 0.0
@@ -84,6 +85,44 @@ def open_product_form(rates: ArrayLike, demands: ArrayLike, servers: ArrayLike) 
     open_kernel(x, d, m, queue, residence)
     utilisation = d * x / np.where(m < 0, 1, m)[:, None]
     return OpenResult(utilisation, residence, queue, residence.sum(axis=0))
+
+
+class BirthDeath(NamedTuple):
+    """One open station: ``queue_length``, mean ``busy`` servers or cores, ``wait_probability``, distribution."""
+
+    queue_length: float
+    busy: float
+    wait_probability: float
+    probabilities: Floats
+
+
+def open_load_dependent(load: float, capacity: ArrayLike, busy: ArrayLike | None = None) -> BirthDeath:
+    """Open product-form station that works at ``capacity[n-1]`` times one server with n customers, the last beyond.
+
+    Args:
+        load: arrival rate x service on one server alone.
+        capacity: (levels,).
+        busy: (levels,) servers at work with n customers, default the capacity itself.
+
+    Raises:
+        ValueError: the load reaches the capacity.
+    """
+    alpha = np.asarray(capacity, dtype=float)
+    used = alpha if busy is None else np.asarray(busy, dtype=float)
+    if load >= alpha[-1]:
+        raise ValueError(f"unstable station: load {load:g} on a capacity of {alpha[-1]:g}")
+    if load <= 0:
+        return BirthDeath(0.0, 0.0, 0.0, np.ones(1))
+    levels = len(alpha)
+    log_p = np.concatenate(([0.0], np.cumsum(np.log(load) - np.log(alpha))))
+    ratio = load / alpha[-1]
+    p = np.exp(log_p - log_p.max())
+    top = p[-1] / (1 - ratio)
+    total = p[:-1].sum() + top
+    n = np.arange(levels + 1)
+    length = (p[:-1] @ n[:-1] + top * (levels + ratio / (1 - ratio))) / total
+    at_work = (p[1:-1] @ used[: levels - 1] + top * used[-1]) / total
+    return BirthDeath(float(length), float(at_work), float(top / total), p / total)
 
 
 def open_fcfs_high_variance(rate: float, service: float, servers: int, scv: float, arrival_scv: float = 1.0) -> float:

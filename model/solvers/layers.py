@@ -1,0 +1,352 @@
+"""Everything product form cannot say, as a fixed point around approximate mean value analysis.
+
+Passive resources, engines held by synchronous facility requests, forks, overflow, weighted sharing of a machine and
+lossy stations are each solved alone, given the figures of the rest, and enter the rest as delays, longer demands or
+less capacity. Sources: Jacobson and Lazowska, *Comm. ACM* 25, 1982 (surrogate delays); Rolia and Sevcik, *IEEE TSE*
+21, 1995 (method of layers).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.solvers.amva import (
+    DELAY,
+    FCFS,
+    HEAD_OF_LINE,
+    PREEMPTIVE,
+    PRIORITY_SHARING,
+    SHARING,
+    WEIGHTED,
+    amva,
+)
+from model.solvers.convolution import Convolution, Floats
+from model.solvers.exact_network import Figures
+from model.solvers.fork_join import largest_of_independent, nelson_tantawi
+from model.solvers.reduction import Reduced, base_pace, capacity
+from model.solvers.stations import mmc_response, mmck
+
+ROUNDS = 200
+TOLERANCE = 1e-6
+CODES = {
+    "delay": DELAY,
+    "ps": SHARING,
+    "fcfs": FCFS,
+    "hol": HEAD_OF_LINE,
+    "preemptive": PREEMPTIVE,
+    "dps": WEIGHTED,
+    "priority_ps": PRIORITY_SHARING,
+}
+
+
+@dataclass
+class _State:
+    """What the layers tell each other; (classes, ...) arrays."""
+
+    wait: Floats
+    hold: Floats
+    facility: Floats
+    saving: Floats
+    throughput: Floats
+    residence: Floats
+    busy: Floats
+    held: Floats
+
+
+def layered(net: Reduced) -> tuple[Figures, bool]:
+    """Approximate figures, and whether the layers agreed in the end."""
+    classes, stations = net.demand.shape
+    resources = len(net.network.resources)
+    base = net.think + net.demand.sum(axis=1)
+    guess = np.where(net.rates >= 0, net.rates, np.divide(net.users, base, out=np.zeros(classes), where=base > 0))
+    state = _State(
+        np.zeros((classes, resources)),
+        np.zeros((classes, stations)),
+        np.nan_to_num(net.service),
+        np.zeros(classes),
+        guess,
+        net.demand.copy(),
+        guess[:, None] * net.demand,
+        np.zeros((classes, resources)),
+    )
+    simple = not (net.sync or net.forks or np.any(net.acquires > 0)) and not any(
+        s.overflow or s.lpar or s.capacity is not None for s in net.network.stations
+    )
+    settled = False
+    for turn in range(ROUNDS):
+        previous = state.residence.sum(axis=1) + state.wait.sum(axis=1) - state.saving
+        _hardware(net, state)
+        if simple:
+            return _figures(net, state), True
+        damping = 0.5 if turn < 50 else 0.2
+        _synchronous(net, state, damping)
+        _resources(net, state, damping)
+        _forks(net, state, damping)
+        now = state.residence.sum(axis=1) + state.wait.sum(axis=1) - state.saving
+        with np.errstate(invalid="ignore", divide="ignore"):
+            change = np.abs(now - previous) / np.maximum(now, 1e-300)
+        if turn > 2 and np.all(~np.isfinite(now) | (change < TOLERANCE)):
+            settled = True
+            break
+    return _figures(net, state), settled
+
+
+def _figures(net: Reduced, state: _State) -> Figures:
+    return Figures(
+        state.throughput,
+        state.residence,
+        state.busy,
+        state.wait,
+        state.held,
+        "layered mean value analysis" if np.any(net.acquires) or net.sync else "approximate mean value analysis",
+        state.saving,
+    )
+
+
+def _hardware(net: Reduced, state: _State) -> None:
+    """Solve the stations, given waits for resources and what facilities do to their engines."""
+    stations = net.network.stations
+    classes = len(net.rates)
+    pace = np.array([base_pace(s) if s.scheduling != "delay" else 1.0 for s in stations])
+    visits = net.visits.copy()
+    demand = net.demand * pace
+    lost = np.zeros(classes)
+    codes = np.array([CODES[s.scheduling] for s in stations])
+    servers = np.array([-1 if s.scheduling == "delay" else s.servers for s in stations])
+    curves: dict[int, Floats] = {}
+    fixed: dict[int, Floats] = {}
+    facilities = {request.facility for request in net.sync}
+    for k in facilities:
+        fixed[k] = visits[:, k] * state.facility[:, k]
+    own_demand = demand.copy()
+    demand += state.hold
+    for k, station in enumerate(stations):
+        if k in facilities or station.scheduling == "delay":
+            continue
+        if net.equal_fcfs[k] and station.scheduling == "fcfs" and not np.any(state.hold[:, k]):
+            codes[k] = SHARING
+        work, _ = capacity(station)
+        if len(work) != station.servers or not np.array_equal(work, np.arange(1, len(work) + 1)):
+            curves[k] = work
+        if station.lpar is not None:
+            curves[k] = _lpar_capacity(net, state, k, work)
+        rate = float(state.throughput @ visits[:, k])
+        load = float(state.throughput @ demand[:, k])
+        limit = station.servers + station.overflow.waiting if station.overflow else station.capacity
+        if rate > 0 and limit is not None and (station.overflow or station.when_full == "reject"):
+            full = mmck(rate, load / rate, station.servers, limit)
+            if station.overflow:
+                to = net.network.station_names.index(station.overflow.to)
+                moved = full.loss_probability
+                shift = moved * net.demand[:, k] * pace[to]
+                demand[:, to] += shift
+                own_demand[:, to] += shift
+                visits[:, to] += moved * visits[:, k]
+                demand[:, k] *= 1 - moved
+                own_demand[:, k] *= 1 - moved
+                visits[:, k] *= 1 - moved
+            else:
+                lost += visits[:, k] * full.loss_probability
+            fixed[k] = np.where(demand[:, k] > 0, visits[:, k] * full.response, 0.0)
+    for k, residence in fixed.items():
+        demand[:, k] = residence
+        codes[k], servers[k] = DELAY, -1
+        curves.pop(k, None)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        service = np.where(visits > 0, demand / visits, 0.0)
+    # Time in a facility while the engine is held is already part of the engine's own residence.
+    held = state.hold.sum(axis=1)
+    extra = net.think + state.wait.sum(axis=1) - state.saving - held
+    result = amva(
+        net.users,
+        demand.T,
+        servers,
+        extra,
+        rates=net.rates,
+        discipline=codes,
+        service=service.T,
+        scv=np.nan_to_num(net.scv, nan=1.0).T,
+        priority=net.priority,
+        weights=net.weight,
+        load_dependent=curves,
+    )
+    residence = result.residence.T - state.hold
+    state.residence = residence
+    accepted = np.clip(1 - lost, 0.0, 1.0)
+    state.throughput = result.throughput * accepted
+    if not result.converged:
+        over = [
+            k
+            for k in range(len(stations))
+            if codes[k] != DELAY and float(net.rates.clip(0) @ demand[:, k]) >= _ceiling(curves, servers, k)
+        ]
+        for k in over:
+            state.residence[demand[:, k] > 0, k] = np.inf
+    own_demand += state.hold
+    for k in range(len(stations)):
+        state.busy[:, k] = state.throughput * own_demand[:, k]
+        if k in facilities:
+            state.busy[:, k] = state.throughput * net.demand[:, k] * pace[k]
+        work, used = capacity(stations[k])
+        if codes[k] != DELAY and not np.array_equal(work, used):
+            total = state.busy[:, k].sum()
+            if total > 0:
+                state.busy[:, k] *= np.interp(total, np.append(0.0, work), np.append(0.0, used)) / total
+
+
+def _ceiling(curves: dict[int, Floats], servers: Floats, k: int) -> float:
+    return float(curves[k][-1]) if k in curves else float(servers[k])
+
+
+def _lpar_capacity(net: Reduced, state: _State, k: int, work: Floats) -> Floats:
+    """Engines an LPAR pool can get: its share, or what the others leave, within its cap and its own engines."""
+    station = net.network.stations[k]
+    lpar = station.lpar
+    assert lpar is not None
+    engines = next(c.engines for c in net.network.cecs if c.name == lpar.cec)
+    peers = [j for j, s in enumerate(net.network.stations) if s.lpar is not None and s.lpar.cec == lpar.cec]
+    weights = {j: float(net.network.stations[j].lpar.weight) for j in peers}  # type: ignore[union-attr]
+    share = engines * lpar.weight / sum(weights.values())
+    others = sum(float(state.busy[:, j].sum()) for j in peers if j != k)
+    got = max(share, engines - others)
+    if lpar.cap == "share":
+        got = min(got, share)
+    elif lpar.cap != "none":
+        got = min(got, float(lpar.cap))
+    got = min(got, float(station.servers), float(engines))
+    n = np.minimum(np.arange(1, int(np.ceil(got)) + 1, dtype=float), got)
+    if lpar.low_cost > 1:
+        n = np.minimum(n, share) + np.maximum(n - share, 0.0) / lpar.low_cost
+    return n * (work[0] if len(work) else 1.0)
+
+
+def _synchronous(net: Reduced, state: _State, damping: float) -> None:
+    """Residence at coupling facilities, and the engine time their synchronous requests hold."""
+    if not net.sync:
+        return
+    stations = net.network.stations
+    hold = np.zeros_like(state.hold)
+    for k in sorted({request.facility for request in net.sync}):
+        station = stations[k]
+        here = [request for request in net.sync if request.facility == k]
+        rate = float(state.throughput @ net.visits[:, k])
+        if rate <= 0:
+            continue
+        service = float(state.throughput @ net.demand[:, k]) / rate
+        servers = -1 if station.scheduling == "delay" else station.servers
+        only_sync = np.isclose(sum(state.throughput[r.row] * r.flow for r in here), rate)
+        engines = sum(stations[e].servers for e in {r.engine for r in here})
+        if servers > 0 and only_sync and engines <= servers:
+            response = service
+        elif servers > 0 and only_sync:
+            # No more requests can be there than engines: a closed queue with that many customers, fed at this rate.
+            outside = max(engines / rate - float(np.nanmean(state.facility[:, k])), 0.0)
+            closed = Convolution([engines], [[service]], [servers], [outside])
+            response = float(closed.queue_length(0)[0] / closed.throughput()[0])
+        else:
+            response = mmc_response(rate, service, servers)
+        wait = max(response - service, 0.0)
+        if station.scheduling == "fcfs":
+            variation = np.nan_to_num(net.scv[:, k], nan=1.0)
+            weight = state.throughput * net.visits[:, k]
+            wait *= (1 + float(weight @ variation) / float(weight.sum())) / 2
+        target = np.nan_to_num(net.service[:, k]) + wait
+        state.facility[:, k] += damping * (target - state.facility[:, k])
+        for request in here:
+            if state.facility[request.row, k] > request.threshold_s:
+                hold[request.row, request.engine] += request.flow * request.async_issue_s
+            else:
+                hold[request.row, request.engine] += request.flow * state.facility[request.row, k]
+    state.hold = hold
+
+
+def _resources(net: Reduced, state: _State, damping: float) -> None:
+    """Wait for each passive resource: a queue with a server per unit whose service is the time it is held."""
+    resources = net.network.resources
+    if not resources:
+        return
+    with np.errstate(invalid="ignore", divide="ignore"):
+        stretch = np.where(net.demand > 0, state.residence / net.demand, 0.0)
+    stretch = np.nan_to_num(stretch, posinf=1e9)
+    total = np.nan_to_num(state.residence, posinf=1e9).sum(axis=1) + state.wait.sum(axis=1) - state.saving
+    for rho, resource in enumerate(resources):
+        units = net.largest[rho]
+        taken = net.acquires[:, rho] / units
+        hold = (net.inside[:, rho, :] * stretch).sum(axis=1)
+        for sigma in range(len(resources)):
+            acquired = net.acquires[:, sigma]
+            per_unit = np.divide(state.wait[:, sigma], acquired, out=np.zeros_like(acquired), where=acquired > 0)
+            hold += net.nested[:, rho, sigma] * per_unit
+        state.held[:, rho] = state.throughput * hold * units
+        servers = int(resource.capacity // units)
+        users = net.users * (taken > 0)
+        if np.all(taken == 0):
+            continue
+        if users.sum() <= servers and resource.instances == 1 and not np.any((net.rates > 0) & (taken > 0)):
+            new = np.zeros(len(hold))
+        else:
+            new = _resource_wait(net, resource.instances, servers, hold, taken, total, state, rho)
+        state.wait[:, rho] += damping * (new - state.wait[:, rho])
+
+
+def _resource_wait(
+    net: Reduced, instances: int, servers: int, hold: Floats, taken: Floats, total: Floats, state: _State, rho: int
+) -> Floats:
+    """(classes,) wait per transaction for one resource."""
+    copies = min(instances, 8)
+    if instances > copies:
+        rate = float(state.throughput @ taken)
+        mean = float(state.throughput @ hold) / rate if rate > 0 else 0.0
+        return taken * max(mmc_response(rate / instances, mean, servers) - mean, 0.0)
+    outside = np.maximum(net.think + total - hold - state.wait[:, rho], 0.0)
+    code = HEAD_OF_LINE if net.network.resources[rho].scheduling == "hol" else FCFS
+    with np.errstate(invalid="ignore", divide="ignore"):
+        service = np.where(taken > 0, hold / taken, 0.0)
+    result = amva(
+        net.users * (taken > 0),
+        np.tile(hold / copies, (copies, 1)),
+        np.full(copies, servers),
+        outside,
+        rates=np.where(net.rates >= 0, net.rates * (taken > 0), net.rates),
+        discipline=np.full(copies, code),
+        service=np.tile(service, (copies, 1)),
+        priority=net.priority,
+    )
+    wait = result.residence.sum(axis=0) - hold
+    load = float(net.rates.clip(0) @ hold) / instances
+    if load >= servers:
+        wait = np.where(taken > 0, 1e9, 0.0)
+    return np.maximum(wait, 0.0)
+
+
+def _forks(net: Reduced, state: _State, damping: float) -> None:
+    """Residence saved because branches run at the same time."""
+    if not net.forks:
+        return
+    with np.errstate(invalid="ignore", divide="ignore"):
+        stretch = np.where(net.demand > 0, state.residence / net.demand, 0.0)
+    stretch = np.nan_to_num(stretch, posinf=1e9)
+    saving = np.zeros(len(state.saving))
+    queueing = [k for k, s in enumerate(net.network.stations) if s.scheduling != "delay"]
+    for fork in net.forks:
+        times = (fork.work * stretch[fork.row]).sum(axis=1)
+        times = times[times > 0]
+        if len(times) < 2:
+            continue
+        used = [k for k in queueing if fork.work[:, k].any()]
+        load = max((float(state.busy[:, k].sum()) / net.network.stations[k].servers for k in used), default=0.0)
+        longest = float(times.max())
+        harmonic = sum(1 / i for i in range(1, len(times) + 1))
+        share = (nelson_tantawi(len(times), min(load, 1.0)) - 1) / (harmonic - 1)
+        together = longest + share * (_largest(times) - longest)
+        saving[fork.row] += fork.flow * (float(times.sum()) - together)
+    state.saving += damping * (saving - state.saving)
+
+
+def _largest(times: Floats) -> float:
+    """Mean of the largest of independent exponential times; the harmonic form beyond a dozen."""
+    if len(times) <= 12:
+        return largest_of_independent(1 / times)
+    return float(times.mean()) * sum(1 / i for i in range(1, len(times) + 1))

@@ -1,0 +1,205 @@
+"""One call from a network to its analytic solution: the fitting solver, and what is known about its error."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from model.network import Network
+from model.solvers.exact_network import Figures, in_product_form, one_open_queue, product_form
+from model.solvers.layers import layered
+from model.solvers.reduction import Reduced, capacity, reduce
+from model.solvers.solution import Limit, Solution, limits
+
+# Median and 99th percentile of the relative error of the mean response, by what makes a network hard; measured with
+# benchmarks/agreement.py over random networks (docs/solvers.md).
+KNOWN_ERRORS: dict[str, tuple[float, float]] = {
+    "large lattice": (0.004, 0.08),
+    "class-dependent fcfs": (0.02, 0.15),
+    "priorities": (0.03, 0.25),
+    "weighted sharing": (0.05, 0.25),
+    "passive resources": (0.04, 0.30),
+    "synchronous requests": (0.03, 0.25),
+    "fork-join": (0.04, 0.20),
+    "shared machine": (0.08, 0.40),
+    "overflow": (0.05, 0.30),
+    "full stations": (0.05, 0.40),
+    "unequal engines": (0.05, 0.30),
+    "arrivals not Poisson": (0.10, 0.60),
+    "class switching priorities": (0.05, 0.30),
+}
+
+
+def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "auto") -> Solution:
+    """Analytic solution of a network.
+
+    Args:
+        network: any network of ``model.network``.
+        method: ``auto`` is exact where theory and size allow; ``exact`` insists; ``approximate`` forbids it.
+
+    Returns:
+        The solution, labelled exact or with its known error; an open class that overloads a station or resource has an
+        infinite response and what it overloads is named in ``saturated``.
+
+    Raises:
+        ValueError: ``exact`` is asked for and there is no exact solution, or a closed class has nothing to do.
+    """
+    net = reduce(network)
+    figures: Figures | None = None
+    overloaded = _overloaded(net)
+    if method != "approximate" and not overloaded:
+        if in_product_form(net):
+            figures = product_form(net)
+        if figures is None:
+            figures = one_open_queue(net)
+    if figures is not None:
+        return _solution(net, figures, True, [], ())
+    if method == "exact":
+        reason = f"{overloaded[0]} is overloaded" if overloaded else "it has no product form, or too many populations"
+        raise ValueError(f"network {network.name!r} cannot be solved exactly: {reason}")
+    figures, settled = layered(net)
+    hard = _hard(net) or ["large lattice"]
+    notes = [] if settled else ["the layers did not settle: take the figures as rough"]
+    solution = _solution(net, figures, False, hard, tuple(overloaded))
+    return solution if not notes else _with_notes(solution, notes)
+
+
+def _with_notes(solution: Solution, notes: list[str]) -> Solution:
+    from dataclasses import replace
+
+    return replace(solution, notes=(*solution.notes, *notes))
+
+
+def _overloaded(net: Reduced) -> list[str]:
+    """Stations that open classes alone overload, waits left aside."""
+    out = []
+    for k, station in enumerate(net.network.stations):
+        if station.scheduling == "delay" or station.capacity is not None or station.overflow is not None:
+            continue
+        work, _ = capacity(station)
+        pace = (station.cost_by_busy[0] if station.cost_by_busy else 1.0) / max(station.speeds)
+        if float(net.rates.clip(0) @ net.demand[:, k]) * pace >= work[-1]:
+            out.append(station.name)
+    for rho, resource in enumerate(net.network.resources):
+        load = float(net.rates.clip(0) @ net.inside[:, rho, :].sum(axis=1))
+        if load * net.largest[rho] >= resource.capacity * resource.instances:
+            out.append(resource.name)
+    return out
+
+
+def _hard(net: Reduced) -> list[str]:
+    """What of the network is only approximated."""
+    out = []
+    stations = net.network.stations
+    used = [k for k in range(len(stations)) if np.any(net.demand[:, k] > 0)]
+    if any(stations[k].scheduling == "fcfs" and not net.equal_fcfs[k] for k in used):
+        out.append("class-dependent fcfs")
+    if any(stations[k].scheduling in ("hol", "preemptive", "priority_ps") for k in used):
+        out.append("priorities")
+    if any(stations[k].scheduling == "dps" for k in used):
+        out.append("weighted sharing")
+    if np.any(net.acquires > 0):
+        out.append("passive resources")
+    if net.sync:
+        out.append("synchronous requests")
+    if net.forks:
+        out.append("fork-join")
+    if any(stations[k].lpar is not None for k in used):
+        out.append("shared machine")
+    if any(stations[k].overflow is not None for k in used):
+        out.append("overflow")
+    if any(stations[k].capacity is not None for k in used):
+        out.append("full stations")
+    if any(len(set(stations[k].speeds)) > 1 for k in used):
+        out.append("unequal engines")
+    if np.any(net.arrival_scv != 1):
+        out.append("arrivals not Poisson")
+    if (
+        any(op.kind == "switch" for c in net.network.classes for op in net.network.operations(c.name))
+        and "priorities" in out
+    ):
+        out.append("class switching priorities")
+    return out
+
+
+def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], saturated: tuple[str, ...]) -> Solution:
+    network = net.network
+    stations = network.stations
+    servers = np.array([1 if s.scheduling == "delay" else s.servers for s in stations], dtype=float)
+    residence = figures.residence.copy()
+    wait = figures.wait.copy()
+    for name in saturated:
+        if name in network.station_names:
+            k = network.station_names.index(name)
+            residence[net.demand[:, k] > 0, k] = np.inf
+        else:
+            rho = network.resource_names.index(name)
+            wait[net.acquires[:, rho] > 0, rho] = np.inf
+    open_over = [
+        resource.name
+        for rho, resource in enumerate(network.resources)
+        if np.any((net.rates > 0) & (wait[:, rho] > 1e8)) and resource.name not in saturated
+    ]
+    for name in open_over:
+        rho = network.resource_names.index(name)
+        wait[(net.acquires[:, rho] > 0) & (wait[:, rho] > 1e8), rho] = np.inf
+    response = residence.sum(axis=1) + wait.sum(axis=1) - figures.fork_saving
+    throughput = figures.throughput
+    with np.errstate(invalid="ignore"):
+        queue = np.where(throughput[:, None] > 0, throughput[:, None] * residence, 0.0)
+        population = np.where(throughput > 0, throughput * response, 0.0)
+    utilisation = figures.busy / servers
+    total = float(throughput.sum())
+    stations_used = [k for k, s in enumerate(stations) if s.scheduling != "delay"]
+    names = [(stations[k].name, stations[k].component or "station") for k in stations_used]
+    names += [(r.name, r.kind or "resource") for r in network.resources]
+    shares = [_share_of_limit(net, figures, k) for k in stations_used]
+    shares += [
+        float(figures.held[:, rho].sum()) / (r.capacity * r.instances) for rho, r in enumerate(network.resources)
+    ]
+    ordered: tuple[Limit, ...] = limits(names, np.array(shares), total)
+    errors = [KNOWN_ERRORS[h] for h in hard]
+    known = (max(e[0] for e in errors), max(e[1] for e in errors)) if errors else (0.0, 0.0)
+    if exact:
+        note = "exact"
+    else:
+        note = (
+            f"approximate: {', '.join(hard)}; response within {known[0]:.1%} in the median and {known[1]:.0%} in "
+            "99 of 100 random networks of this kind"
+        )
+    return Solution(
+        network.name,
+        network.class_names,
+        network.station_names,
+        network.resource_names,
+        throughput,
+        response,
+        population,
+        utilisation,
+        residence,
+        np.asarray(figures.busy / np.where(throughput > 0, throughput, 1.0)[:, None]),
+        queue,
+        wait,
+        figures.held,
+        figures.method,
+        exact,
+        known,
+        note,
+        ordered,
+        (*saturated, *open_over),
+        tuple(net.notes),
+    )
+
+
+def _share_of_limit(net: Reduced, figures: Figures, k: int) -> float:
+    """Work done at a station over the most it can do."""
+    station = net.network.stations[k]
+    work, used = capacity(station)
+    busy = float(figures.busy[:, k].sum())
+    if np.array_equal(work, used):
+        return busy / float(work[-1])
+    done = float(np.interp(busy, np.append(0.0, used), np.append(0.0, work)))
+    plain = float(figures.throughput @ net.demand[:, k])
+    pace = (station.cost_by_busy[0] if station.cost_by_busy else 1.0) / max(station.speeds)
+    return max(done, plain * pace) / float(work[-1]) if busy < used[-1] else plain * pace / float(work[-1])

@@ -1,0 +1,85 @@
+"""What a solver answers about a network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Limit(NamedTuple):
+    """A station or passive resource that would saturate.
+
+    ``utilisation`` is that of the present rate; ``rate_per_s`` the total rate, in the present mix, at which it
+    reaches 1.
+    """
+
+    name: str
+    kind: str
+    utilisation: float
+    rate_per_s: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Steady state of a network, in seconds and per second.
+
+    Arrays follow the order of the network: ``throughput_per_s``, ``response_s`` and ``population`` (classes,);
+    ``utilisation`` (busy share of the servers; busy servers at a delay), ``residence_s`` (per transaction, queueing
+    included), ``service_s`` (the part of it in service) and ``queue_length`` (classes, stations); ``wait_s`` and
+    ``held`` (classes, resources): wait for each passive resource per transaction, and mean units in use.
+
+    ``exact`` says whether theory gives these figures exactly; otherwise ``known_error`` bounds the relative error
+    seen on networks of this kind (median and 99th percentile of the response) and ``error_note`` says where it comes
+    from. ``saturated`` names what an open class overloads: its responses are infinite.
+    """
+
+    network: str
+    classes: tuple[str, ...]
+    stations: tuple[str, ...]
+    resources: tuple[str, ...]
+    throughput_per_s: Floats
+    response_s: Floats
+    population: Floats
+    utilisation: Floats
+    residence_s: Floats
+    service_s: Floats
+    queue_length: Floats
+    wait_s: Floats
+    held: Floats
+    method: str
+    exact: bool
+    known_error: tuple[float, float]
+    error_note: str
+    limits: tuple[Limit, ...]
+    saturated: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def bottleneck(self) -> Limit | None:
+        """What saturates first."""
+        return self.limits[0] if self.limits else None
+
+    @property
+    def second_bottleneck(self) -> Limit | None:
+        """What saturates next, once the first is relieved."""
+        return self.limits[1] if len(self.limits) > 1 else None
+
+    @property
+    def station_utilisation(self) -> Floats:
+        """(stations,) all classes together."""
+        return np.asarray(self.utilisation.sum(axis=0))
+
+
+def limits(names: list[tuple[str, str]], utilisation: Floats, total_rate: float) -> tuple[Limit, ...]:
+    """Limits in the order in which they bind; unused ones are left out."""
+    used = [
+        Limit(name, kind, float(u), float(total_rate / u))
+        for (name, kind), u in zip(names, utilisation, strict=True)
+        if u > 0
+    ]
+    return tuple(sorted(used, key=lambda limit: -limit.utilisation))
