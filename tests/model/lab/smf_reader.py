@@ -1,4 +1,4 @@
-"""A reader of SMF records by literal offsets, independent of the codec, as a programmer with the manual would write it."""
+"""A reader of SMF records by literal offsets, independent of the codec: what one writes with the manual at hand."""
 
 import struct
 from dataclasses import dataclass, field
