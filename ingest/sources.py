@@ -1,4 +1,4 @@
-"""What kind of file is this? Told from its content; names decide nothing but between the two small CSV formats."""
+"""What kind of file is this? Its content tells; its name only for the small files that stand beside a dump."""
 
 import re
 from dataclasses import dataclass
@@ -32,6 +32,7 @@ class Kind(StrEnum):
     RMF_XML = "rmf_xml"
     RUNS = "runs"
     GROUPS = "groups"
+    LAB_MANIFEST = "lab_manifest"
     UNRECOGNISED = "unrecognised"
 
 
@@ -54,6 +55,8 @@ def identify(name: str, head: bytes) -> Identity:
         return Identity(Kind.RUNS)
     if name.endswith(".groups.csv"):
         return Identity(Kind.GROUPS)
+    if name.endswith(".lab.json"):
+        return Identity(Kind.LAB_MANIFEST)
     for magic, form in _COMPRESSED.items():
         if head.startswith(magic):
             return Identity(

@@ -22,6 +22,7 @@ def read(path: Path, identity: Identity, registry: Registry) -> Iterator[Batch]:
         Kind.RMF_XML: _rmf,
         Kind.RUNS: _runs,
         Kind.GROUPS: _groups,
+        Kind.LAB_MANIFEST: _lab_manifest,
         Kind.UNRECOGNISED: lambda file: _unrecognised(file, identity),
     }
     return readers[identity.kind](path)
@@ -78,6 +79,11 @@ def _collected(path: Path, name: str, parse: Callable) -> Iterator[Batch]:
         yield Batch(quarantined=[tail(path, 0, "csv_malformed", f"{error}; correct the file and ingest it again")])
     else:
         yield Batch([{name: rows}], rows.num_rows, len(data))
+
+
+def _lab_manifest(path: Path) -> Iterator[Batch]:
+    # What the lab says about its dumps is for people and tests; it holds no records.
+    yield Batch(skipped={"lab_manifest": (1, path.stat().st_size)})
 
 
 def _unrecognised(path: Path, identity: Identity) -> Iterator[Batch]:

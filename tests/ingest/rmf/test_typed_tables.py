@@ -1,0 +1,34 @@
+"""The typed tables are data: well-formed, unambiguous, and described in the docs as they are."""
+
+import csv
+
+from ingest.rmf import schemas
+from ingest.rmf.reference import reference
+from ingest.rmf.tables import SEPARATOR, typed_tables
+from tests.shared import ROOT, shared
+
+
+def test_the_reference_page_is_what_the_tables_are():
+    page = (ROOT / "docs" / "rmf-tables.md").read_text(encoding="utf-8")
+    assert page == reference(), "run `python -m ingest.rmf`"
+
+
+def test_columns_have_names_of_their_own_and_say_what_they_mean():
+    for name, schema in schemas().items():
+        assert len(set(schema.names)) == len(schema.names), name
+        assert all(field.metadata[b"description"] for field in schema), name
+        assert "file_id" not in schema.names
+
+
+def test_every_source_is_a_label_that_the_reports_have():
+    with shared("layouts/rmf_xml_structure.csv").open(newline="") as stream:
+        facts = list(csv.DictReader(stream))
+    labels = {
+        (row["report"], row["label"].split(":", 1)[-1] if row["kind"] == "column" else row["label"]) for row in facts
+    }
+    labels |= {(report, label.replace(":", ": ", 1)) for report, label in labels}
+    known = {(report, label.replace(" ", "")) for report, label in labels}
+    for table in typed_tables():
+        for source in (source for source in table.sources if not source.startswith("$")):
+            label = source.rsplit(SEPARATOR, 1)[-1].replace(" ", "")
+            assert (table.report, label) in known or label == "Period", (table.name, source)
