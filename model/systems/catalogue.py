@@ -7,6 +7,7 @@ too, as what it is (`System.class_`); a system of which nothing numeric is publi
 The optional `lab` section says how the measurement is rendered as records (`model.lab`); nothing in it is measured.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 CLASSES = ("numeric", "relative", "claim", "chart", "formula")
 KINDS = ("measured", "published_derived", "statement")
 CONFIDENCES = ("high", "medium", "low")
+RANGE = re.compile(r"[0-9.]+-[0-9.]+")
 
 
 class CatalogueError(ValueError):
@@ -30,7 +32,7 @@ class CatalogueError(ValueError):
 class Figure:
     """One printed figure.
 
-    `value` is the text as printed, so that its precision is kept; a few statements carry text instead of a number.
+    `value` is the text as printed, so that its precision is kept; a few figures are a range or a statement in words.
     `condition` is `key=value; …` or empty, `target` says whether a model should be able to predict the figure.
     """
 
@@ -56,7 +58,7 @@ class Figure:
 
     @property
     def number(self) -> float | None:
-        """The value as a number; None for a statement in words."""
+        """The value as a number; None for a range or a statement in words."""
         try:
             return float(self.value)
         except ValueError:
@@ -238,20 +240,19 @@ def _check_system(loaded: System, path: Path) -> None:
         raise CatalogueError(f"{path.name}: id is {loaded.id!r}")
     if loaded.class_ not in CLASSES:
         raise CatalogueError(f"{path.name}: class {loaded.class_!r} is none of {', '.join(CLASSES)}")
-    seen: set[tuple[str, str, str]] = set()
+    seen: dict[tuple[str, str, str, str], str] = {}
     for figure in loaded.figures:
         where = f"{path.name}: {figure.metric} of {figure.table} [{figure.condition}]"
         if not figure.study or not figure.table:
             raise CatalogueError(f"{where}: no source")
         if figure.kind not in KINDS or figure.confidence not in CONFIDENCES:
             raise CatalogueError(f"{where}: kind {figure.kind!r}, confidence {figure.confidence!r}")
-        if figure.number is None and figure.kind != "statement":
-            raise CatalogueError(f"{where}: {figure.value!r} is not a number")
+        if figure.number is None and figure.kind != "statement" and not RANGE.fullmatch(figure.value):
+            raise CatalogueError(f"{where}: {figure.value!r} is neither a number nor a range of numbers")
         parse_condition(figure.condition)
-        key = (figure.table, figure.condition, figure.metric)
-        if key in seen:
-            raise CatalogueError(f"{where}: printed twice")
-        seen.add(key)
+        key = (figure.table, figure.condition, figure.metric, figure.unit)
+        if seen.setdefault(key, figure.value) != figure.value:
+            raise CatalogueError(f"{where}: stands as {seen[key]} and as {figure.value}")
     for fact in loaded.facts:
         if not fact.source or fact.confidence not in CONFIDENCES:
             raise CatalogueError(f"{path.name}: no source or confidence for {fact.component} {fact.attribute}")

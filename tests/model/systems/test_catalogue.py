@@ -12,22 +12,28 @@ from tests.shared import shared
 SYSTEMS = catalogue.systems()
 
 
-def test_the_four_systems_that_are_rendered_are_known():
-    assert {"ims14-ff-haldb-z13", "ims14-ff-haldb-z14", "cics53-18cp", "cics52-18cp"} <= set(SYSTEMS)
+def test_every_measured_system_of_the_studies_is_known():
+    with shared("evidence/scenarios.csv").open(encoding="utf-8") as file:
+        assert set(SYSTEMS) == {row["id"] for row in csv.DictReader(file)}
+
+
+def test_titles_tell_the_systems_apart():
+    titles = [catalogue.system(system_id).title for system_id in SYSTEMS]
+    assert len(set(titles)) == len(titles)
+    assert all(title and not title.startswith("same") for title in titles)
 
 
 @pytest.mark.parametrize("system_id", SYSTEMS)
 def test_every_figure_and_fact_has_a_source_and_a_confidence(system_id):
     system = catalogue.system(system_id)
-    assert system.figures
+    assert system.figures or system.class_ in ("claim", "chart", "relative")
     for figure in system.figures:
         assert figure.source == f"{figure.study}, {figure.table}"
         assert figure.confidence in catalogue.CONFIDENCES
     for fact in system.facts:
         assert fact.source.startswith(system.study)
         assert fact.confidence in catalogue.CONFIDENCES
-    assert system.workload is not None
-    for transaction in system.workload.transactions:
+    for transaction in system.workload.transactions if system.workload is not None else ():
         assert transaction.source and transaction.confidence in catalogue.CONFIDENCES
 
 
@@ -91,7 +97,7 @@ def test_select_keeps_figures_whose_condition_holds_more_than_was_asked():
     [
         (('class = "numeric"', 'class = "good"'), "class 'good'"),
         (('confidence = "high", target = true', 'confidence = "sure", target = true'), "confidence 'sure'"),
-        (('value = "6012.12"', 'value = "many"'), "'many' is not a number"),
+        (('value = "6012.12"', 'value = "many"'), "'many' is neither a number"),
         (('smf_sid = "IM13"', 'smf_sid = "IMS13"'), "smf_sid 'IMS13'"),
         (('condition = "machine=z13; quantity=value"', 'condition = "machine=z12"'), "selects no figure"),
         (('source = "ims14_z14 environment"', 'source = ""'), "no source"),
