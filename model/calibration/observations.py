@@ -62,14 +62,17 @@ class SystemPoints:
 
 
 def as_frame(points: Any) -> pd.DataFrame:
-    """The measured points of the mart as a pandas frame in order of rate, from pandas, Arrow or a list of rows.
+    """The measured points of the mart as a frame in order of rate, from pandas, Arrow or a list of rows.
 
+    Takes the wide mart (``fct_point``) or the long one (``fct_point_metric``), which has groups of any name.
     Intervals that belong to no run (``is_run`` false) are no measured points and are left out.
 
     Raises:
         ValueError: a required column is missing, or a point stands there twice.
     """
     frame = points.to_pandas() if hasattr(points, "to_pandas") else pd.DataFrame(points)
+    if {"metric", "value"} <= set(frame.columns):
+        frame = widened(frame)
     missing = [name for name in REQUIRED if name not in frame.columns]
     if missing:
         present = ", ".join(map(str, frame.columns))
@@ -85,6 +88,28 @@ def as_frame(points: Any) -> pd.DataFrame:
         row = twice.iloc[0]
         raise ValueError(f"point {row['point']} of {row['system_id']} occurs more than once")
     return frame.sort_values(["system_id", "etr_tps"], ignore_index=True)
+
+
+def widened(metrics: pd.DataFrame) -> pd.DataFrame:
+    """The long mart of metrics, one row a point, workload and metric, as one row a point and workload.
+
+    What belongs to the system rather than a workload (``workload`` empty) stands in the rows of each workload.
+    """
+    keys = [name for name in ("system_id", "point", "condition", "is_run") if name in metrics]
+    kept = [name for name in ("value", "value_se", "n_intervals") if name in metrics]
+    common, own = metrics[metrics["workload"].isna()], metrics[metrics["workload"].notna()]
+    wide = []
+    for frame, index in ((own, [*keys, "workload"]), (common, keys)):
+        spread = frame.pivot(index=index, columns="metric", values=kept)
+        named = {
+            name if kind == "value" else f"{name}_se": spread[kind, name]
+            for kind, name in spread
+            if kind != "n_intervals"
+        }
+        if "n_intervals" in kept and frame is own:
+            named["n_intervals"] = spread["n_intervals"].max(axis=1)
+        wide.append(pd.DataFrame(named).reset_index())
+    return wide[0].merge(wide[1], on=keys, how="left")
 
 
 def group_columns(columns: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
@@ -122,7 +147,7 @@ def _one(
     if BUSY in part and part[BUSY].notna().any():
         own = part["engines"].fillna(engines).to_numpy(dtype=np.float64) if "engines" in part else engines
         busy = part[BUSY].to_numpy(dtype=np.float64)
-        series[LPAR] = _series(LPAR, True, points, rate, own * busy / 100.0, _error(part, BUSY))
+        series[LPAR] = _series(LPAR, True, points, rate, own * busy / 100.0, _usage_error(part, BUSY))
         named = (BUSY, INTERNAL_RATE, LPAR_COST)
         metrics[LPAR] = tuple(name for name in named if name in part and part[name].notna().any())
     for name, columns in groups.items():
@@ -132,7 +157,8 @@ def _one(
         column, form = usable[0]
         values = part[column].to_numpy(dtype=np.float64)
         usage = values / 100.0 if form == "pct" else values * rate * 1e-6
-        series[name] = _series(name, name.startswith("total_"), points, rate, usage, _error(part, column))
+        error = _usage_error(part, column) if form == "pct" else _error(part, column)
+        series[name] = _series(name, name.startswith("total_"), points, rate, usage, error)
         metrics[name] = tuple(column for column, _ in usable)
     responses = [str(name) for name in part.columns if str(name).endswith("_response_ms") and part[name].notna().any()]
     conditions = {}
@@ -154,11 +180,17 @@ def _one(
 
 
 def _error(part: pd.DataFrame, column: str) -> Array:
+    """Relative standard error of a column, 0 where unknown."""
     name = f"{column}_se"
     if name not in part:
         return np.zeros(len(part))
     relative = part[name].astype(float) / part[column].astype(float).abs()
     return np.nan_to_num(relative.to_numpy(dtype=np.float64), posinf=0.0, neginf=0.0)
+
+
+def _usage_error(part: pd.DataFrame, column: str) -> Array:
+    """Relative standard error of a usage at a given rate: what of its variation does not come from that of the rate."""
+    return np.sqrt(np.maximum(_error(part, column) ** 2 - _error(part, "etr_tps") ** 2, 0.0))
 
 
 def _series(name: str, total: bool, points: tuple[str, ...], rate: Array, usage: Array, error: Array) -> Series:

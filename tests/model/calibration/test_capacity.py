@@ -49,6 +49,24 @@ def test_arrow_and_pandas_give_the_same_model():
     assert CapacityModel().fit(pa.Table.from_pandas(points)).systems_ == CapacityModel().fit(points).systems_
 
 
+def test_the_long_mart_gives_the_same_model_and_any_group():
+    points = made_points("a", [1000.0, 2000.0], fixed=0.1, demand_us=800.0).drop(columns="seconds")
+    system_wide = ["engines", "cpu_busy_pct"]
+    long = points.melt(["system_id", "point", "condition", "n_intervals"], var_name="metric").assign(is_run=True)
+    long["workload"] = ["" if metric in system_wide else "work" for metric in long["metric"]]
+    long["workload"] = long["workload"].replace("", None)
+    assert CapacityModel().fit(long).systems_ == CapacityModel().fit(points.assign(seconds=0.0)).systems_
+
+
+def test_variation_that_comes_from_the_rate_is_no_scatter_of_the_cost():
+    points = made_points("a", [1000.0, 2000.0, 3000.0], fixed=0.1, demand_us=800.0)
+    points["etr_tps_se"] = 0.03 * points["etr_tps"]
+    points["total_work_cpu_pct_se"] = 0.03 * points["total_work_cpu_pct"]
+    quiet = CapacityModel().fit(points).systems_["a"]["usage"]["total_work"]["noise_rel"]
+    points["etr_tps_se"] = 0.0
+    assert CapacityModel().fit(points).systems_["a"]["usage"]["total_work"]["noise_rel"] > 3 * quiet
+
+
 def test_order_of_rows_does_not_matter():
     points = two_machines()
     assert CapacityModel({"old": OLD, "new": NEW}).fit(points.iloc[::-1]).systems_ == fitted().systems_
