@@ -541,7 +541,12 @@ def run(t, until):
                 pc = np.uint32(pc + 1)
 
             elif op == L.END or op == L.LOST:
-                if cust_i[customer, L.C_HELD] != L.NONE:
+                # A user who comes straight back is still blocked in the engine until there is a place.
+                its_class = cust_i[customer, L.C_ORIGIN]
+                straight_back = (
+                    op == L.END and cls_i[its_class, L.K_CLOSED] == 1 and cls_i[its_class, L.K_THINK] == L.NONE
+                )
+                if cust_i[customer, L.C_HELD] != L.NONE and not straight_back:
                     leaving, leaver = cust_i[customer, L.C_HELD], customer
                     leaving_server = cust_i[customer, L.C_HELD_SERVER]
                     cust_i[customer, L.C_HELD] = L.NONE
