@@ -4,17 +4,20 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What the exit code of `etalon` says; `meaning` is the wording of the help and of docs/cli.md."""
+    """What the exit code of `etalon` says. Where an input was loaded in part, the warehouse's own codes are passed on."""
 
     OK = 0
     FAILED = 1
     USAGE = 2
-    INPUT = 3
+    NO_INPUT = 3
     QUALITY = 4
     NOT_READY = 5
     QUESTION = 6
-    BUSY = 7
+    LOCKED = 7
     GATE = 8
+    UNRECOGNISED = 11
+    QUARANTINED = 12
+    BUSY = 13
     INTERRUPTED = 130
 
     @property
@@ -27,12 +30,15 @@ MEANINGS = {
     Exit.OK: "done",
     Exit.FAILED: "a fault in Etalon or its surroundings; --debug shows where",
     Exit.USAGE: "the command line was not understood",
-    Exit.INPUT: "an input is missing, unreadable, incomplete or was quarantined in part",
+    Exit.NO_INPUT: "an input is missing, empty or unreadable",
     Exit.QUALITY: "a critical data-quality expectation failed",
-    Exit.NOT_READY: "there is nothing to answer from yet (warehouse, snapshot or champion)",
-    Exit.QUESTION: "the question cannot be answered as asked",
-    Exit.BUSY: "another process is writing the warehouse, or the port is taken",
+    Exit.NOT_READY: "there is no warehouse, snapshot or champion to answer from yet",
+    Exit.QUESTION: "the question or query cannot be answered as asked",
+    Exit.LOCKED: "another process is writing the warehouse, or the port is taken",
     Exit.GATE: "the model did not pass its validation gate; the former champion stays",
+    Exit.UNRECOGNISED: "an input is of no known kind or nothing of it could be decoded; it is in the quarantine",
+    Exit.QUARANTINED: "inputs were loaded, but some records could not be decoded; they are in the quarantine",
+    Exit.BUSY: "an input is still being written; it was left alone",
     Exit.INTERRUPTED: "stopped by the user",
 }
 

@@ -1,0 +1,76 @@
+"""Starting the service on a free port and asking it something over HTTP."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pipelines.exits import EtalonError
+from pipelines.home import ROOT, Home
+
+PATIENCE_S = 30.0
+PAUSE_S = 0.05
+
+
+@contextmanager
+def service(home: Home) -> Iterator[str]:
+    """A running service over `home`; yields its address and stops it at the end.
+
+    Raises EtalonError when it ends or is not ready in time.
+    """
+    port = _free_port()
+    environment = {**os.environ, **home.environment(), "ETALON_HOST": "127.0.0.1", "ETALON_PORT": str(port)}
+    log = home.root / "serve.log"
+    with log.open("w", encoding="utf-8") as sink:
+        command = [sys.executable, "-m", "serve"]
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=sink, stderr=sink)
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _wait_until_ready(process, address, str(log))
+            yield address
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def ask(address: str, path: str, question: Mapping[str, Any]) -> dict[str, Any]:
+    """Post a question and return the answer. Raises EtalonError with the service's own words when it refuses."""
+    headers = {"Content-Type": "application/json"}
+    if token := os.environ.get("ETALON_TOKEN"):
+        headers["Authorization"] = f"Bearer {token}"
+    request = urllib.request.Request(address + path, json.dumps(question).encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
+            return json.load(response)
+    except urllib.error.HTTPError as error:
+        raise EtalonError(f"the service refused: {error.read().decode(errors='replace')}") from error
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], address: str, log: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise EtalonError(f"the service ended with code {process.returncode}; see {log}")
+        try:
+            with urllib.request.urlopen(f"{address}/readyz", timeout=1):
+                return
+        except OSError:
+            time.sleep(PAUSE_S)
+    raise EtalonError(f"the service was not ready after {PATIENCE_S:.0f} s; see {log}")

@@ -1,0 +1,108 @@
+"""The `etalon` command: parses, calls a step, says what came of it. `main` is the entry point."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import click
+import typer
+
+from pipelines.commands import answers, data, networks, running
+from pipelines.exits import MEANINGS, EtalonError, Exit
+from pipelines.home import Home
+
+EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning in MEANINGS.items()) + "."
+
+app = typer.Typer(
+    name="etalon",
+    help="A capacity laboratory for IBM Z: SMF and RMF records in, calibrated capacity answers out.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"etalon {version('etalon-z')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    home: Annotated[Path | None, typer.Option(help="State folder; ETALON_HOME or .etalon without it.")] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where a fault happened.")] = False,
+    show_version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Put the state folder in force before any command runs."""
+    del show_version
+    if debug:
+        os.environ["ETALON_DEBUG"] = "1"
+    if home is not None:
+        os.environ["ETALON_HOME"] = str(home.expanduser().absolute())
+    Home.from_environment().activate()
+
+
+for subject in (running, data, answers, networks):
+    subject.register(app)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit code; a fault is one message, with --debug also where it was."""
+    debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = typer.main.get_command(app).main(args=arguments, prog_name="etalon", standalone_mode=False)
+    except click.exceptions.Abort:
+        code = Exit.INTERRUPTED
+    except KeyboardInterrupt:
+        code = _say("stopped", Exit.INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = Exit.OK
+    except click.ClickException as error:
+        error.show()
+        code = Exit.USAGE
+    except Exception as error:
+        if debug:
+            raise
+        code = _say(*explain(error))
+    sys.exit(int(code or 0))
+
+
+def explain(error: Exception) -> tuple[str, Exit]:
+    """The message and the exit code for an error of any room.
+
+    Rooms are not imported for it: an error of theirs can only have come from a module that is loaded.
+    """
+    if isinstance(error, EtalonError):
+        return str(error), error.code
+    own: dict[str, Exit] = {
+        "model.questions.QuestionError": Exit.QUESTION,
+        "model.bundle.BundleError": Exit.NOT_READY,
+        "model.lab.errors.LabError": Exit.QUESTION,
+        "model.systems.catalogue.CatalogueError": Exit.QUESTION,
+        "model.network.errors.NetworkError": Exit.QUESTION,
+    }
+    for kind in type(error).__mro__:
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        if name in own:
+            return str(error), own[name]
+    code: Any = getattr(error, "exit_code", None)
+    if code is not None and int(code) in Exit:
+        return str(error), Exit(int(code))
+    if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError | NotADirectoryError):
+        return f"{error.filename}: {error.strerror}", Exit.NO_INPUT
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}", Exit.FAILED
+    return f"{type(error).__name__}: {error} (run again with --debug to see where)", Exit.FAILED
+
+
+def _say(message: str, code: Exit) -> Exit:
+    print(f"etalon: {message}", file=sys.stderr)
+    return code

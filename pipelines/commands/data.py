@@ -1,0 +1,201 @@
+"""Commands over records and tables: lab, ingest, build, check, publish, sql, decode."""
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pipelines import steps, text
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
+from pipelines.progress import Reporter
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+
+
+class Reload(StrEnum):
+    """When content that the ledger already has is loaded again."""
+
+    NEVER = "never"
+    OUTDATED = "outdated"
+    ALWAYS = "always"
+
+
+class Form(StrEnum):
+    """What `decode` writes."""
+
+    ARROW = "arrow"
+    PARQUET = "parquet"
+    CSV = "csv"
+    JSON = "json"
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the application."""
+    for command in (lab, ingest, build, check, publish, sql, decode):
+        app.command()(command)
+
+
+def lab(
+    system: Annotated[str, typer.Argument(help="A reference system, or `all`; `etalon systems` lists them.")],
+    out: Annotated[Path | None, typer.Option(help="Folder to write into; ETALON_HOME/lab without it.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the interval-to-interval variation.")] = None,
+) -> None:
+    """Render a published measurement as the SMF records that would have carried it."""
+    from model.lab import renderable
+
+    names = list(renderable()) if system == "all" else [system]
+    folder = out or Home.from_environment().lab
+    with Reporter().step(f"rendering {', '.join(names) if len(names) < 3 else f'{len(names)} systems'}"):
+        written = steps.render(names, folder, seed)
+    for path in written:
+        typer.echo(str(path))
+
+
+def ingest(
+    paths: Annotated[list[str], typer.Argument(help="Files, folders or patterns.")],
+    as_json: Json = False,
+    reload: Annotated[
+        Reload, typer.Option(help="Load content again that the ledger has: never, when layouts changed, or always.")
+    ] = Reload.NEVER,
+) -> None:
+    """Load files into the warehouse: each once, completely, with every byte accounted for."""
+    from ingest.warehouse import exit_code
+
+    reporter = Reporter()
+    with reporter.step("ingesting"):
+        reports = steps.ingest(Home.from_environment(), paths, reload=reload.value)
+        reporter.note(f"{len(reports)} files")
+    if as_json:
+        typer.echo(json.dumps({"files": [report.to_dict() for report in reports]}, indent=2))
+    else:
+        typer.echo(loaded(reports))
+    for report in reports:
+        if report.message:
+            typer.echo(f"etalon: {report.message}", err=True)
+    code = exit_code(reports)
+    if code:
+        raise typer.Exit(int(code))
+
+
+def loaded(reports: list[Any]) -> str:
+    """Ingest reports as a table."""
+    rows = [
+        {
+            "file": Path(report.path).name,
+            "status": report.status,
+            "bytes": f"{report.bytes:,}",
+            "records": report.records,
+            "decoded": report.decoded,
+            "skipped": sum(report.skipped.values()),
+            "quarantined": report.quarantined,
+        }
+        for report in reports
+    ]
+    return text.table(rows)
+
+
+def build(
+    select: Annotated[str | None, typer.Option(help="A dbt selection; everything without it.")] = None,
+    to_publish: Annotated[
+        bool, typer.Option("--publish/--no-publish", help="Check and publish the result as well.")
+    ] = True,
+) -> None:
+    """Build the marts and test them, run the expectations, and publish the snapshot if they pass."""
+    home, reporter = Home.from_environment(), Reporter()
+    with reporter.step("building the marts"):
+        steps.build(home, *(("--select", select) if select else ()))
+    if not to_publish:
+        return
+    verdict = judged(home, reporter)
+    if verdict.verdict == "fail":
+        raise EtalonError(f"not published: a critical expectation failed; see {verdict.report}", Exit.QUALITY)
+    with reporter.step("publishing the snapshot"):
+        path = steps.publish(home)
+    typer.echo(str(path))
+
+
+def judged(home: Home, reporter: Reporter) -> Any:
+    """Run the expectations as a step of a longer command."""
+    with reporter.step("checking data quality"):
+        verdict = steps.check(home)
+        reporter.note(steps.quality_line(verdict))
+    return verdict
+
+
+def check(as_json: Json = False) -> None:
+    """Run the data-quality expectations and write their report."""
+    verdict = judged(Home.from_environment(), Reporter())
+    if as_json:
+        typer.echo(json.dumps(verdict.as_dict(), indent=2, default=str))
+    else:
+        rows = [
+            {
+                "status": found.status,
+                "rule": found.rule,
+                "subject": found.subject,
+                "rows": found.unexpected,
+                "what to do": found.advice,
+            }
+            for found in verdict.problems
+        ]
+        if rows:
+            typer.echo(text.table(rows) + "\n")
+        typer.echo(f"{steps.quality_line(verdict)}\nreport: {verdict.report}")
+    if verdict.verdict == "fail":
+        raise EtalonError(f"a critical expectation failed; see {verdict.report}", Exit.QUALITY)
+
+
+def publish() -> None:
+    """Put a copy of the warehouse in place of the snapshot that analysts and the service read."""
+    with Reporter().step("publishing the snapshot"):
+        path = steps.publish(Home.from_environment())
+    typer.echo(str(path))
+
+
+def sql(
+    query: Annotated[
+        str, typer.Argument(help="One SQL statement over the published snapshot; `-` reads it from standard input.")
+    ],
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")] = False,
+) -> None:
+    """Query the published snapshot."""
+    if as_csv and as_json:
+        raise typer.BadParameter("choose one of --csv and --json")
+    from ingest import warehouse
+
+    statement = sys.stdin.read() if query == "-" else query
+    found = warehouse.query(Home.from_environment().snapshot, statement)
+    if as_csv:
+        import pyarrow.csv
+
+        sys.stdout.flush()
+        with open(sys.stdout.fileno(), "wb", closefd=False) as sink:
+            pyarrow.csv.write_csv(found, sink)
+    elif as_json:
+        typer.echo(json.dumps(found.to_pylist(), indent=2, default=str))
+    else:
+        rows = found.to_pylist()
+        typer.echo(text.table(rows, {name: name for name in found.column_names}))
+        typer.echo(f"({len(rows)} rows)", err=True)
+
+
+def decode(
+    file: Annotated[Path, typer.Argument(help="A dump.")],
+    to: Annotated[Form, typer.Option(help="What to write.")] = Form.JSON,
+    out: Annotated[Path | None, typer.Option(help="Folder to write one file per table into.")] = None,
+) -> None:
+    """Decode a dump without a database: one file per table, or JSON lines on standard output."""
+    from pipelines import decoding
+
+    if out is None and to is not Form.JSON:
+        out = Path(f"{file.name}.{to.value}")
+    counts = decoding.decode_file(file, to.value, out)
+    rows = [{"table": name, "rows": count} for name, count in sorted(counts.items())]
+    typer.echo(text.table(rows, {"table": "table", "rows": "rows"}), err=True)
+    if out is not None:
+        typer.echo(str(out))

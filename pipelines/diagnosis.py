@@ -1,0 +1,174 @@
+"""`etalon doctor`: looks at everything Etalon needs, says what is wrong and what to do."""
+
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Any
+
+from pipelines.home import ROOT, Home
+
+MARKS = {"good": "✓", "note": "·", "bad": "✗"}
+LEAST_FREE_BYTES = 2 * 1024**3
+OLD_SNAPSHOT_S = 2 * 86_400
+PORTS = {"serve": 8321, "dagster": 3000}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: `good`, `note` (worth knowing) or `bad` (must be mended), with what to do."""
+
+    what: str
+    status: str
+    seen: str
+    remedy: str = ""
+
+    @property
+    def line(self) -> str:
+        """The finding for a reader."""
+        return f"{MARKS[self.status]} {self.what:<16} {self.seen}" + (f" → {self.remedy}" if self.remedy else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+def examine(home: Home, folder: Path) -> list[Finding]:
+    """All findings, in the order in which they should be mended."""
+    looks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _python,
+        _packages,
+        lambda: _lock(folder),
+        lambda: _home(home),
+        lambda: _warehouse(home),
+        lambda: _snapshot(home),
+        lambda: _champion(home),
+        lambda: _cache(home),
+        _ports,
+    )
+    return [finding for look in looks for finding in look()]
+
+
+def _python() -> Iterator[Finding]:
+    here = ".".join(map(str, sys.version_info[:3]))
+    right = (3, 11) <= sys.version_info[:2] < (3, 14)
+    yield Finding("python", "good" if right else "bad", here, "" if right else "use Python 3.11, 3.12 or 3.13")
+
+
+def _packages() -> Iterator[Finding]:
+    from packaging.requirements import Requirement
+
+    wrong = []
+    needed = [Requirement(text) for text in requires("etalon-z") or []]
+    for requirement in needed:
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        try:
+            found = version(requirement.name)
+        except PackageNotFoundError:
+            wrong.append(f"{requirement.name} is missing")
+            continue
+        if not requirement.specifier.contains(found, prereleases=True):
+            wrong.append(f"{requirement.name} {found} is not {requirement.specifier}")
+    if wrong:
+        yield Finding("packages", "bad", "; ".join(wrong), "run `make setup`")
+    else:
+        yield Finding("packages", "good", f"etalon-z {version('etalon-z')}, {len(needed)} requirements met")
+
+
+def _lock(folder: Path) -> Iterator[Finding]:
+    lock, stamp = ROOT / "uv.lock", ROOT / ".venv" / ".synced"
+    if not lock.exists():
+        yield Finding("lock file", "note", f"none beside {folder}: not running from a checkout")
+    elif not stamp.exists() or stamp.stat().st_mtime < lock.stat().st_mtime:
+        yield Finding("lock file", "note", "newer than the environment", "run `make setup`")
+    else:
+        yield Finding("lock file", "good", "the environment was made from it")
+
+
+def _home(home: Home) -> Iterator[Finding]:
+    try:
+        home.root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home.root):
+            pass
+    except OSError as error:
+        yield Finding("home", "bad", f"{home.root}: {error.strerror}", "choose a writable ETALON_HOME")
+        return
+    yield Finding("home", "good", str(home.root))
+    free = shutil.disk_usage(home.root).free
+    enough = free >= LEAST_FREE_BYTES
+    remedy = "" if enough else f"free some: Etalon wants {LEAST_FREE_BYTES / 1024**3:.0f} GiB to work in"
+    yield Finding("disk", "good" if enough else "bad", f"{free / 1024**3:.1f} GiB free", remedy)
+
+
+def _warehouse(home: Home) -> Iterator[Finding]:
+    if not home.warehouse.exists():
+        yield Finding("warehouse", "note", "none yet", "`etalon ingest PATH`")
+        return
+    import duckdb
+
+    try:
+        with duckdb.connect(str(home.warehouse), read_only=True) as con:
+            row = con.execute("SELECT count(*) FROM meta.ledger").fetchone()
+    except duckdb.IOException as error:
+        yield Finding("warehouse", "note", f"in use by another process ({str(error).splitlines()[0]})", "wait for it")
+        return
+    except duckdb.Error as error:
+        yield Finding("warehouse", "bad", str(error).splitlines()[0], "delete it and ingest again")
+        return
+    size = home.warehouse.stat().st_size / 1024**2
+    yield Finding("warehouse", "good", f"{row[0] if row else 0} files loaded, {size:.0f} MiB, not locked")
+
+
+def _snapshot(home: Home) -> Iterator[Finding]:
+    if not home.snapshot.exists():
+        yield Finding("snapshot", "note", "nothing published yet", "`etalon build`")
+        return
+    age = time.time() - home.snapshot.stat().st_mtime
+    old = age > OLD_SNAPSHOT_S
+    said = f"published {age / 3600:.1f} hours ago"
+    remedy = "is the nightly schedule running? `etalon build` publishes now" if old else ""
+    yield Finding("snapshot", "note" if old else "good", said, remedy)
+
+
+def _champion(home: Home) -> Iterator[Finding]:
+    if not home.champion.exists():
+        yield Finding("champion", "note", "none yet", "`etalon fit`")
+        return
+    from model import bundle
+
+    try:
+        found = bundle.read(home.champion)
+    except (OSError, bundle.BundleError) as error:
+        yield Finding("champion", "bad", str(error), "`etalon fit`")
+        return
+    yield Finding("champion", "good", f"{found['model_version']}, {len(found['systems'])} systems")
+
+
+def _cache(home: Home) -> Iterator[Finding]:
+    folder = home.cache / "numba"
+    compiled = sum(1 for _ in folder.rglob("*.nbc")) if folder.exists() else 0
+    if not os.access(folder if folder.exists() else home.root, os.W_OK):
+        yield Finding("kernel cache", "bad", f"{folder} is not writable", "every start compiles again; mend its rights")
+    elif compiled:
+        yield Finding("kernel cache", "good", f"{compiled} compiled kernels")
+    else:
+        yield Finding("kernel cache", "note", "empty: the first decode compiles for some seconds")
+
+
+def _ports() -> Iterator[Finding]:
+    for name, port in PORTS.items():
+        with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
+            probe.settimeout(0.5)
+            taken = probe.connect_ex(("127.0.0.1", port)) == 0
+        said = f"{port} is {'taken' if taken else 'free'}"
+        yield Finding(
+            f"port of {name}", "note" if taken else "good", said, "it may be running already" if taken else ""
+        )

@@ -1,0 +1,186 @@
+"""The steps of the way from a file to an answer. The command line and the Dagster assets call these and nothing else.
+
+Rooms are imported inside the functions: listing the commands or the assets must not load a scientific stack.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import DBT_PROJECT, Home
+
+Tell = Callable[[str], None]
+LoadProgress = Callable[[str, str, int], None]
+
+
+def render(systems: Sequence[str], folder: Path, seed: int | None = None, tell: Tell | None = None) -> list[Path]:
+    """Write the dumps of reference systems, with their runs, groups and manifests, into `folder`."""
+    from model import lab
+
+    written: list[Path] = []
+    for system in systems:
+        chosen = lab.DEFAULT_SEED if seed is None else seed
+        written += lab.render(system, folder, seed=chosen, progress=tell)
+    return written
+
+
+def ingest(
+    home: Home, paths: Iterable[Path | str], *, reload: str = "never", progress: LoadProgress | None = None
+) -> list[Any]:
+    """Load files into the warehouse; one `ingest.warehouse.FileReport` per file."""
+    from ingest import registry, warehouse
+
+    return warehouse.load(list(paths), home.warehouse, registry.load(), reload=reload, progress=progress)  # type: ignore[arg-type]
+
+
+def dbt_arguments(home: Home, command: str = "build", *more: str) -> list[str]:
+    """The dbt command line for the warehouse of `home`, without the program's name."""
+    target, logs = str(home.dbt / "target"), str(home.dbt / "logs")
+    folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT), "--target-path", target]
+    return ["--log-path", logs, command, *folders, *more]
+
+
+def build(home: Home, *more: str) -> None:
+    """Build and test the marts with dbt, in a process of its own.
+
+    Raises EtalonError with dbt's own account of what failed.
+    """
+    require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    home.dbt.mkdir(parents=True, exist_ok=True)
+    code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
+    command = [sys.executable, "-c", code, "--quiet", *dbt_arguments(home, "build", *more)]
+    environment = {**os.environ, **home.environment()}
+    done = subprocess.run(command, cwd=DBT_PROJECT, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        told = (done.stdout.strip() or done.stderr.strip())[-4000:]
+        locked = "lock" in told.lower() and "could not set lock" in told.lower()
+        raise EtalonError(f"dbt could not build the marts:\n{told}", Exit.LOCKED if locked else Exit.FAILED)
+
+
+def check(home: Home) -> Any:
+    """Run the expectations over the warehouse and write the data-quality site."""
+    require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    import expectations
+
+    return expectations.run(home.warehouse, home.quality)
+
+
+def quality_line(result: Any) -> str:
+    """The verdict of a quality run in one line."""
+    counts = result.counts
+    failed = f", {counts['fail']} critical failures" if counts["fail"] else ""
+    return f"quality {result.verdict}: {counts['pass']} expectations met, {counts['warn']} warnings{failed}"
+
+
+def publish(home: Home) -> Path:
+    """Put a copy of the warehouse in place of the published snapshot."""
+    from ingest import warehouse
+
+    return warehouse.publish(home.warehouse, home.snapshot)
+
+
+def measured_points(home: Home) -> Any:
+    """The mart of measured points, from the published snapshot, as an Arrow table."""
+    from ingest import warehouse
+
+    return warehouse.query(home.snapshot, "SELECT * FROM marts.fct_point ORDER BY system_id, etr_tps, point")
+
+
+def data_identity(home: Home) -> dict[str, Any]:
+    """What a model was fitted on: the loaded files and a digest over their contents, in no order."""
+    from ingest import warehouse
+
+    table = warehouse.query(
+        home.snapshot,
+        "SELECT sha256, bytes FROM meta.ledger WHERE status NOT IN ('failed', 'superseded') ORDER BY sha256",
+    )
+    digest = hashlib.sha256("\n".join(table["sha256"].to_pylist()).encode()).hexdigest()
+    return {"files": table.num_rows, "bytes": sum(table["bytes"].to_pylist()), "sha256": digest}
+
+
+def validate(home: Home) -> Any:
+    """Leave-one-rate-out validation of the standing model on the published points."""
+    from model.calibration.descriptions import load_descriptions
+    from model.validation import validate as held_out
+
+    require_snapshot(home)
+    return held_out(measured_points(home), load_descriptions())
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What came of a fit: the registered version, whether it became champion, its validation and the bundle in force."""
+
+    model_version: str
+    promoted: bool
+    validation: Any
+    bundle: Path
+
+    @property
+    def line(self) -> str:
+        """The outcome in one line."""
+        if self.promoted:
+            return f"{self.model_version} is champion"
+        failed = [check.name for check in self.validation.gate if not check.passed]
+        return f"{self.model_version} did not pass its gate ({', '.join(failed)}); the champion stays as it was"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "model_version": self.model_version,
+            "champion": self.promoted,
+            "bundle": str(self.bundle),
+            "validation": self.validation.to_dict(),
+        }
+
+
+def fit(home: Home, tell: Tell | None = None) -> Fitted:
+    """Calibrate on the published points, validate, register, and export the champion if the gate is passed.
+
+    Raises EtalonError when there is nothing measured to calibrate on.
+    """
+    from model import registry
+    from model.calibration.capacity import CapacityModel
+    from model.calibration.descriptions import load_descriptions
+    from model.validation import validate as held_out
+
+    require_snapshot(home)
+    say = tell or (lambda _: None)
+    points, descriptions = measured_points(home), load_descriptions()
+    say("calibrating")
+    try:
+        fitted = CapacityModel(descriptions).fit(points)
+    except ValueError as error:
+        raise EtalonError(f"the published points cannot be calibrated: {error}", Exit.NOT_READY) from error
+    say("validating")
+    validation = held_out(points, descriptions)
+    say("registering")
+    version = registry.register(fitted, validation, data_identity(home), home.mlflow)
+    if version.champion:
+        registry.export_champion(home.mlflow, home.champion)
+    return Fitted(version.model_version, version.champion, validation, home.champion)
+
+
+def require(path: Path, what: str, remedy: str) -> None:
+    """Raise a NOT_READY error naming the path and the remedy unless it exists."""
+    if not path.exists():
+        raise EtalonError(f"{what} at {path}: {remedy}", Exit.NOT_READY)
+
+
+def require_snapshot(home: Home) -> None:
+    """Raise unless something was published."""
+    require(home.snapshot, "there is no published snapshot", "run `etalon build` on ingested data, or `etalon demo`")
+
+
+def champion(home: Home) -> Mapping[str, Any]:
+    """The exported bundle of the champion."""
+    require(home.champion, "there is no champion", "run `etalon fit` on published data, or `etalon demo`")
+    from model import bundle
+
+    return bundle.read(home.champion)

@@ -1,0 +1,113 @@
+"""Figures and tables as plain text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """A number with `digits` significant digits and thousands separated; a dash for none."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - len(f"{abs(value):.0f}")) if abs(value) >= 1 else digits
+    return f"{value:,.{decimals}f}"
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None = None, indent: str = "") -> str:
+    """Rows as an aligned table. `columns` maps keys to headings, in order; numbers are set to the right.
+
+    Without rows there is only the heading.
+    """
+    heads = dict(columns) if columns is not None else {name: name for name in (rows[0] if rows else {})}
+    cells = [[_cell(row.get(name)) for name in heads] for row in rows]
+    right = [bool(rows) and all(isinstance(row.get(name), int | float | None) for row in rows) for name in heads]
+    widths = [max(len(line[i]) for line in [list(heads.values()), *cells]) for i in range(len(heads))]
+    lines = [_line(list(heads.values()), widths, right), *(_line(line, widths, right) for line in cells)]
+    lines.insert(1, "  ".join("─" * width for width in widths))
+    return "\n".join(indent + line.rstrip() for line in lines)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    return "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right, strict=True))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return figure(value) if isinstance(value, float) else str(value)
+
+
+def answer(found: Mapping[str, Any]) -> str:
+    """A prediction for a reader: figures with intervals, the bottleneck, what it rests on."""
+    at = ", ".join(
+        f"{key} = {figure(value, 6) if isinstance(value, float) else value}" for key, value in found["at"].items()
+    )
+    rows = [
+        {
+            "metric": output["metric"],
+            "value": output["value"],
+            "interval": f"{figure(output['lo'])} … {figure(output['hi'])}",
+            "unit": output["unit"],
+        }
+        for output in found["outputs"]
+    ]
+    columns = {"metric": "metric", "value": "value", "interval": f"{found['interval_pct']} % interval", "unit": "unit"}
+    lines = [f"{found['system']} at {at}", table(rows, columns, "  "), f"  bottleneck: {bottleneck(found)}"]
+    return "\n".join([*lines, *basis(found)])
+
+
+def bottleneck(found: Mapping[str, Any]) -> str:
+    """The limiting resource with its utilization."""
+    limit = found["bottleneck"]
+    if not limit:
+        return "none known"
+    interval = f"{figure(limit['lo'], 3)} … {figure(limit['hi'], 3)}"
+    return f"{limit['resource']}, {figure(limit['utilization_pct'], 3)} % busy ({interval})"
+
+
+def basis(found: Mapping[str, Any]) -> list[str]:
+    """Model version, calibration and warnings, one line each."""
+    seen = found["evidence"]
+    low, high = seen["etr_tps"]
+    rates = figure(low, 6) if low == high else f"{figure(low, 6)} to {figure(high, 6)}"
+    lines = [
+        f"  model {found['model_version']}, calibrated on {seen['points']} measured points "
+        f"({rates} transactions/s on {seen['engines']} engines)"
+    ]
+    return lines + [f"  note: {note}" for note in found["notes"]]
+
+
+def sizing(found: Mapping[str, Any]) -> str:
+    """A sizing answer for a reader."""
+    engines = found["engines"]
+    targets = ", ".join(f"{name} ≤ {figure(value)}" for name, value in found["targets"].items() if value is not None)
+    rows = [
+        {
+            "engines": row["engines"],
+            "cpu": _within(row["cpu_busy_pct"]),
+            "response": _within(row["response_ms"]),
+            "probability": row["probability"],
+            "meets": row["meets"],
+        }
+        for row in found["table"]
+    ]
+    columns = {
+        "engines": "engines",
+        "cpu": "CPU busy %",
+        "response": "response ms",
+        "probability": "probability",
+        "meets": "meets",
+    }
+    head = f"{found['system']} at etr_tps = {figure(found['at']['etr_tps'], 6)}" + (
+        f" with {targets}" if targets else ""
+    )
+    need = f"  engines: {engines['value'] or '–'} (5 % to 95 % sure: {engines['lo'] or '–'} to {engines['hi'] or '–'})"
+    lines = [head, need, table(rows, columns, "  "), f"  bottleneck: {bottleneck(found)}"]
+    return "\n".join([*lines, *basis(found)])
+
+
+def _within(value: Mapping[str, Any] | None) -> str:
+    return "–" if value is None else f"{figure(value['value'])} ({figure(value['lo'])} … {figure(value['hi'])})"
