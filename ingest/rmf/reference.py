@@ -10,9 +10,9 @@ _INTRODUCTION = """
 
 Any RMF Postprocessor report in XML, as the Distributed Data Server or the Postprocessor writes it, becomes rows of
 `raw.rmf_value`: every variable and every table cell, as printed. Reports described in `ingest/rmf/tables.toml` become
-typed rows as well; a further typed table is one more entry there and no code. A value that the report leaves out or prints as
-`N/A` is NULL in a typed table; the text stays in `raw.rmf_value`. Every table starts with `file_id`, and joins with
-`raw.rmf_report` on `(file_id, record_seq)`.
+typed rows as well; a further typed table is one more entry there and no code. A value that the report leaves out or
+prints as `N/A` is NULL in a typed table; the text stays in `raw.rmf_value`. Every table starts with `file_id`, and
+joins with `raw.rmf_report` on `(file_id, record_seq)`.
 """
 
 
