@@ -1,7 +1,7 @@
 """The vocabulary of layout files: field formats and units, with the types they become.
 
-A format says how bytes are read, a unit what the number counts. Both are words in a layout file; this module says what each
-word means for Arrow and DuckDB. How a format is read and written stands in `ingest.codec`.
+A format says how bytes are read, a unit what the number counts. Both are words in a layout file; this module says what
+each word means for Arrow and DuckDB. How a format is read and written stands in `ingest.codec`.
 """
 
 from collections.abc import Callable
@@ -25,8 +25,18 @@ class Format:
         return self.lengths is None or length in self.lengths
 
 
-_UNSIGNED = {1: (pa.uint8(), "UTINYINT"), 2: (pa.uint16(), "USMALLINT"), 4: (pa.uint32(), "UINTEGER"), 8: (pa.uint64(), "UBIGINT")}
-_SIGNED = {1: (pa.int8(), "TINYINT"), 2: (pa.int16(), "SMALLINT"), 4: (pa.int32(), "INTEGER"), 8: (pa.int64(), "BIGINT")}
+_UNSIGNED = {
+    1: (pa.uint8(), "UTINYINT"),
+    2: (pa.uint16(), "USMALLINT"),
+    4: (pa.uint32(), "UINTEGER"),
+    8: (pa.uint64(), "UBIGINT"),
+}
+_SIGNED = {
+    1: (pa.int8(), "TINYINT"),
+    2: (pa.int16(), "SMALLINT"),
+    4: (pa.int32(), "INTEGER"),
+    8: (pa.int64(), "BIGINT"),
+}
 
 
 def _width(length: int) -> int:
@@ -40,14 +50,7 @@ def _constant(name: str, lengths: set[int] | None, arrow: pa.DataType, duckdb: s
 
 
 def _integer(name: str, lengths: set[int], table: dict[int, tuple[pa.DataType, str]], meaning: str) -> Format:
-    return Format(
-        name, frozenset(lengths), lambda n: table[_width(n)][0], lambda n: table[_width(n)][1], meaning
-    )
-
-
-def _packed_width(length: int) -> int:
-    """Width of the unsigned integer that holds every value of a packed field of `length` bytes."""
-    return _width(length)
+    return Format(name, frozenset(lengths), lambda n: table[_width(n)][0], lambda n: table[_width(n)][1], meaning)
 
 
 FORMATS: dict[str, Format] = {
@@ -58,15 +61,9 @@ FORMATS: dict[str, Format] = {
         _integer("flags", {1, 2, 3, 4, 8}, _UNSIGNED, "Bits, kept as an unsigned integer; bit 0 is the highest."),
         _constant("ebcdic", None, pa.string(), "VARCHAR", "EBCDIC text, code page 037, trailing blanks removed."),
         _constant("ebcdic1047", None, pa.string(), "VARCHAR", "EBCDIC text, code page 1047, trailing blanks removed."),
-        _constant("bytes", None, pa.binary(), "BLOB", "Bytes as recorded."),
-        _constant("hfp", {4, 8}, pa.float64(), "DOUBLE", "IBM hexadecimal floating point, rounded to the nearest double."),
-        Format(
-            "packed",
-            frozenset(range(1, 9)),
-            lambda n: _UNSIGNED[_packed_width(n)][0],
-            lambda n: _UNSIGNED[_packed_width(n)][1],
-            "Packed decimal digits with a sign nibble; NULL when a digit is not decimal.",
-        ),
+        Format("bytes", None, lambda n: pa.binary(n or -1), lambda n: "BLOB", "Bytes as recorded."),
+        _constant("hfp", {4, 8}, pa.float64(), "DOUBLE", "IBM hexadecimal floating point, to the nearest double."),
+        _integer("packed", set(range(1, 9)), _UNSIGNED, "Packed decimal digits and a sign; NULL when they are not."),
         _constant("packed_date", {4}, pa.date32(), "DATE", "Packed date 0cyydddF; NULL when it is not a date."),
         _constant("packed_time", {4}, pa.uint32(), "UINTEGER", "Packed time of day 0hhmmssF as the number hhmmss."),
         _constant("packed_interval", {4}, pa.uint32(), "UINTEGER", "Packed length mmsstttF as the number mmssttt."),
@@ -80,7 +77,7 @@ FORMATS: dict[str, Format] = {
 
 RAW_TYPES: dict[str, tuple[pa.DataType, str]] = {
     "tod": (pa.uint64(), "UBIGINT"),
-    "stcke": (pa.binary(), "BLOB"),
+    "stcke": (pa.binary(16), "BLOB"),
 }
 """Formats whose raw value is kept in a second column `<name>_raw`, with that column's Arrow and DuckDB types."""
 

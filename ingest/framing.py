@@ -1,13 +1,14 @@
 """Dump files to logical records, and back.
 
-A dump is a stream of record descriptor words with their records (how SMF data sets arrive when transferred with RDWs), or
-blocks of them with block descriptor words before (how an undefined-format copy arrives). Records may be spanned over
-segments. Which of the two a file is, is decided by exact tiling: descriptors must lead from one to the next without a gap.
+A dump is a stream of record descriptor words with their records (how SMF data sets arrive when transferred with RDWs),
+or blocks of them with block descriptor words before (how an undefined-format copy arrives). Records may be spanned over
+segments. Which of the two a file is, is decided by exact tiling: descriptors must lead from one to the next without a
+gap.
 """
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,17 @@ from ingest.kernels.descriptors import join_segments, scan_segments, write_piece
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
+ByteStream = io.RawIOBase | io.BufferedIOBase
 
 MAX_LOGICAL_RECORD = 8 << 20
 """Longest chain of segments that is still taken for one record, in bytes."""
 
 MAX_BLOCK = 32_760
+"""Longest block and longest segment written, in bytes."""
+
+BLANK_BYTES = 1 << 16
+"""Zeros at the end of every buffer of records, more than any section is long."""
+
 MAX_KEPT = 1 << 16
 """Most bytes kept of one quarantined stretch; the stretch is counted in full."""
 
@@ -48,8 +55,9 @@ class Quarantined:
 class Frames:
     """Logical records of one stretch of a dump.
 
-    buffer: bytes that hold them, valid until the next stretch is asked for. starts, lengths: where each record stands in the
-    buffer, its descriptor included; offsets: where it started in the input. framing_bytes: descriptors that are in no record.
+    buffer: bytes that hold them, `BLANK_BYTES` of zeros at its end, valid until the next stretch is asked for. starts,
+    lengths: where each record stands in the buffer, its descriptor included; offsets: where it started in the input.
+    framing_bytes: descriptors that are in no record.
     """
 
     buffer: Bytes
@@ -74,14 +82,16 @@ class _Scan:
     left: int
 
 
-def read_frames(stream: BinaryIO, name: str, *, batch_bytes: int = 16 << 20) -> Iterator[Frames]:
+def read_frames(stream: ByteStream, name: str, *, batch_bytes: int = 16 << 20) -> Iterator[Frames]:
     """Logical records of a dump, stretch by stretch of about `batch_bytes`.
 
-    stream: binary input, read once from its position to its end; name: what errors call it. A cut or damaged dump yields what
-    stands before the damage and the rest as quarantined bytes. Raises FramingError when not even a first record is found.
+    stream: binary input, read once from its position to its end; name: what errors call it. A cut or damaged dump
+    yields what stands before the damage and the rest as quarantined bytes. Raises FramingError when not even a first
+    record is found.
     """
     room = max(batch_bytes, 1 << 16) + MAX_LOGICAL_RECORD
-    buffer = np.empty(2 * room, np.uint8)
+    buffer = np.empty(2 * room + BLANK_BYTES, np.uint8)
+    buffer[-BLANK_BYTES:] = 0
     filled, base, left, framing = 0, 0, 0, ""
     while True:
         filled, final = _fill(stream, buffer, filled, min(room, filled + max(batch_bytes, 1 << 16)))
@@ -142,15 +152,17 @@ def _diagnosis(head: Bytes) -> str:
     found = f"no record descriptor at offset 0, which holds X'{head[:8].tobytes().hex().upper()}'"
     if has_smf_date(head, 6):
         return (
-            f"{found}: this is an SMF record whose descriptor words were removed in transfer, so that records cannot be told "
-            "apart; transfer the dump again in binary with record descriptors (FTP: type I, quote site rdw), or copy it to an "
-            "undefined-format data set first"
+            f"{found}: this is an SMF record whose descriptor words were removed in transfer, so that records cannot "
+            "be told apart; transfer the dump again in binary with record descriptors (FTP: type I, quote site rdw), "
+            "or copy it to an undefined-format data set first"
         )
     if not head.any():
         return f"{found}: the file holds only zeros; transfer it again"
     if np.isin(head[:64], np.frombuffer(bytes(range(32, 127)) + b"\t\r\n", np.uint8)).all():
         return f"{found}: this is text; SMF dumps are binary, transfer the dump again without translation"
-    return f"{found}: this is not an SMF dump, or it was changed in transfer; transfer it again in binary with descriptors"
+    return (
+        f"{found}: this is not an SMF dump, or it was changed in transfer; transfer it again in binary with descriptors"
+    )
 
 
 def write_records(data: Bytes, starts: Ints, lengths: Ints, framing: str = "rdw") -> bytes:
@@ -192,11 +204,11 @@ def _blocks(pieces: Ints) -> Ints:
     return blocks
 
 
-def _fill(stream: BinaryIO, buffer: Bytes, filled: int, wanted: int) -> tuple[int, bool]:
+def _fill(stream: ByteStream, buffer: Bytes, filled: int, wanted: int) -> tuple[int, bool]:
     """Read until `wanted` bytes are in the buffer; returns how many are, and whether the input has ended."""
-    view = memoryview(buffer)
+    view = memoryview(buffer.data)
     while filled < wanted:
-        count = stream.readinto(view[filled:wanted])  # type: ignore[attr-defined]
+        count = stream.readinto(view[filled:wanted])
         if not count:
             return filled, True
         filled += count
@@ -213,10 +225,8 @@ def _scan(data: Bytes, framing: str, left: int) -> _Scan:
     return _Scan(starts[:found], lengths[:found], codes[:found], block_left[:found], consumed, stop, blocks, left)
 
 
-def _logical(
-    buffer: Bytes, filled: int, spill: int, base: int, scan: _Scan, final: bool
-) -> tuple[Frames, int, int]:
-    """The scanned segments as logical records, how many bytes of the buffer are done with, and what is left of the block."""
+def _logical(buffer: Bytes, filled: int, spill: int, base: int, scan: _Scan, final: bool) -> tuple[Frames, int, int]:
+    """The scanned segments as records, how many bytes of the buffer are done with, and what is left of the block."""
     descriptors = scan.consumed - int(scan.lengths.sum())
     if not scan.codes.any():
         frames = Frames(buffer, scan.starts, scan.lengths, scan.starts + base, descriptors)
@@ -249,7 +259,7 @@ def _logical(
     return frames, used, left
 
 
-def _rest(stream: BinaryIO, buffer: Bytes, used: int, filled: int, base: int, reason: str) -> Quarantined:
+def _rest(stream: ByteStream, buffer: Bytes, used: int, filled: int, base: int, reason: str) -> Quarantined:
     """Everything from `used` to the end of the input as one quarantined stretch; reads the input to its end."""
     raw = buffer[used : min(filled, used + MAX_KEPT)].tobytes()
     length = filled - used

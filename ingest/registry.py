@@ -1,8 +1,8 @@
 """Record layouts, read from data files.
 
-A layout file (TOML, see docs/how-to-add-a-record-type.md) describes one record type, or some of its subtypes: which sections
-it has, where their triplets stand, and every field. Everything else that depends on a layout, from Arrow schema to field
-reference, is derived from the objects of this module.
+A layout file (TOML, see docs/how-to-add-a-record-type.md) describes one record type, or some of its subtypes: which
+sections it has, where their triplets stand, and every field. Everything else that depends on a layout, from Arrow
+schema to field reference, is derived from the objects of this module.
 """
 
 import re
@@ -201,8 +201,8 @@ class Registry:
 def load(extra_dirs: Iterable[Path | str] = ()) -> Registry:
     """Read the built-in layouts and those of further directories.
 
-    A layout of a further directory replaces a built-in one of the same name. Raises RegistryError for a file that cannot be
-    used and for two layouts that claim the same record.
+    A layout of a further directory replaces a built-in one of the same name. Raises RegistryError for a file that
+    cannot be used and for two layouts that claim the same record.
     """
     layouts: dict[str, Layout] = {}
     auxiliary: dict[str, Layout] = {}
@@ -224,7 +224,9 @@ def _refuse_overlaps(layouts: Sequence[Layout]) -> None:
         for subtype in layout.subtypes or (None,):
             other = claims.setdefault((layout.type, subtype), layout)
             if other is not layout:
-                raise RegistryError(f"{layout.path}: record {layout.type}.{subtype} is already described by {other.path}")
+                raise RegistryError(
+                    f"{layout.path}: record {layout.type}.{subtype} is already described by {other.path}"
+                )
         for section in layout.sections:
             other = tables.setdefault(section.table, layout)
             if other is not layout:
@@ -292,7 +294,9 @@ def _field(line: list[Any], section: str) -> Field:
     where = f"section {section}, field {ibm}"
     match = _FORMAT.match(form)
     if not match or match[1] not in FORMATS:
-        raise ValueError(f"{where}: unknown format {form!r}; known are {', '.join(FORMATS)}, each with [count] if repeated")
+        raise ValueError(
+            f"{where}: unknown format {form!r}; known are {', '.join(FORMATS)}, each with [count] if repeated"
+        )
     kind = FORMATS[match[1]]
     if not kind.accepts(length):
         raise ValueError(f"{where}: format {kind.name} cannot have length {length}")

@@ -1,7 +1,7 @@
 """Arrow tables to a dump: the codec's way out.
 
-Tables are named and typed as decoded ones. A record is one row of its layout's header table; section rows belong to it by
-`record_seq` and stand in it in the order of `section_seq`. Lengths, triplets and the record type are computed.
+Tables are named and typed as decoded ones. A record is one row of its layout's header table; section rows belong to it
+by `record_seq` and stand in it in the order of `section_seq`. Lengths, triplets and the record type are computed.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ingest.codec import values
-from ingest.kernels.writing import scatter, scatter_runs
 from ingest.codec.rows import EncodeError, Ints, Rows, array, field_arrays, given, header_rows, section_rows
 from ingest.framing import write_records
+from ingest.kernels.writing import scatter, scatter_runs
 from ingest.registry import Layout, Registry, Triplet
 
 USES_SUBTYPES = 0x40
@@ -115,7 +115,7 @@ def _places(header: Rows, found: list[Rows], head_lengths: Ints) -> _Places:
 
 
 def _offsets(header: Rows, found: list[Rows], head_lengths: Ints, counts: Ints, sizes: Ints) -> Ints:
-    """Offset of each section: as the header table gives them if they leave room for everything, otherwise one after another."""
+    """Offset of each section: as the header table gives it if all fit that way, otherwise one after another."""
     follow = head_lengths[:, None] + np.cumsum(sizes, axis=1) - sizes
     if not found:
         return follow
@@ -126,7 +126,7 @@ def _offsets(header: Rows, found: list[Rows], head_lengths: Ints, counts: Ints, 
     size = np.take_along_axis(np.where(present, sizes, 0), order, axis=1)
     ends = np.maximum.accumulate(np.concatenate([head_lengths[:, None], at + size], axis=1), axis=1)
     fits = ((at >= ends[:, :-1]) | ~np.take_along_axis(present, order, axis=1)).all(axis=1)
-    fits &= (ends[:, -1] <= 65_535)
+    fits &= ends[:, -1] <= 65_535
     return np.where(present, np.where(fits[:, None], told, follow), 0)
 
 
@@ -165,9 +165,15 @@ def _write_computed(
         put_field("record_length", lengths)
     if layout.subtypes:
         put_field("subtype", _subtypes(layout, header))
-        if layout.header.has("system_flags") and array(header.table, layout.header.by_name("system_flags").column) is None:
+        if (
+            layout.header.has("system_flags")
+            and array(header.table, layout.header.by_name("system_flags").column) is None
+        ):
             put_field("system_flags", ones * USES_SUBTYPES)
-    if layout.header.has("triplet_count") and array(header.table, layout.header.by_name("triplet_count").column) is None:
+    if (
+        layout.header.has("triplet_count")
+        and array(header.table, layout.header.by_name("triplet_count").column) is None
+    ):
         ends = np.array([section.triplet.end for section in layout.sections if section.triplet])
         put_field("triplet_count", (ends[None, :] <= head_lengths[:, None]).sum(axis=1))
     written = {rows.section.name: column for column, rows in enumerate(found)}
@@ -180,7 +186,11 @@ def _write_computed(
             continue
         column = written[section.name]
         present = places.counts[:, column] > 0
-        put(triplet.position, triplet.offset_width, np.where(present, places.offsets[:, column], given(header, triplet.position)))
+        put(
+            triplet.position,
+            triplet.offset_width,
+            np.where(present, places.offsets[:, column], given(header, triplet.position)),
+        )
         put(at_length, triplet.length_width, np.where(present, places.steps[:, column], given(header, at_length)))
         put(at_count, triplet.count_width, places.counts[:, column])
 
@@ -193,5 +203,7 @@ def _subtypes(layout: Layout, header: Rows) -> Ints:
     wrong = ~np.isin(told, layout.subtypes)
     if wrong.any():
         allowed = ", ".join(map(str, layout.subtypes))
-        raise EncodeError(f"{layout.header.table}.{item.column}: subtype {told[wrong][0]}, the layout holds for {allowed}")
+        raise EncodeError(
+            f"{layout.header.table}.{item.column}: subtype {told[wrong][0]}, the layout holds for {allowed}"
+        )
     return told

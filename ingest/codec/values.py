@@ -1,7 +1,7 @@
 """Arrow columns to the bytes of record fields: one function per format, over whole columns.
 
-Every function takes a column and a field and returns the bytes of the field for each row, as a matrix of shape (rows, bytes).
-NULL becomes the format's empty value: blanks for text, otherwise zero.
+Every function takes a column and a field and returns the bytes of the field for each row, as a matrix of shape (rows,
+bytes). NULL becomes the format's empty value: blanks for text, otherwise zero.
 """
 
 from collections.abc import Callable
@@ -41,6 +41,8 @@ def to_bytes(item: Field, column: pa.Array, raw: pa.Array | None = None) -> Matr
         values = lists.values.slice(lists.offset * item.count, len(lists) * item.count)
         return _WRITERS[item.form.name](item, values).reshape(len(column), -1)
     written = _WRITERS[item.form.name](item, column)
+    if item.form.name.startswith("packed") and column.null_count:
+        written[~np.asarray(column.is_valid())] = 0
     if raw is None:
         return written
     kept = np.asarray(raw.is_valid())
@@ -111,7 +113,7 @@ def _hfp(item: Field, column: pa.Array) -> Matrix:
 
 
 def hfp_bits(values: npt.NDArray[np.float64], length: int) -> npt.NDArray[np.uint64]:
-    """Normalised IBM hexadecimal floating point of 4 or 8 bytes, as integers; 8 bytes hold every double of its range exactly."""
+    """Normalised hexadecimal floating point of 4 or 8 bytes, as integers; 8 bytes hold a double exactly."""
     fraction_bits = length * 8 - 8
     mantissa, exponent = np.frexp(np.abs(values))
     power = -(-exponent // 4)
@@ -144,16 +146,13 @@ def packed_digits(values: npt.NDArray[np.uint64], length: int) -> npt.NDArray[np
 
 
 def _packed_date(item: Field, column: pa.Array) -> Matrix:
-    days = pc.fill_null(column.cast(pa.date32()).cast(pa.int32()), -(2**31)).to_numpy(zero_copy_only=False)
-    known = days > -(2**31)
-    dates = np.where(known, days, 0).astype("datetime64[D]")
+    dates = _numbers(column.cast(pa.date32()), pa.int32(), item.column).astype("datetime64[D]")
     years = dates.astype("datetime64[Y]")
     number = years.astype(np.int64) + 1970
     if ((number < 1900) | (number > 2899)).any():
         raise ValueDomainError("a packed date holds the years 1900 to 2899")
     ordinal = (dates - years.astype("datetime64[D]")).astype(np.int64) + 1
-    values = np.where(known, (number - 1900) * 1000 + ordinal, 0)
-    return big_endian(packed_digits(values.astype(np.uint64), 4), 4)
+    return big_endian(packed_digits(((number - 1900) * 1000 + ordinal).astype(np.uint64), 4), 4)
 
 
 def _tod(item: Field, column: pa.Array) -> Matrix:

@@ -6,15 +6,15 @@ from ingest.kernels.jit import kernel
 
 
 @kernel
-def scan_segments(data, blocked, left, starts, lengths, codes, block_left):  # type: ignore[no-untyped-def]
+def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
     """Follow descriptors from one to the next.
 
-    left: bytes left of the block that `data` starts in. Fills place, length and segment code of every whole segment and how
-    much of its block was left before it; returns their number, the bytes followed, why it stopped (0 input ended, 1 bad
-    record descriptor, 2 bad block descriptor), the number of blocks ended and the bytes left of the last block.
+    left: bytes left of the block that `data` starts in. Fills place, length and segment code of every whole segment and
+    how much of its block was left before it; returns their number, the bytes followed, why it stopped (0 input ended, 1
+    bad record descriptor, 2 bad block descriptor), the number of blocks ended and the bytes left of the last block.
     """
     size = data.shape[0]
-    position = found = stop = blocks = 0
+    position, found, stop, blocks = np.int64(0), 0, 0, 0
     while True:
         if blocked and left == 0:
             if position + 4 > size:
@@ -52,11 +52,12 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):  # t
 
 
 @kernel
-def join_segments(buffer, spill, places, sizes, codes, starts, lengths, firsts, orphans):  # type: ignore[no-untyped-def]
+def join_segments(buffer, spill, places, sizes, codes, starts, lengths, firsts, orphans):
     """Join spanned segments into records written from `spill` on; whole records stay where they are.
 
-    Fills place and length of each record and the number of its first segment, and the numbers of segments that belong to no
-    record. Returns how many records and orphans there are, and the first segment of a record that is not complete yet, or -1.
+    Fills place and length of each record and the number of its first segment, and the numbers of segments that belong
+    to no record. Returns how many records and orphans there are, and the first segment of a record that is not complete
+    yet, or -1.
     """
     found = lost = 0
     opened = -1
@@ -97,7 +98,7 @@ def join_segments(buffer, spill, places, sizes, codes, starts, lengths, firsts, 
 
 
 @kernel
-def write_pieces(out, data, bodies, sizes, codes, blocks):  # type: ignore[no-untyped-def]
+def write_pieces(out, data, bodies, sizes, codes, blocks):
     """Write pieces of records, each with its descriptor, before it a block descriptor where `blocks` gives a length."""
     position = 0
     for i in range(bodies.shape[0]):

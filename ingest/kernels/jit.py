@@ -13,5 +13,5 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function with numba. With ETALON_HOME set, compiled code is kept in its `cache` folder."""
     home = os.environ.get("ETALON_HOME")
     if home and "NUMBA_CACHE_DIR" not in os.environ:
-        config.CACHE_DIR = str(Path(home).expanduser().absolute() / "cache")
+        setattr(config, "CACHE_DIR", str(Path(home).expanduser().absolute() / "cache"))  # noqa: B010
     return numba.njit(function, nogil=True, cache=True)

@@ -4,7 +4,7 @@ from ingest.kernels.jit import kernel
 
 
 @kernel
-def scatter(data, at, limits, offset, rows):  # type: ignore[no-untyped-def]
+def scatter(data, at, limits, offset, rows):
     """Write row i of `rows` at `at[i] + offset`, unless it would end after `limits[i]` bytes from `at[i]`."""
     width = rows.shape[1]
     end = offset + width
@@ -16,7 +16,7 @@ def scatter(data, at, limits, offset, rows):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def scatter_runs(data, at, lengths, flat):  # type: ignore[no-untyped-def]
+def scatter_runs(data, at, lengths, flat):
     """Write runs of bytes that stand one after another in `flat`, run i of `lengths[i]` bytes at `at[i]`."""
     source = 0
     for i in range(at.shape[0]):

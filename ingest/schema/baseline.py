@@ -9,8 +9,8 @@ from ingest.registry import Field, Registry
 class BaselineExpectation:
     """One expectation on a raw column.
 
-    `kind` is `not_null`, `unique` (over `columns` together) or `between` (inclusive, either end may be None, NULLs pass);
-    `severity` is `critical` or `warning`.
+    `kind` is `not_null`, `unique` (over `columns` together) or `between` (inclusive, either end may be None, NULLs
+    pass); `severity` is `critical` or `warning`.
     """
 
     table: str
@@ -22,7 +22,8 @@ class BaselineExpectation:
 
 
 def baseline_expectations(registry: Registry) -> list[BaselineExpectation]:
-    """Every baseline expectation: keys are present and unique, and values keep within what their format and unit allow."""
+    """Every baseline expectation: keys are present and unique, and values keep within what their format and unit
+    allow."""
     found = []
     for layout, section in registry.tables():
         keys = ("file_id", "record_seq", "section_seq")
@@ -30,9 +31,7 @@ def baseline_expectations(registry: Registry) -> list[BaselineExpectation]:
         found.append(BaselineExpectation(section.table, keys, "unique", "critical"))
         if section is layout.header:
             column = section.by_name("record_type").column
-            found.append(
-                BaselineExpectation(section.table, (column,), "between", "critical", layout.type, layout.type)
-            )
+            found.append(BaselineExpectation(section.table, (column,), "between", "critical", layout.type, layout.type))
         for item in section.fields:
             bounds = _bounds(item)
             if bounds is not None:

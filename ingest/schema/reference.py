@@ -68,7 +68,17 @@ def _row(item: Field) -> str:
     form = item.form.name + (f"[{item.count}]" if item.count > 1 else "")
     length = str(item.length) if item.length else "rest"
     trust = f"**{item.confidence}**" if item.confidence in staging.DOUBTFUL else item.confidence
-    cells = [_code(item.column), _code(item.name), str(item.offset), length, form, item.unit, item.meaning, item.since, trust]
+    cells = [
+        _code(item.column),
+        _code(item.name),
+        str(item.offset),
+        length,
+        form,
+        item.unit,
+        item.meaning,
+        item.since,
+        trust,
+    ]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

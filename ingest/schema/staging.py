@@ -1,7 +1,7 @@
 """Staging views: one per raw table, with friendly names, one unit per kind of quantity, and the record's context.
 
-The expressions here are the only place where a raw number is rescaled. Integers become signed, so that differences may be
-negative; an eight-byte unsigned value that does not fit is NULL there and kept in raw.
+The expressions here are the only place where a raw number is rescaled. Integers become signed, so that differences may
+be negative; an eight-byte unsigned value that does not fit is NULL there and kept in raw.
 """
 
 from collections.abc import Callable
@@ -70,7 +70,8 @@ def describe(item: Field) -> str:
     if unit and unit.staging:
         text += f" Unit: {unit.staging}."
     if item.confidence in DOUBTFUL:
-        text += f" Its place in the record is {'inferred' if item.confidence == 'inferred' else 'from memory'}: do not build on it."
+        how = "inferred" if item.confidence == "inferred" else "from memory"
+        text += f" Its place in the record is {how}: do not build on it."
     return text
 
 

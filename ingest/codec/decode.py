@@ -1,0 +1,246 @@
+"""A dump to Arrow tables: the codec's way in.
+
+Records are told apart by framing, assigned to layouts by type and subtype, their triplets checked, and then read column
+by column. What is not decoded is accounted for: skipped for want of a layout, or quarantined with a reason.
+"""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ingest.codec.batch import Batch
+from ingest.codec.columns import read_section
+from ingest.codec.plan import Found, Plan, measure
+from ingest.codec.split import SplitRecords
+from ingest.framing import ByteStream, Frames, Quarantined, read_frames
+from ingest.kernels.locating import place_sections
+from ingest.registry import Layout, Registry, Section
+
+Ints = npt.NDArray[np.int64]
+
+MAX_TABLE_BYTES = 256 << 20
+"""Most bytes of tables made at once; records that would make more are decoded in several batches."""
+
+DEFAULT_BATCH_BYTES = 8 << 20
+
+
+def decode_batches(
+    source: Path | str | bytes | ByteStream,
+    registry: Registry,
+    *,
+    batch_bytes: int = DEFAULT_BATCH_BYTES,
+    name: str | None = None,
+) -> Iterator[Batch]:
+    """Decode a dump, batch by batch.
+
+    source: a path, the bytes of a dump, or an open binary stream; name: what errors call the latter two. Tables have
+    the columns of `Section.arrow_schema()`; a record's rows share one `record_seq`, counted through the whole dump.
+    Memory is bounded by `batch_bytes`, whatever the size of the input. Raises FramingError when no record can be told
+    apart.
+    """
+    if isinstance(source, (str, Path)):
+        with Path(source).open("rb", buffering=0) as file:
+            yield from _decode_stream(file, registry, batch_bytes, name or str(source))
+    else:
+        stream = io.BytesIO(source) if isinstance(source, bytes) else source
+        yield from _decode_stream(stream, registry, batch_bytes, name or "input")
+
+
+def _decode_stream(stream: ByteStream, registry: Registry, batch_bytes: int, name: str) -> Iterator[Batch]:
+    decoder = _Decoder(registry)
+    for frames in read_frames(stream, name, batch_bytes=batch_bytes):
+        yield from decoder.decode(frames)
+    missing = decoder.splits.close()
+    if missing:
+        last = Batch()
+        last.accounting.notes["split_record_incomplete"] = missing
+        yield last
+
+
+class _Decoder:
+    """Assigns records to layouts and decodes each layout's records together; remembers what spans stretches."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._plans: dict[str, Plan] = {}
+        self._next = 0
+        head = registry.identification
+        self._type = head.by_name("record_type").offset
+        self._subtype = head.by_name("subtype").offset
+        self._flags = head.by_name("system_flags").offset
+        bit = next(bit for bit in head.bits if bit.name == "uses_subtypes")
+        self._uses_subtypes = np.uint8(1 << (7 - bit.first))
+        self._shortest = head.by_name("smf_sid").end
+        reassembly = registry.auxiliary["reassembly"]
+        self.splits = SplitRecords(reassembly.sections[0], reassembly.sections[1])
+
+    def decode(self, frames: Frames) -> Iterator[Batch]:
+        """One batch, or several where the tables would be too large for one."""
+        records = len(frames.starts)
+        sequence = np.arange(self._next, self._next + records)
+        self._next += records
+        batch = Batch(quarantined=list(frames.quarantined))
+        batch.accounting.records = records
+        batch.accounting.framing_bytes = frames.framing_bytes
+        further: list[dict[str, pa.Table]] = []
+        for layout, rows in self._assign(frames, sequence, batch):
+            tables = self._decode_layout(layout, frames, rows, sequence[rows], batch)
+            batch.tables.update(next(tables, {}))
+            further.extend(tables)
+        batch.accounting.quarantined_bytes = sum(item.length for item in batch.quarantined)
+        yield batch
+        for tables_of_one in further:
+            yield Batch(tables=tables_of_one)
+
+    def _assign(self, frames: Frames, sequence: Ints, batch: Batch) -> list[tuple[Layout, Ints]]:
+        """Records by layout; those without one are counted as skipped, those too short to tell are quarantined."""
+        data, starts, lengths = frames.buffer, frames.starts, frames.lengths
+        short = lengths < self._shortest
+        for place in np.flatnonzero(short):
+            text = f"a record of {lengths[place]} bytes; the standard header alone has {self._shortest}"
+            batch.quarantined.append(_quarantine(frames, int(place), int(sequence[place]), "record_too_short", text))
+        whole = np.flatnonzero(~short)
+        at = starts[whole]
+        types = data[at + self._type].astype(np.int64)
+        reaches = lengths[whole] >= self._subtype + 2
+        low = np.where(reaches, at + self._subtype, 0)
+        subtypes = np.where(reaches, data[low].astype(np.int64) << 8 | data[low + 1], 0)
+        uses = (data[at + self._flags] & self._uses_subtypes != 0) & reaches
+        kinds, kind_of = np.unique((types << 17) | (subtypes << 1) | uses, return_inverse=True)
+        layouts: dict[str, tuple[Layout, list[int]]] = {}
+        for number, kind in enumerate(kinds.tolist()):
+            record_type, subtype, used = kind >> 17, kind >> 1 & 0xFFFF, kind & 1
+            layout = self._registry.layout_for(record_type, subtype)
+            if layout is not None:
+                layouts.setdefault(layout.name, (layout, []))[1].append(number)
+                continue
+            members = whole[kind_of == number]
+            name = f"{record_type}.{subtype}" if used else str(record_type)
+            records, size = batch.skipped.get(name, (0, 0))
+            batch.skipped[name] = (records + len(members), size + int(lengths[members].sum()))
+            batch.accounting.skipped_bytes += int(lengths[members].sum())
+        return [(layout, whole[np.isin(kind_of, numbers)]) for layout, numbers in layouts.values()]
+
+    def _decode_layout(
+        self, layout: Layout, frames: Frames, rows: Ints, sequence: Ints, batch: Batch
+    ) -> Iterator[dict[str, pa.Table]]:
+        plan = self._plans.setdefault(layout.name, Plan.of(layout))
+        starts, lengths = frames.starts[rows], frames.lengths[rows]
+        found = measure(plan, frames.buffer, starts, lengths)
+        for place in np.flatnonzero(found.faults):
+            reason, text = plan.fault(int(found.faults[place]), frames.buffer, int(starts[place]), int(lengths[place]))
+            batch.quarantined.append(_quarantine(frames, int(rows[place]), int(sequence[place]), reason, text))
+        good = found.faults == 0
+        batch.accounting.decoded += int(good.sum())
+        batch.accounting.decoded_bytes += int(lengths[good].sum())
+        found = found.taken(good)
+        starts, sequence = starts[good], sequence[good]
+        for column, section in enumerate(plan.sections):
+            longer = (found.counts[:, column] > 0) & (found.sizes[:, column] > section.length)
+            if section.walk == "fixed" and longer.any():
+                name = f"section_longer_than_known:{section.table}"
+                batch.accounting.notes[name] += int(found.counts[longer, column].sum())
+        owners, first = self._owners(plan, frames.buffer, starts, lengths[good], found, sequence)
+        estimate = plan.row_bytes[0] + found.counts @ plan.row_bytes[1:]
+        for part in _parts(estimate):
+            yield _tables(
+                plan, frames.buffer, starts[part], found.taken(part), sequence[part], owners[part], first[part]
+            )
+
+    def _owners(
+        self, plan: Plan, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints, found: Found, sequence: Ints
+    ) -> tuple[Ints, Ints]:
+        """record_seq and first section_seq of each record's sections of each kind; changed only for split records."""
+        owners = np.repeat(sequence[:, None], len(plan.sections), axis=1)
+        first = np.zeros_like(owners)
+        if plan.split_field is None:
+            return owners, first
+        column, item = plan.split_field
+        known = (found.counts[:, column] > 0) & (found.sizes[:, column] >= item.end)
+        place = np.where(known, starts + found.offsets[:, column] + item.offset, 0)
+        pieces = np.flatnonzero(known & (data[place] | data[place + 1] != 0))
+        for piece in pieces.tolist():
+            placement = self.splits.place(
+                plan.layout,
+                data,
+                int(starts[piece]),
+                int(lengths[piece]),
+                int(found.offsets[piece, column]),
+                plan.in_layout_order(found.counts[piece]),
+                int(sequence[piece]),
+            )
+            for index, base in placement.first.items():
+                at = plan.column_of[index]
+                owners[piece, at] = placement.record_seq
+                first[piece, at] = max(base, 0)
+                if base < 0:
+                    found.counts[piece, at] = 0
+        return owners, first
+
+
+def _parts(estimate: Ints) -> list[slice]:
+    """Runs of records whose tables together stay within `MAX_TABLE_BYTES`; a single record may exceed it."""
+    parts, low, total = [], 0, 0
+    if estimate.sum() <= MAX_TABLE_BYTES:
+        return [slice(0, len(estimate))] if len(estimate) else []
+    for place, size in enumerate(estimate.tolist()):
+        if total and total + size > MAX_TABLE_BYTES:
+            parts.append(slice(low, place))
+            low, total = place, 0
+        total += size
+    return [*parts, slice(low, len(estimate))]
+
+
+def _tables(
+    plan: Plan, data: npt.NDArray[np.uint8], starts: Ints, found: Found, sequence: Ints, owners: Ints, first: Ints
+) -> dict[str, pa.Table]:
+    header = plan.layout.header
+    ordinals = np.zeros(len(starts), np.uint32)
+    tables = {header.table: _table(header, data, starts, found.heads, sequence.astype(np.uint32), ordinals)}
+    for column, section in enumerate(plan.sections):
+        counts = found.counts[:, column]
+        total = int(counts.sum())
+        if not total:
+            continue
+        at, limits = np.empty(total, np.int64), np.empty(total, np.int64)
+        record_seq, section_seq = np.empty(total, np.uint32), np.empty(total, np.uint32)
+        place_sections(
+            data,
+            starts,
+            owners[:, column].copy(),
+            found.offsets[:, column].copy(),
+            found.sizes[:, column].copy(),
+            counts.copy(),
+            first[:, column].copy(),
+            section.walk == "length_prefixed",
+            at,
+            limits,
+            record_seq,
+            section_seq,
+        )
+        tables[section.table] = _table(section, data, at, limits, record_seq, section_seq)
+    return {section.table: tables[section.table] for section in plan.layout.sections if section.table in tables}
+
+
+def _table(
+    section: Section,
+    data: npt.NDArray[np.uint8],
+    at: Ints,
+    limits: Ints,
+    record_seq: npt.NDArray[np.uint32],
+    section_seq: npt.NDArray[np.uint32],
+) -> pa.Table:
+    columns = read_section(section, data, at, limits)
+    columns["record_seq"], columns["section_seq"] = pa.array(record_seq), pa.array(section_seq)
+    schema = section.arrow_schema()
+    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def _quarantine(frames: Frames, place: int, record_seq: int, reason: str, detail: str) -> Quarantined:
+    start, length = int(frames.starts[place]), int(frames.lengths[place])
+    raw = frames.buffer[start : start + length].tobytes()
+    return Quarantined(int(frames.offsets[place]), length, reason, detail, raw, record_seq)

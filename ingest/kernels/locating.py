@@ -1,0 +1,82 @@
+"""Compiled loops that find the sections of records and prove that they lie inside them."""
+
+import numpy as np
+
+from ingest.kernels.jit import kernel
+
+OUTSIDE, NO_LENGTH = 1, 2
+
+
+@kernel
+def _number(data, place, width):
+    value = np.int64(0)
+    for k in range(width):
+        value = (value << 8) | np.int64(data[place + k])
+    return value
+
+
+@kernel
+def measure_sections(data, starts, lengths, triplets, prefixed, head_length, heads, offsets, sizes, counts, faults):
+    """Read and check the triplets of records of one layout.
+
+    triplets: one row per section, in the order of their position: position, widths of offset, length and count.
+    prefixed: 1 where a section's entries carry their own length. Fills, per record and section, offset, length of one
+    section and count; per record the length of its header, which ends where the first section starts, and a fault: 0,
+    or 4 times the number of the section plus 1 (reaches outside the record or into the header) or 2 (has no length).
+    """
+    for i in range(starts.shape[0]):
+        start, size = starts[i], lengths[i]
+        head = min(size, head_length)
+        faults[i] = 0
+        for s in range(triplets.shape[0]):
+            position = triplets[s, 0]
+            end = position + triplets[s, 1] + triplets[s, 2] + triplets[s, 3]
+            counts[i, s] = 0
+            if end > head:
+                continue
+            place = start + position
+            offset = _number(data, place, triplets[s, 1])
+            length = _number(data, place + triplets[s, 1], triplets[s, 2])
+            count = _number(data, place + triplets[s, 1] + triplets[s, 2], triplets[s, 3])
+            if count == 0 or offset == 0:
+                continue
+            if offset < end or offset > size:
+                faults[i] = 4 * s + 1
+                break
+            if prefixed[s]:
+                entry = offset
+                seen = np.int64(0)
+                while seen < count and entry < size:
+                    entry += 1 + np.int64(data[start + entry])
+                    seen += 1
+                if seen < count or entry > size:
+                    faults[i] = 4 * s + 1
+                    break
+            elif length == 0:
+                faults[i] = 4 * s + 2
+                break
+            elif length * count > size - offset:
+                faults[i] = 4 * s + 1
+                break
+            offsets[i, s], sizes[i, s], counts[i, s] = offset, length, count
+            head = min(head, offset)
+        heads[i] = head
+
+
+@kernel
+def place_sections(data, starts, sequence, offset, size, count, first, prefixed, at, limits, record_seq, section_seq):
+    """Place, length, record_seq and section_seq of every occurrence of one kind of section.
+
+    sequence: record_seq of each record's rows; first: section_seq of its first row.
+    """
+    row = 0
+    for i in range(starts.shape[0]):
+        place = starts[i] + offset[i]
+        for k in range(count[i]):
+            length = 1 + np.int64(data[place]) if prefixed else size[i]
+            at[row] = place
+            limits[row] = length
+            record_seq[row] = sequence[i]
+            section_seq[row] = first[i] + k
+            place += length
+            row += 1
