@@ -95,7 +95,7 @@ def response(law: Law, service_ms: float, offered: Estimate, engines: int) -> Es
     """
     mean = response_mean(law, service_ms, offered.value, engines)
     if math.isinf(mean):
-        return Estimate(mean, response_low(law, service_ms, offered, engines), mean)
+        return Estimate(mean, mean, mean)
     here = stretch(offered.value, engines)
     load = law["load_sd"] * law["other_ms"] * (here / law["measured_stretch"] - 1.0)
     structural = law["quantile"] * math.sqrt(law["other_sd_ms"] ** 2 + load**2 + (law["noise_rel"] * mean) ** 2)
@@ -103,11 +103,3 @@ def response(law: Law, service_ms: float, offered: Estimate, engines: int) -> Es
     low = response_mean(law, service_ms, offered.lo, engines)
     upper = math.inf if math.isinf(high) else mean + math.hypot(high - mean, structural)
     return Estimate(mean, max(service_ms, mean - math.hypot(mean - low, structural)), upper)
-
-
-def response_low(law: Law, service_ms: float, offered: Estimate, engines: int) -> float:
-    """The lower limit where the centre has no steady state: the response at the fewest engines in use."""
-    low = response_mean(law, service_ms, offered.lo, engines)
-    if math.isinf(low):
-        return math.inf
-    return max(service_ms, low - law["quantile"] * law["other_sd_ms"])

@@ -245,7 +245,7 @@ def _output_at(load: Load, output: Mapping[str, Any], rate: float) -> Estimate |
         law = load.entry["response"][output["series"]]
         used = load.usage(LPAR, rate)
         found = laws.response(law, 1e3 * used.value / rate, used, load.engines)
-        return None if math.isinf(found.lo) else found
+        return None if math.isinf(found.value) else found
     used = load.reconciled(output["series"], rate)
     if form == "pct":
         return Estimate(*(100.0 * value for value in used))
@@ -322,6 +322,8 @@ def _notes(load: Load) -> tuple[bool, list[str]]:
             f"measured on {entry['engines']} engines, asked for {load.engines}: "
             "the n-way effect was not measured and only widens the interval"
         )
+    if LPAR not in entry["usage"]:
+        notes.append("no busy time of the LPAR is known: the engines are taken to serve this workload alone")
     known = {**entry["usage"], **entry["response"]}
     notes += [f"{name}: {law['origin']}" for name, law in sorted(known.items()) if law["origin"] != "measured"]
     return outside or busy.value > 100.0 or load.engines != entry["engines"], notes

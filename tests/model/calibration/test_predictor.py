@@ -5,6 +5,8 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from model import bundle as bundles
 from model.calibration.capacity import CapacityModel
@@ -135,6 +137,25 @@ def test_size_says_when_no_number_of_engines_will_do(bundle):
     assert answer["engines"] == {"value": None, "lo": None, "hi": None}
     assert any("no number of engines" in note for note in answer["notes"])
     assert answer["table"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(rate=st.floats(1e-3, 1e6), engines=st.integers(1, 256))
+def test_any_load_has_an_answer_whose_limits_hold_its_values(bundle, rate, engines):
+    answer = predict(bundle, "shop", {"etr_tps": rate, "engines": engines})
+    json.dumps(answer, allow_nan=False)
+    for output in answer["outputs"]:
+        assert output["value"] >= 0
+        assert output["lo"] <= output["value"]
+        assert output["hi"] is None or output["value"] <= output["hi"]
+
+
+def test_without_busy_of_the_lpar_the_workload_stands_for_it():
+    points = made_points("plain", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)
+    points = points.drop(columns=["cpu_busy_pct", "itr_tps", "cpu_us_per_tran"])
+    answer = predict(bundles.build(CapacityModel().fit(points).systems_, data={}, validation={}), "plain")
+    assert answer["bottleneck"]["utilization_pct"] == pytest.approx(100 * 1.7 / 8, rel=0.01)
+    assert any("serve this workload alone" in note for note in answer["notes"])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_checks
 
 from model.calibration.family import Priors
 from model.calibration.utilization import UtilizationLaw
@@ -95,6 +96,22 @@ def test_estimator_can_be_cloned_refitted_and_does_not_touch_its_input():
     assert copy.set_params(calibrate=True).calibrate is True
     with pytest.raises(NotFittedError):
         copy.predict(X)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_estimators_unfitted,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_set_params,
+    ],
+)
+def test_estimator_keeps_the_conventions(check):
+    check("UtilizationLaw", UtilizationLaw())
 
 
 @pytest.mark.parametrize(
