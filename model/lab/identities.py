@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from model.lab.errors import LabError
 from model.lab.printed import Interval, decimals, printed_interval, rounded_interval, transpositions
 
 UNBOUNDED = Interval(0.0, math.inf)
@@ -65,7 +66,7 @@ class Sum:
 Identity = Product | Sum
 
 
-class ContradictionError(ValueError):
+class ContradictionError(LabError):
     """The printed figures of one identity admit no common values."""
 
     def __init__(self, identity: Identity, metric: str) -> None:

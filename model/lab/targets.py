@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from model.lab.errors import LabError
-from model.lab.identities import Misprint, identities, resolve
+from model.lab.identities import Misprint, Resolution, identities, resolve
 from model.systems import catalogue
 from model.systems.catalogue import Figure, System
 from model.systems.plan import Group, LabPlan, Point
@@ -79,56 +79,29 @@ def why_not_rendered(system: System, point: Point) -> str | None:
 
 
 def point_targets(system: System, point: Point) -> PointTargets:
-    """Resolve a point. Raises LabError when it cannot be rendered, ContradictionError when its products contradict."""
+    """Resolve a point. Raises LabError when it cannot be rendered or its products contradict."""
     reason = why_not_rendered(system, point)
     if reason is not None:
         raise LabError(f"{system.id} point {point.id}: {reason}")
     plan = _plan(system)
     figures = tuple(f for f in point_figures(system, point) if f.metric in rendered_metrics(plan))
-    printed = _printed(system, point, figures)
-    peers = [
-        _printed(system, other, point_figures(system, other))
-        for other in plan.points
-        if other.id != point.id and other.table == point.table and why_not_rendered(system, other) is None
-    ]
-    resolution = resolve(printed, identities(plan.engines), peers)
-    values = resolution.values
-    etr = values["etr_tps"]
+    resolution = _resolved(system, point)
+    values, etr = resolution.values, resolution.values["etr_tps"]
     groups = {group.name: _engines(system, group, values, etr) for group in plan.groups}
     known = sum(cpu for cpu in groups.values() if cpu is not None)
-    assumptions = []
-    busy = values["cpu_busy_pct"] / 100 if "cpu_busy_pct" in values else None
-    if busy is None:
-        workload = known
-        busy = workload / (plan.engines * reference_share(system))
-        assumptions.append(
-            Assumption("cpu_busy_pct", busy * 100, "pct", f"workload CPU by its share of busy time at {_where(plan)}")
-        )
-    elif all(cpu is not None for cpu in groups.values()):
-        workload = known
-    else:
-        workload = busy * plan.engines * reference_share(system)
-        assumptions.append(
-            Assumption(
-                "workload_cpu_engines",
-                workload,
-                "engines",
-                f"busy time by the workload's share of it at {_where(plan)}",
-            )
-        )
+    busy, workload, assumptions = _busy_and_workload(system, values, groups)
     overhead = plan.capture_ratio.value * busy * plan.engines - workload
     if overhead < 0 or workload < known:
         raise LabError(
             f"{system.id} point {point.id}: the workload's CPU and the capture ratio do not fit its busy time"
         )
+    printed = {figure.metric for figure in figures}
     assumptions += [
         Assumption(entry.figure, entry.share * etr, "tran/s", entry.source)
         for entry in plan.transactions
         if entry.figure is not None and entry.figure not in printed
     ]
-    assumptions.append(
-        Assumption("capture_ratio_pct", plan.capture_ratio.value * 100, "pct", plan.capture_ratio.source)
-    )
+    ratio = plan.capture_ratio
     return PointTargets(
         point=point,
         figures=figures,
@@ -144,7 +117,7 @@ def point_targets(system: System, point: Point) -> PointTargets:
             if entry.response is not None and entry.response in values
         },
         misprints=resolution.misprints,
-        assumptions=tuple(assumptions),
+        assumptions=(*assumptions, Assumption("capture_ratio_pct", ratio.value * 100, "pct", ratio.source)),
     )
 
 
@@ -153,11 +126,9 @@ def reference_share(system: System) -> float:
     reference = _plan(system).reference
     other = catalogue.system(reference.system)
     plan = _plan(other)
-    printed = _printed(other, plan.point(reference.point), point_figures(other, plan.point(reference.point)))
-    if not set(BUSY) & set(printed) or not all(group.figure in printed for group in plan.groups):
+    values = _resolved(other, plan.point(reference.point)).values
+    if "cpu_busy_pct" not in values or not all(group.figure in values for group in plan.groups):
         raise LabError(f"{system.id}: reference {reference.system} point {reference.point} lacks busy time or CPU")
-    peers = [_printed(other, peer, point_figures(other, peer)) for peer in plan.points if peer.id != reference.point]
-    values = resolve(printed, identities(plan.engines), peers).values
     cpu = [_engines(other, group, values, values["etr_tps"]) for group in plan.groups]
     return sum(engines for engines in cpu if engines is not None) / (plan.engines * values["cpu_busy_pct"] / 100)
 
@@ -169,6 +140,32 @@ def cpu_in_unit(engines: float, unit: str, etr: float) -> float:
     if unit == "pct of one CP":
         return engines * 100
     raise LabError(f"no CPU unit: {unit!r}")
+
+
+def _resolved(system: System, point: Point) -> Resolution:
+    """The figures of a point taken together, beside those of the other points of its table."""
+    plan = _plan(system)
+    peers = [other for other in plan.points if other.id != point.id and other.table == point.table]
+    return resolve(_printed(system, point), identities(plan.engines), [_printed(system, other) for other in peers])
+
+
+def _busy_and_workload(
+    system: System, values: Mapping[str, float], groups: Mapping[str, float | None]
+) -> tuple[float, float, list[Assumption]]:
+    """Busy time as a fraction and the workload's CPU in engines; one of them assumed where it is not published."""
+    plan = _plan(system)
+    where = f"{plan.reference.system} point {plan.reference.point}"
+    known = sum(cpu for cpu in groups.values() if cpu is not None)
+    if "cpu_busy_pct" not in values:
+        busy = known / (plan.engines * reference_share(system))
+        basis = f"workload CPU by its share of busy time at {where}"
+        return busy, known, [Assumption("cpu_busy_pct", busy * 100, "pct", basis)]
+    busy = values["cpu_busy_pct"] / 100
+    if all(cpu is not None for cpu in groups.values()):
+        return busy, known, []
+    workload = busy * plan.engines * reference_share(system)
+    basis = f"busy time by the workload's share of it at {where}"
+    return busy, workload, [Assumption("workload_cpu_engines", workload, "engines", basis)]
 
 
 def _engines(system: System, group: Group, values: Mapping[str, float], etr: float) -> float | None:
@@ -186,10 +183,10 @@ def _remainder(plan: LabPlan, groups: Mapping[str, float | None], engines: float
     return {name: engines / len(classes) for name in sorted(classes)}
 
 
-def _printed(system: System, point: Point, figures: tuple[Figure, ...]) -> dict[str, str]:
+def _printed(system: System, point: Point) -> dict[str, str]:
     wanted = rendered_metrics(_plan(system))
     printed: dict[str, str] = {}
-    for figure in figures:
+    for figure in point_figures(system, point):
         if figure.metric not in wanted:
             continue
         if figure.metric in printed:
@@ -202,7 +199,3 @@ def _plan(system: System) -> LabPlan:
     if system.lab is None:
         raise LabError(f"{system.id}: nothing says how to render it (no lab section)")
     return system.lab
-
-
-def _where(plan: LabPlan) -> str:
-    return f"{plan.reference.system} point {plan.reference.point}"
