@@ -1,0 +1,52 @@
+"""Makes generated HTML pages open without a network: nothing is loaded from, and nothing links to, another host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lxml import etree, html
+
+_REMOTE = ("http://", "https://", "//")
+#: Attributes by which a page loads or opens something.
+_ADDRESSES = ("src", "href", "srcset", "data", "action", "poster")
+
+
+def make_offline(folder: Path, stylesheet: str) -> int:
+    """Strip remote scripts, styles, images and links from every page under `folder`; number of pages rewritten.
+
+    The style sheet is written beside the pages and takes the place of the remote ones; what they folded away is shown.
+    """
+    sheet = folder / "offline.css"
+    sheet.write_text(stylesheet, encoding="utf-8")
+    pages = sorted(folder.rglob("*.html"))
+    for page in pages:
+        document = html.fromstring(page.read_bytes())
+        _strip(document)
+        head = document.find("head")
+        if head is None:
+            head = etree.SubElement(document, "head")
+            document.insert(0, head)
+        depth = len(page.relative_to(folder).parts) - 1
+        etree.SubElement(head, "link", rel="stylesheet", href="../" * depth + sheet.name)
+        page.write_bytes(html.tostring(document, doctype="<!DOCTYPE html>", encoding="utf-8"))
+    return len(pages)
+
+
+def remote_addresses(page: bytes) -> list[str]:
+    """Addresses on other hosts that a page loads or links to."""
+    document = html.fromstring(page)
+    values = [element.get(name, "") for element in document.iter(etree.Element) for name in _ADDRESSES]
+    return [value for value in values if value.strip().lower().startswith(_REMOTE)]
+
+
+def _strip(document: html.HtmlElement) -> None:
+    """Remove what needs a network, the scripts that would fail without it, and the generator's own advertisements."""
+    for element in list(document.iter(etree.Element)):
+        remote = [name for name in _ADDRESSES if element.get(name, "").strip().lower().startswith(_REMOTE)]
+        if element.tag in ("script", "footer") or (
+            remote and element.tag in ("link", "img", "iframe", "source", "video", "audio")
+        ):
+            element.drop_tree()
+            continue
+        for name in remote:
+            del element.attrib[name]

@@ -1,0 +1,136 @@
+"""One quality run: read, check, write the site, say the verdict."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from expectations.baseline import Baseline
+from expectations.chart import Interval, busy_chart
+from expectations.frame import Frame
+from expectations.frames import read_frames
+from expectations.offline import make_offline
+from expectations.page import Chart, front_page, suites_page
+from expectations.result import Finding, QualityError, QualityResult
+from expectations.rules import RULES
+from expectations.suites import validate
+
+_MOST_CHARTS = 12
+
+
+def run(
+    db_path: str | Path,
+    site_dir: str | Path,
+    *,
+    baseline: Iterable[Baseline] = (),
+    manifest: str | Path | None = None,
+) -> QualityResult:
+    """Check a built warehouse and put the data-quality site at `site_dir`, in place of the one before.
+
+    `baseline` are expectations that follow from the record layouts; `manifest` is dbt's manifest.json, from which
+    findings about a mart column take its definition. Opens the warehouse read-only. QualityError if there is no
+    warehouse or its marts have not been built.
+    """
+    database, site = Path(db_path), Path(site_dir)
+    if not database.is_file():
+        raise QualityError(f"{database}: there is no warehouse; ingest something first")
+    try:
+        with duckdb.connect(str(database), read_only=True) as connection:
+            frames = read_frames(connection, baseline)
+            ledger = _ledger(connection)
+    except duckdb.CatalogException as error:
+        raise QualityError(f"{database}: the marts have not been built, build them first ({error})") from error
+    building = site.with_name(site.name + ".new")
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir(parents=True)
+    made_at = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    findings = validate(frames, RULES, building / "suites")
+    make_offline(building / "suites", _resource("suites.css"))
+    definitions = _definitions(manifest)
+    findings = [_located(finding, building, definitions) for finding in findings]
+    result = QualityResult(tuple(findings), site / "index.html")
+    page = front_page(result, database=str(database), made_at=made_at, charts=_charts(frames, findings), files=ledger)
+    (building / "index.html").write_text(page, encoding="utf-8")
+    titles = {frame.name: frame.title for frame in frames}
+    (building / "suites" / "index.html").write_text(suites_page(findings, titles), encoding="utf-8")
+    (building / "page.css").write_text(_resource("page.css"), encoding="utf-8")
+    (building / "quality.json").write_text(json.dumps(result.as_dict(), indent=1, default=str), encoding="utf-8")
+    _swap(building, site)
+    return result
+
+
+def _swap(building: Path, site: Path) -> None:
+    """Put the new site in the place of the old one."""
+    old = site.with_name(site.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if site.exists():
+        site.rename(old)
+    building.rename(site)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _resource(name: str) -> str:
+    return files("expectations").joinpath(name).read_text(encoding="utf-8")
+
+
+def _ledger(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    query = (
+        "select path as file, status, bytes, records, decoded, skipped, quarantined, coalesce(message, '') as message "
+        "from meta.ledger where status <> 'superseded' order by path"
+    )
+    return connection.sql(query).to_arrow_table().to_pylist()
+
+
+def _definitions(manifest: str | Path | None) -> Mapping[str, str]:
+    """What each mart column means, as `mart.column`, with its formula."""
+    if manifest is None or not Path(manifest).is_file():
+        return {}
+    nodes = json.loads(Path(manifest).read_text(encoding="utf-8"))["nodes"]
+    found = {}
+    for node in nodes.values():
+        if node.get("schema") != "marts":
+            continue
+        for name, column in node.get("columns", {}).items():
+            formula = (column.get("config", {}).get("meta") or column.get("meta") or {}).get("formula")
+            found[f"{node['name']}.{name}"] = column.get("description", "") + (f" ({formula})" if formula else "")
+    return found
+
+
+def _located(finding: Finding, building: Path, definitions: Mapping[str, str]) -> Finding:
+    """The finding with its detail page and the definition of the metric it is about."""
+    pages = sorted((building / "suites" / "validations" / finding.subject).rglob("*.html"))
+    metric = next(rule.metric for rule in RULES if rule.name == finding.rule)
+    about = f"{metric}: {definitions[metric]}" if metric in definitions else ""
+    return replace(finding, page=pages[0].relative_to(building).as_posix() if pages else "", about=about)
+
+
+def _charts(frames: list[Frame], findings: list[Finding]) -> list[Chart]:
+    """Busy per interval of each system, suspect intervals marked."""
+    rows = next(frame.rows for frame in frames if frame.name == "utilization")
+    steps = next(frame.rows for frame in frames if frame.name == "interval_sequence")
+    adjoining = steps[steps["hole_s"].abs() <= 1]
+    follows = set(zip(adjoining["system"], adjoining["interval"], strict=True))
+    suspect = {
+        (example.get("system"), example.get("interval"))
+        for finding in findings
+        for example in finding.examples
+        if not finding.success
+    }
+    charts = []
+    engines = rows[rows["engine_type"] == "CP"]
+    for system, group in engines.groupby("system", sort=True):
+        intervals = [
+            Interval(at, busy, (system, at) in follows, (system, at) in suspect)
+            for at, busy in zip(group["interval"], group["cpu_busy_pct"], strict=True)
+        ]
+        count = f"{group['engines'].max()} engines, {len(intervals)} intervals"
+        charts.append(Chart(str(system), count, busy_chart(intervals, f"Busy of {system} by interval")))
+    return charts[:_MOST_CHARTS]

@@ -1,0 +1,188 @@
+"""The queries behind the frames: name, title, columns that say where a row is, SQL over the warehouse."""
+
+from __future__ import annotations
+
+#: A moment as a planner reads it.
+_AT = "strftime({}, '%Y-%m-%d %H:%M:%S')"
+_INTERVAL = _AT.format("coalesce(interval_start_utc, interval_start_local)")
+
+QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
+    (
+        "ledger",
+        "Files and what became of their bytes and records",
+        ("file", "message"),
+        """
+        select path as file, coalesce(message, '') as message, status, quarantined::bigint as quarantined,
+          case when status = 'failed' then 0 else
+            records::bigint - decoded::bigint - skipped::bigint - quarantined::bigint end as records_unaccounted,
+          case when status = 'failed' then 0 else bytes::bigint - decoded_bytes::bigint - skipped_bytes::bigint
+            - quarantined_bytes::bigint - framing_bytes::bigint end as bytes_unaccounted
+        from meta.ledger
+        where status <> 'superseded'
+        order by path
+        """,
+    ),
+    (
+        "interval_sequence",
+        "Each interval against the one before it, by system and record type",
+        ("system", "records", "interval"),
+        f"""
+        with recorded as (
+          select 'SMF ' || r.record_type as records, n.system_id, n.smf_sid, '' as job, n.point, n.condition,
+            coalesce(n.interval_start_utc, n.interval_start_local) as start_at, max(n.interval_s) as seconds
+          from intermediate.int_record r
+          join marts.dim_interval n using (interval_key)
+          group by all
+          union all
+          select 'RMF ' || r.report, n.system_id, n.smf_sid, '', n.point, n.condition, r.interval_start_local,
+            max(r.interval_s)
+          from intermediate.int_report r
+          join marts.dim_interval n using (interval_key)
+          group by all
+          union all
+          select 'SMF 30', n.system_id, j.smf_sid, j.job_name || ' ' || coalesce(j.asid::varchar, ''), n.point,
+            n.condition, j.interval_begin_utc,
+            (epoch_us(j.interval_end_utc) - epoch_us(j.interval_begin_utc)) / 1e6
+          from intermediate.int_job_interval j
+          join marts.dim_interval n using (interval_key)
+        ),
+        steps as (
+          select *, epoch_us(start_at) / 1e6 - lag(epoch_us(start_at) / 1e6 + seconds) over (
+            partition by records, system_id, smf_sid, job, point, condition order by start_at) as step_s
+          from recorded
+        )
+        select smf_sid as system, trim(records || ' ' || job) as records, {_AT.format("start_at")} as interval,
+          step_s as hole_s, -step_s as overlap_s
+        from steps
+        order by records, system, interval
+        """,
+    ),
+    (
+        "duplicates",
+        "Records by how often they were found",
+        ("system", "records", "interval", "file"),
+        f"""
+        with found as (
+          select smf_sid as system, 'SMF ' || record_type || ' ' || class_name as records,
+            coalesce(interval_start_utc, interval_start_local) as start_at, copies, file_id
+          from intermediate.int_record
+          union all
+          select smf_sid, 'RMF ' || report, interval_start_local, copies, file_id from intermediate.int_report
+          union all
+          select smf_sid, 'SMF 30 ' || job_name, interval_begin_utc, copies, null from intermediate.int_job_interval
+        )
+        select system, trim(found.records) as records, {_AT.format("start_at")} as interval, coalesce(path, '') as file,
+          copies
+        from found
+        left join meta.ledger using (file_id)
+        order by copies desc, system, interval
+        """,
+    ),
+    (
+        "utilization",
+        "Busy of the engines per interval",
+        ("system", "interval", "engine_type"),
+        f"""
+        select smf_sid as system, {_INTERVAL} as interval, engine_type, engines, cpu_busy_pct, lpar_busy_pct,
+          mvs_busy_pct
+        from marts.fct_interval_utilization
+        order by system, interval, engine_type
+        """,
+    ),
+    (
+        "pairing",
+        "Whether intervals have both their CPU and their workload records",
+        ("system", "interval", "records"),
+        f"""
+        select smf_sid as system, {_AT.format("min(coalesce(interval_start_utc, interval_start_local))")} as interval,
+          string_agg(distinct 'SMF ' || record_type, ', ' order by 'SMF ' || record_type) as records,
+          count(distinct record_type) = 2 as has_both
+        from intermediate.int_record
+        group by smf_sid, interval_key
+        order by system, interval
+        """,
+    ),
+    (
+        "capture",
+        "CPU of the service classes against busy of the engines per interval",
+        ("system", "interval"),
+        f"""
+        with classes as (
+          select interval_key, sum(appl_cp_pct) / 100 * any_value(interval_s) as captured_s
+          from marts.fct_transaction_cost
+          where class_kind = 'service_class' and source = 'record'
+          group by interval_key
+        )
+        select smf_sid as system, {_INTERVAL} as interval, busy_s, captured_s,
+          captured_s / nullif(busy_s, 0) as capture_ratio,
+          case when cpu_busy_pct >= 10 then captured_s / nullif(busy_s, 0) end as capture_ratio_when_busy
+        from marts.fct_interval_utilization
+        join classes using (interval_key)
+        where engine_type = 'CP'
+        order by system, interval
+        """,
+    ),
+    (
+        "transactions",
+        "Cost of transactions per interval, by workload and class",
+        ("system", "interval", "class_kind", "class_name"),
+        f"""
+        select smf_sid as system, {_INTERVAL} as interval, class_kind, class_name, response_ms,
+          case when class_kind = 'workload' then cpu_us_per_tran * 1.005 - service_cpu_us_per_tran end
+            as uncaptured_us_per_tran
+        from marts.fct_transaction_cost
+        where transactions_ended > 0
+        order by system, interval, class_kind, class_name
+        """,
+    ),
+    (
+        "runs",
+        "Measured points and how much of their time is recorded",
+        ("system", "point", "condition"),
+        """
+        select r.smf_sid as system, r.point, r.condition,
+          100 * coalesce(sum(n.interval_s), 0) / (epoch_us(r.end_utc) - epoch_us(r.start_utc)) * 1e6 as covered_pct
+        from intermediate.int_run r
+        left join marts.dim_interval n
+          on n.smf_sid = r.smf_sid and n.system_id = r.system_id and n.point = r.point and n.condition = r.condition
+        group by r.smf_sid, r.point, r.condition, r.start_utc, r.end_utc
+        order by system, r.point
+        """,
+    ),
+    (
+        "groups",
+        "Patterns of the groups files and what they match",
+        ("system", "kind", "pattern"),
+        """
+        with names as (
+          select distinct n.system_id, n.smf_sid, c.class_kind as kind, c.class_name as name
+          from intermediate.int_class_interval c
+          join marts.dim_interval n using (interval_key)
+          union all
+          select distinct n.system_id, n.smf_sid, 'job_name', j.job_name
+          from intermediate.int_job_interval j
+          join marts.dim_interval n using (interval_key)
+        )
+        select g.system_id as system, g.kind, g.pattern, count(n.name) as matches
+        from intermediate.int_group g
+        left join names n
+          on n.system_id = g.system_id and (g.smf_sid is null or g.smf_sid = n.smf_sid) and n.name like g.pattern
+          and n.kind = case g.kind when 'transaction_class' then 'report_class' else g.kind end
+        where g.system_id in (select system_id from marts.dim_interval)
+        group by g.system_id, g.kind, g.pattern
+        order by system, kind, pattern
+        """,
+    ),
+    (
+        "points",
+        "Measured points",
+        ("system", "point", "condition", "workload"),
+        """
+        select system_id as system, point, condition, coalesce(workload, '') as workload,
+          concat_ws(' | ', system_id, point, condition, coalesce(workload, '')) as point_key,
+          case when workload is not null and is_run then coalesce(etr_tps, 0) end as etr_tps
+        from marts.fct_point
+        order by system, point
+        """,
+    ),
+)

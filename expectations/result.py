@@ -1,0 +1,67 @@
+"""What a quality run found, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+class QualityError(Exception):
+    """The warehouse cannot be examined; the message says what is missing and what to do."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One expectation and whether the data meet it.
+
+    `severity` is `critical` (stops the build when not met) or `warning`; `subject` is the frame it was checked on;
+    `checked` and `unexpected` count rows; `examples` are the first unexpected rows by label, with the value seen;
+    `page` is the detail page, relative to the site.
+    """
+
+    rule: str
+    title: str
+    subject: str
+    severity: str
+    success: bool
+    checked: int
+    unexpected: int
+    advice: str
+    examples: tuple[dict[str, Any], ...] = ()
+    about: str = ""
+    page: str = ""
+
+    @property
+    def status(self) -> str:
+        """`pass`, `warn` or `fail`."""
+        if self.success:
+            return "pass"
+        return "fail" if self.severity == "critical" else "warn"
+
+
+@dataclass(frozen=True)
+class QualityResult:
+    """Everything one run found. `verdict` is `fail` with a critical finding, `warn` with any other, else `pass`."""
+
+    findings: tuple[Finding, ...]
+    report: Path
+    counts: dict[str, int] = field(init=False)
+    verdict: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        counts = {status: sum(f.status == status for f in self.findings) for status in ("pass", "warn", "fail")}
+        object.__setattr__(self, "counts", counts)
+        verdict = "fail" if counts["fail"] else "warn" if counts["warn"] else "pass"
+        object.__setattr__(self, "verdict", verdict)
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """Findings that are not met, critical ones first."""
+        found = [finding for finding in self.findings if not finding.success]
+        return tuple(sorted(found, key=lambda finding: finding.severity != "critical"))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result in JSON's terms."""
+        findings = [asdict(finding) | {"status": finding.status} for finding in self.findings]
+        return {"verdict": self.verdict, "counts": self.counts, "report": str(self.report), "findings": findings}

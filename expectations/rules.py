@@ -1,0 +1,243 @@
+"""What sound data satisfy: each rule is one expectation on one column of one frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An expectation on `column` of the frame `subject`, NULLs passing unless `kind` says otherwise.
+
+    `kind` is `between` (inclusive, either end may be None), `in_set`, `not_null` or `unique`; `severity` is `critical`
+    or `warning`. `metric` is the mart column it is about, as `mart.column`.
+    """
+
+    name: str
+    subject: str
+    column: str
+    title: str
+    advice: str
+    severity: str
+    kind: str = "between"
+    low: float | None = None
+    high: float | None = None
+    values: tuple[object, ...] = ()
+    metric: str = ""
+
+
+#: Rounding of interval lengths and clocks: intervals this near to each other adjoin.
+ADJOINING_S = 1.0
+#: Printed and sampled figures may exceed a bound by this part without being wrong.
+SLACK = 0.005
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "ledger_bytes_add_up",
+        "ledger",
+        "bytes_unaccounted",
+        "Every byte of every file is decoded, skipped, quarantined or framing",
+        "Ingest the file again; if the figures still differ, keep the file and report it: its framing is wrong.",
+        "critical",
+        low=0,
+        high=0,
+    ),
+    Rule(
+        "ledger_records_add_up",
+        "ledger",
+        "records_unaccounted",
+        "Every record of every file is decoded, skipped or quarantined",
+        "Ingest the file again; if the figures still differ, keep the file and report it.",
+        "critical",
+        low=0,
+        high=0,
+    ),
+    Rule(
+        "ledger_rows_are_there",
+        "ledger_rows",
+        "rows_missing",
+        "The raw tables hold exactly the rows the ledger counted",
+        "Rows were changed outside the ingest: ingest the file again.",
+        "critical",
+        low=0,
+        high=0,
+    ),
+    Rule(
+        "files_were_readable",
+        "ledger",
+        "status",
+        "Every file was read",
+        "See the file's message: it may be cut off, empty, still being written, or no SMF or RMF data at all.",
+        "warning",
+        kind="in_set",
+        values=("loaded",),
+    ),
+    Rule(
+        "nothing_is_quarantined",
+        "ledger",
+        "quarantined",
+        "No record had to be put into quarantine",
+        "`select * from meta.quarantine` shows reason, offset and bytes; a damaged transfer is the usual cause.",
+        "warning",
+        low=0,
+        high=0,
+    ),
+    Rule(
+        "raw_critical",
+        "raw_critical",
+        "violations",
+        "Keys are present and unique and records are of the type they say",
+        "The file was not decoded as its layout says: ingest it again; if it stays, report file and table.",
+        "critical",
+        low=0,
+        high=0,
+    ),
+    Rule(
+        "raw_range",
+        "raw_range",
+        "violations",
+        "Raw values keep within what their format and unit allow",
+        "A field holds a value its format cannot mean: the writer's level may differ from the layout. Mind the column.",
+        "warning",
+        low=0,
+        high=0,
+    ),
+    Rule(
+        "intervals_do_not_overlap",
+        "interval_sequence",
+        "overlap_s",
+        "Intervals of one system and record type do not overlap",
+        "Two recordings of the same time were loaded: remove one of the files, else its work counts twice.",
+        "critical",
+        high=ADJOINING_S,
+    ),
+    Rule(
+        "intervals_have_no_holes",
+        "interval_sequence",
+        "hole_s",
+        "Intervals of one system and record type follow each other without holes",
+        "Records of the time between are missing: look for a dump that was not loaded, a lost record or an IPL.",
+        "warning",
+        high=ADJOINING_S,
+    ),
+    Rule(
+        "records_are_not_duplicated",
+        "duplicates",
+        "copies",
+        "No record was found twice",
+        "It was counted once. The same dump may lie in two files: load only one of them.",
+        "warning",
+        high=1,
+    ),
+    Rule(
+        "busy_is_a_percentage",
+        "utilization",
+        "cpu_busy_pct",
+        "Engines are busy between 0 and 100 %",
+        "Wait, online or dispatch times contradict each other: do not use the interval, and check its 70.1 record.",
+        "critical",
+        low=0,
+        high=100 * (1 + SLACK),
+        metric="fct_interval_utilization.cpu_busy_pct",
+    ),
+    Rule(
+        "lpar_busy_is_a_percentage",
+        "utilization",
+        "lpar_busy_pct",
+        "LPAR busy is between 0 and 100 %",
+        "Dispatch and online times contradict each other: check the 70.1 record of the interval.",
+        "warning",
+        low=0,
+        high=100 * (1 + SLACK),
+        metric="fct_interval_utilization.lpar_busy_pct",
+    ),
+    Rule(
+        "cpu_and_workload_records_come_together",
+        "pairing",
+        "has_both",
+        "Every interval has its 70.1 and its 72.3 records",
+        "Without both there is no cost per transaction: does RMF gather CPU and WKLD, were both types dumped?",
+        "warning",
+        kind="in_set",
+        values=(True,),
+    ),
+    Rule(
+        "capture_ratio_is_a_ratio",
+        "capture",
+        "capture_ratio",
+        "CPU of the service classes (72.3) does not exceed busy of the engines (70.1)",
+        "The records do not belong together, or the service coefficients are wrong: check R723MADJ and the intervals.",
+        "critical",
+        low=0,
+        high=1 + SLACK,
+        metric="fct_point.capture_ratio",
+    ),
+    Rule(
+        "capture_ratio_is_usual",
+        "capture",
+        "capture_ratio_when_busy",
+        "Service classes account for at least half of the CPU of a busy system",
+        "Much CPU is in no class: are 72.3 records of some classes missing?",
+        "warning",
+        low=0.5,
+        metric="fct_point.capture_ratio",
+    ),
+    Rule(
+        "cost_is_within_the_total",
+        "transactions",
+        "uncaptured_us_per_tran",
+        "CPU of the address-space groups per transaction stays within total CPU per transaction",
+        "A class or job is counted in two groups, or the groups name work of another system: check the groups file.",
+        "warning",
+        low=0,
+        metric="fct_transaction_cost.service_cpu_us_per_tran",
+    ),
+    Rule(
+        "responses_are_not_negative",
+        "transactions",
+        "response_ms",
+        "Response times are not negative",
+        "The elapsed time of the class overflowed or was not decoded: do not use it.",
+        "critical",
+        low=0,
+        metric="fct_transaction_cost.response_ms",
+    ),
+    Rule(
+        "runs_have_intervals",
+        "runs",
+        "covered_pct",
+        "Measured points are covered by recorded intervals",
+        "Compare start and end in the runs file, which are UTC, with the intervals in marts.dim_interval.",
+        "warning",
+        low=95,
+        high=105,
+    ),
+    Rule(
+        "groups_match_something",
+        "groups",
+        "matches",
+        "Every pattern of the groups file matches a class or a job",
+        "Check its spelling against `select distinct class_name from marts.fct_transaction_cost`; % is the wildcard.",
+        "warning",
+        low=1,
+    ),
+    Rule(
+        "points_are_unique",
+        "points",
+        "point_key",
+        "A measured point appears once",
+        "The marts were built from a broken state: build them again.",
+        "critical",
+        kind="unique",
+    ),
+    Rule(
+        "measured_points_have_a_rate",
+        "points",
+        "etr_tps",
+        "Every measured point of a workload has transactions",
+        "The transaction classes of the groups file ended no transaction: check the pattern and the 72.3 records.",
+        "warning",
+        low=1e-9,
+        metric="fct_point.etr_tps",
+    ),
+)
