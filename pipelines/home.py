@@ -1,6 +1,7 @@
 """Where Etalon keeps its state: every path under ETALON_HOME, named once."""
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,8 +71,11 @@ class Home:
         return self.root / "cache"
 
     def environment(self) -> dict[str, str]:
-        """Variables that keep every tool's state in here and its telemetry off."""
+        """Variables that keep every tool's state in here and its telemetry off, and find programs beside this Python."""
+        beside = str(Path(sys.executable).parent)
+        path = os.environ.get("PATH", "")
         return {
+            "PATH": path if beside in path.split(os.pathsep) else os.pathsep.join([beside, path]),
             "ETALON_HOME": str(self.root),
             "ETALON_WAREHOUSE": str(self.warehouse),
             "ETALON_DAGSTER": str(self.dagster),

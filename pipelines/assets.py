@@ -1,0 +1,202 @@
+"""The assets: a day's landed files, all the way to the published snapshot and the champion.
+
+Each asset calls the step that the command line calls. Everything that opens the warehouse is in one pool of one.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, DbtProject, dbt_assets
+
+from pipelines import steps
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import DBT_PROJECT, Home
+from pipelines.partitions import daily, landed
+
+POOL = "duckdb_writer"
+AGAIN = dg.RetryPolicy(max_retries=2, delay=15, backoff=dg.Backoff.EXPONENTIAL)
+
+landing_files = dg.AssetSpec(
+    "landing_files",
+    description="Files that arrived in ETALON_HOME/landing, by day.",
+    group_name="ingest",
+    kinds={"file"},
+    partitions_def=daily,
+)
+
+
+def dbt_project(home: Home) -> DbtProject:
+    """The dbt project with its target under `home`, its manifest made anew when a file of the project is newer."""
+    project = DbtProject(project_dir=DBT_PROJECT, profiles_dir=DBT_PROJECT, target_path=home.dbt / "target")
+    if _stale(project.manifest_path):
+        project.preparer.prepare(project)
+    return project
+
+
+def _stale(manifest: Path) -> bool:
+    if not manifest.exists():
+        return True
+    sources = (path for path in DBT_PROJECT.rglob("*") if path.suffix in (".sql", ".yml", ".csv"))
+    return max(path.stat().st_mtime for path in sources) > manifest.stat().st_mtime
+
+
+class Translator(DagsterDbtTranslator):
+    """Names dbt's nodes as they are named in the warehouse, and hangs every source on the raw load."""
+
+    def get_asset_key(self, dbt_resource_props: Any) -> dg.AssetKey:
+        """Sources are one asset, the raw records; models keep schema and name."""
+        if dbt_resource_props["resource_type"] == "source":
+            return dg.AssetKey("raw_records")
+        return dg.AssetKey([dbt_resource_props["schema"], dbt_resource_props["name"]])
+
+    def get_group_name(self, dbt_resource_props: Any) -> str:
+        """The layer."""
+        return str(dbt_resource_props["schema"])
+
+
+@dg.asset(
+    deps=[landing_files],
+    partitions_def=daily,
+    group_name="ingest",
+    kinds={"duckdb"},
+    pool=POOL,
+    retry_policy=AGAIN,
+    check_specs=[
+        dg.AssetCheckSpec("every_byte_accounted_for", asset="raw_records", blocking=True),
+        dg.AssetCheckSpec("nothing_quarantined", asset="raw_records"),
+    ],
+)
+def raw_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+    """The day's files in the raw tables, with their ledger and quarantine. Files loaded before change nothing."""
+    home = Home.from_environment()
+    files = landed(home.landing).get(context.partition_key, [])
+    with _mending():
+        reports = steps.ingest(home, files) if files else []
+    sums = {name: sum(getattr(report, name) for report in reports) for name in ("bytes", "records", "decoded")}
+    held = sum(report.quarantined for report in reports)
+    skipped = sum(count for report in reports for count in report.skipped.values())
+    failed = [report.message or report.path for report in reports if report.status in ("failed", "busy")]
+    told = [report.message for report in reports if report.message]
+    return dg.MaterializeResult(
+        metadata={"files": len(reports), **sums, "skipped": skipped, "quarantined": held, "messages": "\n".join(told)},
+        check_results=[
+            dg.AssetCheckResult(
+                check_name="every_byte_accounted_for", passed=not failed, metadata={"failed": "\n".join(failed)}
+            ),
+            dg.AssetCheckResult(
+                check_name="nothing_quarantined",
+                passed=not held,
+                severity=dg.AssetCheckSeverity.WARN,
+                metadata={"quarantined": held},
+            ),
+        ],
+    )
+
+
+def marts(project: DbtProject) -> dg.AssetsDefinition:
+    """The dbt project as assets: staging, intermediate, marts and their tests."""
+
+    @dbt_assets(
+        manifest=project.manifest_path,
+        project=project,
+        dagster_dbt_translator=Translator(DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True)),
+        partitions_def=daily,
+        name="dbt_build",
+        pool=POOL,
+        retry_policy=AGAIN,
+    )
+    def dbt_build(context: dg.AssetExecutionContext, dbt: DbtCliResource) -> Iterator[Any]:
+        os.environ.update(Home.from_environment().environment())
+        yield from dbt.cli(["build"], context=context).stream()
+
+    return dbt_build
+
+
+def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
+    """The data-quality report over the given marts, whose checks stop what comes after when a critical one fails."""
+
+    @dg.asset(
+        name="quality_report",
+        deps=mart_keys,
+        partitions_def=daily,
+        group_name="quality",
+        kinds={"greatexpectations"},
+        pool=POOL,
+        check_specs=[
+            dg.AssetCheckSpec("critical_expectations", asset="quality_report", blocking=True),
+            dg.AssetCheckSpec("warnings", asset="quality_report"),
+        ],
+    )
+    def _quality_report() -> dg.MaterializeResult:
+        """The data-quality site: every expectation over raw tables and marts, and what to do where one is not met."""
+        with _mending():
+            result = steps.check(Home.from_environment())
+        link = dg.MetadataValue.url(Path(result.report).absolute().as_uri())
+        told = [f"{found.status}: {found.title} ({found.subject}): {found.advice}" for found in result.problems]
+        counts = result.counts
+        about = {"report": link, "problems": dg.MetadataValue.md("\n".join(f"- {line}" for line in told) or "none")}
+        return dg.MaterializeResult(
+            metadata={**about, **counts, "verdict": result.verdict},
+            check_results=[
+                dg.AssetCheckResult(check_name="critical_expectations", passed=not counts["fail"], metadata=about),
+                dg.AssetCheckResult(
+                    check_name="warnings",
+                    passed=not counts["warn"],
+                    severity=dg.AssetCheckSeverity.WARN,
+                    metadata=about,
+                ),
+            ],
+        )
+
+    return _quality_report
+
+
+@dg.asset(deps=["quality_report"], partitions_def=daily, group_name="publish", kinds={"duckdb"}, pool=POOL)
+def published_snapshot() -> dg.MaterializeResult:
+    """The read-only copy that analysts and the service open."""
+    with _mending():
+        path = steps.publish(Home.from_environment())
+    return dg.MaterializeResult(metadata={"path": str(path), "bytes": path.stat().st_size})
+
+
+@dg.asset(
+    deps=[published_snapshot],
+    partitions_def=daily,
+    group_name="model",
+    kinds={"scikitlearn", "mlflow"},
+    check_specs=[dg.AssetCheckSpec("validation_gate", asset="champion")],
+)
+def champion() -> dg.MaterializeResult:
+    """The model calibrated on the snapshot, validated, registered, and exported for the service if it passes its gate."""
+    try:
+        fitted = steps.fit(Home.from_environment())
+    except EtalonError as error:
+        if error.code is not Exit.NOT_READY:
+            raise
+        # Records alone, with no runs beside them, have no measured point; the way ends here without a fault.
+        unmeasured = dg.AssetCheckResult(
+            check_name="validation_gate",
+            passed=False,
+            severity=dg.AssetCheckSeverity.WARN,
+            metadata={"reason": str(error)},
+        )
+        return dg.MaterializeResult(metadata={"outcome": str(error)}, check_results=[unmeasured])
+    gate = {check.name: check.value for check in fitted.validation.gate if check.value is not None}
+    result = dg.AssetCheckResult(check_name="validation_gate", passed=fitted.promoted, metadata=gate)
+    about = {"model_version": fitted.model_version, "champion": fitted.promoted, "bundle": str(fitted.bundle)}
+    return dg.MaterializeResult(metadata=about, check_results=[result])
+
+
+class _mending:
+    """Turns a refusal that will not go away by itself into a failure that is not tried again."""
+
+    def __enter__(self) -> None:
+        """Enter."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Fail at once unless waiting may help: another process had the warehouse."""
+        if isinstance(error, EtalonError) and error.code is not Exit.LOCKED:
+            raise dg.Failure(description=str(error), allow_retries=False) from error

@@ -1,0 +1,64 @@
+"""What the Dagster server loads: assets, the nightly job and its schedule, the sensor on the landing folder."""
+
+import datetime as dt
+import time
+
+import dagster as dg
+from dagster_dbt import DbtCliResource
+
+from pipelines import assets
+from pipelines.home import DBT_PROJECT, Home
+from pipelines.partitions import daily, fingerprint, landed
+
+
+@dg.schedule(
+    job_name="day",
+    cron_schedule="15 0 * * *",
+    execution_timezone="UTC",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+)
+def nightly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    """A quarter past midnight UTC, for the day that has just ended."""
+    day = (context.scheduled_execution_time.astimezone(dt.UTC) - dt.timedelta(days=1)).date().isoformat()
+    return dg.RunRequest(run_key=f"nightly-{day}", partition_key=day)
+
+
+@dg.sensor(job_name="day", minimum_interval_seconds=60, default_status=dg.DefaultSensorStatus.RUNNING)
+def landing() -> dg.SensorResult | dg.SkipReason:
+    """A run for every day whose landed files changed and have settled for a minute. The same files are run once."""
+    folder = Home.from_environment().landing
+    days = landed(folder, time.time())
+    if not days:
+        return dg.SkipReason(f"nothing new has settled in {folder}")
+    known = set(daily.get_partition_keys())
+    requests = [
+        dg.RunRequest(run_key=f"landed-{day}-{fingerprint(files)}", partition_key=day)
+        for day, files in sorted(days.items())
+        if day in known
+    ]
+    return dg.SensorResult(run_requests=requests)
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """The code location, over the state folder that ETALON_HOME names."""
+    home = Home.from_environment()
+    home.activate()
+    project = assets.dbt_project(home)
+    built = assets.marts(project)
+    marts = sorted(key for key in built.keys if key.path[0] == "marts")
+    way = [assets.raw_records, built, assets.quality_report(marts), assets.published_snapshot, assets.champion]
+    day = dg.define_asset_job(
+        "day",
+        selection=dg.AssetSelection.assets(*way),
+        partitions_def=daily,
+        executor_def=dg.multiprocess_executor.configured({"max_concurrent": 2}),
+        description="A day's records, from landed files to the published snapshot and the champion.",
+    )
+    return dg.Definitions(
+        assets=[assets.landing_files, *way],
+        jobs=[day],
+        schedules=[nightly],
+        sensors=[landing],
+        resources={"dbt": DbtCliResource(project_dir=project, profiles_dir=str(DBT_PROJECT))},
+    )
