@@ -1,0 +1,1 @@
+"""Measured speeds and studies; nothing here is imported by the product."""
