@@ -1,13 +1,15 @@
 """Fixtures of the warehouse tests."""
 
+import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
-from ingest import registry
+from ingest import codec, registry
 from ingest.registry import Registry
 from ingest.warehouse import FileReport, load
 
@@ -16,6 +18,27 @@ from ingest.warehouse import FileReport, load
 def layouts() -> Registry:
     """The layouts of the project."""
     return registry.load()
+
+
+@pytest.fixture(scope="session")
+def dump(layouts: Registry) -> bytes:
+    """Six SMF 30 records with two processor-time sections each."""
+    head = pa.table(
+        {
+            "record_seq": range(6),
+            "smf30dte": [dt.date(2020, 1, 31)] * 6,
+            "smf30sid": ["SYSA"] * 6,
+            "smf30stp": pa.array([3] * 6, pa.uint16()),
+        }
+    )
+    cpu = pa.table(
+        {
+            "record_seq": [n // 2 for n in range(12)],
+            "section_seq": [n % 2 for n in range(12)],
+            "smf30cpt": pa.array(range(12), pa.uint32()),
+        }
+    )
+    return codec.encode_dump({"smf30_header": head, "smf30_cpu": cpu}, layouts)
 
 
 @pytest.fixture

@@ -53,8 +53,8 @@ def run_and_die(database, folder, step) -> int:
 
 
 @pytest.fixture
-def inputs(tmp_path):
-    """A folder of several files, one of them damaged, one of many batches."""
+def inputs(tmp_path, dump):
+    """A folder of files of every kind, some of them damaged."""
     line = "cics,SYSA,p,rate=1,2020-01-01T00:00:00Z,2020-01-01T00:05:00Z\n"
     return write(
         tmp_path / "in",
@@ -63,6 +63,8 @@ def inputs(tmp_path):
         c__bin=bytes(5000),
         d__runs__csv=RUNS + line,
         e__xml=report_xml(*range(20), system="SYSB"),
+        f__smf=dump,
+        g__smf=dump[: len(dump) // 2 + 7],
     )
 
 
@@ -72,9 +74,9 @@ def test_killed_at_every_step_and_run_again_gives_the_same_tables(tmp_path, inpu
     steps = []
     load([inputs], undisturbed, layouts, progress=lambda path, step, records: steps.append(step))
     expected = content_hash(undisturbed)
-    assert steps.count("commit") == 5
+    assert steps.count("commit") == 7
     database = tmp_path / "killed.duckdb"
-    for step in (0, 2, 3, 5, 7):
+    for step in (2, 3, 6, 9):
         assert run_and_die(database, inputs, step) == -signal.SIGKILL
     assert run_and_die(database, inputs, len(steps)) == 0
     assert content_hash(database) == expected
@@ -141,7 +143,7 @@ def test_patterns_and_folders_name_each_file_once(tmp_path, ingest):
         (b"<html><body/></html>", "the root element is <html>, expected <ddsml>"),
         (b"\x1f\x8b\x08\0" + bytes(range(256)), "compressed with gzip: unpack it"),
         ('<?xml version="1.0"?><ddsml/>'.encode("cp037"), "XML in EBCDIC"),
-        (random.Random(7).randbytes(50_000), ""),
+        (random.Random(7).randbytes(50_000), "no record descriptor at offset 0"),
     ],
     ids=["zeros", "text", "html", "gzip", "ebcdic", "random"],
 )
