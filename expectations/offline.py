@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from lxml import etree, html
@@ -9,6 +10,7 @@ from lxml import etree, html
 _REMOTE = ("http://", "https://", "//")
 #: Attributes by which a page loads or opens something.
 _ADDRESSES = ("src", "href", "srcset", "data", "action", "poster")
+_REMOTE_STYLE = re.compile(r"""@import[^;]*//[^;]*;|url\(\s*['"]?(?:https?:)?//[^)]*\)""", re.IGNORECASE)
 
 
 def make_offline(folder: Path, stylesheet: str) -> int:
@@ -16,6 +18,8 @@ def make_offline(folder: Path, stylesheet: str) -> int:
 
     The style sheet is written beside the pages and takes the place of the remote ones; what they folded away is shown.
     """
+    for style in folder.rglob("*.css"):
+        style.write_text(_REMOTE_STYLE.sub("", style.read_text(encoding="utf-8")), encoding="utf-8")
     sheet = folder / "offline.css"
     sheet.write_text(stylesheet, encoding="utf-8")
     pages = sorted(folder.rglob("*.html"))
@@ -50,3 +54,5 @@ def _strip(document: html.HtmlElement) -> None:
             continue
         for name in remote:
             del element.attrib[name]
+        if element.tag == "style" and element.text:
+            element.text = _REMOTE_STYLE.sub("", element.text)

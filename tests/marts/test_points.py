@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.marts.conftest import BUSY_SWING, SWING, Query
+from tests.marts.conftest import Query
+from tests.marts.systems import BUSY_SWING, SWING
 
 
 def test_the_ims_point_has_the_published_rate_busy_itr_and_cpu_per_transaction(marts: Query) -> None:

@@ -1,0 +1,91 @@
+"""A sound warehouse to spoil: marts built once, copied for each test."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from expectations import QualityResult, run
+from ingest.warehouse.ledger import create
+from tests.marts.dbt_project import build
+from tests.marts.raw_records import RawWarehouse
+from tests.marts.systems import pair_of_lpars, shared_engines
+
+FILE = "/landing/day.smf"
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Path of a warehouse in which everything adds up. Not to be changed: take a copy."""
+    path = tmp_path_factory.mktemp("sound") / "etalon.duckdb"
+    with RawWarehouse(path) as raw:
+        pair_of_lpars(raw)
+        shared_engines(raw)
+    build(path, path.parent, unit_tests=False)
+    with duckdb.connect(str(path)) as connection:
+        create(connection)
+        tables = [
+            row[0]
+            for row in connection.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
+        ]
+        counts = {t: connection.execute(f"select count(*) from raw.{t}").fetchone()[0] for t in tables}
+        records = counts["smf70_1_header"] + counts["smf72_3_header"] + counts["smf30_header"]
+        values = [FILE, "ab" * 32, records, records, {t: n for t, n in counts.items() if n}]
+        connection.execute(
+            "insert into meta.ledger select 1, ?, ?, 10000, 'smf', 'loaded', ?, ?, 0, 0, 9000, 0, 0, 1000, "
+            "map {}, map {}, ?, null, '0.1.0', 'layouts', now()::timestamp",
+            values,
+        )
+    return path
+
+
+#: One defect for each rule, as far as they do not hide each other. The ledger's own checks would refuse three of them.
+DEFECTS = (
+    "create table meta.copy as select * from meta.ledger",
+    "drop table meta.ledger",
+    "alter table meta.copy rename to ledger",
+    "update meta.ledger set decoded_bytes = decoded_bytes - 7, decoded = decoded - 3, quarantined = 1",
+    "update meta.ledger set status = 'message', message = 'no data in range'",
+    "delete from raw.smf70_1_cpu where record_seq = 0 and section_seq = 0",
+    "update marts.dim_interval set interval_s = 100 where interval_key = 'LPA 2020-05-01T08:00:00Z'",
+    "update marts.dim_interval set interval_s = 1000 where interval_key = 'SHRD 2021-05-01T08:00:00Z'",
+    "update intermediate.int_record set copies = 3 where smf_sid = 'LPA' and record_type = '70.1'",
+    "delete from intermediate.int_record where smf_sid = 'SHRD' and record_type = '72.3'",
+    "update marts.fct_interval_utilization set cpu_busy_pct = 104, lpar_busy_pct = 101 where smf_sid = 'LPB'",
+    "update marts.fct_transaction_cost set response_ms = -5, appl_cp_pct = 90 "
+    "where class_kind = 'service_class' and interval_start_utc < '2021-05-01 08:10:00'",
+    "update marts.fct_transaction_cost set appl_cp_pct = 20 "
+    "where class_kind = 'service_class' and interval_start_utc > '2021-05-01 08:10:00'",
+    "update marts.fct_transaction_cost set service_cpu_us_per_tran = 9999 where class_kind = 'workload'",
+    "update intermediate.int_run set point = '9' where smf_sid = 'LPB'",
+    "update intermediate.int_group set pattern = 'IMZ%' where kind = 'job_name'",
+    "update marts.fct_point set etr_tps = null where is_run",
+    "insert into marts.fct_point select * from marts.fct_point where system_id = 'SHRD'",
+)
+
+
+def _run_on_copy(sound: Path, folder: Path, *statements: str, **options: Any) -> QualityResult:
+    path = folder / "etalon.duckdb"
+    shutil.copyfile(sound, path)
+    with duckdb.connect(str(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return run(path, folder / "quality", **options)
+
+
+@pytest.fixture(scope="session")
+def spoiled(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> QualityResult:
+    """What is found in a warehouse with all of the defects."""
+    return _run_on_copy(sound, tmp_path_factory.mktemp("spoiled"), *DEFECTS)
+
+
+@pytest.fixture
+def examine(sound: Path, tmp_path: Path) -> Callable[..., QualityResult]:
+    """Spoil a copy of the sound warehouse with SQL, then run the expectations on it."""
+
+    return lambda *statements, **options: _run_on_copy(sound, tmp_path, *statements, **options)

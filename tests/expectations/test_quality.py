@@ -1,0 +1,126 @@
+"""What is wrong with the data is found, located and told; what is sound passes."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from expectations import QualityError, QualityResult, run
+from ingest.registry import load
+from ingest.schema import baseline_expectations
+from tests.expectations.conftest import FILE
+
+Examine = Callable[..., QualityResult]
+
+
+def test_a_sound_warehouse_passes_every_expectation(examine: Examine) -> None:
+    result = examine(baseline=baseline_expectations(load()))
+    assert [(finding.rule, finding.examples) for finding in result.problems] == []
+    assert result.verdict == "pass"
+    assert result.counts["pass"] == len(result.findings) > 15
+    assert all(finding.checked for finding in result.findings)
+
+
+@pytest.mark.parametrize(
+    ("rule", "status", "where"),
+    [
+        ("ledger_bytes_add_up", "fail", {"file": FILE, "bytes_unaccounted": 7}),
+        ("ledger_records_add_up", "fail", {"file": FILE, "records_unaccounted": 2}),
+        ("ledger_rows_are_there", "fail", {"file": FILE, "raw_table": "smf70_1_cpu", "rows_missing": 1}),
+        ("files_were_readable", "warn", {"file": FILE, "message": "no data in range", "status": "message"}),
+        ("nothing_is_quarantined", "warn", {"file": FILE, "quarantined": 1}),
+        ("intervals_have_no_holes", "warn", {"system": "LPA", "interval": "2020-05-01 08:02:00", "hole_s": 20.0}),
+        ("intervals_do_not_overlap", "fail", {"system": "SHRD", "interval": "2021-05-01 08:15:00", "overlap_s": 100.0}),
+        ("records_are_not_duplicated", "warn", {"system": "LPA", "records": "SMF 70.1", "file": FILE, "copies": 3}),
+        ("busy_is_a_percentage", "fail", {"system": "LPB", "engine_type": "CP", "cpu_busy_pct": 104.0}),
+        ("lpar_busy_is_a_percentage", "warn", {"system": "LPB", "lpar_busy_pct": 101.0}),
+        ("cpu_and_workload_records_come_together", "warn", {"system": "SHRD", "records": "SMF 70.1"}),
+        ("capture_ratio_is_a_ratio", "fail", {"system": "SHRD", "capture_ratio": 1.125}),
+        ("capture_ratio_is_usual", "warn", {"system": "SHRD", "capture_ratio_when_busy": 0.25}),
+        ("cost_is_within_the_total", "warn", {"system": "LPA", "class_kind": "workload", "class_name": "ims"}),
+        ("responses_are_not_negative", "fail", {"system": "SHRD", "class_name": "ONLINE", "response_ms": -5.0}),
+        ("runs_have_intervals", "warn", {"system": "LPB", "point": "9", "covered_pct": 0.0}),
+        ("groups_match_something", "warn", {"system": "pair", "kind": "job_name", "pattern": "IMZ%", "matches": 0}),
+        ("points_are_unique", "fail", {"system": "SHRD", "workload": ""}),
+        ("measured_points_have_a_rate", "warn", {"system": "pair", "point": "1", "etr_tps": 0.0}),
+    ],
+)
+def test_each_defect_is_found_located_and_told(
+    spoiled: QualityResult, rule: str, status: str, where: dict[str, object]
+) -> None:
+    finding = next(finding for finding in spoiled.findings if finding.rule == rule)
+    assert finding.status == status
+    examples = [{k: round(v, 6) if isinstance(v, float) else v for k, v in e.items()} for e in finding.examples]
+    assert any(where.items() <= example.items() for example in examples), examples
+    text = html.unescape(spoiled.report.read_text())
+    assert finding.advice in text
+    assert (spoiled.report.parent / finding.page).is_file()
+
+
+def test_a_critical_finding_decides_the_verdict_and_comes_first(spoiled: QualityResult) -> None:
+    assert spoiled.verdict == "fail"
+    severities = [finding.severity for finding in spoiled.problems]
+    assert severities == sorted(severities)
+    assert spoiled.counts["fail"] == severities.count("critical") == 8
+
+
+def test_a_baseline_expectation_names_table_column_and_file(examine: Examine) -> None:
+    @dataclass(frozen=True)
+    class Bound:
+        table: str = "smf70_1_cpu"
+        columns: tuple[str, ...] = ("smf70cid",)
+        kind: str = "between"
+        severity: str = "warning"
+        low: float | None = 0
+        high: float | None = 2
+
+    result = examine(baseline=[Bound()])
+    [finding] = result.problems
+    assert finding.rule == "raw_range"
+    example = finding.examples[0]
+    assert (example["raw_table"], example["columns"], example["file"]) == ("smf70_1_cpu", "smf70cid", FILE)
+    assert example["rule"] == "between 0 and 2"
+    assert example["violations"] == 4
+
+
+def test_a_finding_about_a_metric_says_how_the_metric_is_defined(examine: Examine, tmp_path: Path) -> None:
+    column = {"description": "Mean busy.", "config": {"meta": {"formula": "busy_s / online_s x 100"}}}
+    node = {"name": "fct_interval_utilization", "schema": "marts", "columns": {"cpu_busy_pct": column}}
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(json.dumps({"nodes": {"model.etalon.fct_interval_utilization": node}}))
+    result = examine("update marts.fct_interval_utilization set cpu_busy_pct = -1", manifest=manifest)
+    finding = next(finding for finding in result.problems if finding.rule == "busy_is_a_percentage")
+    assert finding.about == "fct_interval_utilization.cpu_busy_pct: Mean busy. (busy_s / online_s x 100)"
+    assert "Mean busy." in result.report.read_text()
+
+
+def test_the_result_is_written_as_json_beside_the_page(examine: Examine) -> None:
+    result = examine("update marts.fct_point set etr_tps = null where is_run")
+    written = json.loads((result.report.parent / "quality.json").read_text())
+    assert written["verdict"] == "warn"
+    assert {finding["rule"] for finding in written["findings"]} == {finding.rule for finding in result.findings}
+
+
+def test_a_new_site_takes_the_place_of_the_old_one(sound: Path, tmp_path: Path) -> None:
+    site = tmp_path / "quality"
+    site.mkdir()
+    (site / "stale.html").write_text("old")
+    result = run(sound, site)
+    assert result.report == site / "index.html"
+    assert not (site / "stale.html").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["quality"]
+
+
+def test_a_missing_warehouse_or_unbuilt_marts_are_said_plainly(tmp_path: Path) -> None:
+    with pytest.raises(QualityError, match="there is no warehouse"):
+        run(tmp_path / "none.duckdb", tmp_path / "quality")
+    duckdb.connect(str(tmp_path / "empty.duckdb")).close()
+    with pytest.raises(QualityError, match="marts have not been built"):
+        run(tmp_path / "empty.duckdb", tmp_path / "quality")
+    assert not (tmp_path / "quality").exists()

@@ -1,0 +1,69 @@
+"""The data-quality site opens with no network and shows what a planner needs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+from lxml import html
+
+from expectations import QualityResult
+from expectations.chart import Interval, busy_chart
+from expectations.offline import make_offline, remote_addresses
+
+
+def test_no_page_or_style_sheet_refers_to_another_host(spoiled: QualityResult) -> None:
+    site = spoiled.report.parent
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 10
+    for page in pages:
+        assert remote_addresses(page.read_bytes()) == [], page
+        assert not html.fromstring(page.read_bytes()).xpath("//script"), page
+    for sheet in [*site.rglob("*.css"), *pages]:
+        assert not re.search(r"(@import|url\()\s*['\"]?(https?:)?//", sheet.read_text()), sheet
+
+
+def test_every_link_of_the_site_leads_to_a_file_of_it(spoiled: QualityResult) -> None:
+    site = spoiled.report.parent
+    for page in (site / "index.html", site / "suites" / "index.html"):
+        links = html.fromstring(page.read_bytes()).xpath("//@href")
+        assert len(links) > 10
+        for link in links:
+            assert (page.parent / unquote(urldefrag(link).url)).is_file(), (page, link)
+
+
+def test_the_front_page_shows_verdict_counts_charts_and_files(spoiled: QualityResult) -> None:
+    page = html.fromstring(spoiled.report.read_bytes())
+    assert page.xpath("string(//h1)") == "Not fit for use"
+    assert page.xpath("//ul[@class='tally']/li[1]/b/text()") == ["8"]
+    assert {text.strip() for text in page.xpath("//figcaption/b/text()")} == {"LPA", "LPB", "SHRD"}
+    assert "/landing/day.smf" in page.text_content()
+    marked = page.xpath("//figure[figcaption/b='LPB']//*[@class='suspect']")
+    assert len(marked) == 2
+
+
+def test_remote_assets_are_stripped_and_local_ones_kept(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    page = tmp_path / "deep" / "page.html"
+    page.write_text(
+        "<html><head><link rel='stylesheet' href='https://a.example/x.css'><link rel='stylesheet' href='../own.css'>"
+        "<script src='//b.example/x.js'></script></head><body><img src='http://c.example/x.png'><img src='own.png'>"
+        "<a href='https://d.example'>words</a><script>needs()</script></body></html>"
+    )
+    assert make_offline(tmp_path, "body { color: black }") == 1
+    document = html.fromstring(page.read_bytes())
+    assert remote_addresses(page.read_bytes()) == []
+    assert document.xpath("//link/@href") == ["../own.css", "../offline.css"]
+    assert document.xpath("//img/@src") == ["own.png"]
+    assert "words" in document.text_content()
+    assert not document.xpath("//script")
+
+
+def test_the_chart_breaks_its_line_at_holes_and_escapes_labels() -> None:
+    intervals = [Interval("<a>", 10, False), Interval("b", 20, True), Interval("c", 30, False, suspect=True)]
+    svg = html.fromstring(busy_chart(intervals, "Busy & more"))
+    assert len(svg.xpath("//polyline")) == 2
+    assert len(svg.xpath("//circle[@class='suspect']")) == 1
+    assert "<a>: 10.00 %" in svg.xpath("//title/text()")
+    assert busy_chart([], "nothing") == ""
