@@ -39,8 +39,8 @@ recorded as (
     sum(transactions_ended)::double as transactions_ended,
     sum(transactions_ended_abnormally)::double as transactions_ended_abnormally,
     sum(executions_ended)::double as executions_ended,
-    sum(coalesce(nullif(elapsed_precise_us, 0), elapsed_us)) as elapsed_us,
-    sum(coalesce(nullif(execution_precise_us, 0), execution_us)) as execution_us,
+    sum(coalesce(nullif(elapsed_precise_us, 0), nullif(elapsed_us, 0))) as elapsed_us,
+    sum(coalesce(nullif(execution_precise_us, 0), nullif(execution_us, 0))) as execution_us,
     sum(service_units) as service_units,
     sum(cpu_s - coalesce(ziip_s, 0) * ziip_normalisation_factor
       - coalesce(zaap_s, 0) * zaap_normalisation_factor) as tcb_s,
