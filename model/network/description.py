@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -53,9 +53,11 @@ class Network:
         return next(s for s in self.stations if s.name == name)
 
     def operations(self, name: str) -> list[Op]:
-        """The route of a class as elementary operations."""
+        """The route of a class as elementary operations, overheads of its stations included in the service."""
         owner = next(c for c in self.classes if c.name == name)
-        return lower(name, owner.route, dict(self.procedures))
+        ops = lower(name, owner.route, dict(self.procedures))
+        fixed = {s.name: (s.overhead_s, s.cost_s_per_byte) for s in self.stations if s.overhead_s or s.cost_s_per_byte}
+        return [_with_overhead(op, *fixed[op.name]) if op.name in fixed else op for op in ops] if fixed else ops
 
     @classmethod
     def from_toml(cls, text: str) -> Network:
@@ -74,6 +76,12 @@ class Network:
         from model.network.toml import render
 
         return render(self)
+
+
+def _with_overhead(op: Op, overhead_s: float, cost_s_per_byte: float) -> Op:
+    if op.kind != "visit" or op.service is None:
+        return op
+    return replace(op, service=op.service.shifted(overhead_s + op.size_bytes * cost_s_per_byte))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,20 @@ class Distribution:
     """A distribution of non-negative times (seconds) or counts.
 
     What ``values``, ``weights`` and ``shape`` hold depends on ``kind``; use the class methods, which name them.
+    ``offset`` is added to every draw: a part that does not vary.
     """
 
     kind: Kind
     values: tuple[float, ...]
     weights: tuple[float, ...] = ()
     shape: float = 0.0
+    offset: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"unknown distribution {self.kind!r}; known: {', '.join(KINDS)}")
+        if not math.isfinite(self.offset) or self.offset < 0:
+            raise ValueError(f"the fixed part of a distribution must be zero or more, got {self.offset}")
         if not self.values:
             raise ValueError(f"a {self.kind} distribution needs at least one value")
         if any(not math.isfinite(v) or v < 0 for v in self.values):
@@ -97,6 +101,10 @@ class Distribution:
     @property
     def mean(self) -> float:
         """Expected value."""
+        return self.offset + self._varying_mean
+
+    @property
+    def _varying_mean(self) -> float:
         if self.kind in ("hyperexponential", "empirical"):
             return math.fsum(v * w for v, w in zip(self.values, self.weights, strict=True))
         if self.kind == "quantiles":
@@ -107,6 +115,10 @@ class Distribution:
     @property
     def second_moment(self) -> float:
         """Expected square."""
+        return self._varying_square + self.offset * (2 * self._varying_mean + self.offset)
+
+    @property
+    def _varying_square(self) -> float:
         m = self.values[0]
         if self.kind == "exponential":
             return 2 * m * m
@@ -131,4 +143,9 @@ class Distribution:
 
     def scaled(self, factor: float) -> Distribution:
         """The same shape with every time multiplied by ``factor``."""
-        return Distribution(self.kind, tuple(v * factor for v in self.values), self.weights, self.shape)
+        values = tuple(v * factor for v in self.values)
+        return Distribution(self.kind, values, self.weights, self.shape, self.offset * factor)
+
+    def shifted(self, by: float) -> Distribution:
+        """The same with ``by`` added to every time."""
+        return Distribution(self.kind, self.values, self.weights, self.shape, self.offset + by)

@@ -61,10 +61,12 @@ class Station:
       free one being taken (``fcfs`` and ``hol`` only).
     - ``cost_by_busy``: multiplier of the work while 1, 2, … engines are busy (last one holds beyond): utilisation
       and cache effect.
+    - ``overhead_s`` is added to every visit (latency of a link type, set-up of a request) and ``cost_s_per_byte`` for
+      each byte a visit moves (bandwidth, encryption).
     - ``capacity``: places including those in service; ``when_full`` turns a request away (``reject``) or leaves it
       holding its previous engine (``block``).
     - ``component``: what kind of thing it is in reports (cp, ziip, dasd, channel, link, cf, …).
-    - ``source``: where speeds, SMT gain and cost factors come from; required when any is given.
+    - ``source``: where speeds, SMT gain, costs and overheads come from; required when any is given.
     """
 
     name: str
@@ -73,6 +75,8 @@ class Station:
     component: str = ""
     speeds: tuple[float, ...] = (1.0,)
     cost_by_busy: tuple[float, ...] = ()
+    overhead_s: float = 0.0
+    cost_s_per_byte: float = 0.0
     smt: Smt | None = None
     lpar: LparShare | None = None
     overflow: Overflow | None = None
@@ -109,12 +113,14 @@ class Resource:
 class Visit:
     """Service at a station, ``count`` times on average (a whole part always, a fraction by chance).
 
-    ``holding`` names resources taken, in order, before each visit and given back after it.
+    ``holding`` names resources taken, in order, before each visit and given back after it; ``size_bytes`` is what one
+    visit moves.
     """
 
     station: str
     service: Distribution
     count: float = 1.0
+    size_bytes: float = 0.0
     holding: tuple[str, ...] = ()
     label: str = ""
 
@@ -136,6 +142,7 @@ class CfRequest:
     async_issue: Distribution | None = None
     threshold_s: float = 0.0
     count: int = 1
+    size_bytes: float = 0.0
     label: str = ""
 
 

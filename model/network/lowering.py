@@ -51,6 +51,7 @@ class Op:
     retain: bool = False
     observe: bool = False
     threshold_s: float = 0.0
+    size_bytes: float = 0.0
     step: int = 0
     held: Held = frozenset()
 
@@ -146,7 +147,16 @@ class _Lowering:
             raise self.fail(step, f"a visit count must be zero or more, got {item.count}")
         if not item.holding:
             if item.count > 0:
-                self.ops.append(Op(kind="visit", name=item.station, service=item.service, count=item.count, step=step))
+                self.ops.append(
+                    Op(
+                        kind="visit",
+                        name=item.station,
+                        service=item.service,
+                        count=item.count,
+                        size_bytes=item.size_bytes,
+                        step=step,
+                    )
+                )
             return
         whole = math.floor(item.count)
         for index in range(math.ceil(item.count)):
@@ -154,18 +164,23 @@ class _Lowering:
                 skip = len(self.ops) + 2 * len(item.holding) + 2
                 self.ops.append(Op(kind="go", targets=((skip, 1 - (item.count - whole)),), step=step))
             self.ops.extend(Op(kind="acquire", name=name, step=step) for name in item.holding)
-            self.ops.append(Op(kind="visit", name=item.station, service=item.service, step=step))
+            self.ops.append(
+                Op(kind="visit", name=item.station, service=item.service, size_bytes=item.size_bytes, step=step)
+            )
             self.ops.extend(Op(kind="release", name=name, step=step) for name in reversed(item.holding))
 
     def cf_request(self, item: CfRequest, step: int) -> None:
+        answer = Op(
+            kind="visit", name=item.station, service=item.service, observe=True, size_bytes=item.size_bytes, step=step
+        )
         sync = [
             Op(kind="visit", name=item.engine, service=item.issue, keep=True, step=step),
-            Op(kind="visit", name=item.station, service=item.service, retain=True, observe=True, step=step),
+            replace(answer, retain=True),
             Op(kind="free", name=item.engine, step=step),
         ]
         async_ = [
             Op(kind="visit", name=item.engine, service=item.issue, extra=item.async_issue, step=step),
-            Op(kind="visit", name=item.station, service=item.service, observe=True, step=step),
+            answer,
         ]
         if item.mode == "sync":
             self.ops.extend(sync)

@@ -160,7 +160,7 @@ def distribution(value: Any, what: str = "distribution") -> Distribution:
         value,
         what,
         "kind mean_s mean_ms mean_us value_s value_ms value_us means_s means_ms means_us "
-        "values_s values_ms values_us weights probabilities phases scv",
+        "values_s values_ms values_us weights probabilities phases scv plus_s plus_ms plus_us",
     )
     kind = value.get("kind", "exponential")
     builders: dict[str, Callable[[], Distribution]] = {
@@ -177,8 +177,9 @@ def distribution(value: Any, what: str = "distribution") -> Distribution:
     }
     if kind not in builders:
         raise NetworkError(f"{what}: unknown kind {kind!r}; known: {', '.join(builders)}")
+    plus = _times(value, "plus", what)[0] if any(key.startswith("plus_") for key in value) else 0.0
     try:
-        return builders[kind]()
+        return builders[kind]().shifted(plus)
     except KeyError as missing:
         raise NetworkError(f"{what}: {kind} needs {missing.args[0]}") from missing
 
@@ -189,8 +190,8 @@ def _route(steps: Any, said: str) -> Route:
 
 def _step(table: Table, said: str) -> Step:
     known = {
-        "visit": "visit service count holding label",
-        "cf": "cf service engine issue mode async_issue threshold_s count label",
+        "visit": "visit service count size_bytes holding label",
+        "cf": "cf service engine issue mode async_issue threshold_s count size_bytes label",
         "acquire": "acquire units label",
         "release": "release units label",
         "go": "go label",
@@ -210,6 +211,7 @@ def _step(table: Table, said: str) -> Step:
             station=table["visit"],
             service=distribution(table["service"], said),
             count=float(table.get("count", 1.0)),
+            size_bytes=float(table.get("size_bytes", 0.0)),
             holding=tuple(_list(table.get("holding", []))),
             label=label,
         )
@@ -225,6 +227,7 @@ def _step(table: Table, said: str) -> Step:
             async_issue=distribution(table["async_issue"], said) if "async_issue" in table else None,
             threshold_s=float(table.get("threshold_s", 0.0)),
             count=table.get("count", 1),
+            size_bytes=float(table.get("size_bytes", 0.0)),
             label=label,
         )
     if kind == "acquire":
@@ -282,7 +285,7 @@ def _distribution_table(d: Distribution) -> Table:
         "empirical": {"values_s": many, "weights": list(d.weights)},
         "quantiles": {"values_s": many},
     }
-    return tables[d.kind] | {"kind": d.kind}
+    return tables[d.kind] | {"kind": d.kind} | ({"plus_s": d.offset} if d.offset else {})
 
 
 def _key(name: str) -> str:

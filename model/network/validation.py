@@ -64,8 +64,10 @@ def _station(station: Station, network: Network) -> list[str]:
     if station.smt is not None and not 0 < station.smt.gain <= 2:
         out.append("smt gain is the rate of a core with two threads, between 0 and 2")
     hardware = station.speeds != (1.0,) or station.cost_by_busy or station.smt is not None
-    if hardware and not station.source:
-        out.append("speeds, cost_by_busy and smt need a source")
+    if (hardware or station.overhead_s or station.cost_s_per_byte) and not station.source:
+        out.append("speeds, cost_by_busy, smt, overhead_s and cost_s_per_byte need a source")
+    if station.overhead_s < 0 or station.cost_s_per_byte < 0:
+        out.append("overhead_s and cost_s_per_byte must be zero or more")
     if station.lpar is not None:
         if station.lpar.cec not in {c.name for c in network.cecs}:
             out.append(f"belongs to unknown cec {station.lpar.cec!r}")

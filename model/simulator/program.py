@@ -80,7 +80,7 @@ class _Distributions:
             self.index[d] = len(self.ints)
             ints, floats = self.row(d)
             self.ints.append(ints)
-            self.floats.append(floats)
+            self.floats.append([*floats, d.offset])
         return self.index[d]
 
     def row(self, d: Distribution) -> tuple[list[int], list[float]]:
@@ -135,7 +135,7 @@ def compile_network(network: Network, trace: Trace | None = None) -> Program:
     _resources(arrays, network, blocking, len(levels))
     _classes(arrays, network, levels, dists, trace)
     arrays["dist_i"] = np.array(dists.ints, np.int64).reshape(-1, 3)
-    arrays["dist_f"] = np.array(dists.floats).reshape(-1, 2)
+    arrays["dist_f"] = np.array(dists.floats).reshape(-1, 3)
     arrays["dist_table"] = np.array(dists.table or [0.0])
     for name in _UNSIGNED:
         arrays[name] = arrays[name].astype(np.uint32)

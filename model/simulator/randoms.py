@@ -97,7 +97,7 @@ def standard_normal(rng):
 
 @compiled
 def draw_other(d, dist_i, dist_f, table, rng):
-    """A draw from distribution ``d`` of the tables when it is not exponential."""
+    """A draw from distribution ``d`` of the tables when it is not exponential, without its fixed part."""
     kind = dist_i[d, 0]
     if kind == DETERMINISTIC:
         return dist_f[d, 0]
@@ -126,5 +126,5 @@ def draw_other(d, dist_i, dist_f, table, rng):
 def draw(d, dist_i, dist_f, table, rng):
     """A draw from distribution ``d`` of the tables."""
     if dist_i[d, 0] == EXPONENTIAL:
-        return dist_f[d, 0] * standard_exponential(rng)
-    return draw_other(d, dist_i, dist_f, table, rng)
+        return dist_f[d, 2] + dist_f[d, 0] * standard_exponential(rng)
+    return dist_f[d, 2] + draw_other(d, dist_i, dist_f, table, rng)

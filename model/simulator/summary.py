@@ -85,12 +85,17 @@ def _parts(groups: Groups, k: int, n: float) -> dict[str, Part]:
         row = groups.visit[:, k, s].sum(axis=0)
         if row[L.V_COUNT]:
             using = row[L.V_USING] / n
-            parts[name] = Part(using, max(0.0, row[L.V_RESIDENCE] / n - using))
+            parts[name] = Part(using, _waiting(row[L.V_RESIDENCE], row[L.V_USING]) / n)
     for r, name in enumerate(groups.program.resources):
         row = groups.unit[:, k, r].sum(axis=0)
         if row[L.Q_ACQUIRED]:
             parts[name] = Part(0.0, row[L.Q_WAIT] / n)
     return parts
+
+
+def _waiting(residence: float, using: float) -> float:
+    """Residence less use; the rounding of a visit that never waited is zero."""
+    return float(residence - using) if residence - using > 1e-9 * residence else 0.0
 
 
 def stations(groups: Groups) -> dict[str, StationResult]:
@@ -119,7 +124,7 @@ def _station(groups: Groups, s: int) -> StationResult:
         spin_utilization=float(visit[..., L.V_SPIN].sum() * scale),
         residence_s=groups.over(residence.sum(axis=1), count.sum(axis=1)),
         residence_s_by_class={name: groups.over(residence[:, k], count[:, k]) for k, name in enumerate(names)},
-        waiting_s=float((residence.sum() - visit[..., L.V_USING].sum()) / n) if n else math.nan,
+        waiting_s=_waiting(residence.sum(), visit[..., L.V_USING].sum()) / n if n else math.nan,
         queue_length=groups.per_s(residence.sum(axis=1)),
         queue_length_by_class={name: groups.per_s(residence[:, k]) for k, name in enumerate(names)},
         throughput_by_class_per_s={name: groups.per_s(count[:, k]) for k, name in enumerate(names)},

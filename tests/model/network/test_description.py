@@ -39,6 +39,7 @@ distributions = st.one_of(
     st.builds(lambda a, b, p: Distribution.hyperexponential((a, b), (p, 1 - p)), times, times, st.floats(0, 1)),
     st.lists(times, min_size=1, max_size=6).map(lambda v: Distribution.empirical(tuple(v))),
     st.lists(times, min_size=2, max_size=6).map(lambda v: Distribution.quantiles(tuple(sorted(v)))),
+    st.builds(lambda m, plus: Distribution.exponential(m).shifted(plus), times, times),
 )
 labels = st.sampled_from(["", "a", "b"])
 plain_steps = st.one_of(
@@ -124,6 +125,13 @@ def test_visit_ratios_follow_loops_branches_forks_and_calls():
     forked = [Fork(branches=((visit(),), (visit("disk"), visit("disk")))), Call(procedure="p", times=3)]
     d = demands(one_class(forked, procedures=(("p", (visit(),)),)))
     np.testing.assert_allclose(d.visits, [[4.0, 2.0]])
+
+
+def test_overheads_and_bytes_of_a_station_are_part_of_its_service():
+    link = Station(name="disk", overhead_s=0.01, cost_s_per_byte=1e-6, source="made up for the test")
+    d = demands(one_class([visit("disk", 0.2, size_bytes=5e4)], stations=(Station(name="cp"), link)))
+    np.testing.assert_allclose(d.demand_s[0, 1], 0.26)
+    np.testing.assert_allclose(d.scv[0, 1], (0.2 / 0.26) ** 2)
 
 
 def test_switching_class_adds_the_other_route():

@@ -1,0 +1,155 @@
+"""A simulation result as plain data for JSON and as a table for people."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from model.simulator.result import SimulationResult
+from model.simulator.statistics import Estimate
+
+Row = tuple[str, ...]
+
+
+def as_dict(result: SimulationResult) -> dict[str, Any]:
+    """The result as JSON-ready data; an estimate is ``{"value", "half_width"}``, what is not known is null."""
+    return {
+        "network": result.network,
+        "seed": result.seed,
+        "replications": result.replications,
+        "confidence_level": result.level,
+        "simulated_s": result.simulated_s,
+        "warm_up_s": result.warm_up_s,
+        "settled": result.settled,
+        "precise": result.precise,
+        "transactions": result.transactions,
+        "bottleneck": result.bottleneck or None,
+        "second_bottleneck": result.second_bottleneck or None,
+        "limits": [{"name": name, "utilization": _plain(value)} for name, value in result.limits],
+        "classes": {name: _fields(value) for name, value in result.classes.items()},
+        "stations": {name: _fields(value) for name, value in result.stations.items()},
+        "resources": {name: _fields(value) for name, value in result.resources.items()},
+        "machines": {name: _plain(value) for name, value in result.machines.items()},
+    }
+
+
+def _fields(item: Any) -> dict[str, Any]:
+    return {name: _plain(getattr(item, name)) for name in type(item).__dataclass_fields__}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Estimate):
+        return {"value": _plain(value.value), "half_width": _plain(value.half_width)}
+    if isinstance(value, dict):
+        return {f"{key:g}" if isinstance(key, float) else key: _plain(item) for key, item in value.items()}
+    if hasattr(type(value), "__dataclass_fields__"):
+        return _fields(value)
+    return value
+
+
+def as_text(result: SimulationResult) -> str:
+    """The result as aligned tables: classes, where their time goes, stations, resources, limits."""
+    percent = f"{result.level:.0%}"
+    lines = [
+        f"{result.network}: {result.transactions:,} transactions in {result.replications} replications"
+        f" (seed {result.seed}), {result.simulated_s:,.6g} s simulated after {result.warm_up_s:,.6g} s of warm-up;"
+        f" ± is the {percent} interval",
+    ]
+    if not result.settled:
+        lines.append("The warm-up could not be told from the run: simulate longer before relying on this.")
+    if not result.precise:
+        lines.append("The precision asked for was not reached.")
+    tables: list[tuple[Row, list[Row]]] = [
+        (("class", "per s", "mean s", "median s", "90 % s", "99 % s", "inside", "lost per s"), _classes(result)),
+        (("class", "at", "using s", "waiting s", "share"), _parts(result)),
+        (("station", "busy %", "visits per s", "per visit s", "waiting s", "inside", "remarks"), _stations(result)),
+        (("resource", "in use", "of it %", "reached per s", "waited %", "wait s", "refused per s"), _resources(result)),
+    ]
+    for heading, rows in tables:
+        if rows:
+            lines += ["", *_table(heading, rows)]
+    if result.limits:
+        named = ", ".join(f"{name} {value:.1%}" for name, value in result.limits[:5])
+        lines += ["", f"Busiest first: {named}"]
+    return "\n".join(lines) + "\n"
+
+
+def _classes(result: SimulationResult) -> list[Row]:
+    return [
+        (
+            name,
+            _pm(c.throughput_per_s),
+            _pm(c.response_s),
+            *(_pm(c.percentiles_s[p]) for p in (50.0, 90.0, 99.0)),
+            _pm(c.inside),
+            _number(c.lost_per_s.value),
+        )
+        for name, c in result.classes.items()
+        if c.throughput_per_s.value > 0 or c.lost_per_s.value > 0
+    ]
+
+
+def _parts(result: SimulationResult) -> list[Row]:
+    return [
+        (name, at, _number(part.using_s), _number(part.waiting_s), f"{(part.using_s + part.waiting_s) / mean:.1%}")
+        for name, c in result.classes.items()
+        if (mean := c.response_s.value) > 0
+        for at, part in c.parts.items()
+    ]
+
+
+def _stations(result: SimulationResult) -> list[Row]:
+    rows: list[Row] = []
+    for name, s in result.stations.items():
+        remarks = []
+        if s.spin_utilization > 0:
+            remarks.append(f"{s.spin_utilization:.1%} spinning")
+        if s.thread_density is not None:
+            remarks.append(f"thread density {_pm(s.thread_density)}")
+        if s.overflow_per_s > 0:
+            remarks.append(f"{_number(s.overflow_per_s)} per s overflow")
+        if s.async_share is not None:
+            remarks.append(f"{s.async_share:.1%} asynchronous")
+        busy = Estimate(100 * s.utilization.value, 100 * s.utilization.half_width)
+        cells = (_pm(busy), _pm(s.visits_per_s), _pm(s.residence_s), _number(s.waiting_s), _pm(s.queue_length))
+        rows.append((name, *cells, ", ".join(remarks)))
+    return rows
+
+
+def _resources(result: SimulationResult) -> list[Row]:
+    return [
+        (
+            name,
+            _pm(r.in_use),
+            f"{100 * r.utilization.value:.1f}",
+            _pm(r.limit_reached_per_s),
+            f"{100 * r.waited_share.value:.2f}",
+            _pm(r.wait_s),
+            _number(r.refused_per_s),
+        )
+        for name, r in result.resources.items()
+    ]
+
+
+def _number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.4g}"
+
+
+def _pm(estimate: Estimate) -> str:
+    if math.isnan(estimate.value):
+        return "-"
+    if math.isnan(estimate.half_width):
+        return f"{estimate.value:.5g}"
+    return f"{estimate.value:.5g} ± {estimate.half_width:.2g}"
+
+
+def _table(heading: Row, rows: list[Row]) -> list[str]:
+    widths = [max(len(row[i]) for row in [heading, *rows]) for i in range(len(heading))]
+    return [
+        "  ".join(
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in [heading, *rows]
+    ]
