@@ -93,7 +93,7 @@ def explain(error: Exception) -> tuple[str, Exit]:
         if name in own:
             return str(error), own[name]
     code: Any = getattr(error, "exit_code", None)
-    if code is not None and int(code) in Exit:
+    if code is not None and int(code) in Exit.__members__.values():
         return str(error), Exit(int(code))
     if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError | NotADirectoryError):
         return f"{error.filename}: {error.strerror}", Exit.NO_INPUT
