@@ -243,7 +243,7 @@ def own_responses(
     found = {}
     for metric, values in points.responses.items():
         published = [description.measured(point, metric) for point in points.points]
-        known = np.isfinite(values) & np.array(published)
+        known = np.isfinite(values) & (values > 0) & np.array(published)
         if known.any():
             errors = points.response_error_rel[metric][known]
             law = fit_response(points.rate[known], values[known], errors, laws[LPAR], points.engines)

@@ -88,7 +88,7 @@ def error_table(
         answer = predict(_bundle(fitted), system, {"etr_tps": float(row["etr_tps"])})
         about = known.get(system, SystemDescription(system))
         for metric, role in _compared(fitted.systems_[system]):
-            if metric not in frame or pd.isna(row[metric]) or not about.measured(point, metric):
+            if metric not in frame or not row[metric] > 0 or not about.measured(point, metric):
                 continue
             output = next(output for output in answer["outputs"] if output["metric"] == metric)
             rows.append(_row(system, point, row, metric, role, output, answer["extrapolated"]))

@@ -104,6 +104,13 @@ def test_response_not_measured_keeps_the_part_outside_the_engines_and_is_wider()
     assert "from old" in lent["origin"]
 
 
+def test_a_response_of_zero_is_no_measurement():
+    points = two_machines()
+    points["total_shop_response_ms"] = points["total_shop_response_ms"].fillna(0.0)
+    systems = CapacityModel({"old": OLD, "new": NEW}).fit(points).systems_
+    assert systems["new"]["response"]["total_shop_response_ms"]["points"] == 0
+
+
 def test_strangers_lend_nothing():
     stranger = replace(NEW, workload="bank")
     systems = CapacityModel({"old": OLD, "new": stranger}).fit(two_machines()).systems_

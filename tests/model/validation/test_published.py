@@ -67,7 +67,7 @@ def test_the_model_passes_its_gate(validation):
 
 
 @pytest.mark.parametrize(
-    "priors", [Priors(fixed_system_sd=0.011), Priors(fixed_system_sd=0.02), Priors(bend=0.003), Priors(scatter=0.003)]
+    "priors", [Priors(fixed_system_sd=0.011), Priors(fixed_system_sd=0.02), Priors(bend=0.003), Priors(scatter=0.004)]
 )
 def test_errors_do_not_hang_on_a_prior(points, priors):
     cics = points[points["system_id"].str.startswith("cics")]
