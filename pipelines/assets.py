@@ -110,7 +110,7 @@ def marts(project: DbtProject) -> dg.AssetsDefinition:
     )
     def dbt_build(context: dg.AssetExecutionContext, dbt: DbtCliResource) -> Iterator[Any]:
         os.environ.update(Home.from_environment().environment())
-        yield from dbt.cli(["build"], context=context).stream()
+        yield from dbt.cli(list(steps.BUILD), context=context).stream()
 
     return dbt_build
 
@@ -170,7 +170,7 @@ def published_snapshot() -> dg.MaterializeResult:
     check_specs=[dg.AssetCheckSpec("validation_gate", asset="champion")],
 )
 def champion() -> dg.MaterializeResult:
-    """The model calibrated on the snapshot, validated, registered, and exported for the service if it passes its gate."""
+    """The model calibrated on the snapshot, validated, registered, and exported if it passes its gate."""
     try:
         fitted = steps.fit(Home.from_environment())
     except EtalonError as error:

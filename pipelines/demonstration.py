@@ -73,8 +73,9 @@ def summary(home: Home, reports: list[Any], quality: Any, fitted: Any, answer: M
             "",
             "Next:",
             '  etalon sql "select system_id, point, etr_tps, cpu_us_per_tran from marts.fct_point where is_run"',
-            "  etalon predict cics53-18cp --at etr_tps=150000        etalon size cics53-18cp --etr-tps 200000 --max-busy-pct 90",
-            "  etalon serve         the planner's page               dagster dev          the pipelines",
+            "  etalon size cics53-18cp --etr-tps 200000 --max-busy-pct 90",
+            "  etalon serve      the planner's page",
+            "  dagster dev       the pipelines",
         ]
     )
 

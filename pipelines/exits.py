@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What the exit code of `etalon` says. Where an input was loaded in part, the warehouse's own codes are passed on."""
+    """What the exit code of `etalon` says; those from 11 on are the warehouse's own, about single inputs."""
 
     OK = 0
     FAILED = 1

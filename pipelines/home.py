@@ -71,7 +71,7 @@ class Home:
         return self.root / "cache"
 
     def environment(self) -> dict[str, str]:
-        """Variables that keep every tool's state in here and its telemetry off, and find programs beside this Python."""
+        """Variables that keep every tool's state in here and its telemetry off."""
         beside = str(Path(sys.executable).parent)
         path = os.environ.get("PATH", "")
         return {

@@ -15,6 +15,9 @@ from typing import Any
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 
+# Unit tests of the formulas prove the project, not the data: they run with the tests, not with every build.
+BUILD = ("build", "--exclude-resource-type", "unit_test")
+
 Tell = Callable[[str], None]
 LoadProgress = Callable[[str, str, int], None]
 
@@ -39,11 +42,11 @@ def ingest(
     return warehouse.load(list(paths), home.warehouse, registry.load(), reload=reload, progress=progress)  # type: ignore[arg-type]
 
 
-def dbt_arguments(home: Home, command: str = "build", *more: str) -> list[str]:
+def dbt_arguments(home: Home, *command: str) -> list[str]:
     """The dbt command line for the warehouse of `home`, without the program's name."""
     target, logs = str(home.dbt / "target"), str(home.dbt / "logs")
     folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT), "--target-path", target]
-    return ["--log-path", logs, command, *folders, *more]
+    return ["--log-path", logs, *command, *folders]
 
 
 def build(home: Home, *more: str) -> None:
@@ -54,7 +57,7 @@ def build(home: Home, *more: str) -> None:
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     home.dbt.mkdir(parents=True, exist_ok=True)
     code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
-    command = [sys.executable, "-c", code, "--quiet", *dbt_arguments(home, "build", *more)]
+    command = [sys.executable, "-c", code, "--quiet", *dbt_arguments(home, *BUILD, *more)]
     environment = {**os.environ, **home.environment()}
     done = subprocess.run(command, cwd=DBT_PROJECT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -115,7 +118,7 @@ def validate(home: Home) -> Any:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What came of a fit: the registered version, whether it became champion, its validation and the bundle in force."""
+    """What came of a fit: the version, whether it became champion, its validation and the bundle in force."""
 
     model_version: str
     promoted: bool

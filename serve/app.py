@@ -32,7 +32,7 @@ from serve.snapshot import Snapshot, SnapshotUnavailable
 from serve.telemetry import Telemetry
 
 PAGE = Path(__file__).parent / "page"
-PROBLEM = {"content": {problems.MEDIA_TYPE: {}}}
+PROBLEM: dict[str, Any] = {"content": {problems.MEDIA_TYPE: {}}}
 REFUSALS: dict[int | str, dict[str, Any]] = {
     401: {"description": "The bearer token is missing or wrong", **PROBLEM},
     422: {"description": "The question cannot be answered; the field and the remedy are named", **PROBLEM},

@@ -17,7 +17,9 @@ def measured_points(snapshot: Snapshot, system: str) -> MeasuredPoints:
     rows: list[dict[str, Any]] = []
     try:
         if snapshot.has_table("marts", "fct_point"):
-            rows = snapshot.rows("SELECT * FROM marts.fct_point WHERE system_id = ? ORDER BY etr_tps", [system])
+            rows = snapshot.rows(
+                "SELECT * FROM marts.fct_point WHERE is_run AND system_id = ? ORDER BY etr_tps", [system]
+            )
     except SnapshotUnavailable:
         published = None
     return MeasuredPoints(

@@ -58,7 +58,8 @@ class Snapshot:
     def has_table(self, schema: str, table: str) -> bool:
         """Whether the snapshot holds a table or view of that name."""
         found = self.rows(
-            "SELECT 1 FROM information_schema.tables WHERE table_catalog = 'snapshot' AND table_schema = ? AND table_name = ?",
+            "SELECT 1 FROM information_schema.tables "
+            "WHERE table_catalog = 'snapshot' AND table_schema = ? AND table_name = ?",
             [schema, table],
         )
         return bool(found)

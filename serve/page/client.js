@@ -1,0 +1,46 @@
+// Asking the service: JSON in and out, refusals as errors with the service's own words, a token when it wants one.
+
+const KEY = "etalon-token";
+
+export class Refusal extends Error {
+  constructor(problem) {
+    super(problem.detail || problem.title || "the service refused");
+    this.field = problem.field;
+  }
+}
+
+export async function ask(path, question) {
+  let response = await send(path, question);
+  while (response.status === 401) {
+    await newToken();
+    response = await send(path, question);
+  }
+  const body = await response.json();
+  if (!response.ok) throw new Refusal(body);
+  return body;
+}
+
+function send(path, question) {
+  const headers = {};
+  const token = sessionStorage.getItem(KEY);
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (question === undefined) return fetch(path, { headers });
+  headers["Content-Type"] = "application/json";
+  return fetch(path, { method: "POST", headers, body: JSON.stringify(question) });
+}
+
+let asking = null;
+
+function newToken() {
+  asking ??= new Promise((resolve) => {
+    const dialog = document.getElementById("token");
+    dialog.addEventListener("close", async () => {
+      sessionStorage.setItem(KEY, document.getElementById("token-value").value);
+      asking = null;
+      await send("/session", {});
+      resolve();
+    }, { once: true });
+    dialog.showModal();
+  });
+  return asking;
+}
