@@ -1,0 +1,137 @@
+"""Capacity tables that a user imports: LSPR rows as CSV, or an XML study.
+
+A table gives each machine's capacity, in any one unit, by workload. What a network needs of it is the speed of one
+engine relative to the machine on which the work was measured; the n-way effect is in it, since capacity is that of all
+engines together. No figure comes with the product.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, replace
+
+from lxml import etree
+
+from model.network.elements import Station
+from model.network.errors import NetworkError
+
+_MACHINE = ("machine", "processor", "model")
+_ENGINES = ("engines", "cps", "#cp", "n", "cp")
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """Capacity of a machine with ``engines`` engines for one workload; ``source`` says file and line."""
+
+    machine: str
+    engines: int
+    workload: str
+    capacity: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What moving from one machine to another does: ``capacity_ratio`` of the whole, ``speed_per_engine`` of one."""
+
+    engines: int
+    capacity_ratio: float
+    speed_per_engine: float
+    source: str
+
+    def applied(self, station: Station) -> Station:
+        """The station on the other machine: its engines and their speed, with the source added."""
+        source = "; ".join(text for text in (station.source, self.source) if text)
+        speeds = tuple(dict.fromkeys(station.speeds))
+        if len(speeds) > 1:
+            raise NetworkError(f"station {station.name!r} has engines of different speed; give them by hand")
+        return replace(station, servers=self.engines, speeds=(speeds[0] * self.speed_per_engine,), source=source)
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityTable:
+    """Rows of a table."""
+
+    rows: tuple[Capacity, ...]
+
+    def row(self, machine: str, workload: str) -> Capacity:
+        """The row of a machine and workload; raises :class:`NetworkError` naming what there is."""
+        for row in self.rows:
+            if (row.machine, row.workload) == (machine, workload):
+                return row
+        known = sorted({f"{r.machine} {r.workload}" for r in self.rows})
+        raise NetworkError(f"no capacity of {machine!r} for {workload!r}; known: {', '.join(known[:12])}")
+
+    def effect(self, measured_on: str, target: str, workload: str) -> Effect:
+        """The effect of moving ``workload`` from the machine it was measured on to another."""
+        base, other = self.row(measured_on, workload), self.row(target, workload)
+        speed = (other.capacity / other.engines) / (base.capacity / base.engines)
+        return Effect(other.engines, other.capacity / base.capacity, speed, f"{base.source}; {other.source}")
+
+
+def read_capacity_table(text: str, source: str) -> CapacityTable:
+    """A table from CSV or XML text; ``source`` names it in every figure.
+
+    CSV: a machine and an engines column, and either ``workload`` and ``capacity`` or one column for each workload. XML:
+    elements that have a machine, engines and such columns as attributes or child elements, whatever they are called.
+    Raises :class:`NetworkError` with the line that cannot be read.
+    """
+    records = _xml(text) if text.lstrip().startswith("<") else _csv(text)
+    rows: list[Capacity] = []
+    for line, record in records:
+        rows.extend(_capacities(record, f"{source}, line {line}"))
+    if not rows:
+        raise NetworkError(f"{source}: no row with a machine, its engines and a capacity")
+    return CapacityTable(tuple(rows))
+
+
+def _csv(text: str) -> list[tuple[int, dict[str, str]]]:
+    reader = csv.DictReader(io.StringIO(text))
+    return [
+        (reader.line_num, {k.strip().lower(): v.strip() for k, v in record.items() if k and isinstance(v, str)})
+        for record in reader
+    ]
+
+
+def _xml(text: str) -> list[tuple[int, dict[str, str]]]:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        root = etree.fromstring(text.encode(), parser)
+    except etree.XMLSyntaxError as error:
+        raise NetworkError(f"not XML: {error}") from error
+    out = []
+    for element in root.iter(etree.Element):
+        record = {etree.QName(k).localname.lower(): v.strip() for k, v in element.attrib.items()}
+        for child in element:
+            if isinstance(child.tag, str) and len(child) == 0 and child.text:
+                record[etree.QName(child).localname.lower()] = child.text.strip()
+        if any(name in record for name in _MACHINE) and any(name in record for name in _ENGINES):
+            out.append((element.sourceline or 0, record))
+    return out
+
+
+def _capacities(record: dict[str, str], source: str) -> list[Capacity]:
+    machine = next((record[name] for name in _MACHINE if record.get(name)), "")
+    engines = next((record[name] for name in _ENGINES if record.get(name)), "")
+    if not machine or not engines:
+        raise NetworkError(f"{source}: needs a machine ({', '.join(_MACHINE)}) and engines ({', '.join(_ENGINES)})")
+    try:
+        count = int(engines)
+        if "capacity" in record:
+            figures = {record.get("workload", ""): float(record["capacity"])}
+        else:
+            figures = {k: float(v) for k, v in record.items() if k not in (*_MACHINE, *_ENGINES) and _is_number(v)}
+    except ValueError as error:
+        raise NetworkError(f"{source}: {error}") from error
+    if count < 1 or any(not value > 0 for value in figures.values()):
+        raise NetworkError(f"{source}: engines and capacities must be positive")
+    return [Capacity(machine, count, workload, value, source) for workload, value in figures.items()]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
