@@ -118,11 +118,12 @@ def detect(head: Bytes, name: str, *, final: bool) -> str:
     if not head.size:
         raise FramingError(f"{name}: the file is empty; transfer it again")
     blocked, plain = _scan(head, "bdw", 0), _scan(head, "rdw", 0)
-    if blocked.blocks and _starts_like_smf(head, blocked):
+    in_blocks, in_stream = _starts_like_smf(head, blocked), _starts_like_smf(head, plain)
+    if in_blocks != in_stream:
+        return "bdw" if in_blocks else "rdw"
+    if blocked.blocks and (in_blocks or blocked.stop == _ENDED):
         return "bdw"
-    if blocked.blocks > 1 and blocked.stop == _ENDED:
-        return "bdw"
-    if plain.starts.size and (_tiles(head, plain, final) or _starts_like_smf(head, plain)):
+    if in_stream or plain.starts.size and _tiles(head, plain, final):
         return "rdw"
     for framing, scan, date in (("bdw", blocked, 14), ("rdw", plain, 10)):
         if scan.stop == _ENDED and has_smf_date(head, date):

@@ -41,35 +41,30 @@ class Field:
     since: str
     confidence: str
     count: int = 1
+    column: str = field(init=False)
+    end: int = field(init=False)
+    arrow: pa.DataType = field(init=False)
+    raw: tuple[str, pa.DataType, str] | None = field(init=False)
 
-    @property
-    def column(self) -> str:
-        """Name of the raw column: the IBM name in lower case."""
-        return self.ibm.lower().replace("#", "_n").replace("@", "_a").replace("$", "_d")
+    def __post_init__(self) -> None:
+        """Derive what is asked for again and again.
 
-    @property
-    def end(self) -> int:
-        """First offset after the field."""
-        return self.offset + self.length * self.count
-
-    @property
-    def arrow(self) -> pa.DataType:
-        """Arrow type of the raw column."""
+        column: name of the raw column, the IBM name in lower case; end: first offset after the field; arrow: type of the
+        raw column; raw: name, Arrow and DuckDB type of the column that keeps the raw value, for formats that need one.
+        """
+        column = self.ibm.lower().replace("#", "_n").replace("@", "_a").replace("$", "_d")
         kind = self.form.arrow(self.length)
-        return pa.list_(kind, self.count) if self.count > 1 else kind
+        name = self.form.name
+        object.__setattr__(self, "column", column)
+        object.__setattr__(self, "end", self.offset + self.length * self.count)
+        object.__setattr__(self, "arrow", pa.list_(kind, self.count) if self.count > 1 else kind)
+        object.__setattr__(self, "raw", (f"{column}_raw", *RAW_TYPES[name]) if name in RAW_TYPES else None)
 
     @property
     def duckdb(self) -> str:
         """DuckDB type of the raw column."""
         kind = self.form.duckdb(self.length)
         return f"{kind}[{self.count}]" if self.count > 1 else kind
-
-    @property
-    def raw(self) -> tuple[str, pa.DataType, str] | None:
-        """Name, Arrow type and DuckDB type of the column that keeps the raw value, for formats that need one."""
-        if self.form.name not in RAW_TYPES:
-            return None
-        return (f"{self.column}_raw", *RAW_TYPES[self.form.name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +108,16 @@ class Section:
     triplet: Triplet | None
     walk: str
     cardinality: str
+    schema: pa.Schema = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Derive the Arrow schema of the decoded table."""
+        columns = [pa.field("record_seq", pa.uint32(), False), pa.field("section_seq", pa.uint32(), False)]
+        for item in self.fields:
+            columns.append(pa.field(item.column, item.arrow))
+            if item.raw:
+                columns.append(pa.field(item.raw[0], item.raw[1]))
+        object.__setattr__(self, "schema", pa.schema(columns))
 
     @property
     def is_header(self) -> bool:
@@ -136,12 +141,7 @@ class Section:
 
     def arrow_schema(self) -> pa.Schema:
         """Arrow schema of the section's decoded table: record_seq, section_seq, then every field."""
-        columns = [pa.field("record_seq", pa.uint32(), False), pa.field("section_seq", pa.uint32(), False)]
-        for item in self.fields:
-            columns.append(pa.field(item.column, item.arrow))
-            if item.raw:
-                columns.append(pa.field(item.raw[0], item.raw[1]))
-        return pa.schema(columns)
+        return self.schema
 
 
 @dataclass(frozen=True, slots=True)

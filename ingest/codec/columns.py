@@ -75,6 +75,11 @@ def _bits(mask: Mask) -> pa.Buffer | None:
     return None if mask is None or mask.all() else pa.py_buffer(np.packbits(mask, bitorder="little"))
 
 
+def _element(item: Field) -> pa.DataType:
+    """Arrow type of one value of a field."""
+    return item.arrow.value_type if item.count > 1 else item.arrow
+
+
 def _both(one: npt.NDArray[np.bool_], other: Mask) -> npt.NDArray[np.bool_]:
     return one if other is None else one & other
 
@@ -101,7 +106,7 @@ def _unsigned(fields: Sequence[Field], data: Bytes, at: Ints) -> npt.NDArray:
 
 def _number(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
     out = _unsigned(fields, data, at)
-    return {item.column: _array(item.form.arrow(item.length), out[row], mask) for row, item in enumerate(fields)}
+    return {item.column: _array(_element(item), out[row], mask) for row, item in enumerate(fields)}
 
 
 def _hfp(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
@@ -122,7 +127,7 @@ def _packed(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Colum
     out, valid = _digits(fields, data, at)
     columns = {}
     for row, item in enumerate(fields):
-        kind = item.form.arrow(item.length)
+        kind = _element(item)
         columns[item.column] = _array(kind, out[row].astype(kind.to_pandas_dtype()), _both(valid[row], mask))
     return columns
 

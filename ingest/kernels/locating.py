@@ -9,6 +9,11 @@ OUTSIDE, NO_LENGTH = 1, 2
 
 @kernel
 def _number(data, place, width):
+    if width == 2:
+        return (np.int64(data[place]) << 8) | np.int64(data[place + 1])
+    if width == 4:
+        high = (np.int64(data[place]) << 24) | (np.int64(data[place + 1]) << 16)
+        return high | (np.int64(data[place + 2]) << 8) | np.int64(data[place + 3])
     value = np.int64(0)
     for k in range(width):
         value = (value << 8) | np.int64(data[place + k])

@@ -1,0 +1,130 @@
+"""Random tables within the domain of a layout, for the tests of the codec."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from ingest.codec.values import TOD_UNIX_EPOCH_US
+from ingest.registry import Field, Layout, Section
+
+COMPUTED = ("record_length", "record_type", "segment_code")
+
+
+def random_tables(layout: Layout, seed: int, records: int, most: int = 3, cut: float = 0.3) -> dict[str, pa.Table]:
+    """Tables of a layout: per record and section up to `most` rows, some sections shorter than known."""
+    rng = np.random.default_rng(seed)
+    sequence = np.sort(rng.choice(10 * records + 10, records, replace=False)).astype(np.uint32)
+    tables = {layout.header.table: _header(layout, rng, sequence)}
+    for section in layout.sections[1:]:
+        limit = 1 if section.cardinality == "one" else most
+        counts = rng.integers(0, limit + 1, records)
+        owners = np.repeat(np.arange(records), counts)
+        if len(owners):
+            ordinals = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+            ends = np.array([_cut(section, rng, cut) for _ in range(records)])[owners]
+            keys = {"record_seq": sequence[owners], "section_seq": ordinals.astype(np.uint32)}
+            tables[section.table] = _table(section, rng, keys, ends)
+    return tables
+
+
+def computed_columns(layout: Layout) -> set[str]:
+    """Header columns that the encoder computes: lengths, type and triplets."""
+    found = {layout.header.by_name(name).column for name in COMPUTED if layout.header.has(name)}
+    for section in layout.sections[1:]:
+        assert section.triplet is not None
+        inside = range(section.triplet.position, section.triplet.end)
+        found |= {item.column for item in layout.header.fields if item.offset in inside}
+    return found
+
+
+def _header(layout: Layout, rng: np.random.Generator, sequence: np.ndarray) -> pa.Table:
+    ends = np.full(len(sequence), layout.header.length)
+    keys = {"record_seq": sequence, "section_seq": np.zeros(len(sequence), np.uint32)}
+    table = _table(layout.header, rng, keys, ends).drop_columns(sorted(computed_columns(layout)))
+    if layout.subtypes:
+        column = layout.header.by_name("subtype").column
+        subtypes = pa.array(rng.choice(np.array(layout.subtypes, np.uint16), len(sequence)))
+        table = table.set_column(table.column_names.index(column), column, subtypes)
+    return table
+
+
+def _cut(section: Section, rng: np.random.Generator, share: float) -> int:
+    """Length of a section, ending after a field, or whole."""
+    if section.walk != "fixed" or rng.random() > share:
+        return section.length
+    return int(rng.choice([item.end for item in section.fields]))
+
+
+def _table(section: Section, rng: np.random.Generator, keys: Mapping[str, np.ndarray], ends: np.ndarray) -> pa.Table:
+    rows = len(ends)
+    columns: dict[str, pa.Array] = {name: pa.array(values) for name, values in keys.items()}
+    if section.walk == "length_prefixed":
+        prefix, rest = section.fields
+        words = [_word(rng, int(rng.integers(0, 256))) for _ in range(rows)]
+        columns[prefix.column] = pa.array([len(word) for word in words], prefix.arrow)
+        columns[rest.column] = pa.array(words, rest.arrow)
+        return pa.table(columns, schema=section.arrow_schema())
+    for item in section.fields:
+        beyond = item.end > ends
+        for name, column in _column(item, rng, rows).items():
+            columns[name] = pa.array(
+                [None if out else value for value, out in zip(column.to_pylist(), beyond, strict=True)], column.type
+            )
+    return pa.table(columns, schema=section.arrow_schema())
+
+
+def _column(item: Field, rng: np.random.Generator, rows: int) -> dict[str, pa.Array]:
+    if item.count > 1:
+        values = [_values(item, rng, item.count) for _ in range(rows)]
+        return {item.column: pa.array(values, item.arrow)}
+    if item.form.name in ("tod", "stcke"):
+        return _clocks(item, rng, rows)
+    return {item.column: pa.array(_values(item, rng, rows), item.arrow)}
+
+
+def _values(item: Field, rng: np.random.Generator, rows: int) -> list:
+    form = item.form.name
+    if form.startswith("ebcdic"):
+        return [_word(rng, item.length) for _ in range(rows)]
+    if form == "bytes":
+        return [rng.bytes(item.length) for _ in range(rows)]
+    if form == "hfp":
+        return hfp_values(rng, rows, item.length).tolist()
+    if form == "packed_date":
+        days = np.datetime64("1900-01-01") + rng.integers(0, 365_000, rows)
+        return [None if rng.random() < 0.1 else day for day in days.tolist()]
+    if form.startswith("packed"):
+        numbers = rng.integers(0, 10 ** (2 * item.length - 1), rows).tolist()
+        return [None if rng.random() < 0.1 else number for number in numbers]
+    signed = form in ("int", "tod_signed")
+    bits = 8 * item.length
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1)) if signed else (0, 2**bits)
+    edges = [low, high - 1, 0, 1]
+    return [
+        edges[int(rng.integers(4))] if rng.random() < 0.2 else low + int.from_bytes(rng.bytes(item.length), "big")
+        for _ in range(rows)
+    ]
+
+
+def hfp_values(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
+    """Doubles that hexadecimal floating point of 4 or 8 bytes holds exactly."""
+    bits = 21 if length == 4 else 53
+    mantissa = rng.integers(0, 2**bits, rows).astype(np.float64)
+    return np.ldexp(np.where(rng.random(rows) < 0.1, -mantissa, mantissa), rng.integers(-200, 190, rows))
+
+
+def _clocks(item: Field, rng: np.random.Generator, rows: int) -> dict[str, pa.Array]:
+    raw = [0 if rng.random() < 0.1 else int.from_bytes(rng.bytes(8), "big") for _ in range(rows)]
+    times = [None if value == 0 else (value >> 12) - TOD_UNIX_EPOCH_US for value in raw]
+    if item.form.name == "tod":
+        return {item.column: pa.array(times, item.arrow), f"{item.column}_raw": pa.array(raw, pa.uint64())}
+    kept = [bytes(1) + value.to_bytes(8, "big") + rng.bytes(7) for value in raw]
+    return {item.column: pa.array(times, item.arrow), f"{item.column}_raw": pa.array(kept, pa.binary(16))}
+
+
+def _word(rng: np.random.Generator, width: int) -> str:
+    """Text of up to `width` characters, without trailing blanks; now and then from the whole code page."""
+    length = int(rng.integers(0, width + 1))
+    alphabet = range(256) if rng.random() < 0.2 else b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789#$@. "
+    return "".join(chr(alphabet[int(k)]) for k in rng.integers(0, len(alphabet), length)).rstrip(" ")

@@ -1,0 +1,159 @@
+"""Records that lie about themselves are quarantined; nothing outside the input is read and nothing is lost."""
+
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest import registry
+from ingest.codec import Batch, FramingError, decode_batches, encode_dump
+from tests.ingest.tables import random_tables
+
+REGISTRY = registry.load()
+LAYOUTS = {layout.name: layout for layout in REGISTRY.layouts}
+
+
+def plain(name: str, records: int = 3, seed: int = 1) -> bytearray:
+    """A dump of whole records of one layout."""
+    return bytearray(_encoded(name, records, seed))
+
+
+@cache
+def _encoded(name: str, records: int, seed: int) -> bytes:
+    tables = random_tables(LAYOUTS[name], seed, records, cut=0)
+    tables.pop(f"{name}_product", None)
+    return encode_dump(tables, REGISTRY)
+
+
+def starts(dump: bytes) -> list[int]:
+    """Where each record of a stream starts."""
+    found, at = [], 0
+    while at < len(dump):
+        found.append(at)
+        at += int.from_bytes(dump[at : at + 2], "big")
+    return found
+
+
+def accounted(dump: bytes, **options) -> list[Batch]:
+    """Decode, and check that every byte and record is accounted for."""
+    batches = list(decode_batches(bytes(dump), REGISTRY, **options))
+    assert sum(batch.accounting.bytes_in for batch in batches) == len(dump)
+    records = sum(batch.accounting.records for batch in batches)
+    decoded = sum(batch.accounting.decoded for batch in batches)
+    skipped = sum(count for batch in batches for count, _ in batch.skipped.values())
+    quarantined = sum(item.record_seq is not None for batch in batches for item in batch.quarantined)
+    assert records == decoded + skipped + quarantined
+    for batch in batches:
+        for table in batch.tables.values():
+            table.validate(full=True)
+    return batches
+
+
+@pytest.mark.parametrize(
+    ("offset", "length", "count", "reason"),
+    [
+        (100_000, 200, 1, "section_outside_record"),
+        (300, 65_535, 1, "section_outside_record"),
+        (300, 200, 65_535, "section_outside_record"),
+        (20, 200, 1, "section_outside_record"),
+        (2**32 - 1, 65_535, 65_535, "section_outside_record"),
+        (300, 0, 65_535, "section_without_length"),
+    ],
+)
+def test_a_section_outside_its_record_quarantines_that_record(
+    offset: int, length: int, count: int, reason: str
+) -> None:
+    dump = plain("smf30")
+    second = starts(dump)[1]
+    section = LAYOUTS["smf30"].section("cpu")
+    assert section.triplet is not None
+    at = second + section.triplet.position
+    dump[at : at + 8] = offset.to_bytes(4, "big") + length.to_bytes(2, "big") + count.to_bytes(2, "big")
+    [batch] = accounted(dump)
+    [item] = batch.quarantined
+    size = int.from_bytes(dump[second : second + 2], "big")
+    assert (item.offset, item.length, item.reason, item.record_seq) == (second, size, reason, 1)
+    assert item.raw == bytes(dump[second : second + size])
+    assert "SMF30COF" in item.detail
+    assert batch.tables["smf30_header"]["record_seq"].to_pylist() == [0, 2]
+
+
+def test_a_section_longer_than_known_is_stepped_over_by_its_own_length() -> None:
+    layout = LAYOUTS["smf30"]
+    header = pa.table({"record_seq": np.array([0], np.uint32), "smf30stp": np.array([2], np.uint16)})
+    usage = pa.table({"record_seq": np.zeros(3, np.uint32), "smf30upn": ["ONE", "TWO", "THREE"]})
+    triplet = layout.section("usage").triplet
+    assert triplet is not None
+    item = next(item for item in layout.header.fields if item.offset == triplet.position + 4)
+    header = header.append_column(item.column, pa.array([120], pa.uint16()))
+    [batch] = accounted(encode_dump({"smf30_header": header, "smf30_usage": usage}, REGISTRY))
+    assert batch.tables["smf30_usage"]["smf30upn"].to_pylist() == ["ONE", "TWO", "THREE"]
+    assert batch.accounting.notes == {"section_longer_than_known:smf30_usage": 3}
+
+
+def test_a_record_too_short_to_have_a_header_is_quarantined() -> None:
+    whole = bytes(plain("smf30", 1))
+    [batch] = accounted(whole + bytes.fromhex("00060000ABCD") + whole)
+    assert [(item.reason, item.raw.hex()) for item in batch.quarantined] == [("record_too_short", "00060000abcd")]
+    assert batch.accounting.decoded == 2
+
+
+def test_a_type_without_layout_is_counted_with_its_bytes() -> None:
+    dump = plain("smf30", 2)
+    first, second = starts(dump)
+    dump[first + 4], dump[first + 5] = 0x40, 250
+    dump[second + 4], dump[second + 5] = 0x00, 251
+    subtype = int.from_bytes(dump[first + 22 : first + 24], "big")
+    [batch] = accounted(dump)
+    assert batch.skipped == {f"250.{subtype}": (1, second), "251": (1, len(dump) - second)}
+
+
+def test_many_tiny_sections_are_decoded_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.codec.decode.MAX_TABLE_BYTES", 1 << 20)
+    sequence = np.arange(20, dtype=np.uint32)
+    header = pa.table({"record_seq": sequence, "smf30stp": np.full(20, 2, np.uint16)})
+    tiny = pa.table({"record_seq": np.repeat(sequence, 20_000), "smf30dev": [b"\1"] * 400_000})
+    tiny = tiny.append_column("smf30utp", pa.nulls(400_000, pa.binary(1)))
+    for item in LAYOUTS["smf30"].section("excp").fields[2:]:
+        tiny = tiny.append_column(item.column, pa.nulls(400_000, item.arrow))
+    batches = accounted(encode_dump({"smf30_header": header, "smf30_excp": tiny}, REGISTRY))
+    assert len(batches) >= 20
+    assert sum(batch.tables["smf30_excp"].num_rows for batch in batches if batch.tables) == 400_000
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_records_with_any_bytes_changed_are_decoded_or_quarantined(name: str, data: st.DataObject) -> None:
+    dump = plain(name, 3, data.draw(st.integers(0, 2)))
+    for place in data.draw(st.lists(st.integers(0, len(dump) - 1), max_size=20)):
+        dump[place] = data.draw(st.integers(0, 255))
+    try:
+        accounted(dump, batch_bytes=1 << 16)
+    except FramingError as error:
+        assert "input" in str(error)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_records_with_any_triplets_are_decoded_or_quarantined(name: str, data: st.DataObject) -> None:
+    layout = LAYOUTS[name]
+    dump = plain(name, 3, data.draw(st.integers(0, 2)))
+    for start in starts(dump):
+        for section in data.draw(st.lists(st.sampled_from(layout.sections[1:]), max_size=4)):
+            assert section.triplet is not None
+            at = start + section.triplet.position
+            if at + 8 <= len(dump):
+                dump[at : at + 8] = data.draw(st.binary(min_size=8, max_size=8))
+    accounted(dump)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from([30, 70, 72]), st.binary(max_size=600), st.integers(0, 3))
+def test_any_body_under_a_known_type_is_decoded_or_quarantined(kind: int, body: bytes, subtype: int) -> None:
+    head = bytes([0x5E, kind]) + bytes.fromhex("0036EE800126325FE2E8E2C140404040") + subtype.to_bytes(2, "big")
+    accounted((len(head) + len(body) + 4).to_bytes(2, "big") + bytes(2) + head + body)

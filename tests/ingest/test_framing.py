@@ -1,0 +1,152 @@
+"""Dumps are told apart into records by exact tiling, and every byte is accounted for."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest import registry
+from ingest.codec import FramingError, decode_batches
+from ingest.framing import Quarantined, read_frames, write_records
+from tests.shared import shared
+
+HEAD = bytes.fromhex("5E640036EE800126325FE2E8E2C1")
+"""Flags, type 100, time, date 2026-11-21, system SYSA."""
+
+
+def record(size: int, fill: int = 0) -> bytes:
+    """An SMF record of `size` bytes, descriptor included."""
+    return size.to_bytes(2, "big") + bytes(2) + HEAD + bytes([fill]) * (size - 4 - len(HEAD))
+
+
+def dump(records: list[bytes], framing: str) -> bytes:
+    lengths = np.array([len(item) for item in records], np.int64)
+    data = np.frombuffer(b"".join(records), np.uint8)
+    return write_records(data, np.cumsum(lengths) - lengths, lengths, framing)
+
+
+def read(data: bytes, batch_bytes: int = 1 << 16) -> tuple[list[bytes], list[Quarantined], int]:
+    """Records, quarantined stretches and bytes of framing of a dump."""
+    records, quarantined, framing = [], [], 0
+    for frames in read_frames(io.BytesIO(data), "dump", batch_bytes=batch_bytes):
+        quarantined += frames.quarantined
+        framing += frames.framing_bytes
+        for start, length in zip(frames.starts, frames.lengths, strict=True):
+            records.append(frames.buffer[start : start + length].tobytes())
+    assert sum(map(len, records)) + framing + sum(item.length for item in quarantined) == len(data)
+    return records, quarantined, framing
+
+
+@pytest.mark.parametrize("framing", ["rdw", "bdw"])
+@settings(max_examples=40, deadline=None)
+@given(sizes=st.lists(st.one_of(st.integers(18, 300), st.integers(18, 65_535)), min_size=1, max_size=30))
+def test_records_come_back_whole_from_streams_and_blocks(framing: str, sizes: list[int]) -> None:
+    records = [record(size, place) for place, size in enumerate(sizes)]
+    found, quarantined, _ = read(dump(records, framing))
+    assert found == records
+    assert not quarantined
+
+
+def test_large_blocks_have_a_31_bit_length() -> None:
+    records = [record(30_000, place) for place in range(5)]
+    body = b"".join(records)
+    data = (0x80000000 | len(body) + 4).to_bytes(4, "big") + body
+    assert read(data + data)[0] == records * 2
+
+
+def test_a_record_spanned_over_blocks_and_stretches_is_joined() -> None:
+    long = record(65_535, 7)
+    data = dump([record(100), long, record(100)] * 20, "bdw")
+    assert data.count(b"\x07" * 20_000) == 40
+    found, quarantined, framing = read(data)
+    assert found == [record(100), long, record(100)] * 20
+    assert not quarantined
+    assert framing == len(data) - sum(map(len, found))
+
+
+@pytest.mark.parametrize("framing", ["rdw", "bdw"])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_dump_cut_anywhere_gives_what_stands_before_the_cut(framing: str, data: st.DataObject) -> None:
+    records = [record(200 + place, place) for place in range(5)] + [record(40_000, 9)]
+    whole = dump(records, framing)
+    cut = data.draw(st.integers(30, len(whole) - 1))
+    found, quarantined, framing_bytes = read(whole[:cut])
+    assert found == records[: len(found)]
+    assert len(found) < len(records)
+    for item in quarantined:
+        assert item.reason == "truncated_record"
+        assert item.offset + item.length == cut
+        assert item.raw == whole[item.offset : cut]
+    assert quarantined or framing_bytes or cut == sum(map(len, found))
+
+
+@pytest.mark.parametrize("framing", ["rdw", "bdw"])
+def test_damage_in_the_middle_keeps_what_stands_before_it(framing: str) -> None:
+    records = [record(500, place) for place in range(100)]
+    whole = bytearray(dump(records, framing))
+    at = whole.index(records[60])
+    whole[at : at + 3] = b"\xff\xff\xff"
+    found, quarantined, _ = read(bytes(whole))
+    assert found == records[:60]
+    assert [(item.offset, item.length, item.reason) for item in quarantined] == [(at, len(whole) - at, "framing_lost")]
+    assert f"X'{whole[at : at + 8].hex().upper()}'" in quarantined[0].detail
+
+
+def test_segments_without_their_record_are_quarantined_and_the_rest_read() -> None:
+    pieces = dump([record(40_000, 3)], "rdw")
+    first, last = pieces[:32_760], pieces[32_760:]
+    found, quarantined, _ = read(record(100) + last + record(200) + first + record(300))
+    assert found == [record(100), record(200), record(300)]
+    assert [item.reason for item in quarantined] == ["segment_without_record"] * 2
+    assert [item.raw for item in quarantined] == [last, first]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "empty"),
+        (bytes(1000), "only zeros"),
+        (b"JOB00012 IEF403I started\n" * 50, "text"),
+        (bytes(range(255, 0, -1)) * 10, "not an SMF dump"),
+        (record(300)[4:] + record(500)[4:], "quote site rdw"),
+    ],
+)
+def test_input_without_records_is_refused_with_a_remedy(tmp_path: Path, data: bytes, words: str) -> None:
+    path = tmp_path / "dump.smf"
+    path.write_bytes(data)
+    with pytest.raises(FramingError, match=words) as refusal:
+        list(decode_batches(path, registry.load()))
+    assert str(path) in str(refusal.value)
+    assert "transfer" in str(refusal.value)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(min_size=1, max_size=400))
+def test_any_bytes_are_either_refused_or_accounted_for(data: bytes) -> None:
+    try:
+        read(data)
+    except FramingError as error:
+        assert "dump" in str(error)
+
+
+def test_a_real_dump_is_framed_completely_and_counted_by_type() -> None:
+    path = shared("real/mq/SMF_MQ1000.dat")
+    known = registry.load()
+    counts: dict[str, int] = {}
+    total = spanned = 0
+    for batch in decode_batches(path, known, batch_bytes=1 << 16):
+        assert not batch.quarantined
+        total += batch.accounting.bytes_in
+        spanned += batch.accounting.framing_bytes // 4
+        for kind, (records, _) in batch.skipped.items():
+            counts[kind] = counts.get(kind, 0) + records
+        counts["decoded"] = counts.get("decoded", 0) + batch.accounting.decoded
+    assert total == path.stat().st_size
+    assert sum(counts.values()) == 709
+    assert spanned == 63
+    if known.layout_for(116, 1) is None:
+        assert (counts["115.1"], counts["116.0"], counts["116.1"]) == (48, 54, 367)
