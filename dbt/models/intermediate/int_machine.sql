@@ -5,7 +5,7 @@ with recorded as (
     nullif(trim(c.cpc_type), '') as cpc_type,
     nullif(trim(c.cpc_model), '') as cpc_model,
     nullif(trim(c.cpc_physical_model), '') as cpc_physical_model,
-    c.image_capacity_msu::double as image_capacity_msu
+    nullif(c.image_capacity_msu, 0)::double as image_capacity_msu
   from {{ ref('int_record') }} r
   join {{ ref('stg_smf70_1_control') }} c using (file_id, record_seq)
   where r.record_type = '70.1'
