@@ -210,6 +210,8 @@ class _Lowering:
         for branch in item.branches:
             starts.append(len(self.ops))
             self.sequence(branch, "join", step, (*calls, ""))
+        if any(op.kind == "switch" for op in self.ops[skip:]):
+            raise self.fail(step, "a branch of a fork cannot become another class")
         self.ops[at] = replace(self.ops[at], targets=tuple((s, 1.0) for s in starts))
         self.ops[skip] = replace(self.ops[skip], targets=((len(self.ops), 1.0),))
 

@@ -64,6 +64,18 @@ class Replication:
         if why == L.RAN_DRY and self.tables.control[L.N_FREE] < len(self.tables.cust_i):
             raise SimulationError(f"every transaction is blocked at {self.now:.6g} s: {self.longest()}")
 
+    def advance_through_trace(self) -> None:
+        """Run until every transaction of the trace has left; users of closed classes go on meanwhile."""
+        arrivals = self.program.arrays["trace_time"]
+        open_ = [i for i, c in enumerate(self.program.network.classes) if not c.users]
+        if len(open_) == len(self.program.network.classes):
+            self.advance(np.inf, len(arrivals))
+            return
+        self.advance(float(arrivals[-1]))
+        step = max(float(arrivals[-1] - arrivals[0]) / 100, 1e-3)
+        while self.tables.acc_t[open_][:, [L.T_DONE, L.T_LOST]].sum() < len(arrivals):
+            self.advance(self.now + step)
+
     def longest(self) -> str:
         """Where most transactions wait, for messages."""
         columns = self.tables.st_i[:, [L.S_WAITING, L.S_BUSY]].astype(int).max(axis=1)

@@ -87,7 +87,7 @@ def replay(
     trace = _trace(network, arrival_s, classes, work_s)
     program = compile_network(network, trace)
     run = Replication(program, np.random.SeedSequence(seed), 1 << 28, keep_departures=True)
-    run.advance(math.inf, len(trace.arrival_s))
+    run.advance_through_trace()
     run.batches.append(run.take())
     run.batch_s = run.now
     run.settled = True

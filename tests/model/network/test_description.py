@@ -154,6 +154,7 @@ def test_switching_class_adds_the_other_route():
         ([Go(to=(("nowhere", 1.0),))], "unknown label 'nowhere'"),
         ([Acquire(resource="mxt", units=3), Release(resource="mxt", units=3)], "takes 3 of 'mxt', which has 2"),
         ([Call(procedure="p")], "unknown procedure"),
+        ([Fork(branches=((visit(), Switch(to="t")),))], "cannot become another class"),
     ],
 )
 def test_a_route_that_cannot_be_followed_is_refused(route, message):

@@ -359,6 +359,38 @@ def test_weighted_lpars_agree_with_their_markov_chain(cap):
     agrees(result.machines["m"], truth.machine_utilization)
 
 
+def test_work_beyond_the_entitlement_of_a_vertical_lpar_costs_more():
+    cheap, dear = (
+        simulate(
+            network(
+                [
+                    Station(
+                        name=name,
+                        servers=4,
+                        scheduling="ps",
+                        lpar=LparShare(cec="m", weight=1.0, polarity="vertical", low_cost=cost),
+                        source="made up for the test",
+                    )
+                    for name in ("A", "B")
+                ],
+                open_class(2.4, visit("A", 1.0), name="a"),
+                open_class(0.1, visit("B", 1.0), name="b"),
+                cecs=(Cec(name="m", engines=4),),
+            ),
+            **RUN,
+        ).machines["m"]
+        for cost in (1.0, 1.25)
+    )
+    # Beyond two engines, 1.25 engines do the work of one: an M/M/2-like birth-death chain with rates 1, 2, 2.8, 3.6.
+    rates = [1.0, 2.0, 2 + 1 / 1.25, 2 + 2 / 1.25]
+    weights = [1.0]
+    for n in range(1, 400):
+        weights.append(weights[-1] * 2.4 / rates[min(n, 4) - 1])
+    used = sum(w * min(n, 4) for n, w in enumerate(weights)) / sum(weights)
+    agrees(cheap, 2.5 / 4)
+    assert dear.value == pytest.approx((used + 0.1) / 4, rel=0.02)
+
+
 def test_a_limit_around_engines_and_io_agrees_with_its_markov_chain():
     route = (Acquire(resource="mxt"), visit("cp", 1.0), visit("io", 2.0), Release(resource="mxt"))
     result = simulate(

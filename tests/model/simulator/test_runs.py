@@ -228,6 +228,18 @@ def test_a_replay_of_two_classes_under_a_limit_keeps_their_order():
     np.testing.assert_allclose(left, [1.0, 2.0, 1.2])
 
 
+def test_users_of_closed_classes_run_beside_a_trace():
+    recorded = TransactionClass(name="recorded", route=(visit("cp", 1.0),))
+    net = network(
+        Station(name="cp", scheduling="preemptive"), recorded, closed_class(5, 1.0, visit("cp", 9.0), name="u")
+    )
+    net = dataclasses.replace(net, classes=(dataclasses.replace(recorded, priority=1), net.classes[1]))
+    result, left = replay(net, np.arange(10.0), np.zeros(10, int), {"cp": np.full(10, 0.5)})
+    assert result.classes["recorded"].response_s.value == pytest.approx(0.5, abs=0.5)
+    np.testing.assert_allclose(left[0], 0.5)
+    assert not np.isnan(left).any()
+
+
 def test_a_wrong_trace_is_refused():
     net = network(Station(name="cp"), TransactionClass(name="a", route=(visit("cp", 1.0),)))
     with pytest.raises(NetworkError, match="neither a station nor a label"):
