@@ -20,20 +20,21 @@ PAUSE_S = 0.05
 
 
 @contextmanager
-def service(home: Home) -> Iterator[str]:
-    """A running service over `home`; yields its address and stops it at the end.
+def service(home: Home, until: str = "/readyz") -> Iterator[str]:
+    """A running service over `home`; yields its address once `until` answers well, and stops it at the end.
 
     Raises EtalonError when it ends or is not ready in time.
     """
     port = _free_port()
     environment = {**os.environ, **home.environment(), "ETALON_HOST": "127.0.0.1", "ETALON_PORT": str(port)}
     log = home.root / "serve.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as sink:
         command = [sys.executable, "-m", "serve"]
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=sink, stderr=sink)
         try:
             address = f"http://127.0.0.1:{port}"
-            _wait_until_ready(process, address, str(log))
+            _wait_until_ready(process, address + until, str(log))
             yield address
         finally:
             process.terminate()
@@ -69,7 +70,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], address: str, log: str) 
         if process.poll() is not None:
             raise EtalonError(f"the service ended with code {process.returncode}; see {log}")
         try:
-            with urllib.request.urlopen(f"{address}/readyz", timeout=1):
+            with urllib.request.urlopen(address, timeout=1):
                 return
         except OSError:
             time.sleep(PAUSE_S)

@@ -137,7 +137,10 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
         link = dg.MetadataValue.url(Path(result.report).absolute().as_uri())
         told = [f"{found.status}: {found.title} ({found.subject}): {found.advice}" for found in result.problems]
         counts = result.counts
-        about = {"report": link, "problems": dg.MetadataValue.md("\n".join(f"- {line}" for line in told) or "none")}
+        about: dict[str, Any] = {
+            "report": link,
+            "problems": dg.MetadataValue.md("\n".join(f"- {line}" for line in told) or "none"),
+        }
         return dg.MaterializeResult(
             metadata={**about, **counts, "verdict": result.verdict},
             check_results=[
@@ -186,7 +189,11 @@ def champion() -> dg.MaterializeResult:
         return dg.MaterializeResult(metadata={"outcome": str(error)}, check_results=[unmeasured])
     gate = {check.name: check.value for check in fitted.validation.gate if check.value is not None}
     result = dg.AssetCheckResult(check_name="validation_gate", passed=fitted.promoted, metadata=gate)
-    about = {"model_version": fitted.model_version, "champion": fitted.promoted, "bundle": str(fitted.bundle)}
+    about: dict[str, Any] = {
+        "model_version": fitted.model_version,
+        "champion": fitted.promoted,
+        "bundle": str(fitted.bundle),
+    }
     return dg.MaterializeResult(metadata=about, check_results=[result])
 
 

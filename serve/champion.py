@@ -13,6 +13,7 @@ from model import bundle as bundles
 log = structlog.get_logger("etalon.serve")
 
 Identity = tuple[int, int, int]
+NEVER_READ: Identity = (-1, -1, -1)
 
 
 class ChampionUnavailable(Exception):
@@ -30,7 +31,7 @@ class Champion:
         self.path = path
         self.error: str | None = None
         self._bundle: dict[str, Any] | None = None
-        self._identity: Identity | None = None
+        self._identity: Identity | None = NEVER_READ
         self._lock = threading.Lock()
 
     def bundle(self) -> dict[str, Any]:
@@ -47,7 +48,7 @@ class Champion:
                 if identity != self._identity:
                     self._reload(identity)
         if self._bundle is None:
-            raise ChampionUnavailable(self.error or f"no champion at {self.path}")
+            raise ChampionUnavailable(self.error)
         return self._bundle
 
     def _stat(self) -> Identity | None:

@@ -1,0 +1,99 @@
+"""A small state folder for the service: a bundle fitted on made-up points, and a snapshot that holds them."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import duckdb
+import httpx
+import pytest
+
+from serve.app import create_app
+from serve.settings import Settings
+
+RATES = (1000.0, 2000.0, 3000.0, 4000.0)
+FIXED_ENGINES, PER_TRAN_US = 0.4, 1500.0
+
+
+def rows(system: str = "shop") -> list[dict]:
+    """Points of a system with a fixed part and a constant cost per transaction, with a little scatter."""
+    scatter = (1.002, 0.999, 1.001, 0.998)
+    used = [(FIXED_ENGINES + rate * PER_TRAN_US * 1e-6) * wobble for rate, wobble in zip(RATES, scatter, strict=True)]
+    return [
+        {
+            "system_id": system,
+            "point": str(number),
+            "condition": f"point={number}",
+            "workload": "web",
+            "is_run": True,
+            "engines": 8,
+            "n_intervals": 5,
+            "seconds": 1500.0,
+            "etr_tps": rate,
+            "cpu_busy_pct": 100.0 * engines / 8,
+            "web_cpu_pct": 90.0 * engines,
+        }
+        for number, (rate, engines) in enumerate(zip(RATES, used, strict=True), start=1)
+    ]
+
+
+@pytest.fixture(scope="session")
+def bundle() -> dict:
+    """A fitted bundle named test/1."""
+    from model import bundle as bundles
+    from model.calibration.capacity import CapacityModel
+
+    fitted = CapacityModel().fit(rows())
+    return bundles.build(fitted.systems_, model_version="test/1", data={"files": "1"}, validation={"passed": True})
+
+
+def publish(home: Path, points: list[dict]) -> None:
+    """Put a snapshot with these measured points in place, as a whole."""
+    target = home / "published" / "etalon.duckdb"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_suffix(".new")
+    source = home / "points.json"
+    source.write_text(json.dumps(points))
+    with duckdb.connect(str(beside)) as con:
+        con.execute("CREATE SCHEMA marts")
+        con.execute(f"CREATE TABLE marts.fct_point AS SELECT * FROM read_json('{source}')")
+    beside.replace(target)
+
+
+@pytest.fixture
+def home(tmp_path: Path, bundle: dict) -> Path:
+    """A state folder with a champion, a snapshot and a quality report."""
+    from model import bundle as bundles
+
+    bundles.write(bundle, tmp_path / "models" / "champion.json")
+    publish(tmp_path, rows())
+    (tmp_path / "quality").mkdir()
+    (tmp_path / "quality" / "index.html").write_text("<!doctype html><title>Data quality</title>")
+    return tmp_path
+
+
+class Client:
+    """Requests to an application in this process."""
+
+    def __init__(self, home: Path, **settings) -> None:
+        self.app = create_app(Settings(home=home, **settings))
+
+    def __call__(self, method: str, path: str, **more) -> httpx.Response:
+        """One request."""
+
+        async def send() -> httpx.Response:
+            transport = httpx.ASGITransport(app=self.app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://etalon.test") as client:
+                return await client.request(method, path, **more)
+
+        return asyncio.run(send())
+
+    def ask(self, path: str, question: object, **more) -> httpx.Response:
+        """POST a question."""
+        return self("POST", path, json=question, **more)
+
+
+@pytest.fixture
+def client(home: Path) -> Client:
+    """The service without a token."""
+    return Client(home)

@@ -1,0 +1,121 @@
+"""What a caller gets for a question, and what for one that cannot be answered."""
+
+import pytest
+
+PROBLEM = "application/problem+json"
+
+
+def test_a_prediction_carries_value_interval_bottleneck_version_and_evidence(client):
+    answer = client.ask("/v1/predict", {"system": "shop", "at": {"etr_tps": 2500}}).json()
+    busy = next(output for output in answer["outputs"] if output["metric"] == "cpu_busy_pct")
+    assert busy["value"] == pytest.approx(100 * (0.4 + 2500 * 1500e-6) / 8, rel=0.01)
+    assert busy["lo"] < busy["value"] < busy["hi"]
+    assert busy["condition"] == "etr_tps=2500"
+    assert answer["model_version"] == "test/1"
+    assert answer["bottleneck"]["utilization_pct"] == busy["value"]
+    assert answer["interval_pct"] == 90
+    assert answer["evidence"]["points"] == 4
+    assert answer["extrapolated"] is False
+
+
+def test_the_service_and_the_model_give_the_same_answer(client, bundle):
+    from model import predictor
+
+    asked = {"etr_tps": 3210.5, "engines": 8}
+    answer = client.ask("/v1/predict", {"system": "shop", "at": asked}).json()
+    assert answer == predictor.predict(bundle, "shop", asked)
+
+
+def test_without_an_operating_point_the_highest_measured_one_is_answered(client):
+    answer = client.ask("/v1/predict", {"system": "shop"}).json()
+    assert answer["at"]["etr_tps"] == pytest.approx(4000)
+
+
+def test_sizing_gives_the_smallest_number_of_engines_within_the_target(client):
+    answer = client.ask("/v1/size", {"system": "shop", "etr_tps": 4000, "max_busy_pct": 70}).json()
+    chosen = answer["engines"]["value"]
+    by_engines = {row["engines"]: row for row in answer["table"]}
+    assert by_engines[chosen]["cpu_busy_pct"]["value"] <= 70 < by_engines[chosen - 1]["cpu_busy_pct"]["value"]
+    assert answer["model_version"] == "test/1"
+    assert answer["interval_pct"] == 90
+
+
+def test_a_curve_follows_the_predictions(client):
+    question = {"system": "shop", "metric": "cpu_busy_pct", "from_tps": 1000, "to_tps": 5000, "steps": 5}
+    curve = client.ask("/v1/curve", question).json()
+    assert [point["etr_tps"] for point in curve["points"]] == [1000, 2000, 3000, 4000, 5000]
+    single = client.ask("/v1/predict", {"system": "shop", "at": {"etr_tps": 3000}}).json()
+    busy = next(output for output in single["outputs"] if output["metric"] == "cpu_busy_pct")
+    assert curve["points"][2]["value"] == busy["value"]
+    assert [point["extrapolated"] for point in curve["points"]] == [False, False, False, False, True]
+
+
+def test_systems_models_and_measured_points_are_listed(client):
+    systems = client("GET", "/v1/systems").json()["systems"]
+    assert [(system["system"], system["engines"]) for system in systems] == [("shop", 8)]
+    assert systems[0]["rates"] == [1000, 2000, 3000, 4000]
+    models = client("GET", "/v1/models").json()["models"]
+    assert models[0]["role"] == "champion"
+    assert models[0]["model_version"] == "test/1"
+    points = client("GET", "/v1/systems/shop/points").json()["points"]
+    assert [point["etr_tps"] for point in points] == [1000, 2000, 3000, 4000]
+    assert points[0]["metrics"]["cpu_busy_pct"] == pytest.approx(100 * 1.9 * 1.002 / 8)
+
+
+@pytest.mark.parametrize(
+    ("path", "question", "status", "field"),
+    [
+        ("/v1/predict", {"system": "shop", "rate": 5}, 422, "rate"),
+        ("/v1/predict", {"at": {"etr_tps": 5}}, 422, "system"),
+        ("/v1/predict", {"system": "shpo"}, 422, "system"),
+        ("/v1/predict", {"system": "shop", "at": {"etr_tsp": 5}}, 422, "etr_tsp"),
+        ("/v1/predict", {"system": "shop", "at": {"etr_tps": -5}}, 422, "etr_tps"),
+        ("/v1/predict", {"system": "shop", "at": {"etr_tps": [5]}}, 422, "at.etr_tps"),
+        ("/v1/predict", {"system": "shop", "at": {"etr_tps": True}}, 422, "at.etr_tps"),
+        ("/v1/predict", {"system": "shop", "at": {"etr_tps": 5, "cpu_busy_pct": 50}}, 422, "cpu_busy_pct"),
+        ("/v1/size", {"system": "shop", "etr_tps": "many", "max_busy_pct": 50}, 422, "etr_tps"),
+        ("/v1/size", {"system": "shop", "etr_tps": 0, "max_busy_pct": 50}, 422, "etr_tps"),
+        ("/v1/size", {"system": "shop", "etr_tps": 5}, 422, "max_busy_pct"),
+        ("/v1/size", {"system": "shop", "etr_tps": 5, "max_response_ms": 5}, 422, "max_response_ms"),
+        ("/v1/curve", {"system": "shop", "metric": "cpu_busy_pct", "from_tps": 5, "to_tps": 5}, 422, "to_tps"),
+        ("/v1/curve", {"system": "shop", "metric": "heat", "from_tps": 5, "to_tps": 6}, 422, "metric"),
+    ],
+)
+def test_a_refusal_names_the_field_and_what_to_do(client, path, question, status, field):
+    response = client.ask(path, question)
+    assert response.status_code == status
+    assert response.headers["content-type"] == PROBLEM
+    problem = response.json()
+    assert problem["field"] == field
+    assert field.rpartition(".")[2] in problem["detail"]
+    assert problem["type"].startswith("urn:etalon:problem:")
+
+
+def test_a_misspelt_system_is_told_the_nearest(client):
+    problem = client.ask("/v1/predict", {"system": "shpo"}).json()
+    assert problem["nearest"] == "shop"
+    assert problem["allowed"] == ["shop"]
+
+
+@pytest.mark.parametrize("body", [b"{", b"", b"\xff\xfe", b"[]", b'{"system": "shop", "at": {"etr_tps": NaN}}'])
+def test_a_body_that_is_no_question_is_a_problem_and_not_a_fault(client, body):
+    response = client("POST", "/v1/predict", content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code in (400, 422)
+    assert response.headers["content-type"] == PROBLEM
+
+
+def test_every_error_is_a_problem_document(client):
+    for method, path, status in (
+        ("GET", "/nowhere", 404),
+        ("GET", "/v1/predict", 405),
+        ("GET", "/v1/systems/x/points", 404),
+    ):
+        response = client(method, path)
+        assert response.status_code == status
+        assert response.headers["content-type"] == PROBLEM
+        assert response.json()["status"] == status
+
+
+def test_openapi_describes_every_question(client):
+    paths = client("GET", "/openapi.json").json()["paths"]
+    assert {"/v1/predict", "/v1/size", "/v1/systems", "/v1/models", "/healthz", "/readyz", "/metrics"} <= set(paths)

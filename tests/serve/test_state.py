@@ -1,0 +1,133 @@
+"""Champion and snapshot are replaced under a running service; tokens and limits guard it."""
+
+import json
+
+import pytest
+
+from model import bundle as bundles
+from serve.snapshot import Snapshot
+from tests.serve.conftest import Client, publish, rows
+
+
+def version(client) -> str:
+    return client.ask("/v1/predict", {"system": "shop"}).json()["model_version"]
+
+
+def test_a_new_champion_is_in_force_with_the_next_request(client, home, bundle):
+    assert version(client) == "test/1"
+    bundles.write({**bundle, "model_version": "test/2"}, home / "models" / "champion.json")
+    assert version(client) == "test/2"
+
+
+def test_a_broken_champion_does_not_displace_the_one_in_force(client, home, bundle):
+    assert version(client) == "test/1"
+    (home / "models" / "champion.json").write_text("{")
+    assert version(client) == "test/1"
+    ready = client("GET", "/readyz")
+    assert ready.status_code == 200
+    assert "cannot be used" in ready.json()["checks"]["champion"]
+    bundles.write({**bundle, "model_version": "test/3"}, home / "models" / "champion.json")
+    assert version(client) == "test/3"
+
+
+def test_without_a_champion_the_service_lives_but_is_not_ready(tmp_path):
+    client = Client(tmp_path)
+    assert client("GET", "/healthz").status_code == 200
+    ready = client("GET", "/readyz")
+    assert ready.status_code == 503
+    assert "etalon" in ready.json()["checks"]["champion"]
+    refused = client.ask("/v1/predict", {"system": "shop"})
+    assert refused.status_code == 503
+    assert refused.headers["content-type"] == "application/problem+json"
+
+
+def test_a_new_snapshot_is_read_while_a_request_finishes_on_the_old_one(home):
+    snapshot = Snapshot(home / "published" / "etalon.duckdb")
+    count = "SELECT count(*) FROM marts.fct_point"
+    with snapshot.cursor() as old:
+        publish(home, rows()[:2])
+        assert snapshot.rows(count) == [{"count_star()": 2}]
+        assert old.execute(count).fetchone() == (4,)
+
+
+def test_the_snapshot_cannot_be_written_nor_reach_other_files(home):
+    import duckdb
+
+    snapshot = Snapshot(home / "published" / "etalon.duckdb")
+    with pytest.raises(duckdb.Error):
+        snapshot.rows("DROP TABLE marts.fct_point")
+    with pytest.raises(duckdb.Error):
+        snapshot.rows("SELECT * FROM read_text('/etc/hostname')")
+
+
+def test_without_a_snapshot_questions_are_answered_and_points_are_empty(home):
+    (home / "published" / "etalon.duckdb").unlink()
+    client = Client(home)
+    assert version(client) == "test/1"
+    assert client("GET", "/v1/systems/shop/points").json()["points"] == []
+    assert "etalon publish" in client("GET", "/readyz").json()["checks"]["snapshot"]
+
+
+def test_a_token_guards_questions_metrics_and_report_but_not_health(home):
+    client = Client(home, token="open sesame")
+    for method, path in (
+        ("POST", "/v1/predict"),
+        ("GET", "/v1/systems"),
+        ("GET", "/metrics"),
+        ("GET", "/quality/index.html"),
+    ):
+        refused = client(method, path, headers={"Authorization": "Bearer wrong"})
+        assert refused.status_code == 401
+        assert refused.headers["www-authenticate"].startswith("Bearer")
+    assert client("GET", "/healthz").status_code == 200
+    right = {"Authorization": "Bearer open sesame"}
+    assert client.ask("/v1/predict", {"system": "shop"}, headers=right).status_code == 200
+    assert client("GET", "/metrics", headers=right).status_code == 200
+
+
+def test_a_browser_trades_the_token_for_a_cookie_that_opens_the_report_only_for_reading(home):
+    client = Client(home, token="open sesame")
+    assert client("POST", "/session").status_code == 401
+    granted = client("POST", "/session", headers={"Authorization": "Bearer open sesame"})
+    cookie = granted.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert "open sesame" not in cookie
+    carried = {"Cookie": cookie.split(";")[0]}
+    assert client("GET", "/quality/index.html", headers=carried).status_code == 200
+    assert client.ask("/v1/predict", {"system": "shop"}, headers=carried).status_code == 401
+
+
+def test_a_body_larger_than_the_limit_is_refused(client):
+    response = client("POST", "/v1/predict", content=b" " * 70_000)
+    assert response.status_code == 413
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    "path", ["/quality/../models/champion.json", "/quality/%2e%2e/models/champion.json", "/static/%2e%2e/app.py"]
+)
+def test_no_file_outside_its_folder_is_served(client, path):
+    assert client("GET", path).status_code == 404
+
+
+def test_metrics_count_requests_by_route_and_name_the_model(client):
+    client.ask("/v1/predict", {"system": "shop", "at": {"etr_tps": 99_000}})
+    text = client("GET", "/metrics").text
+    assert 'etalon_http_requests_total{method="POST",route="/v1/predict",status="200"} 1.0' in text
+    assert 'etalon_champion_info{model_version="test/1"} 1.0' in text
+    assert 'etalon_extrapolated_answers_total{system="shop"} 1.0' in text
+
+
+def test_pages_may_load_nothing_from_elsewhere(client):
+    for path in ("/", "/api"):
+        policy = client("GET", path).headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "http" not in policy
+
+
+def test_every_response_is_valid_json_even_where_an_interval_has_no_end(client):
+    response = client.ask("/v1/predict", {"system": "shop", "at": {"etr_tps": 1e7}})
+    answer = json.loads(response.text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert answer["extrapolated"] is True
