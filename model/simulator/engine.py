@@ -8,141 +8,19 @@ memory depends on how many transactions are inside at once, never on how many we
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from model.simulator import layout as L
 from model.simulator.calendar import cancel, close_hole, insert
-from model.simulator.compiled import compiled, inlined, released
+from model.simulator.compiled import released
+from model.simulator.queues import append, bucket_of, fastest_free, next_arrival, preemptible, take_first
 from model.simulator.randoms import draw, uniform
 from model.simulator.sharing import advance, integrate, lane_pop, lane_push, plan, rebalance, rebalance_single
-
-
-class Tables(NamedTuple):
-    """Everything the engine reads and writes; see :mod:`model.simulator.layout` for the columns."""
-
-    op_i: np.ndarray
-    op_f: np.ndarray
-    branch_to: np.ndarray
-    branch_p: np.ndarray
-    dist_i: np.ndarray
-    dist_f: np.ndarray
-    dist_table: np.ndarray
-    st_i: np.ndarray
-    st_f: np.ndarray
-    rates: np.ndarray
-    costs: np.ndarray
-    speeds: np.ndarray
-    server: np.ndarray
-    queue_head: np.ndarray
-    queue_tail: np.ndarray
-    lane_of: np.ndarray
-    lane_i: np.ndarray
-    lane_f: np.ndarray
-    gr_i: np.ndarray
-    gr_f: np.ndarray
-    gr_stations: np.ndarray
-    res_i: np.ndarray
-    inst_i: np.ndarray
-    cls_i: np.ndarray
-    src_i: np.ndarray
-    src_f: np.ndarray
-    trace_time: np.ndarray
-    trace_class: np.ndarray
-    trace_work: np.ndarray
-    trace_left: np.ndarray
-    rng: np.ndarray
-    control: np.ndarray
-    heap: np.ndarray
-    clock: np.ndarray
-    acc_v: np.ndarray
-    acc_t: np.ndarray
-    acc_q: np.ndarray
-    acc_x: np.ndarray
-    histogram: np.ndarray
-    float_view: np.ndarray
-    bits_view: np.ndarray
-    # These grow with the number of transactions inside at once.
-    cust_i: np.ndarray
-    cust_f: np.ndarray
-    cust_instance: np.ndarray
-    times: np.ndarray
-    owners: np.ndarray
-    place: np.ndarray
-    free: np.ndarray
-    ready: np.ndarray
-    lane_keys: np.ndarray
-    lane_members: np.ndarray
-
-
-@inlined
-def _append(queue, customer, cust_i, head, tail):
-    cust_i[customer, L.C_NEXT] = L.NONE
-    if head[queue] == L.NONE:
-        head[queue] = customer
-    else:
-        cust_i[tail[queue], L.C_NEXT] = customer
-    tail[queue] = customer
-
-
-@inlined
-def _take_first(queue, levels, cust_i, head, tail):
-    """Remove and give the first customer of the highest level that has one (level 0 is served first)."""
-    for level in range(queue, queue + levels):
-        customer = head[level]
-        if customer != L.NONE:
-            head[level] = cust_i[customer, L.C_NEXT]
-            if head[level] == L.NONE:
-                tail[level] = L.NONE
-            return customer
-    return np.uint32(L.NONE)
-
-
-@compiled
-def next_arrival(source, now, src_i, src_f, dist_i, dist_f, dist_table, rng):
-    """Time of the source's next arrival; the interval runs only through its on periods."""
-    gap = draw(src_i[source, L.A_INTERVAL], dist_i, dist_f, dist_table, rng)
-    if src_i[source, L.A_ON] == L.NONE:
-        return now + gap
-    while now + gap > src_f[source, 0]:
-        gap -= src_f[source, 0] - now
-        now = src_f[source, 0] + draw(src_i[source, L.A_OFF], dist_i, dist_f, dist_table, rng)
-        src_f[source, 0] = now + draw(src_i[source, L.A_ON], dist_i, dist_f, dist_table, rng)
-    return now + gap
-
-
-@compiled
-def _fastest_free(first, servers, server):
-    for index in range(first, first + servers):
-        if server[index] == L.NONE:
-            return np.uint32(index)
-    return np.uint32(L.NONE)
-
-
-@compiled
-def _preemptible(first, servers, level, server, cust_i, cls_i, place, first_customer):
-    """Slot of the running customer to interrupt: lowest level, then last in the table; -1 when none is lower."""
-    found, lowest = np.uint32(L.NONE), level
-    for index in range(first, first + servers):
-        running = server[index]
-        its = cls_i[cust_i[running, L.C_CLASS], L.K_LEVEL]
-        if its > lowest and place[first_customer + running] >= 0:
-            found, lowest = np.uint32(index), its
-    return found
-
-
-@inlined
-def _bucket(value, float_view, bits_view):
-    float_view[0] = value
-    bucket = (bits_view[0] >> (52 - L.MANTISSA_BITS)) - ((1023 + L.LOWEST_EXPONENT) << L.MANTISSA_BITS)
-    if bucket < 0:
-        return 0
-    return bucket if bucket < L.BUCKETS else L.BUCKETS - 1
+from model.simulator.tables import Tables
 
 
 @released
-def run(t, until):
+def run(t: Tables, until: float) -> int:
     """Process events up to time ``until`` or the target number of completions; returns why it stopped.
 
     ``t`` is a :class:`Tables`. The clock is left at the last event, or at ``until`` when that was reached.
@@ -290,7 +168,7 @@ def run(t, until):
                 if kind == L.QUEUE or kind == L.UNEQUAL or kind == L.PREEMPTIVE:
                     if st_i[station, L.S_WAITING] > 0:
                         st_i[station, L.S_WAITING] -= 1
-                        other = _take_first(st_i[station, L.S_QUEUE], st_i[station, L.S_LEVELS], cust_i, head, tail)
+                        other = take_first(st_i[station, L.S_QUEUE], st_i[station, L.S_LEVELS], cust_i, head, tail)
                         cust_i[other, L.C_SERVER] = leaving_server
                         duration = cust_f[other, L.CF_LEFT]
                         if kind == L.UNEQUAL:
@@ -317,7 +195,7 @@ def run(t, until):
                     if st_i[station, L.S_WAITING] > 0:
                         st_i[station, L.S_WAITING] -= 1
                         st_i[station, L.S_BUSY] += 1
-                        other = _take_first(st_i[station, L.S_QUEUE], st_i[station, L.S_LEVELS], cust_i, head, tail)
+                        other = take_first(st_i[station, L.S_QUEUE], st_i[station, L.S_LEVELS], cust_i, head, tail)
                         lane = lane_of[station, cust_i[other, L.C_CLASS]]
                         advance(lane, now, lane_f)
                         cust_i[other, L.C_SERVER] = lane
@@ -355,7 +233,7 @@ def run(t, until):
                     units = cust_i[other, L.C_JOIN]
                     if inst_i[instance, L.I_IN_USE] + units > res_i[resource, L.R_CAPACITY]:
                         break
-                    _take_first(queue, levels, cust_i, head, tail)
+                    take_first(queue, levels, cust_i, head, tail)
                     inst_i[instance, L.I_WAITING] -= 1
                     inst_i[instance, L.I_IN_USE] += units
                     cls = cust_i[other, L.C_CLASS]
@@ -403,7 +281,7 @@ def run(t, until):
                         cust_i[customer, L.C_JOIN] = 1
                         cust_f[customer, L.CF_WAIT] = now
                         inst_i[instance, L.I_WAITING] += 1
-                        _append(inst_i[instance, L.I_QUEUE], customer, cust_i, head, tail)
+                        append(inst_i[instance, L.I_QUEUE], customer, cust_i, head, tail)
                         customer = none
                         continue
                     inst_i[instance, L.I_IN_USE] += 1
@@ -466,7 +344,7 @@ def run(t, until):
                         continue
                 elif st_i[station, L.S_BUSY] < st_i[station, L.S_SERVERS]:
                     st_i[station, L.S_BUSY] += 1
-                    slot = _fastest_free(st_i[station, L.S_SERVER0], st_i[station, L.S_SERVERS], server)
+                    slot = fastest_free(st_i[station, L.S_SERVER0], st_i[station, L.S_SERVERS], server)
                     server[slot] = customer
                     cust_i[customer, L.C_SERVER] = slot
                     if kind == L.UNEQUAL:
@@ -480,7 +358,7 @@ def run(t, until):
                     customer = none
                     continue
                 elif kind == L.PREEMPTIVE:
-                    slot = _preemptible(st_i[station, L.S_SERVER0], st_i[station, L.S_SERVERS], cls_i[cls, L.K_LEVEL],
+                    slot = preemptible(st_i[station, L.S_SERVER0], st_i[station, L.S_SERVERS], cls_i[cls, L.K_LEVEL],
                                         server, cust_i, cls_i, place, first_customer)  # fmt: skip
                     if slot != none:
                         other = server[slot]
@@ -501,7 +379,7 @@ def run(t, until):
                 st_i[station, L.S_WAITING] += 1
                 acc_v[cls, station, L.V_WAITED] += 1.0
                 level = cls_i[cls, L.K_LEVEL] if st_i[station, L.S_LEVELS] > 1 else 0
-                _append(st_i[station, L.S_QUEUE] + level, customer, cust_i, head, tail)
+                append(st_i[station, L.S_QUEUE] + level, customer, cust_i, head, tail)
                 customer = none
 
             elif op == L.ACQUIRE:
@@ -529,7 +407,7 @@ def run(t, until):
                 cust_f[customer, L.CF_WAIT] = now
                 inst_i[instance, L.I_WAITING] += 1
                 level = cls_i[cust_i[customer, L.C_CLASS], L.K_LEVEL] if res_i[resource, L.R_LEVELS] > 1 else 0
-                _append(inst_i[instance, L.I_QUEUE] + level, customer, cust_i, head, tail)
+                append(inst_i[instance, L.I_QUEUE] + level, customer, cust_i, head, tail)
                 customer = none
 
             elif op == L.RELEASE:
@@ -562,7 +440,7 @@ def run(t, until):
                     acc_t[origin, L.T_DONE] += 1.0
                     acc_t[origin, L.T_SUM] += response
                     acc_t[origin, L.T_SQUARES] += response * response
-                    histogram[origin, _bucket(response, float_view, bits_view)] += 1
+                    histogram[origin, bucket_of(response, float_view, bits_view)] += 1
                 row = cust_i[customer, L.C_ROW]
                 if row != L.NONE and trace_left.shape[0] > 0:
                     trace_left[row] = now if op == L.END else np.nan

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from model.simulator import layout as L
-from model.simulator.engine import Tables, run
-from model.simulator.program import Program, accumulators, grow, start
+from model.simulator.engine import run
+from model.simulator.program import Program
+from model.simulator.state import accumulators, grow, start
 from model.simulator.statistics import mser5
+from model.simulator.tables import Tables
 
 PILOT = 200
 WARM_UP_BATCHES = 100

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.simulator import layout as L
-from model.simulator.program import Program, views
+from model.simulator.program import Program
 from model.simulator.result import ClassResult, Part, ResourceResult, StationResult
+from model.simulator.state import views
 from model.simulator.statistics import Estimate, mean, percentile, ratio
 
 PERCENTILES = (50.0, 90.0, 95.0, 99.0)

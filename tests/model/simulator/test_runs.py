@@ -20,8 +20,9 @@ from model.network import (
     Visit,
 )
 from model.simulator import SimulationError, replay, simulate
-from model.simulator.program import alias_table, compile_network
+from model.simulator.program import compile_network
 from model.simulator.replication import Replication
+from model.simulator.sampling import alias_table
 from model.simulator.statistics import bucket_edges, merge, mser5, percentile, ratio
 from tests.model.simulator.build import EXP, closed_class, network, open_class, visit
 
