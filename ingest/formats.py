@@ -69,6 +69,7 @@ FORMATS: dict[str, Format] = {
         _constant("packed_interval", {4}, pa.uint32(), "UINTEGER", "Packed length mmsstttF as the number mmssttt."),
         _constant("hundredths", {4}, pa.uint32(), "UINTEGER", "Hundredths of a second since local midnight."),
         _constant("tod", {8}, pa.timestamp("us"), "TIMESTAMP", "Store clock, raw value kept beside; NULL when zero."),
+        _constant("tod_upper", {4}, pa.timestamp("us"), "TIMESTAMP", "First half of a store clock, 1.05 s to a step."),
         _constant("stcke", {16}, pa.timestamp("us"), "TIMESTAMP", "Extended store clock, raw bytes kept beside."),
         _constant("tod_duration", {8}, pa.uint64(), "UBIGINT", "Length of time in store clock units, 4,096 to the us."),
         _constant("tod_signed", {8}, pa.int64(), "BIGINT", "Signed time offset in store clock units, 4,096 to the us."),
@@ -77,6 +78,7 @@ FORMATS: dict[str, Format] = {
 
 RAW_TYPES: dict[str, tuple[pa.DataType, str]] = {
     "tod": (pa.uint64(), "UBIGINT"),
+    "tod_upper": (pa.uint32(), "UINTEGER"),
     "stcke": (pa.binary(16), "BLOB"),
 }
 """Formats whose raw value is kept in a second column `<name>_raw`, with that column's Arrow and DuckDB types."""
@@ -99,6 +101,7 @@ UNITS: dict[str, Unit] = {
         Unit("1/100 s", 10_000, "_us", "µs"),
         Unit("1024 us", 1_024, "_us", "µs"),
         Unit("128 us", 128, "_us", "µs"),
+        Unit("0.5 us", 0.5, "_us", "µs"),
         Unit("ms", 1, "_ms", "ms"),
         Unit("s", 1, "_s", "s"),
         Unit("us^2", 1, "_us2", "µs²"),
@@ -107,6 +110,7 @@ UNITS: dict[str, Unit] = {
         Unit("/1024", 1 / 1_024, "", "ratio"),
         Unit("/10000", 1 / 10_000, "", "ratio"),
         Unit("KB", 1, "_kb", "KiB"),
+        Unit("4 KB", 4, "_kb", "KiB"),
         Unit("MB", 1, "_mb", "MiB"),
         Unit("bytes", 1, "_bytes", "bytes"),
         Unit("%", 1, "", "%"),

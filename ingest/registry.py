@@ -18,13 +18,32 @@ from ingest.formats import FORMATS, RAW_TYPES, UNITS, Format
 
 LAYOUT_DIR = Path(__file__).parent / "layouts"
 CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
+WALKS = ("fixed", "length_prefixed", "chained")
 HEADER_ROLES = ("record_type", "smf_sid", "written_clock_us", "written_date")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+_CONDITION = re.compile(r"(\w+) *(!?=) *(\d+(?: *, *\d+)*)\Z")
 _FORMAT = re.compile(r"([a-z0-9_]+)(?:\[(\d+)\])?\Z")
 
 
 class RegistryError(ValueError):
     """A layout file that cannot be used. The message names the file, the entry and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """When a field stands in a section at all: its selector has, or with `negated` has not, one of these values."""
+
+    selector: str
+    values: frozenset[int]
+    negated: bool
+
+    def excludes(self, other: "Condition") -> bool:
+        """True if both never hold at once."""
+        if self.selector != other.selector:
+            return False
+        if self.negated or other.negated:
+            return self.negated != other.negated and (self.values >= other.values or other.values >= self.values)
+        return not self.values & other.values
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +60,7 @@ class Field:
     since: str
     confidence: str
     count: int = 1
+    when: "Condition | None" = None
     column: str = field(init=False)
     end: int = field(init=False)
     arrow: pa.DataType = field(init=False)
@@ -49,8 +69,8 @@ class Field:
     def __post_init__(self) -> None:
         """Derive what is asked for again and again.
 
-        column: name of the raw column, the IBM name in lower case; end: first offset after the field; arrow: type of the
-        raw column; raw: name, Arrow and DuckDB type of the column that keeps the raw value, for formats that need one.
+        column: name of the raw column, the IBM name in lower case; end: first offset after the field; arrow: type of
+        the raw column; raw: name, Arrow and DuckDB type of the column that keeps the raw value, if there is one.
         """
         column = self.ibm.lower().replace("#", "_n").replace("@", "_a").replace("$", "_d")
         kind = self.form.arrow(self.length)
@@ -65,6 +85,11 @@ class Field:
         """DuckDB type of the raw column."""
         kind = self.form.duckdb(self.length)
         return f"{kind}[{self.count}]" if self.count > 1 else kind
+
+    @property
+    def is_rest(self) -> bool:
+        """True for a field that takes whatever its section holds from its offset on."""
+        return self.length == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +106,16 @@ class Bit:
 
 @dataclass(frozen=True, slots=True)
 class Triplet:
-    """Where a record's header says where a section is: offset, length, number, and the widths of the three."""
+    """Where a header, or a parent section, says where a section is: offset, length, number, and their widths.
+
+    base: what the offset counts from, the start of the `record` or of the parent `section`.
+    """
 
     position: int
     offset_width: int = 4
     length_width: int = 2
     count_width: int = 2
+    base: str = "record"
 
     @property
     def end(self) -> int:
@@ -96,7 +125,12 @@ class Triplet:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One kind of section of a record, which becomes one raw table."""
+    """One kind of section of a record, which becomes one raw table.
+
+    parent: name of the section whose rows say where this one's are, by a triplet of their own or, with walk `chained`,
+    because each entry behind the parent's own starts with its length; code: the type of the entries of a chain that
+    are this section's, None for all that are no other section's; note: what a reader of its rows should know.
+    """
 
     name: str
     struct: str
@@ -108,11 +142,16 @@ class Section:
     triplet: Triplet | None
     walk: str
     cardinality: str
+    parent: str = ""
+    code: int | None = None
+    note: str = ""
     schema: pa.Schema = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         """Derive the Arrow schema of the decoded table."""
         columns = [pa.field("record_seq", pa.uint32(), False), pa.field("section_seq", pa.uint32(), False)]
+        if self.parent:
+            columns.append(pa.field("parent_seq", pa.uint32(), False))
         for item in self.fields:
             columns.append(pa.field(item.column, item.arrow))
             if item.raw:
@@ -122,7 +161,12 @@ class Section:
     @property
     def is_header(self) -> bool:
         """True for the section at the start of the record."""
-        return self.triplet is None
+        return self.triplet is None and not self.parent
+
+    @property
+    def rest(self) -> Field | None:
+        """The field that takes what follows the others, of any length, or None."""
+        return next((item for item in self.fields if item.is_rest), None)
 
     def by_name(self, name: str) -> Field:
         """The field with this friendly name. Raises KeyError."""
@@ -140,7 +184,7 @@ class Section:
         return tuple(bit for bit in self.bits if bit.field == item.ibm)
 
     def arrow_schema(self) -> pa.Schema:
-        """Arrow schema of the section's decoded table: record_seq, section_seq, then every field."""
+        """Arrow schema of the section's decoded table: record_seq, section_seq, parent_seq if nested, every field."""
         return self.schema
 
 
@@ -160,6 +204,16 @@ class Layout:
     def header(self) -> Section:
         """The section at the start of the record."""
         return self.sections[0]
+
+    @property
+    def placed(self) -> tuple[Section, ...]:
+        """The sections that the header's triplets place."""
+        return tuple(section for section in self.sections[1:] if not section.parent)
+
+    @property
+    def nested(self) -> tuple[Section, ...]:
+        """The sections that rows of other sections place."""
+        return tuple(section for section in self.sections if section.parent)
 
     def section(self, name: str) -> Section:
         """The section with this name. Raises KeyError."""
@@ -264,10 +318,14 @@ def _section(entry: dict[str, Any], layout: str) -> Section:
     fields = tuple(_field(line, name) for line in entry["fields"])
     triplet = None
     if "triplet" in entry:
-        triplet = Triplet(int(entry["triplet"]), *entry.get("triplet_widths", (4, 2, 2)))
+        offset_width, length_width, count_width = entry.get("triplet_widths", (4, 2, 2))
+        base = entry.get("offsets_from", "record")
+        triplet = Triplet(int(entry["triplet"]), offset_width, length_width, count_width, base)
+        if triplet.base not in ("record", "section"):
+            raise ValueError(f"section {name}: offsets_from is {triplet.base!r}, expected 'record' or 'section'")
     walk = entry.get("walk", "fixed")
-    if walk not in ("fixed", "length_prefixed"):
-        raise ValueError(f"section {name}: walk is {walk!r}, expected 'fixed' or 'length_prefixed'")
+    if walk not in WALKS:
+        raise ValueError(f"section {name}: walk is {walk!r}, expected one of {', '.join(WALKS)}")
     end = max(item.end for item in fields)
     section = Section(
         name=name,
@@ -280,17 +338,20 @@ def _section(entry: dict[str, Any], layout: str) -> Section:
         triplet=triplet,
         walk=walk,
         cardinality=entry.get("cardinality", "many"),
+        parent=entry.get("parent", ""),
+        code=entry.get("code"),
+        note=entry.get("note", ""),
     )
-    if walk == "fixed" and section.length < end:
+    if walk != "length_prefixed" and section.length < end:
         raise ValueError(f"section {name}: length {section.length} ends before its last field, which ends at {end}")
     _refuse_doubles(section)
     return section
 
 
 def _field(line: list[Any], section: str) -> Field:
-    if len(line) != 9:
-        raise ValueError(f"section {section}: a field line has nine entries, this has {len(line)}: {line}")
-    name, ibm, offset, length, form, unit, meaning, since, confidence = line
+    if len(line) not in (9, 10):
+        raise ValueError(f"section {section}: a field line has nine or ten entries, this has {len(line)}: {line}")
+    name, ibm, offset, length, form, unit, meaning, since, confidence = line[:9]
     where = f"section {section}, field {ibm}"
     match = _FORMAT.match(form)
     if not match or match[1] not in FORMATS:
@@ -307,7 +368,17 @@ def _field(line: list[Any], section: str) -> Field:
     suffix = UNITS[unit].suffix if unit in UNITS else ""
     if not name.endswith(suffix):
         raise ValueError(f"{where}: unit {unit!r} asks for a name that ends with {suffix!r}, not {name!r}")
-    return Field(_identifier(name), ibm, offset, length, kind, unit, meaning, since, confidence, int(match[2] or 1))
+    when = _condition(line[9], where) if len(line) == 10 else None
+    count = int(match[2] or 1)
+    return Field(_identifier(name), ibm, offset, length, kind, unit, meaning, since, confidence, count, when)
+
+
+def _condition(text: str, where: str) -> Condition:
+    match = _CONDITION.match(text)
+    if not match:
+        raise ValueError(f"{where}: the condition is {text!r}, expected 'name = 1, 2' or 'name != 1, 2'")
+    values = frozenset(int(value) for value in match[3].split(","))
+    return Condition(_identifier(match[1]), values, match[2] == "!=")
 
 
 def _bit(line: list[Any], fields: tuple[Field, ...], section: str) -> Bit:
@@ -329,11 +400,19 @@ def _refuse_doubles(section: Section) -> None:
         doubles = {value for value in values if values.count(value) > 1}
         if doubles:
             raise ValueError(f"section {section.name}: {kind} {', '.join(sorted(doubles))} is used more than once")
-    previous = None
+    for item in section.fields:
+        if item.when and not any(other.name == item.when.selector and not other.when for other in section.fields):
+            raise ValueError(f"section {section.name}: {item.ibm} depends on {item.when.selector}, which is not there")
+        last = section.fields[-1]
+        if item.is_rest and (item is not last or (item.form.name != "bytes" and section.walk != "length_prefixed")):
+            raise ValueError(f"section {section.name}: {item.ibm} has no length; only last fields of bytes may")
+    before: list[Field] = []
     for item in sorted(section.fields, key=lambda item: item.offset):
-        if previous is not None and item.offset < previous.end:
-            raise ValueError(f"section {section.name}: {item.ibm} at {item.offset} overlaps {previous.ibm}")
-        previous = item
+        before = [other for other in before if other.end > item.offset]
+        for other in before:
+            if not (item.when and other.when and item.when.excludes(other.when)):
+                raise ValueError(f"section {section.name}: {item.ibm} at {item.offset} overlaps {other.ibm}")
+        before.append(item)
 
 
 def _check(layout: Layout, role: str) -> None:
@@ -347,10 +426,21 @@ def _check(layout: Layout, role: str) -> None:
     if missing:
         raise ValueError(f"the header lacks the fields {', '.join(missing)}")
     for section in layout.sections[1:]:
-        if section.triplet is None:
+        holder = layout.header
+        if section.parent:
+            parents = [other for other in layout.placed if other.name == section.parent and other.walk == "fixed"]
+            if not parents:
+                raise ValueError(f"section {section.name}: {section.parent} is no section that the header places")
+            holder = parents[0]
+        if section.walk == "chained":
+            if not section.parent or section.triplet:
+                raise ValueError(f"section {section.name}: a chained section has a parent and no triplet")
+        elif section.triplet is None:
             raise ValueError(f"section {section.name} has no triplet")
-        if section.triplet.end > layout.header.length:
-            raise ValueError(f"section {section.name}: its triplet ends after the header")
+        elif section.triplet.end > holder.length:
+            raise ValueError(f"section {section.name}: its triplet ends after the {holder.name}")
+        elif section.triplet.base == "section" and not section.parent:
+            raise ValueError(f"section {section.name}: offsets_from = 'section' needs a parent")
 
 
 def _identifier(name: str) -> str:

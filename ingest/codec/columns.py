@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ingest.codec.codepages import decoding_table
 from ingest.codec.values import TOD_UNIX_EPOCH_US
@@ -34,8 +35,13 @@ def read_section(section: Section, data: Bytes, at: Ints, limits: Ints) -> Colum
     shortest, longest = (int(limits.min()), int(limits.max())) if len(limits) else (section.length, section.length)
     columns: Columns = {}
     whole: dict[tuple[str, int], list[Field]] = {}
+    later: list[Field] = []
     for item in section.fields:
-        if item.end <= shortest:
+        if item.is_rest:
+            columns[item.column] = _rest(item, data, at, limits)
+        elif item.when:
+            later.append(item)
+        elif item.end <= shortest:
             whole.setdefault(_group(item), []).append(item)
         elif item.end > longest:
             columns[item.column] = pa.nulls(len(at), item.arrow)
@@ -46,7 +52,26 @@ def read_section(section: Section, data: Bytes, at: Ints, limits: Ints) -> Colum
             columns.update(_read([item], data, np.where(reaches, at, data.size - BLANK_BYTES - item.offset), reaches))
     for fields in whole.values():
         columns.update(_read(fields, data, at, None))
+    for item in later:
+        holds = _holds(section, item, columns) & (limits >= item.end)
+        columns.update(_read([item], data, np.where(holds, at, data.size - BLANK_BYTES - item.offset), holds))
     return columns
+
+
+def _holds(section: Section, item: Field, columns: Columns) -> npt.NDArray[np.bool_]:
+    """Rows in which the condition of a field holds."""
+    assert item.when is not None
+    selector = pc.fill_null(columns[section.by_name(item.when.selector).column], 0).to_numpy(zero_copy_only=False)
+    return np.isin(selector, list(item.when.values), invert=item.when.negated)
+
+
+def _rest(item: Field, data: Bytes, at: Ints, limits: Ints) -> pa.Array:
+    """Whatever a section holds from an offset on; NULL where it ends before that."""
+    reaches = limits >= item.offset
+    out = np.empty(int(np.where(reaches, limits - item.offset, 0).sum()), np.uint8)
+    ends = np.empty(len(at) + 1, np.int32)
+    reading.read_runs(data, at, limits, item.offset, _NO_TABLE, False, out, ends)
+    return _strings(pa.binary(), ends, out, reaches)
 
 
 def _group(item: Field) -> tuple[str, int]:
@@ -158,6 +183,16 @@ def _tod(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
     return columns
 
 
+def _tod_upper(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
+    out = _unsigned(fields, data, at)
+    columns = {}
+    for row, item in enumerate(fields):
+        known = _both(out[row] != 0, mask)
+        columns[item.column] = _array(pa.timestamp("us"), _clock(out[row].astype(np.uint64) << np.uint64(32)), known)
+        columns[f"{item.column}_raw"] = _array(pa.uint32(), out[row], mask)
+    return columns
+
+
 def _stcke(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
     columns = {}
     for item in fields:
@@ -177,13 +212,13 @@ def _bytes(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Column
     for item in fields:
         out = np.empty((len(at), item.length), np.uint8)
         reading.read_bytes(data, at, item.offset, out)
-        columns[item.column] = _array(item.arrow, out, mask)
+        columns[item.column] = _array(_element(item), out, mask)
     return columns
 
 
 def _text(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
     widths = _lengths(fields)
-    room = np.concatenate([[0], np.cumsum(widths * 2 * len(at))])
+    room = np.concatenate([[0], np.cumsum(widths * 2 * len(at) + 8)])
     out = np.empty(int(room[-1]), np.uint8)
     ends = np.empty((len(fields), len(at) + 1), np.int32)
     table = decoding_table(fields[0].form.name)
@@ -204,7 +239,7 @@ def _entries(section: Section, data: Bytes, at: Ints, limits: Ints) -> Columns:
     prefix, rest = section.fields
     is_text = rest.form.name.startswith("ebcdic")
     table = decoding_table(rest.form.name) if is_text else _NO_TABLE
-    out = np.empty(int(limits.sum()) * 2, np.uint8)
+    out = np.empty(int(limits.sum()) * 2 + 8, np.uint8)
     ends = np.empty(len(at) + 1, np.int32)
     reading.read_runs(data, at, limits, rest.offset, table, is_text, out, ends)
     columns = _number([prefix], data, at, None)
@@ -225,6 +260,7 @@ _KINDS = {
     "packed_interval": "packed",
     "packed_date": "packed_date",
     "tod": "tod",
+    "tod_upper": "tod_upper",
     "stcke": "stcke",
     "bytes": "bytes",
     "ebcdic": "ebcdic",
@@ -237,6 +273,7 @@ _READERS: dict[str, Callable[[Sequence[Field], Bytes, Ints, Mask], Columns]] = {
     "packed": _packed,
     "packed_date": _packed_date,
     "tod": _tod,
+    "tod_upper": _tod_upper,
     "stcke": _stcke,
     "bytes": _bytes,
     "ebcdic": _text,

@@ -6,6 +6,7 @@ by column. What is not decoded is accounted for: skipped for want of a layout, o
 
 import io
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,11 @@ import pyarrow as pa
 
 from ingest.codec.batch import Batch
 from ingest.codec.columns import read_section
-from ingest.codec.plan import Found, Plan, measure
+from ingest.codec.plan import Found, Nest, Plan, measure
 from ingest.codec.split import SplitRecords
 from ingest.framing import ByteStream, Frames, Quarantined, read_frames
 from ingest.kernels.locating import place_sections
+from ingest.kernels.nesting import place_chained, place_pointed
 from ingest.registry import Layout, Registry, Section
 
 Ints = npt.NDArray[np.int64]
@@ -141,7 +143,7 @@ class _Decoder:
         starts, sequence = starts[good], sequence[good]
         for column, section in enumerate(plan.sections):
             longer = (found.counts[:, column] > 0) & (found.sizes[:, column] > section.length)
-            if section.walk == "fixed" and longer.any():
+            if plan.is_closed(column) and longer.any():
                 name = f"section_longer_than_known:{section.table}"
                 batch.accounting.notes[name] += int(found.counts[longer, column].sum())
         owners, first = self._owners(plan, frames.buffer, starts, lengths[good], found, sequence)
@@ -179,6 +181,8 @@ class _Decoder:
                 first[piece, at] = max(base, 0)
                 if base < 0:
                     found.counts[piece, at] = 0
+        for at, nest in enumerate(plan.nests, len(plan.sections) - len(plan.nests)):
+            found.counts[found.counts[:, nest.parent] == 0, at] = 0
         return owners, first
 
 
@@ -200,42 +204,74 @@ def _tables(
 ) -> dict[str, pa.Table]:
     header = plan.layout.header
     ordinals = np.zeros(len(starts), np.uint32)
-    tables = {header.table: _table(header, data, starts, found.heads, sequence.astype(np.uint32), ordinals)}
+    top = _Rows(starts, found.heads, sequence.astype(np.uint32), ordinals, None)
+    tables = {header.table: _table(header, data, top)}
+    parents: dict[int, _Rows] = {}
     for column, section in enumerate(plan.sections):
         counts = found.counts[:, column]
         total = int(counts.sum())
         if not total:
             continue
-        at, limits = np.empty(total, np.int64), np.empty(total, np.int64)
-        record_seq, section_seq = np.empty(total, np.uint32), np.empty(total, np.uint32)
-        place_sections(
-            data,
-            starts,
-            owners[:, column].copy(),
-            found.offsets[:, column].copy(),
-            found.sizes[:, column].copy(),
-            counts.copy(),
-            first[:, column].copy(),
-            section.walk == "length_prefixed",
-            at,
-            limits,
-            record_seq,
-            section_seq,
-        )
-        tables[section.table] = _table(section, data, at, limits, record_seq, section_seq)
+        nest = plan.nest(column)
+        rows = _Rows.empty(total, nested=nest is not None)
+        if nest is None:
+            place_sections(
+                data,
+                starts,
+                owners[:, column].copy(),
+                found.offsets[:, column].copy(),
+                found.sizes[:, column].copy(),
+                counts.copy(),
+                first[:, column].copy(),
+                section.walk == "length_prefixed",
+                rows.at,
+                rows.limits,
+                rows.record_seq,
+                rows.section_seq,
+            )
+            parents[column] = rows
+        else:
+            of_record = np.repeat(np.arange(len(starts)), found.counts[:, nest.parent])
+            _place_nested(nest, data, starts[of_record], parents[nest.parent], first[of_record, column], rows)
+        tables[section.table] = _table(section, data, rows)
     return {section.table: tables[section.table] for section in plan.layout.sections if section.table in tables}
 
 
-def _table(
-    section: Section,
-    data: npt.NDArray[np.uint8],
-    at: Ints,
-    limits: Ints,
-    record_seq: npt.NDArray[np.uint32],
-    section_seq: npt.NDArray[np.uint32],
-) -> pa.Table:
-    columns = read_section(section, data, at, limits)
-    columns["record_seq"], columns["section_seq"] = pa.array(record_seq), pa.array(section_seq)
+@dataclass(slots=True)
+class _Rows:
+    """Where the rows of one table stand, how long each is, and their keys; parent_seq only for nested sections."""
+
+    at: Ints
+    limits: Ints
+    record_seq: npt.NDArray[np.uint32]
+    section_seq: npt.NDArray[np.uint32]
+    parent_seq: npt.NDArray[np.uint32] | None
+
+    @classmethod
+    def empty(cls, rows: int, *, nested: bool) -> "_Rows":
+        """Room for the places and keys of rows."""
+        at, limits = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        record_seq, section_seq = np.empty(rows, np.uint32), np.empty(rows, np.uint32)
+        return cls(at, limits, record_seq, section_seq, np.empty(rows, np.uint32) if nested else None)
+
+
+def _place_nested(
+    nest: Nest, data: npt.NDArray[np.uint8], starts: Ints, parents: _Rows, first: Ints, rows: _Rows
+) -> None:
+    """Fill places and keys of nested rows; starts and first, per parent row: start of its record, first section_seq."""
+    given = (parents.at, parents.limits, parents.record_seq, parents.section_seq, first)
+    wanted = (rows.at, rows.limits, rows.record_seq, rows.section_seq, rows.parent_seq)
+    if nest.section.walk == "chained":
+        place_chained(data, starts, *given, nest.code, nest.others, *wanted)
+    else:
+        place_pointed(data, starts, *given, nest.triplet, nest.from_parent, *wanted)
+
+
+def _table(section: Section, data: npt.NDArray[np.uint8], rows: _Rows) -> pa.Table:
+    columns = read_section(section, data, rows.at, rows.limits)
+    columns["record_seq"], columns["section_seq"] = pa.array(rows.record_seq), pa.array(rows.section_seq)
+    if rows.parent_seq is not None:
+        columns["parent_seq"] = pa.array(rows.parent_seq)
     schema = section.arrow_schema()
     return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 

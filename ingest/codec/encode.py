@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ingest.codec import values
+from ingest.codec.nested import make_room, nested_rows, place_behind, write_nested
 from ingest.codec.rows import EncodeError, Ints, Rows, array, field_arrays, given, header_rows, section_rows
 from ingest.framing import write_records
 from ingest.kernels.writing import scatter, scatter_runs
@@ -69,12 +70,18 @@ def encode_dump(tables: Mapping[str, pa.Table], registry: Registry, *, framing: 
 
 def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
     header, sequence = header_rows(layout, named["header"])
-    found = [section_rows(item, named[item.name], sequence) for item in layout.sections[1:] if item.name in named]
+    found = [section_rows(item, named[item.name], sequence) for item in layout.placed if item.name in named]
+    parents = {rows.section.name: rows for rows in found}
+    nests = [nested_rows(item, named[item.name], sequence, parents) for item in layout.nested if item.name in named]
+    make_room(parents.values(), nests)
     head_lengths = header.lengths.copy()
     for rows in found:
         np.maximum.at(head_lengths, rows.record, _triplet(rows).end)
     places = _places(header, found, head_lengths)
     lengths = np.maximum(head_lengths, (places.offsets + places.sizes).max(axis=1, initial=0))
+    for nest in nests:
+        column = found.index(nest.parent)
+        lengths = place_behind(nest, places.offsets[:, column], places.steps[:, column], lengths)
     if (lengths > 65_535).any():
         raise EncodeError(f"{layout.name}: a record of {lengths.max()} bytes; a descriptor can say 65,535 at most")
     starts = np.cumsum(lengths) - lengths
@@ -89,6 +96,10 @@ def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
             before = np.cumsum(rows.lengths) - rows.lengths
             first = before[np.searchsorted(rows.record, rows.record, side="left")]
             scatter_runs(data, at + before - first, rows.lengths, np.frombuffer(b"".join(rows.entries), np.uint8))
+    for nest in nests:
+        at, steps = write_nested(data, nest, starts)
+        _write_fields(data, nest.rows, at, steps)
+        nest.write_computed(data, starts, at)
     _write_computed(data, layout, header, found, places, starts, lengths, head_lengths)
     return _Records(sequence, lengths, data)
 
@@ -133,13 +144,19 @@ def _offsets(header: Rows, found: list[Rows], head_lengths: Ints, counts: Ints, 
 def _write_fields(data: npt.NDArray[np.uint8], rows: Rows, at: Ints, limits: Ints) -> None:
     for item in rows.section.fields:
         column, raw = field_arrays(rows.table, item)
-        if column is None and not item.form.name.startswith("ebcdic"):
+        if column is None and (item.when or not item.form.name.startswith("ebcdic")):
+            continue
+        if item.is_rest and column is not None:
+            entries = [entry or b"" for entry in column.to_pylist()]
+            sizes = np.array([len(entry) for entry in entries], np.int64)
+            scatter_runs(data, at + item.offset, sizes, np.frombuffer(b"".join(entries), np.uint8))
             continue
         try:
             written = values.empty(item, len(at)) if column is None else values.to_bytes(item, column, raw)
         except (values.ValueDomainError, pa.ArrowInvalid) as error:
             raise EncodeError(f"{rows.section.table}.{item.column} ({item.ibm}): {error}") from error
-        scatter(data, at, limits, item.offset, written)
+        holds = limits if item.when is None or column is None else np.where(column.is_valid(), limits, 0)
+        scatter(data, at, holds, item.offset, written)
 
 
 def _write_computed(
@@ -174,10 +191,10 @@ def _write_computed(
         layout.header.has("triplet_count")
         and array(header.table, layout.header.by_name("triplet_count").column) is None
     ):
-        ends = np.array([section.triplet.end for section in layout.sections if section.triplet])
+        ends = np.array([section.triplet.end for section in layout.placed if section.triplet])
         put_field("triplet_count", (ends[None, :] <= head_lengths[:, None]).sum(axis=1))
     written = {rows.section.name: column for column, rows in enumerate(found)}
-    for section in layout.sections[1:]:
+    for section in layout.placed:
         triplet = section.triplet
         assert triplet is not None
         at_length, at_count = triplet.position + triplet.offset_width, triplet.end - triplet.count_width

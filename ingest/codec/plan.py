@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ingest.kernels.locating import OUTSIDE, measure_sections
+from ingest.kernels.nesting import measure_chained, measure_pointed
 from ingest.registry import Field, Layout, Section
 
 Bytes = npt.NDArray[np.uint8]
@@ -14,7 +15,10 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(slots=True)
 class Found:
-    """Checked triplets of records: matrices of shape (records, sections), and per record header length and fault."""
+    """Checked triplets of records: matrices of shape (records, sections), and per record header length and fault.
+
+    Of nested sections only the counts are known here, over all their parents in the record.
+    """
 
     heads: Ints
     offsets: Ints
@@ -29,10 +33,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A layout made ready: its sections after the header, in the order of their triplets, as kernels need them."""
+    """A layout made ready: its sections after the header, in the order of their triplets, as kernels need them.
+
+    Nested sections stand after the others; `nests` says for each of them how its parents place it.
+    """
 
     layout: Layout
     sections: tuple[Section, ...]
+    nests: tuple["Nest", ...]
     triplets: Ints
     prefixed: npt.NDArray[np.uint8]
     row_bytes: Ints
@@ -42,12 +50,9 @@ class Plan:
     @classmethod
     def of(cls, layout: Layout) -> "Plan":
         """The plan of a layout."""
-        sections = sorted(layout.sections[1:], key=lambda item: item.triplet.position if item.triplet else 0)
-        triplets = np.zeros((len(sections), 4), np.int64)
-        for row, section in enumerate(sections):
-            assert section.triplet is not None
-            part = section.triplet
-            triplets[row] = part.position, part.offset_width, part.length_width, part.count_width
+        placed = sorted(layout.placed, key=lambda item: item.triplet.position if item.triplet else 0)
+        sections = [*placed, *layout.nested]
+        triplets = np.array([_triplet(section) for section in placed], np.int64).reshape(-1, 4)
         split = None
         if layout.product == "rmf":
             product = layout.section("product")
@@ -55,12 +60,24 @@ class Plan:
         return cls(
             layout=layout,
             sections=tuple(sections),
+            nests=tuple(Nest.of(layout, placed, section) for section in layout.nested),
             triplets=triplets,
             prefixed=np.array([section.walk == "length_prefixed" for section in sections], np.uint8),
             row_bytes=np.array([_row_bytes(section) for section in (layout.header, *sections)], np.int64),
             column_of=tuple(sections.index(section) for section in layout.sections[1:]),
             split_field=split,
         )
+
+    def nest(self, column: int) -> "Nest | None":
+        """How the section of a column is nested, None if the header places it."""
+        ordinal = column - len(self.sections) + len(self.nests)
+        return self.nests[ordinal] if ordinal >= 0 else None
+
+    def is_closed(self, column: int) -> bool:
+        """True for a section of fixed fields only, which should not be longer than they are."""
+        section = self.sections[column]
+        chained = any(nest.parent == column and nest.section.walk == "chained" for nest in self.nests)
+        return section.walk == "fixed" and section.rest is None and not chained
 
     def in_layout_order(self, counts: Ints) -> list[int]:
         """Counts of the sections in the order in which the layout names them."""
@@ -69,16 +86,52 @@ class Plan:
     def fault(self, code: int, data: Bytes, start: int, length: int) -> tuple[str, str]:
         """Reason code and text of a fault that measuring found."""
         section = self.sections[code >> 2]
+        reason = "section_outside_record" if code & 3 == OUTSIDE else "section_without_length"
         part = section.triplet
-        assert part is not None
+        if section.parent or part is None:
+            parent = self.layout.section(section.parent).title
+            return reason, f"{self.layout.name}, {section.title}: placed by {parent} in a record of {length} bytes"
         named = {item.offset: item.ibm for item in self.layout.header.fields}
         told, place = [], part.position
         for word, width in (("offset", part.offset_width), ("length", part.length_width), ("number", part.count_width)):
             value = int.from_bytes(data[start + place : start + place + width].tobytes(), "big")
             told.append(f"{word} {value} ({named.get(place, place)})")
             place += width
-        text = f"{self.layout.name}, {section.title}: {', '.join(told)} in a record of {length} bytes"
-        return ("section_outside_record" if code & 3 == OUTSIDE else "section_without_length"), text
+        return reason, f"{self.layout.name}, {section.title}: {', '.join(told)} in a record of {length} bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """How the rows of one section place those of another.
+
+    parent: column of the parent among a plan's sections; triplet: position and widths of the triplet in the parent;
+    from_parent: its offsets count from there; code and others: which entries of a chain belong to the section.
+    """
+
+    section: Section
+    parent: int
+    triplet: Ints
+    from_parent: bool
+    code: int
+    others: Ints
+
+    @classmethod
+    def of(cls, layout: Layout, placed: list[Section], section: Section) -> "Nest":
+        """How a layout nests one of its sections."""
+        named = [item.code for item in layout.nested if item.parent == section.parent and item.code is not None]
+        return cls(
+            section=section,
+            parent=placed.index(layout.section(section.parent)),
+            triplet=np.array(_triplet(section), np.int64),
+            from_parent=section.triplet is not None and section.triplet.base == "section",
+            code=-1 if section.code is None else section.code,
+            others=np.array(named, np.int64),
+        )
+
+
+def _triplet(section: Section) -> tuple[int, int, int, int]:
+    part = section.triplet
+    return (part.position, part.offset_width, part.length_width, part.count_width) if part else (0, 0, 0, 0)
 
 
 def _row_bytes(section: Section) -> int:
@@ -108,4 +161,27 @@ def measure(plan: Plan, data: Bytes, starts: Ints, lengths: Ints) -> Found:
         found.counts,
         found.faults,
     )
+    for column, nest in enumerate(plan.nests, len(plan.sections) - len(plan.nests)):
+        totals = np.zeros(records, np.int64)
+        offset, size, count = (part[:, nest.parent].copy() for part in (offsets, sizes, counts))
+        if nest.section.walk == "chained":
+            measure_chained(
+                data, starts, offset, size, count, nest.code, nest.others, 4 * column, found.faults, totals
+            )
+        else:
+            measure_pointed(
+                data,
+                starts,
+                lengths,
+                found.heads,
+                offset,
+                size,
+                count,
+                nest.triplet,
+                nest.from_parent,
+                4 * column,
+                found.faults,
+                totals,
+            )
+        counts[:, column] = totals
     return found

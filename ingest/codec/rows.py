@@ -74,7 +74,7 @@ def section_rows(section: Section, table: pa.Table, sequence: Ints) -> Rows:
     if not known.all():
         raise EncodeError(f"{section.table}: record_seq {owner[~known][0]} has no row in the header table")
     index = np.arange(len(record)) - np.searchsorted(record, record, side="left")
-    if section.walk == "fixed":
+    if section.walk != "length_prefixed":
         return Rows(section, table, record, index, _row_lengths(section, table))
     entries = _prefixed_entries(section, table)
     return Rows(section, table, record, index, np.array([len(entry) for entry in entries], np.int64), entries)
@@ -114,7 +114,12 @@ def _row_lengths(section: Section, table: pa.Table) -> Ints:
             break
         column, raw = field_arrays(table, item)
         valid = np.True_ if column is None else values.valid_rows(item, column, raw)
-        lengths = np.where((lengths == 0) & valid, section.length if item is ordered[-1] else item.end, lengths)
+        end: int | Ints = section.length if item is ordered[-1] else item.end
+        if item.is_rest and column is not None:
+            end = item.offset + pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
+        elif item.when and column is None:
+            continue
+        lengths = np.where((lengths == 0) & valid, end, lengths)
     return np.maximum(lengths, 1)
 
 

@@ -67,11 +67,13 @@ class SplitRecords:
             whole = self._begin(key, seq, total)
         whole.seen.add(number)
         expected = [index for index, section in enumerate(layout.sections[1:]) if section.name != "product"]
-        told = self._told(record, (area, product), area, [counts[index] for index in expected])
+        placed = [index for index in expected if not layout.sections[1 + index].parent]
+        positions = self._told(record, (area, product), area, [counts[index] for index in placed])
+        told = dict(zip(placed, positions, strict=False))
         first = {}
-        for ordinal, index in enumerate(expected):
+        for index in expected:
             earlier = whole.placed.get(index, 0)
-            base = told[ordinal] if told else earlier
+            base = told.get(index, earlier)
             repeated = layout.sections[1 + index].cardinality == "one" and earlier > 0
             first[index] = -1 if repeated else base
             whole.placed[index] = max(earlier, base + counts[index])

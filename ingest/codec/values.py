@@ -163,6 +163,8 @@ def _tod(item: Field, column: pa.Array) -> Matrix:
     clock = big_endian(since_1900.astype(np.uint64) << np.uint64(12), 8)
     if item.form.name == "tod":
         return clock
+    if item.form.name == "tod_upper":
+        return np.ascontiguousarray(clock[:, :4])
     matrix = np.zeros((len(column), 16), np.uint8)
     matrix[:, 1:9] = clock
     return matrix
@@ -188,7 +190,12 @@ _WRITERS: dict[str, Callable[[Field, pa.Array], Matrix]] = {
     "packed_interval": _packed,
     "packed_date": _packed_date,
     "tod": _tod,
+    "tod_upper": _tod,
     "stcke": _tod,
 }
 
-_RAW_WRITERS: dict[str, Callable[[Field, pa.Array], Matrix]] = {"tod": _raw_clock, "stcke": _bytes}
+_RAW_WRITERS: dict[str, Callable[[Field, pa.Array], Matrix]] = {
+    "tod": _raw_clock,
+    "tod_upper": lambda item, column: big_endian(_numbers(column, pa.uint32(), item.column), 4),
+    "stcke": _bytes,
+}

@@ -15,6 +15,7 @@ _KEYS = [
     {"name": "record_seq", "data_type": "UINTEGER", "description": "Ordinal of the record in the file, from 0."},
     {"name": "section_seq", "data_type": "UINTEGER", "description": "Ordinal of the section in its record, from 0."},
 ]
+_PARENT_KEY = {"name": "parent_seq", "data_type": "UINTEGER", "description": "section_seq of the row it belongs to."}
 
 
 def files(registry: Registry) -> dict[Path, str]:
@@ -48,7 +49,7 @@ def _sources(registry: Registry) -> dict:
 
 
 def _source_table(layout: Layout, section: Section) -> dict:
-    columns = list(_KEYS)
+    columns = [*_KEYS, _PARENT_KEY] if section.parent else list(_KEYS)
     for item in section.fields:
         columns.append({"name": item.column, "data_type": item.duckdb, "description": staging.describe(item)})
         if item.raw:

@@ -10,6 +10,8 @@ def column_definitions(section: Section) -> list[tuple[str, str]]:
         ("record_seq", "UINTEGER NOT NULL"),
         ("section_seq", "UINTEGER NOT NULL"),
     ]
+    if section.parent:
+        columns.append(("parent_seq", "UINTEGER NOT NULL"))
     for item in section.fields:
         columns.append((item.column, item.duckdb))
         if item.raw:

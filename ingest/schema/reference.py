@@ -50,9 +50,11 @@ def _page(layout: Layout) -> str:
 
 
 def _section(section: Section) -> list[str]:
-    place = "at the start of the record" if section.triplet is None else f"triplet at offset {section.triplet.position}"
     lines = [f"## {section.title} ({section.struct})", ""]
-    lines += [f"Raw table `raw.{section.table}`, staging view `staging.{staging.view_name(section)}`; {place}.", ""]
+    where = f"Raw table `raw.{section.table}`, staging view `staging.{staging.view_name(section)}`; {_place(section)}."
+    lines += [where, ""]
+    if section.note:
+        lines += [section.note, ""]
     lines += ["| raw column | staging column | offset | length | format | unit | meaning | since | trust |"]
     lines += ["|---|---|---|---|---|---|---|---|---|"]
     lines += [_row(item) for item in section.fields]
@@ -62,6 +64,18 @@ def _section(section: Section) -> list[str]:
             place = str(bit.first) if bit.first == bit.last else f"{bit.first}-{bit.last}"
             lines.append(f"| `{bit.field.lower()}` | {place} | {bit.ibm} | {_code(bit.name)} | {bit.meaning} |")
     return [*lines, ""]
+
+
+def _place(section: Section) -> str:
+    part = section.triplet
+    if part is None:
+        kind = "of other types" if section.code is None else f"of type {section.code}"
+        chain = f"entries {kind} in the chain that follows `{section.parent}` (`parent_seq`), each with its own length"
+        return chain if section.parent else "at the start of the record"
+    if section.parent:
+        base = "that section's start" if part.base == "section" else "the start of the record"
+        return f"triplet at offset {part.position} of `{section.parent}` (`parent_seq`), counting from {base}"
+    return f"triplet at offset {part.position}"
 
 
 def _row(item: Field) -> str:
@@ -75,11 +89,17 @@ def _row(item: Field) -> str:
         length,
         form,
         item.unit,
-        item.meaning,
+        item.meaning + (f" Only where {_condition(item)}." if item.when else ""),
         item.since,
         trust,
     ]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _condition(item: Field) -> str:
+    assert item.when is not None
+    values = ", ".join(str(value) for value in sorted(item.when.values))
+    return f"`{item.when.selector}` is {'not ' if item.when.negated else ''}{values}"
 
 
 def _code(name: str) -> str:

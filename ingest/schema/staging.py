@@ -32,6 +32,9 @@ def columns(layout: Layout, section: Section) -> list[StagingColumn]:
     """Every column of a section's staging view: keys, context, then the section's own fields and named bits."""
     own = _alias(layout, section)
     found = _keys(own) + _context(layout)
+    if section.parent:
+        text = f"section_seq of the row of {section.table.removesuffix(section.name)}{section.parent} it belongs to."
+        found.append(StagingColumn("parent_seq", f"{own}.parent_seq", "UINTEGER", text))
     taken = {column.name for column in found}
     for item in section.fields:
         if item.name not in taken:
@@ -69,6 +72,9 @@ def describe(item: Field) -> str:
     unit = UNITS.get(item.unit)
     if unit and unit.staging:
         text += f" Unit: {unit.staging}."
+    if item.when:
+        values = ", ".join(str(value) for value in sorted(item.when.values))
+        text += f" Only where {item.when.selector} is {'not ' if item.when.negated else ''}{values}."
     if item.confidence in DOUBTFUL:
         how = "inferred" if item.confidence == "inferred" else "from memory"
         text += f" Its place in the record is {how}: do not build on it."
@@ -202,6 +208,7 @@ _EXPRESSIONS: dict[str, Callable[[Field, str], tuple[str, str]]] = {
     "packed_time": _clock,
     "packed_interval": _interval,
     "tod": _as_is("TIMESTAMP"),
+    "tod_upper": _as_is("TIMESTAMP"),
     "stcke": _as_is("TIMESTAMP"),
     "tod_duration": _duration,
     "tod_signed": _duration,
