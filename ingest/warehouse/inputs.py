@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 
+from ingest.containers.opening import STANDARD_INPUT
 from ingest.warehouse.outcome import ExitCode, FileReport
 
 _CHUNK = 1 << 20
@@ -48,6 +49,7 @@ def expand(paths: Iterable[str | Path]) -> list[str | FileReport]:
     """Files meant by paths, folders (all files below, in order of name) and patterns; each file once.
 
     Files and folders whose name starts with a dot are left out of folders. What means no file becomes a failed report.
+    A single `-` is standard input and stays as it is.
     """
     found: list[str | FileReport] = []
     seen: set[str] = set()
@@ -65,6 +67,8 @@ def expand(paths: Iterable[str | Path]) -> list[str | FileReport]:
 
 
 def _members(path: str) -> list[str] | FileReport:
+    if path == STANDARD_INPUT:
+        return [path]
     if Path(path).is_dir():
         files = _below(path)
         return files or _no_input(path, "the folder holds no files; put the dumps there or name another folder")

@@ -4,16 +4,19 @@ Killed at any moment, a load leaves whole files or nothing of them; run again, i
 """
 
 import os
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 import duckdb
 
 from ingest import collector
+from ingest.containers.opening import STANDARD_INPUT, Member, form_of, standard_input, unpack
 from ingest.registry import Registry
-from ingest.sources import HEAD_BYTES, Kind, identify
+from ingest.sources import HEAD_BYTES, Identity, Kind, identify
 from ingest.warehouse import ledger
 from ingest.warehouse.accounts import Accounts
 from ingest.warehouse.inputs import Digest, Fingerprint, StillChanging, digest, expand
@@ -28,6 +31,7 @@ Reload = Literal["never", "outdated", "always"]
 Progress = Callable[[str, str, int], None]
 
 _MEMORY_LIMIT = "512MB"
+_SCRATCH = ".unpack-"
 _ATTEMPTS = 2
 _REPLACES = {"etalon_run": collector.RUN_REPLACES, "etalon_group": collector.GROUP_REPLACES}
 
@@ -45,16 +49,30 @@ def load(
     Content that was loaded before changes nothing (`unchanged`), whatever its name. Content that could not be decoded
     at all is tried again once layouts have changed. With `reload="outdated"` all content that was loaded with other
     layouts is loaded anew, with `"always"` all of it. A file that has grown since it was loaded from the same path
-    takes the place of what was loaded then. What is wrong with a file is told in its report.
+    takes the place of what was loaded then. What is wrong with a file is told in its report. Compressed files, archives
+    and AMATERSE files are unpacked beside the database, each file inside with a report of its own; `-` is standard
+    input.
 
     Raises WarehouseError (WarehouseLocked while another process writes) when the database cannot be opened at all.
     """
     inputs = expand(paths)
     if not any(isinstance(item, str) for item in inputs):
         return [item for item in inputs if isinstance(item, FileReport)]
-    with open_writer(db_path) as con:
-        loader = _Loader(con, registry, reload, progress or (lambda path, step, records: None))
-        return [item if isinstance(item, FileReport) else loader.load(item) for item in inputs]
+    with open_writer(db_path) as con, _scratch(Path(db_path).parent) as scratch:
+        loader = _Loader(con, registry, reload, progress or (lambda path, step, records: None), scratch)
+        reports: list[FileReport] = []
+        for item in inputs:
+            reports += [item] if isinstance(item, FileReport) else loader.load(item)
+        return reports
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """A folder to unpack into. Whoever holds the writer's lock may clear away what killed loads have left."""
+    for left in folder.glob(f"{_SCRATCH}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=folder) as name:
+        yield Path(name)
 
 
 def open_writer(db_path: str | Path) -> duckdb.DuckDBPyConnection:
@@ -74,66 +92,113 @@ def open_writer(db_path: str | Path) -> duckdb.DuckDBPyConnection:
 class _Loader:
     """Loads one file after another over an open connection."""
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, registry: Registry, reload: Reload, progress: Progress) -> None:
+    def __init__(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        registry: Registry,
+        reload: Reload,
+        progress: Progress,
+        scratch: Path,
+    ) -> None:
         self._con = con
         self._registry = registry
         self._reload = reload
         self._progress = progress
+        self._scratch = scratch
         self._version = layouts_version(registry)
         ledger.create(con)
         self._tables = Tables(con)
         self._tables.prepare(registry)
 
-    def load(self, path: str) -> FileReport:
+    def load(self, path: str) -> list[FileReport]:
+        """Load one file, or the files inside it where it is a container."""
+        if path == STANDARD_INPUT:
+            with standard_input(self._scratch) as spooled:
+                return self._load_any(spooled, "standard input")
+        return self._load_any(Path(path), path)
+
+    def _load_any(self, path: Path, name: str) -> list[FileReport]:
+        try:
+            with path.open("rb") as stream:
+                form = form_of(stream.read(HEAD_BYTES))
+        except OSError as error:
+            return [_unreadable(name, error)]
+        if form is None:
+            return [self._load_steady(path, name)]
+        try:
+            before = Fingerprint.of(path)
+            reports = [self._load_member(member) for member in unpack(path, name, form, self._scratch)]
+            changed = Fingerprint.of(path) != before
+            if not changed and len(reports) == 1 and reports[0].message and not reports[0].bytes:
+                detail = reports[0].message.removeprefix(f"{name}: ")
+                damaged = Identity(Kind.UNRECOGNISED, "container_damaged", detail)
+                return [self._load_steady(path, name, damaged)]
+        except OSError as error:
+            return [_unreadable(name, error)]
+        if changed:
+            return [_busy(name)]
+        if not reports:
+            text = f"{name}: the archive holds no files; check what was packed"
+            return [FileReport(name, message=text, exit_code=ExitCode.NO_INPUT, container=form)]
+        return reports
+
+    def _load_member(self, member: Member) -> FileReport:
+        report = self._load_steady(member.path, member.name)
+        report.container = member.form
+        if member.damage:
+            report.message = f"{member.name}: {member.damage}"
+            report.exit_code = ExitCode.QUARANTINED if report.decoded else ExitCode.UNRECOGNISED
+        return report
+
+    def _load_steady(self, path: Path, name: str, identity: Identity | None = None) -> FileReport:
         """Load one file, trying again where it changes while it is read."""
         for _ in range(_ATTEMPTS):
             try:
-                return self._load(path)
+                return self._load(path, name, identity)
             except StillChanging:
                 continue
             except OSError as error:
-                text = f"{path}: cannot be read: {error.strerror or error}; check its permissions and the disk"
-                return FileReport(path, message=text, exit_code=ExitCode.NO_INPUT)
-        text = f"{path}: is still being written; it was left alone, ingest it again when it is complete"
-        return FileReport(path, status="busy", message=text, exit_code=ExitCode.BUSY)
+                return _unreadable(name, error)
+        return _busy(name)
 
-    def _load(self, path: str) -> FileReport:
+    def _load(self, path: Path, name: str, identity: Identity | None) -> FileReport:
         before = Fingerprint.of(path)
         if before.size == 0:
-            text = f"{path}: is empty (0 bytes); check the transfer and ingest it again"
-            return FileReport(path, message=text, exit_code=ExitCode.NO_INPUT)
-        real = os.path.realpath(path)
-        self._progress(path, "hash", 0)
+            text = f"{name}: is empty (0 bytes); check the transfer and ingest it again"
+            return FileReport(name, message=text, exit_code=ExitCode.NO_INPUT)
+        real = name if self._scratch in path.parents else os.path.realpath(path)
+        self._progress(name, "hash", 0)
         earlier = ledger.of_path(self._con, real)
         content = digest(path, before.size, [entry.bytes for entry in earlier])
         if Fingerprint.of(path) != before:
             raise StillChanging
         known = ledger.find(self._con, content.sha256)
         if known is not None and not self._again(known):
-            return ledger.report_of(self._con, content.sha256, path)
-        with Path(path).open("rb") as stream:
-            identity = identify(Path(path).name, stream.read(HEAD_BYTES))
-        report = FileReport(path, content.sha256, before.size, kind=str(identity.kind))
+            return ledger.report_of(self._con, content.sha256, name)
+        if identity is None:
+            with path.open("rb") as stream:
+                identity = identify(_inner_name(name), stream.read(HEAD_BYTES))
+        report = FileReport(name, content.sha256, before.size, kind=str(identity.kind))
         self._con.execute("BEGIN")
         try:
             self._clear(content, known, earlier, identity.kind)
             accounts = Accounts()
-            for batch in read(Path(path), identity, self._registry):
+            for batch in read(path, identity, self._registry):
                 for group in batch.tables:
-                    for name, rows in group.items():
-                        self._append(name, rows, content.file_id)
+                    for table, rows in group.items():
+                        self._append(table, rows, content.file_id)
                 ledger.quarantine(self._con, content.file_id, batch.quarantined)
                 accounts.add(batch)
                 said = batch.quarantined[0].detail if batch.quarantined else batch.message
                 if said and not report.message:
-                    report.message = f"{path}: {said}"
-                self._progress(path, "batch", accounts.records)
+                    report.message = f"{name}: {said}"
+                self._progress(name, "batch", accounts.records)
             if Fingerprint.of(path) != before:
                 raise StillChanging
             accounts.prove(before.size)
             _fill(report, accounts)
             ledger.write(self._con, report, content.file_id, real, self._version)
-            self._progress(path, "commit", accounts.records)
+            self._progress(name, "commit", accounts.records)
             self._con.execute("COMMIT")
         except (StillChanging, OSError):
             self._roll_back()
@@ -144,7 +209,7 @@ class _Loader:
         except BaseException:
             self._roll_back()
             raise
-        self._progress(path, "done", accounts.records)
+        self._progress(name, "done", accounts.records)
         return report
 
     def _again(self, known: ledger.Entry) -> bool:
@@ -183,6 +248,23 @@ class _Loader:
         with suppress(duckdb.Error):
             self._con.execute("ROLLBACK")
         self._tables.forget()
+
+
+def _unreadable(name: str, error: OSError) -> FileReport:
+    text = f"{name}: cannot be read: {error.strerror or error}; check its permissions and the disk"
+    return FileReport(name, message=text, exit_code=ExitCode.NO_INPUT)
+
+
+def _busy(name: str) -> FileReport:
+    text = f"{name}: is still being written; it was left alone, ingest it again when it is complete"
+    return FileReport(name, status="busy", message=text, exit_code=ExitCode.BUSY)
+
+
+def _inner_name(name: str) -> str:
+    """What the file inside a container is called: the member's name, or the file's without the container's ending."""
+    base = Path(name.rsplit("!", 1)[-1]).name
+    stem, _, ending = base.rpartition(".")
+    return stem if ending.lower() in ("gz", "zst", "bz2", "trs") else base
 
 
 def _fill(report: FileReport, accounts: Accounts) -> None:

@@ -60,7 +60,8 @@ class FileReport:
     `status` is `loaded`, `unchanged` (loaded before), `message` (a reply that holds only messages), `quarantined`
     (nothing of it could be decoded; it is kept in the quarantine), `busy` (being written, left alone) or `failed`.
     `records` = `decoded` + skipped + `quarantined`; byte counts likewise add up to `bytes`, with `framing_bytes`
-    between records.
+    between records. What a container holds has a report of its own, named `archive!member` in an archive:
+    `sha256` and `bytes` are those of the unpacked content, `container` the form it was packed in.
     """
 
     path: str
@@ -79,6 +80,7 @@ class FileReport:
     skipped_bytes: dict[str, int] = field(default_factory=dict)
     quarantined_bytes: int = 0
     framing_bytes: int = 0
+    container: str | None = None
     exit_code: ExitCode = ExitCode.OK
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,6 +102,7 @@ class FileReport:
             "skipped_bytes": dict(self.skipped_bytes),
             "quarantined_bytes": self.quarantined_bytes,
             "framing_bytes": self.framing_bytes,
+            "container": self.container,
         }
 
 

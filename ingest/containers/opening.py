@@ -1,0 +1,246 @@
+"""Open what dumps travel in: compressed files, archives, AMATERSE files, standard input.
+
+Everything is unpacked into files of a scratch folder, in pieces, so that what follows can look at a file twice and
+memory does not depend on its size. What is inside may again be a container. How far data may expand is bounded: a bomb
+fails with a clear message after `limit` bytes, never for want of memory or disk.
+"""
+
+import bz2
+import gzip
+import mmap
+import shutil
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from ingest.containers.terse import HEADER_BYTES, TerseError, is_terse, unterse
+
+STANDARD_INPUT = "-"
+MAX_DEPTH = 3
+_PIECE = 1 << 20
+_ALWAYS_ALLOWED = 1 << 30
+_MOST_EXPANSION = 200
+_KEPT_FREE = 256 << 20
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",
+    b"BZh": "bzip2",
+}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file found inside: what to call it, where its bytes are, the container's form, and what was wrong with it.
+
+    With `damage`, the bytes are those that could be unpacked before it.
+    """
+
+    name: str
+    path: Path
+    form: str
+    damage: str | None = None
+
+
+class ContainerDamaged(Exception):
+    """The container cannot be unpacked further; the message says why and what to do."""
+
+
+def form_of(head: bytes) -> str | None:
+    """The container form that the first bytes of a file tell: gzip, zstd, bzip2, zip or terse; None for others."""
+    for magic, form in _MAGIC.items():
+        if head.startswith(magic):
+            return form
+    if is_terse(head) and not _has_descriptors(head):
+        return "terse"
+    return None
+
+
+def _has_descriptors(head: bytes) -> bool:
+    """Whether the bytes begin like records with descriptors: a dump may look like an AMATERSE header by chance."""
+    at = 0
+    for _ in range(3):
+        if at + 4 > len(head):
+            return at > HEADER_BYTES
+        length = int.from_bytes(head[at : at + 2], "big")
+        if length < 4 or head[at + 2] > 3 or head[at + 3]:
+            return False
+        at += length
+    return True
+
+
+def unpack(path: Path, name: str, form: str, scratch: Path, *, depth: int = 0) -> Iterator[Member]:
+    """Yield the files inside the container at `path`, innermost ones, each in a file of its own below `scratch`.
+
+    `name` is what the container is called; members of archives are called `name!member`. A member's file is removed
+    once the next one is asked for. A container that is damaged yields what was unpacked, with `damage`.
+    """
+    limit = max(_ALWAYS_ALLOWED, _MOST_EXPANSION * path.stat().st_size)
+    limit = min(limit, max(0, shutil.disk_usage(scratch).free - _KEPT_FREE))
+    if form == "zip":
+        yield from _members_of_zip(path, name, scratch, limit, depth)
+        return
+    target = _fresh(scratch)
+    damage = _write(target, _PIECES[form](path, limit), limit)
+    yield from _inner(Member(name, target, form, damage), scratch, depth)
+
+
+def spool(stream: IO[bytes], scratch: Path) -> Path:
+    """Write a stream, such as standard input, to a file of the scratch folder."""
+    target = _fresh(scratch)
+    with target.open("wb") as sink:
+        shutil.copyfileobj(stream, sink, _PIECE)
+    return target
+
+
+@contextmanager
+def standard_input(scratch: Path) -> Iterator[Path]:
+    """The bytes of standard input as a file, for as long as they are needed."""
+    path = spool(sys.stdin.buffer, scratch)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _fresh(scratch: Path) -> Path:
+    number = sum(1 for _ in scratch.iterdir())
+    while (target := scratch / f"{number:06d}").exists():
+        number += 1
+    return target
+
+
+def _inner(member: Member, scratch: Path, depth: int) -> Iterator[Member]:
+    """The member itself, or what is inside it where it is a container too."""
+    try:
+        with member.path.open("rb") as stream:
+            form = form_of(stream.read(1 << 16))
+        if form is None or member.damage:
+            yield member
+        elif depth + 1 >= MAX_DEPTH:
+            text = f"containers inside containers, more than {MAX_DEPTH} deep; unpack it and ingest what is inside"
+            yield Member(member.name, member.path, member.form, text)
+        else:
+            yield from unpack(member.path, member.name, form, scratch, depth=depth + 1)
+    finally:
+        member.path.unlink(missing_ok=True)
+
+
+def _write(target: Path, pieces: Iterator[bytes], limit: int) -> str | None:
+    """Write pieces to a file; what went wrong, if anything did. What came before stays in the file."""
+    written = 0
+    with target.open("wb") as sink:
+        try:
+            for piece in pieces:
+                written += len(piece)
+                if written > limit:
+                    return (
+                        f"expands beyond {limit:,} bytes, more than such data ever does or the disk holds: "
+                        "if it is genuine, unpack it and ingest what is inside"
+                    )
+                sink.write(piece)
+        except (
+            ContainerDamaged,
+            TerseError,
+            EOFError,
+            OSError,
+            zlib.error,
+            zipfile.BadZipFile,
+        ) as error:
+            return f"the packed data are cut or damaged ({error}); what came before is used, transfer the file again"
+        except RuntimeError as error:
+            return f"cannot be unpacked ({error}); unpack it and ingest what is inside"
+    return None
+
+
+def _what_is_there(stream: Any) -> Iterator[bytes]:
+    # A plain read gives nothing of a piece in whose middle the data turn out to be cut.
+    while piece := stream.read1(_PIECE):
+        yield piece
+
+
+def _pieces_of(opened: Callable[[Path], Any]) -> Callable[[Path, int], Iterator[bytes]]:
+    def pieces(path: Path, _limit: int) -> Iterator[bytes]:
+        with opened(path) as stream:
+            yield from _what_is_there(stream)
+
+    return pieces
+
+
+def _terse_pieces(path: Path, limit: int) -> Iterator[bytes]:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        nested: bool | None = None
+        view = memoryview(data)
+        try:
+            for piece in unterse(view, limit=limit):
+                if nested is None:
+                    nested = data[1] == 1 and _carries_descriptors(piece)
+                yield _without_outer(piece) if nested else piece
+        finally:
+            view.release()
+
+
+def _records(piece: bytes) -> Iterator[tuple[int, int]]:
+    at = 0
+    while at + 4 <= len(piece):
+        length = int.from_bytes(piece[at : at + 2], "big")
+        if length < 4:
+            return
+        yield at, at + length
+        at += length
+
+
+def _carries_descriptors(piece: bytes) -> bool:
+    """Whether every record's data begin with a descriptor of their own: segments were packed as they stand."""
+    found = False
+    for start, end in _records(piece):
+        inner = piece[start + 4 : end]
+        if len(inner) < 4 or int.from_bytes(inner[:2], "big") != len(inner) or inner[2] > 3 or inner[3]:
+            return False
+        found = True
+    return found
+
+
+def _without_outer(piece: bytes) -> bytes:
+    return b"".join(piece[start + 4 : end] for start, end in _records(piece))
+
+
+_PIECES: dict[str, Callable[[Path, int], Iterator[bytes]]] = {
+    "gzip": _pieces_of(gzip.GzipFile),
+    "bzip2": _pieces_of(bz2.BZ2File),
+    "zstd": _pieces_of(lambda path: pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")),
+    "terse": _terse_pieces,
+}
+
+
+def _members_of_zip(path: Path, name: str, scratch: Path, limit: int, depth: int) -> Iterator[Member]:
+    left = limit
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            for entry in entries:
+                target = _fresh(scratch)
+                damage = _write(target, _entry_pieces(archive, entry), left)
+                left -= target.stat().st_size
+                yield from _inner(Member(f"{name}!{entry.filename}", target, "zip", damage), scratch, depth)
+    except zipfile.BadZipFile as error:
+        empty = _fresh(scratch)
+        empty.touch()
+        yield Member(name, empty, "zip", f"the archive is cut or damaged ({error}); transfer the file again")
+        empty.unlink()
+
+
+def _entry_pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+    try:
+        with archive.open(entry) as stream:
+            yield from _what_is_there(stream)
+    except NotImplementedError as error:
+        raise ContainerDamaged(f"packed by a method that is not known here: {error}") from None

@@ -1,0 +1,151 @@
+"""Dumps arrive compressed, archived, packed by AMATERSE, or through a pipe: the data inside count, not the wrapping."""
+
+import bz2
+import gzip
+import io
+import struct
+import sys
+import zipfile
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from ingest.containers import opening
+from ingest.containers.opening import form_of
+from ingest.warehouse import ExitCode, load
+from tests.ingest.terse_writer import terse
+from tests.ingest.warehouse.samples import RUNS, report_xml
+
+
+def zipped(**members: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def records_of(dump: bytes) -> list[bytes]:
+    records, at = [], 0
+    while at < len(dump):
+        length = struct.unpack_from(">H", dump, at)[0]
+        records.append(dump[at + 4 : at + length])
+        at += length
+    return records
+
+
+def everything_in(database):
+    with duckdb.connect(str(database), read_only=True) as con:
+        tables = con.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw' ORDER BY 1").fetchall()
+        return {name: con.execute(f"SELECT * FROM raw.{name}").fetchall() for (name,) in tables}
+
+
+@pytest.mark.parametrize(
+    ("name", "wrap", "form"),
+    [
+        ("d.smf.gz", gzip.compress, "gzip"),
+        ("d.smf.zst", lambda data: pa.compress(data, "zstd", asbytes=True), "zstd"),
+        ("d.smf.bz2", bz2.compress, "bzip2"),
+        ("d.trs", lambda data: terse(records_of(data), spack=False, variable=True), "terse"),
+        ("d2.trs", lambda data: terse(records_of(data), spack=True, variable=True), "terse"),
+        ("d.trs.gz", lambda data: gzip.compress(terse(records_of(data), spack=False, variable=True)), "terse"),
+    ],
+)
+def test_a_packed_dump_loads_as_the_dump_itself(tmp_path, layouts, dump, name, wrap, form):
+    plain, packed = tmp_path / "plain.smf", tmp_path / name
+    plain.write_bytes(dump)
+    packed.write_bytes(wrap(dump))
+    load([plain], tmp_path / "a.duckdb", layouts)
+    (report,) = load([packed], tmp_path / "b.duckdb", layouts)
+    assert (report.path, report.status, report.records, report.container) == (str(packed), "loaded", 6, form)
+    assert report.bytes == len(dump)
+    assert everything_in(tmp_path / "a.duckdb") == everything_in(tmp_path / "b.duckdb")
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".unpack")] == []
+
+
+def test_a_dump_that_was_loaded_plain_is_known_when_it_comes_packed(tmp_path, ingest, dump):
+    (tmp_path / "plain.smf").write_bytes(dump)
+    (tmp_path / "packed.gz").write_bytes(gzip.compress(dump))
+    first, second = ingest(tmp_path / "plain.smf", tmp_path / "packed.gz")
+    assert (first.status, second.status) == ("loaded", "unchanged")
+    assert first.sha256 == second.sha256
+
+
+def test_each_file_of_an_archive_has_a_report_of_its_own(tmp_path, ingest, dump):
+    archive = tmp_path / "night.zip"
+    packed = {"a.smf": dump, "b.runs.csv": RUNS.encode(), "sub/c.xml": report_xml(1.0).encode(), "d.bin": b"\0" * 90}
+    archive.write_bytes(zipped(**packed))
+    reports = ingest(archive)
+    assert [(r.path.removeprefix(f"{archive}!"), r.kind, r.status) for r in reports] == [
+        ("a.smf", "smf", "loaded"),
+        ("b.runs.csv", "runs", "loaded"),
+        ("sub/c.xml", "rmf_xml", "loaded"),
+        ("d.bin", "unrecognised", "quarantined"),
+    ]
+
+
+def test_standard_input_is_loaded_like_a_file(ingest, dump, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(dump))))
+    (report,) = ingest("-")
+    assert (report.path, report.status, report.records) == ("standard input", "loaded", 6)
+
+
+def test_a_cut_container_delivers_what_came_before_the_cut_and_says_so(tmp_path, ingest, dump):
+    stored = gzip.compress(dump, compresslevel=0)
+    (tmp_path / "cut.gz").write_bytes(stored[:-400])
+    (report,) = ingest(tmp_path / "cut.gz")
+    assert report.exit_code == ExitCode.QUARANTINED
+    assert 0 < report.decoded < 6
+    assert "cut or damaged" in report.message
+    assert "transfer the file again" in report.message
+
+
+@pytest.mark.parametrize("data", [b"\x1f\x8b\x08\0" + bytes(range(256)), b"PK\x03\x04" + bytes(range(256))])
+def test_a_container_of_which_nothing_can_be_unpacked_is_told_so(tmp_path, ingest, data):
+    (tmp_path / "x").write_bytes(data)
+    (report,) = ingest(tmp_path / "x")
+    assert report.exit_code == ExitCode.UNRECOGNISED
+    assert report.decoded == 0
+    assert "cut or damaged" in report.message
+
+
+def test_a_bomb_stops_at_its_limit(tmp_path, ingest, monkeypatch):
+    monkeypatch.setattr(opening, "_ALWAYS_ALLOWED", 1 << 20)
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(bytes(64 << 20)))
+    (report,) = ingest(tmp_path / "bomb.gz")
+    assert report.exit_code == ExitCode.UNRECOGNISED
+    assert "expands beyond" in report.message
+
+
+def test_containers_inside_containers_end_somewhere(tmp_path, ingest, dump):
+    data = dump
+    for _ in range(5):
+        data = gzip.compress(data)
+    (tmp_path / "deep.gz").write_bytes(data)
+    (report,) = ingest(tmp_path / "deep.gz")
+    assert report.decoded == 0
+    assert "deep" in report.message
+
+
+def test_an_archive_with_a_password_says_what_to_do(tmp_path, ingest, dump):
+    data = bytearray(zipped(**{"a.smf": dump}))
+    data[6] |= 1
+    central = data.index(b"PK\x01\x02")
+    data[central + 8] |= 1
+    (tmp_path / "locked.zip").write_bytes(data)
+    (report,) = ingest(tmp_path / "locked.zip")
+    assert report.decoded == 0
+    assert "encrypted" in report.message
+
+
+def test_an_empty_archive_is_told(tmp_path, ingest):
+    (tmp_path / "none.zip").write_bytes(zipped())
+    (report,) = ingest(tmp_path / "none.zip")
+    assert report.exit_code == ExitCode.NO_INPUT
+    assert "holds no files" in report.message
+
+
+def test_a_dump_that_begins_like_an_amaterse_header_is_still_a_dump():
+    first = struct.pack(">HHBBII", 512, 0, 0x5E, 30, 0x00112233, 512) + bytes(498)
+    assert form_of(first + struct.pack(">HH", 100, 0) + bytes(96)) is None
