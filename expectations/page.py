@@ -35,7 +35,7 @@ def front_page(
     counts = result.counts
     problems = "".join(_problem(finding) for finding in result.problems)
     met = "".join(_met(finding) for finding in result.findings if finding.success)
-    tally = (("fail", "critical"), ("warn", "warnings"), ("pass", "met"))
+    tally = (("fail", "critical"), ("warn", "warning" if counts["warn"] == 1 else "warnings"), ("pass", "met"))
     body = [
         f'<header><p class="eyebrow">Data quality</p><h1>{_HEADINGS[result.verdict]}</h1>',
         f"<p>{_SENTENCES[result.verdict]}</p><ul class='tally'>",

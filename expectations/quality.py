@@ -131,6 +131,7 @@ def _charts(frames: list[Frame], findings: list[Finding]) -> list[Chart]:
             Interval(at, busy, (system, at) in follows, (system, at) in suspect)
             for at, busy in zip(group["interval"], group["cpu_busy_pct"], strict=True)
         ]
-        count = f"{group['engines'].max()} engines, {len(intervals)} intervals"
+        names = " and ".join(name for name in sorted(set(group["system_id"])) if name != system)
+        count = f"{names + ': ' if names else ''}{group['engines'].max()} engines, {len(intervals)} intervals"
         charts.append(Chart(str(system), count, busy_chart(intervals, f"Busy of {system} by interval")))
     return charts[:_MOST_CHARTS]

@@ -83,7 +83,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         "Busy of the engines per interval",
         ("system", "interval", "engine_type"),
         f"""
-        select smf_sid as system, {_INTERVAL} as interval, engine_type, engines, cpu_busy_pct, lpar_busy_pct,
+        select smf_sid as system, system_id, {_INTERVAL} as interval, engine_type, engines, cpu_busy_pct, lpar_busy_pct,
           mvs_busy_pct
         from marts.fct_interval_utilization
         order by system, interval, engine_type

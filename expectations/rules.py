@@ -67,7 +67,7 @@ RULES: tuple[Rule, ...] = (
         "ledger",
         "status",
         "Every file was read",
-        "See the file's message: it may be cut off, empty, still being written, or no SMF or RMF data at all.",
+        "See the file's message: it may be cut off or empty, no SMF or RMF data at all, or RMF saying why it has none.",
         "warning",
         kind="in_set",
         values=("loaded",),
