@@ -123,7 +123,7 @@ def detect(head: Bytes, name: str, *, final: bool) -> str:
         return "bdw" if in_blocks else "rdw"
     if blocked.blocks and (in_blocks or blocked.stop == _ENDED):
         return "bdw"
-    if in_stream or plain.starts.size and _tiles(head, plain, final):
+    if in_stream or (plain.starts.size and _tiles(head, plain, final)):
         return "rdw"
     for framing, scan, date in (("bdw", blocked, 14), ("rdw", plain, 10)):
         if scan.stop == _ENDED and has_smf_date(head, date):

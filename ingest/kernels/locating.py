@@ -3,6 +3,7 @@
 import numpy as np
 
 from ingest.kernels.jit import kernel
+from ingest.kernels.loads import load_1, load_2, load_4
 
 OUTSIDE, NO_LENGTH = 1, 2
 
@@ -10,13 +11,12 @@ OUTSIDE, NO_LENGTH = 1, 2
 @kernel
 def _number(data, place, width):
     if width == 2:
-        return (np.int64(data[place]) << 8) | np.int64(data[place + 1])
+        return np.int64(load_2(data, place))
     if width == 4:
-        high = (np.int64(data[place]) << 24) | (np.int64(data[place + 1]) << 16)
-        return high | (np.int64(data[place + 2]) << 8) | np.int64(data[place + 3])
+        return np.int64(load_4(data, place))
     value = np.int64(0)
     for k in range(width):
-        value = (value << 8) | np.int64(data[place + k])
+        value = (value << 8) | np.int64(load_1(data, place + k))
     return value
 
 
@@ -52,7 +52,7 @@ def measure_sections(data, starts, lengths, triplets, prefixed, head_length, hea
                 entry = offset
                 seen = np.int64(0)
                 while seen < count and entry < size:
-                    entry += 1 + np.int64(data[start + entry])
+                    entry += 1 + np.int64(load_1(data, start + entry))
                     seen += 1
                 if seen < count or entry > size:
                     faults[i] = 4 * s + 1
@@ -78,7 +78,7 @@ def place_sections(data, starts, sequence, offset, size, count, first, prefixed,
     for i in range(starts.shape[0]):
         place = starts[i] + offset[i]
         for k in range(count[i]):
-            length = 1 + np.int64(data[place]) if prefixed else size[i]
+            length = 1 + np.int64(load_1(data, place)) if prefixed else size[i]
             at[row] = place
             limits[row] = length
             record_seq[row] = sequence[i]

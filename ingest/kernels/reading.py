@@ -8,8 +8,13 @@ field. Callers pass places whose fields lie inside the buffer; nothing here chec
 import numpy as np
 
 from ingest.kernels.jit import kernel
+from ingest.kernels.loads import load_1, load_2, load_4, load_8, store_8, trailing_zero_bits
 
 TILE = 128
+"""Rows read at once."""
+
+BLANKS = np.uint64(0x4040404040404040)
+NOT_ASCII = np.uint64(0x8080808080808080)
 
 
 @kernel
@@ -18,8 +23,9 @@ def read_1(data, at, offsets, out):
     for low in range(0, at.shape[0], TILE):
         high = min(low + TILE, at.shape[0])
         for c in range(offsets.shape[0]):
+            offset = offsets[c]
             for i in range(low, high):
-                out[c, i] = data[at[i] + offsets[c]]
+                out[c, i] = load_1(data, at[i] + offset)
 
 
 @kernel
@@ -28,9 +34,9 @@ def read_2(data, at, offsets, out):
     for low in range(0, at.shape[0], TILE):
         high = min(low + TILE, at.shape[0])
         for c in range(offsets.shape[0]):
+            offset = offsets[c]
             for i in range(low, high):
-                p = at[i] + offsets[c]
-                out[c, i] = (np.uint16(data[p]) << np.uint16(8)) | np.uint16(data[p + 1])
+                out[c, i] = load_2(data, at[i] + offset)
 
 
 @kernel
@@ -39,14 +45,9 @@ def read_4(data, at, offsets, out):
     for low in range(0, at.shape[0], TILE):
         high = min(low + TILE, at.shape[0])
         for c in range(offsets.shape[0]):
+            offset = offsets[c]
             for i in range(low, high):
-                p = at[i] + offsets[c]
-                out[c, i] = (
-                    (np.uint32(data[p]) << np.uint32(24))
-                    | (np.uint32(data[p + 1]) << np.uint32(16))
-                    | (np.uint32(data[p + 2]) << np.uint32(8))
-                    | np.uint32(data[p + 3])
-                )
+                out[c, i] = load_4(data, at[i] + offset)
 
 
 @kernel
@@ -55,18 +56,9 @@ def read_8(data, at, offsets, out):
     for low in range(0, at.shape[0], TILE):
         high = min(low + TILE, at.shape[0])
         for c in range(offsets.shape[0]):
+            offset = offsets[c]
             for i in range(low, high):
-                p = at[i] + offsets[c]
-                out[c, i] = (
-                    (np.uint64(data[p]) << np.uint64(56))
-                    | (np.uint64(data[p + 1]) << np.uint64(48))
-                    | (np.uint64(data[p + 2]) << np.uint64(40))
-                    | (np.uint64(data[p + 3]) << np.uint64(32))
-                    | (np.uint64(data[p + 4]) << np.uint64(24))
-                    | (np.uint64(data[p + 5]) << np.uint64(16))
-                    | (np.uint64(data[p + 6]) << np.uint64(8))
-                    | np.uint64(data[p + 7])
-                )
+                out[c, i] = load_8(data, at[i] + offset)
 
 
 @kernel
@@ -76,7 +68,7 @@ def read_odd(data, at, offsets, lengths, out):
         for i in range(at.shape[0]):
             value = np.uint64(0)
             for k in range(lengths[c]):
-                value = (value << np.uint64(8)) | np.uint64(data[at[i] + offsets[c] + k])
+                value = (value << np.uint64(8)) | np.uint64(load_1(data, at[i] + offsets[c] + k))
             out[c, i] = value
 
 
@@ -103,7 +95,7 @@ def read_packed(data, at, offsets, lengths, out, valid):
             value = np.uint64(0)
             good = True
             for k in range(lengths[c]):
-                byte = data[p + k]
+                byte = load_1(data, p + k)
                 high, low = byte >> 4, byte & 15
                 good = good and high <= 9
                 value = value * np.uint64(10) + np.uint64(high)
@@ -119,9 +111,66 @@ def read_packed(data, at, offsets, lengths, out, valid):
 @kernel
 def read_bytes(data, at, offset, out):
     """Bytes as they are: row i of `out` from `at[i] + offset`."""
+    width = out.shape[1]
     for i in range(at.shape[0]):
-        for k in range(out.shape[1]):
-            out[i, k] = data[at[i] + offset + k]
+        place = at[i] + offset
+        for k in range(width):
+            out[i, k] = load_1(data, place + k)
+
+
+@kernel
+def _characters(data, place, width):
+    """Up to eight characters as one number, blanks in place of those beyond `width`."""
+    word = load_8(data, place)
+    if width < 8:
+        unused = np.uint64(64 - 8 * width)
+        word = ((word >> unused) << unused) | (BLANKS >> np.uint64(8 * width))
+    return word
+
+
+@kernel
+def _translated(word, table):
+    """Eight characters translated."""
+    result = np.uint64(0)
+    for k in range(8):
+        result |= np.uint64(table[np.uint8(word >> np.uint64(8 * k))]) << np.uint64(8 * k)
+    return result
+
+
+@kernel
+def _to_utf8(data, place, width, table, out, target):
+    """Translate one text without its trailing blanks; returns where it ends in `out`.
+
+    Eight characters are taken at a time, and up to seven bytes beyond the text are written; text that is not ASCII is
+    then taken again character by character. `out` has room for two bytes per character and eight more.
+    """
+    if width == 0:
+        return target
+    last = ((width - 1) >> 3) << 3
+    word = _characters(data, place + last, width - last)
+    while word == BLANKS and last > 0:
+        last -= 8
+        word = load_8(data, place + last)
+    length = last + 8 - (trailing_zero_bits(word ^ BLANKS) >> 3)
+    word = _translated(word, table)
+    store_8(out, target + last, word)
+    seen = word
+    for k in range(0, last, 8):
+        word = _translated(load_8(data, place + k), table)
+        store_8(out, target + k, word)
+        seen |= word
+    if seen & NOT_ASCII == 0:
+        return target + length
+    for k in range(length):
+        code = table[load_1(data, place + k)]
+        if code < 0x80:
+            out[target] = code
+            target += 1
+        else:
+            out[target] = 0xC0 | (code >> 6)
+            out[target + 1] = 0x80 | (code & 0x3F)
+            target += 2
+    return target
 
 
 @kernel
@@ -129,48 +178,33 @@ def read_text(data, at, offsets, widths, table, out, bases, ends):
     """EBCDIC text to UTF-8 without trailing blanks.
 
     table: Latin-1 code of each byte. Text of field c is written to `out` from `bases[c]` on, twice its width being free
-    for each row; `ends[c, i + 1]` is where row i's text ends, from `bases[c]`.
+    for each row and eight bytes more; `ends[c, i + 1]` is where row i's text ends, from `bases[c]`.
     """
     for c in range(offsets.shape[0]):
         ends[c, 0] = 0
     for low in range(0, at.shape[0], TILE):
         high = min(low + TILE, at.shape[0])
         for c in range(offsets.shape[0]):
-            place = bases[c] + np.int64(ends[c, low])
+            base, offset, width = bases[c], offsets[c], widths[c]
+            target = base + np.int64(ends[c, low])
             for i in range(low, high):
-                p = at[i] + offsets[c]
-                last = p + widths[c]
-                while last > p and data[last - 1] == 0x40:
-                    last -= 1
-                for k in range(p, last):
-                    code = table[data[k]]
-                    if code < 0x80:
-                        out[place] = code
-                        place += 1
-                    else:
-                        out[place] = 0xC0 | (code >> 6)
-                        out[place + 1] = 0x80 | (code & 0x3F)
-                        place += 2
-                ends[c, i + 1] = place - bases[c]
+                place = at[i] + offset
+                target = _to_utf8(data, place, width, table, out, target)
+                ends[c, i + 1] = target - base
 
 
 @kernel
 def read_runs(data, at, lengths, skip, table, translate, out, ends):
     """The rest of entries of varying length, after `skip` bytes: EBCDIC text to UTF-8, or bytes as they are."""
-    place = np.int64(0)
+    target = np.int64(0)
     ends[0] = 0
     for i in range(at.shape[0]):
-        p = at[i] + skip
-        last = at[i] + lengths[i]
-        while translate and last > p and data[last - 1] == 0x40:
-            last -= 1
-        for k in range(p, last):
-            code = table[data[k]] if translate else data[k]
-            if not translate or code < 0x80:
-                out[place] = code
-                place += 1
-            else:
-                out[place] = 0xC0 | (code >> 6)
-                out[place + 1] = 0x80 | (code & 0x3F)
-                place += 2
-        ends[i + 1] = place
+        place = at[i] + skip
+        width = lengths[i] - skip
+        if translate:
+            target = _to_utf8(data, place, width, table, out, target)
+        else:
+            for k in range(width):
+                out[target + k] = load_1(data, place + k)
+            target += width
+        ends[i + 1] = target
