@@ -22,6 +22,7 @@ def as_dict(result: SimulationResult) -> dict[str, Any]:
         "warm_up_s": result.warm_up_s,
         "settled": result.settled,
         "precise": result.precise,
+        "remarks": list(result.remarks),
         "transactions": result.transactions,
         "bottleneck": result.bottleneck or None,
         "second_bottleneck": result.second_bottleneck or None,
@@ -57,10 +58,7 @@ def as_text(result: SimulationResult) -> str:
         f" (seed {result.seed}), {result.simulated_s:,.6g} s simulated after {result.warm_up_s:,.6g} s of warm-up;"
         f" ± is the {percent} interval",
     ]
-    if not result.settled:
-        lines.append("The warm-up could not be told from the run: simulate longer before relying on this.")
-    if not result.precise:
-        lines.append("The precision asked for was not reached.")
+    lines += [f"Mind: {remark}." for remark in result.remarks]
     tables: list[tuple[Row, list[Row]]] = [
         (("class", "per s", "mean s", "median s", "90 % s", "99 % s", "inside", "lost per s"), _classes(result)),
         (("class", "at", "using s", "waiting s", "share"), _parts(result)),

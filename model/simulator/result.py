@@ -73,7 +73,8 @@ class ResourceResult:
 class SimulationResult:
     """A finished simulation. ``limits`` are engines, machines and resources, busiest first, delays left out;
     ``bottleneck`` and ``second_bottleneck`` are its first two names. ``settled`` is false when the warm-up could
-    not be told from the run in some replication; the intervals are then not to be relied on."""
+    not be told from the run in some replication, as under a load that a limit cannot carry; the figures are then not
+    to be relied on."""
 
     network: str
     seed: int
@@ -89,6 +90,20 @@ class SimulationResult:
     resources: dict[str, ResourceResult]
     machines: dict[str, Estimate]
     limits: tuple[tuple[str, float], ...]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know before relying on the figures; empty when there is nothing."""
+        out = []
+        full = [f"{name} is {value:.1%} busy" for name, value in self.limits if value > 0.99]
+        if not self.settled:
+            out.append(
+                "the run had not settled: simulate longer"
+                + (f", or lower the load ({', '.join(full)})" if full else "")
+            )
+        if not self.precise:
+            out.append("the precision asked for was not reached")
+        return tuple(out)
 
     @property
     def bottleneck(self) -> str:

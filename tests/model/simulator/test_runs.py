@@ -90,6 +90,12 @@ def test_an_overloaded_station_is_named():
         simulate(overloaded, seed=1, most_inside=20_000)
 
 
+def test_a_load_that_is_slightly_too_high_is_said():
+    result = simulate(network(Station(name="cp"), open_class(1.05, visit("cp", 1.0))), seed=1, horizon=40_000)
+    assert not result.settled and any("cp is" in remark for remark in result.remarks)
+    assert simulate(MM3, seed=1, horizon=40_000).remarks == ()
+
+
 def test_a_deadlock_is_named():
     route_one = (
         Acquire(resource="x"),
