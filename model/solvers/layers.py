@@ -25,7 +25,8 @@ from model.solvers.amva import (
 from model.solvers.convolution import Convolution, Floats
 from model.solvers.exact_network import Figures
 from model.solvers.fork_join import largest_of_independent, nelson_tantawi
-from model.solvers.reduction import Reduced, base_pace, capacity
+from model.solvers.open_networks import busy_at_queue_length
+from model.solvers.reduction import Reduced, SyncRequest, base_pace, capacity
 from model.solvers.stations import mmc_response, mmck
 
 ROUNDS = 200
@@ -81,7 +82,6 @@ def layered(net: Reduced) -> tuple[Figures, bool]:
         if simple:
             return _figures(net, state), True
         damping = 0.5 if turn < 50 else 0.2
-        _synchronous(net, state, damping)
         _resources(net, state, damping)
         _forks(net, state, damping)
         now = state.residence.sum(axis=1) + state.wait.sum(axis=1) - state.saving
@@ -121,13 +121,18 @@ def _hardware(net: Reduced, state: _State) -> None:
     for k in facilities:
         fixed[k] = visits[:, k] * state.facility[:, k]
     own_demand = demand.copy()
-    demand += state.hold
+    engines = _engines(net, state, own_demand)
+    for k, (alone, curve) in engines.items():
+        demand[:, k] += alone
+        curves[k] = curve
     for k, station in enumerate(stations):
         if k in facilities or station.scheduling == "delay":
             continue
         if net.equal_fcfs[k] and station.scheduling == "fcfs" and not np.any(state.hold[:, k]):
             codes[k] = SHARING
         work, _ = capacity(station)
+        if k in engines:
+            continue
         if len(work) != station.servers or not np.array_equal(work, np.arange(1, len(work) + 1)):
             curves[k] = work
         if station.lpar is not None:
@@ -167,13 +172,12 @@ def _hardware(net: Reduced, state: _State) -> None:
         rates=net.rates,
         discipline=codes,
         service=service.T,
-        scv=np.nan_to_num(net.scv, nan=1.0).T,
+        scv=_variation(net, state, service).T,
         priority=net.priority,
         weights=net.weight,
         load_dependent=curves,
     )
-    residence = result.residence.T - state.hold
-    state.residence = residence
+    state.residence = result.residence.T - state.hold
     accepted = np.clip(1 - lost, 0.0, 1.0)
     state.throughput = result.throughput * accepted
     if not result.converged:
@@ -184,6 +188,7 @@ def _hardware(net: Reduced, state: _State) -> None:
         ]
         for k in over:
             state.residence[demand[:, k] > 0, k] = np.inf
+    _synchronous(net, state, own_demand, engines, result.queue_length.sum(axis=1))
     own_demand += state.hold
     for k in range(len(stations)):
         state.busy[:, k] = state.throughput * own_demand[:, k]
@@ -193,7 +198,7 @@ def _hardware(net: Reduced, state: _State) -> None:
         if codes[k] != DELAY and not np.array_equal(work, used):
             total = state.busy[:, k].sum()
             if total > 0:
-                state.busy[:, k] *= np.interp(total, np.append(0.0, work), np.append(0.0, used)) / total
+                state.busy[:, k] *= busy_at_queue_length(float(result.queue_length[k].sum()), work, used) / total
 
 
 def _ceiling(curves: dict[int, Floats], servers: Floats, k: int) -> float:
@@ -222,44 +227,104 @@ def _lpar_capacity(net: Reduced, state: _State, k: int, work: Floats) -> Floats:
     return n * (work[0] if len(work) else 1.0)
 
 
-def _synchronous(net: Reduced, state: _State, damping: float) -> None:
-    """Residence at coupling facilities, and the engine time their synchronous requests hold."""
+def _engines(net: Reduced, state: _State, own: Floats) -> dict[int, tuple[Floats, Floats]]:
+    """Engines that synchronous requests hold: facility work (classes,) without queueing, and capacity by customers.
+
+    With n engines busy, each alternates between its own work and the facilities: a closed network of n customers, whose
+    throughput over that of one is the capacity.
+    """
+    out: dict[int, tuple[Floats, Floats]] = {}
+    for k in sorted({request.engine for request in net.sync}):
+        here = [r for r in net.sync if r.engine == k and not _goes_async(state, r)]
+        alone, issued = np.zeros(len(net.rates)), np.zeros(len(net.rates))
+        for request in net.sync:
+            if request.engine == k and _goes_async(state, request):
+                issued[request.row] += request.flow * request.async_issue_s
+        facilities = sorted({r.facility for r in here})
+        total = float(state.throughput.sum())
+        work = np.zeros(len(facilities))
+        for request in here:
+            alone[request.row] += request.flow * request.service_s
+            work[facilities.index(request.facility)] += state.throughput[request.row] * request.flow * request.service_s
+        mean = np.append(float(state.throughput @ (own[:, k] + issued)), work) / max(total, 1e-300)
+        servers = [-1]
+        for i, f in enumerate(facilities):
+            station = net.network.stations[f]
+            delay = station.scheduling == "delay"
+            servers.append(-1 if delay else station.servers)
+            # What others send to the facility slows it down for this engine.
+            others = float(state.throughput @ net.demand[:, f]) - work[i]
+            if not delay:
+                mean[i + 1] /= max(1 - max(others, 0.0) / station.servers, 0.02)
+        engines = net.network.stations[k].servers
+        if mean.sum() > 0 and here:
+            inner = Convolution([engines], mean[:, None], servers).throughput_by_population()
+            out[k] = (alone + issued, inner * (float(mean[0]) + float(work.sum()) / max(total, 1e-300)))
+        else:
+            out[k] = (alone + issued, np.arange(1.0, engines + 1))
+    return out
+
+
+def _variation(net: Reduced, state: _State, service: Floats) -> Floats:
+    """(classes, stations) squared variation of a visit, the time an engine is held for a facility included."""
+    out = np.nan_to_num(net.scv, nan=1.0)
+    if not net.sync:
+        return out
+    square = np.nan_to_num(net.service) ** 2 * (1 + out) * net.visits
+    for request in net.sync:
+        if not _goes_async(state, request):
+            held = request.service_s
+            square[request.row, request.engine] += request.flow * 2 * (request.issue_s * held + held**2)
+    for k in {request.engine for request in net.sync}:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            out[:, k] = np.where(net.visits[:, k] > 0, square[:, k] / (net.visits[:, k] * service[:, k] ** 2) - 1, 1.0)
+    return np.clip(np.nan_to_num(out, nan=1.0), 0.0, None)
+
+
+def _goes_async(state: _State, request: SyncRequest) -> bool:
+    return bool(state.facility[request.row, request.facility] > request.threshold_s)
+
+
+def _synchronous(
+    net: Reduced, state: _State, own: Floats, engines: dict[int, tuple[Floats, Floats]], queue: Floats
+) -> None:
+    """Residence at facilities and the time their synchronous requests hold engines, at the present throughput."""
     if not net.sync:
         return
     stations = net.network.stations
     hold = np.zeros_like(state.hold)
+    held_by: dict[int, float] = {}
+    for k, (alone, curve) in engines.items():
+        load = float(state.throughput @ (own[:, k] + alone))
+        busy = busy_at_queue_length(float(queue[k]), curve, np.arange(1.0, len(curve) + 1))
+        facility_work = sum(
+            state.throughput[r.row] * r.flow * r.service_s
+            for r in net.sync
+            if r.engine == k and not _goes_async(state, r)
+        )
+        own_work = load - facility_work
+        held_by[k] = max((busy - own_work) / facility_work, 1.0) if facility_work > 0 else 1.0
+    facility = state.facility.copy()
     for k in sorted({request.facility for request in net.sync}):
         station = stations[k]
-        here = [request for request in net.sync if request.facility == k]
         rate = float(state.throughput @ net.visits[:, k])
         if rate <= 0:
             continue
         service = float(state.throughput @ net.demand[:, k]) / rate
-        servers = -1 if station.scheduling == "delay" else station.servers
-        only_sync = np.isclose(sum(state.throughput[r.row] * r.flow for r in here), rate)
-        engines = sum(stations[e].servers for e in {r.engine for r in here})
-        if servers > 0 and only_sync and engines <= servers:
-            response = service
-        elif servers > 0 and only_sync:
-            # No more requests can be there than engines: a closed queue with that many customers, fed at this rate.
-            outside = max(engines / rate - float(np.nanmean(state.facility[:, k])), 0.0)
-            closed = Convolution([engines], [[service]], [servers], [outside])
-            response = float(closed.queue_length(0)[0] / closed.throughput()[0])
+        queued = mmc_response(rate, service, -1 if station.scheduling == "delay" else station.servers) - service
+        here = [r for r in net.sync if r.facility == k]
+        sync_rate = sum(state.throughput[r.row] * r.flow for r in here if not _goes_async(state, r))
+        stretched = max((held_by[r.engine] for r in here), default=1.0)
+        share = min(sync_rate / rate, 1.0)
+        wait = share * (stretched - 1) * service + (1 - share) * min(queued, 1e9)
+        facility[:, k] = np.nan_to_num(net.service[:, k]) + wait
+    for request in net.sync:
+        if _goes_async(state, request):
+            hold[request.row, request.engine] += request.flow * request.async_issue_s
         else:
-            response = mmc_response(rate, service, servers)
-        wait = max(response - service, 0.0)
-        if station.scheduling == "fcfs":
-            variation = np.nan_to_num(net.scv[:, k], nan=1.0)
-            weight = state.throughput * net.visits[:, k]
-            wait *= (1 + float(weight @ variation) / float(weight.sum())) / 2
-        target = np.nan_to_num(net.service[:, k]) + wait
-        state.facility[:, k] += damping * (target - state.facility[:, k])
-        for request in here:
-            if state.facility[request.row, k] > request.threshold_s:
-                hold[request.row, request.engine] += request.flow * request.async_issue_s
-            else:
-                hold[request.row, request.engine] += request.flow * state.facility[request.row, k]
-    state.hold = hold
+            hold[request.row, request.engine] += request.flow * facility[request.row, request.facility]
+    state.facility += 0.5 * (facility - state.facility)
+    state.hold += 0.5 * (hold - state.hold)
 
 
 def _resources(net: Reduced, state: _State, damping: float) -> None:
@@ -304,6 +369,7 @@ def _resource_wait(
     code = HEAD_OF_LINE if net.network.resources[rho].scheduling == "hol" else FCFS
     with np.errstate(invalid="ignore", divide="ignore"):
         service = np.where(taken > 0, hold / taken, 0.0)
+    variation = holding_variation(net, rho, state.residence)
     result = amva(
         net.users * (taken > 0),
         np.tile(hold / copies, (copies, 1)),
@@ -312,6 +378,7 @@ def _resource_wait(
         rates=np.where(net.rates >= 0, net.rates * (taken > 0), net.rates),
         discipline=np.full(copies, code),
         service=np.tile(service, (copies, 1)),
+        scv=np.tile(variation, (copies, 1)),
         priority=net.priority,
     )
     wait = result.residence.sum(axis=0) - hold
@@ -319,6 +386,18 @@ def _resource_wait(
     if load >= servers:
         wait = np.where(taken > 0, 1e9, 0.0)
     return np.maximum(wait, 0.0)
+
+
+def holding_variation(net: Reduced, rho: int, residence: Floats) -> Floats:
+    """(classes,) squared variation of the time a resource is held: a sum of exponential visits."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        times = np.where(net.demand > 0, residence * net.inside[:, rho, :] / net.demand, 0.0)
+        visits = np.where(net.service > 0, net.inside[:, rho, :] / net.service, 0.0)
+        taken = net.acquires[:, rho] / net.largest[rho]
+        each = np.where(visits > 0, times**2 / np.maximum(visits, 1e-300), 0.0)
+        total = times.sum(axis=1)
+        out = np.where(total > 0, each.sum(axis=1) * taken / total**2, 1.0)
+    return np.clip(np.nan_to_num(out, nan=1.0), 0.05, 2.0)
 
 
 def _forks(net: Reduced, state: _State, damping: float) -> None:

@@ -10,6 +10,7 @@ from model.network import Network
 from model.solvers.exact_network import Figures, in_product_form, one_open_queue, product_form
 from model.solvers.layers import layered
 from model.solvers.reduction import Reduced, capacity, reduce
+from model.solvers.region import one_region
 from model.solvers.solution import Limit, Solution, limits
 
 # Median and 99th percentile of the relative error of the mean response, by what makes a network hard; measured with
@@ -58,7 +59,8 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
     if method == "exact":
         reason = f"{overloaded[0]} is overloaded" if overloaded else "it has no product form, or too many populations"
         raise ValueError(f"network {network.name!r} cannot be solved exactly: {reason}")
-    figures, settled = layered(net)
+    region = None if overloaded else one_region(net)
+    figures, settled = (region, True) if region is not None else layered(net)
     hard = _hard(net) or ["large lattice"]
     notes = [] if settled else ["the layers did not settle: take the figures as rough"]
     solution = _solution(net, figures, False, hard, tuple(overloaded))

@@ -125,6 +125,20 @@ def open_load_dependent(load: float, capacity: ArrayLike, busy: ArrayLike | None
     return BirthDeath(float(length), float(at_work), float(top / total), p / total)
 
 
+def busy_at_queue_length(queue_length: float, capacity: ArrayLike, busy: ArrayLike) -> float:
+    """Mean busy servers of a load-dependent station whose mean queue length is known, as if its arrivals were
+    Poisson."""
+    alpha = np.asarray(capacity, dtype=float)
+    low, high = 0.0, float(alpha[-1]) * (1 - 1e-9)
+    for _ in range(60):
+        middle = (low + high) / 2
+        if open_load_dependent(middle, alpha, busy).queue_length < queue_length:
+            low = middle
+        else:
+            high = middle
+    return open_load_dependent(low, alpha, busy).busy
+
+
 def open_fcfs_high_variance(rate: float, service: float, servers: int, scv: float, arrival_scv: float = 1.0) -> float:
     """Mean response of GI/G/c by the Allen-Cunneen factor on the M/M/c wait.
 

@@ -32,6 +32,7 @@ class SyncRequest:
     facility: int
     flow: float
     service_s: float
+    issue_s: float = 0.0
     threshold_s: float = np.inf
     async_issue_s: float = 0.0
 
@@ -118,12 +119,14 @@ def reduce(network: Network) -> Reduced:
                 if op.retain:
                     engine = column[ops[at - 1][0].name]
                     decided = ops[at - 2][0] if at >= 2 else None
+                    issued = ops[at - 1][0].service
+                    issue = issued.mean if issued is not None else 0.0
                     threshold, extra = np.inf, 0.0
                     if decided is not None and decided.kind == "cf_decide":
                         threshold = decided.threshold_s
                         other = ops[start + decided.targets[0][0]][0]
                         extra = other.extra.mean if other.extra else 0.0
-                    out.sync.append(SyncRequest(row, engine, k, flow, mean, threshold, extra))
+                    out.sync.append(SyncRequest(row, engine, k, flow, mean, issue, threshold, extra))
                     sync_columns[row, k] += flow
             elif op.kind == "acquire":
                 sigma = resource[op.name]
