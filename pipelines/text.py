@@ -1,6 +1,6 @@
 """Figures and tables as plain text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
@@ -14,13 +14,23 @@ def figure(value: float | None, digits: int = 4) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None = None, indent: str = "") -> str:
+def exact(value: float | None) -> str:
+    """A number as it is, to twelve significant digits."""
+    return "–" if value is None else f"{value:.12g}"
+
+
+def table(
+    rows: Sequence[Mapping[str, Any]],
+    columns: Mapping[str, str] | None = None,
+    indent: str = "",
+    number: Callable[[float | None], str] = figure,
+) -> str:
     """Rows as an aligned table. `columns` maps keys to headings, in order; numbers are set to the right.
 
     Without rows there is only the heading.
     """
     heads = dict(columns) if columns is not None else {name: name for name in (rows[0] if rows else {})}
-    cells = [[_cell(row.get(name)) for name in heads] for row in rows]
+    cells = [[_cell(row.get(name), number) for name in heads] for row in rows]
     right = [bool(rows) and all(isinstance(row.get(name), int | float | None) for row in rows) for name in heads]
     widths = [max(len(line[i]) for line in [list(heads.values()), *cells]) for i in range(len(heads))]
     lines = [_line(list(heads.values()), widths, right), *(_line(line, widths, right) for line in cells)]
@@ -32,12 +42,12 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
     return "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right, strict=True))
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, number: Callable[[float | None], str]) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return figure(value) if isinstance(value, float) else str(value)
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def answer(found: Mapping[str, Any]) -> str:

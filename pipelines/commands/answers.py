@@ -91,7 +91,8 @@ def predict(
     """Predict a system at an operating point, with intervals and the bottleneck."""
     from model import predictor
 
-    found = predictor.predict(steps.champion(Home.from_environment()), system, operating_point(at or []))
+    asked = operating_point(at or [])
+    found = predictor.predict(steps.champion(Home.from_environment()), system, asked)
     typer.echo(json.dumps(found, indent=2) if as_json else text.answer(found))
 
 

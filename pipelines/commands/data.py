@@ -180,7 +180,7 @@ def sql(
         typer.echo(json.dumps(found.to_pylist(), indent=2, default=str))
     else:
         rows = found.to_pylist()
-        typer.echo(text.table(rows, {name: name for name in found.column_names}))
+        typer.echo(text.table(rows, {name: name for name in found.column_names}, number=text.exact))
         typer.echo(f"({len(rows)} rows)", err=True)
 
 

@@ -1,0 +1,127 @@
+"""The command line: its help, its exit codes, its one clear message."""
+
+import json
+
+import pytest
+import typer
+
+from pipelines.cli import app, explain
+from pipelines.commands.answers import operating_point
+from pipelines.exits import MEANINGS, EtalonError, Exit
+from pipelines.text import figure, table
+
+COMMANDS = sorted(typer.main.get_command(app).commands)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command, capsys):
+    with pytest.raises(SystemExit) as left:
+        typer.main.get_command(app).main([command, "--help"], prog_name="etalon")
+    assert left.value.code == 0
+    said = capsys.readouterr().out
+    assert f"Usage: etalon {command}" in said
+    assert len(said.splitlines()[2].strip()) > 10
+
+
+def test_the_help_names_every_exit_code(etalon):
+    said = " ".join(etalon("--help").stdout.split())
+    for code, meaning in MEANINGS.items():
+        assert f"{int(code)} {meaning}" in said
+
+
+def test_the_help_loads_nothing_heavy():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; import pipelines.cli\n"
+        "heavy = {'dagster', 'mlflow', 'sklearn', 'pandas', 'numba', 'duckdb', 'pyarrow', 'fastapi'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["nonsense"], Exit.USAGE, "No such command"),
+        (["predict"], Exit.USAGE, "Missing argument"),
+        (["predict", "shop"], Exit.NOT_READY, "there is no champion"),
+        (["fit"], Exit.NOT_READY, "there is no published snapshot"),
+        (["validate"], Exit.NOT_READY, "there is no published snapshot"),
+        (["sql", "select 1"], Exit.NOT_READY, "nothing has been published"),
+        (["build"], Exit.NOT_READY, "there is no warehouse"),
+        (["check"], Exit.NOT_READY, "there is no warehouse"),
+        (["ingest", "/nowhere/at/all.smf"], Exit.NO_INPUT, "/nowhere/at/all.smf"),
+        (["decode", "/nowhere/at/all.smf"], Exit.NO_INPUT, "/nowhere/at/all.smf"),
+        (["lab", "no-such-system"], Exit.QUESTION, "no-such-system"),
+        (["solve", "/nowhere/model.toml"], Exit.NO_INPUT, "/nowhere/model.toml"),
+        (["predict", "shop", "--at", "etr_tps"], Exit.USAGE, "KEY=VALUE"),
+        (["size", "shop", "--etr-tps", "5"], Exit.USAGE, "name a target"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_message_and_an_exit_code(etalon, arguments, code, said):
+    done = etalon(*arguments)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_debug_shows_where_a_fault_happened(etalon):
+    done = etalon("--debug", "predict", "shop")
+    assert "Traceback" in done.stderr
+
+
+def test_a_file_of_no_known_kind_is_reported_and_quarantined(etalon, tmp_path):
+    strange = tmp_path / "strange.bin"
+    strange.write_bytes(b"\x07" * 1000)
+    done = etalon("ingest", str(strange), "--json")
+    assert done.returncode == Exit.UNRECOGNISED
+    report = json.loads(done.stdout)["files"][0]
+    assert (report["status"], report["quarantined"]) == ("quarantined", 1)
+    assert str(strange) in done.stderr
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "parquet", "arrow"])
+def test_a_rendered_dump_decodes_to_every_form(etalon, tmp_path, form):
+    rendered = etalon("lab", "ims14-ff-haldb-z14", "--out", str(tmp_path / "lab"))
+    assert rendered.returncode == 0, rendered.stderr
+    dump = tmp_path / "lab" / "ims14-ff-haldb-z14.smf"
+    done = etalon("decode", str(dump), "--to", form, "--out", str(tmp_path / form))
+    assert done.returncode == 0, done.stderr
+    written = {path.stem for path in (tmp_path / form).glob(f"*.{form}")}
+    assert {"smf70_1_cpu_control", "smf72_3_period", "smf30_identification"} & written
+    assert all(path.stat().st_size > 0 for path in (tmp_path / form).iterdir())
+
+
+def test_operating_points_are_read_from_pairs():
+    assert operating_point([]) is None
+    assert operating_point(["etr_tps=5", "engines=4"]) == {"etr_tps": 5.0, "engines": 4.0}
+    assert operating_point(["etr_tps=5, engines=4"]) == {"etr_tps": 5.0, "engines": 4.0}
+    assert operating_point(["point=80 %"]) == {"point": "80 %"}
+    for wrong in (["etr_tps=many"], ["=5"], ["etr_tps="], ["etr_tps=5", "etr_tps=6"]):
+        with pytest.raises(typer.BadParameter):
+            operating_point(wrong)
+
+
+def test_errors_of_rooms_have_their_exit_codes():
+    from ingest.warehouse import WarehouseLocked
+    from model.predictor import QuestionError
+
+    assert explain(QuestionError("system", "x", "system: no")) == ("system: no", Exit.QUESTION)
+    assert explain(WarehouseLocked("busy"))[1] is Exit.LOCKED
+    assert explain(EtalonError("no", Exit.GATE)) == ("no", Exit.GATE)
+    assert explain(RuntimeError("boom"))[1] is Exit.FAILED
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (0.0, "0"), (961.31, "961.3"), (110560.9, "110,561"), (0.4845, "0.4845"), (99.9, "99.90")],
+)
+def test_figures_keep_four_significant_digits(value, text):
+    assert figure(value) == text
+
+
+def test_tables_line_up_and_survive_being_empty():
+    assert table([{"a": 1, "b": "x"}, {"a": 22, "b": "yy"}]).splitlines() == [" a  b", "──  ──", " 1  x", "22  yy"]
+    assert table([], {"a": "a"}).splitlines() == ["a", "─"]

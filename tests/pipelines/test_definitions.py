@@ -1,0 +1,168 @@
+"""The code location as the server loads it, and a day from landing folder to champion."""
+
+import datetime as dt
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pipelines.partitions import FIRST_DAY, fingerprint, landed
+from tests.pipelines.conftest import ROOT
+
+DAY = "2026-11-20"
+
+LOADED = """
+import json, sys
+import dagster as dg
+from dagster._core.workspace.context import WorkspaceProcessContext
+from dagster._core.workspace.load_target import PyProjectFileTarget
+
+with dg.DagsterInstance.get() as instance:
+    with WorkspaceProcessContext(instance, PyProjectFileTarget("pyproject.toml")) as process:
+        context = process.create_request_context()
+        (entry,) = context.get_code_location_entries().values()
+        assert entry.load_error is None, entry.load_error.message
+        (repository,) = entry.code_location.get_repositories().values()
+        print(json.dumps({
+            "schedules": {s.name: s.default_status.value for s in repository.get_schedules()},
+            "sensors": {s.name: s.default_status.value for s in repository.get_sensors()},
+            "assets": sorted(node.asset_key.to_user_string() for node in repository.get_asset_node_snaps()),
+            "pools": {n.asset_key.to_user_string(): sorted(n.pools) for n in repository.get_asset_node_snaps()},
+            "blocking": sorted(c.name for c in repository.get_asset_check_node_snaps() if c.blocking),
+            "telemetry": instance.telemetry_enabled,
+            "storage": str(instance.run_storage._base_dir),
+        }))
+"""
+
+MATERIALISED = """
+import json, sys
+import dagster as dg
+from pipelines.definitions import defs
+
+day = sys.argv[1]
+with dg.DagsterInstance.get() as instance:
+    job = defs().resolve_job_def("day")
+    result = job.execute_in_process(instance=instance, partition_key=day)
+    checks = {e.asset_check_key.name: e.passed for e in result.get_asset_check_evaluations()}
+    latest = instance.get_latest_materialization_event(dg.AssetKey("quality_report"))
+    link = latest.asset_materialization.metadata["report"].value
+    print("RESULT " + json.dumps({"success": result.success, "checks": checks, "link": link}))
+"""
+
+
+def run(code: str, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "ETALON_HOME": str(home),
+        "ETALON_DAGSTER": str(home / "dagster"),
+        "DAGSTER_HOME": str(ROOT),
+    }
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_the_server_loads_the_code_location_with_schedule_sensor_pool_and_blocking_checks(tmp_path):
+    done = run(LOADED, tmp_path)
+    assert done.returncode == 0, done.stderr[-4000:]
+    seen = json.loads(done.stdout.splitlines()[-1])
+    assert seen["schedules"] == {"nightly": "RUNNING"}
+    assert seen["sensors"] == {"landing": "RUNNING"}
+    assert {
+        "landing_files",
+        "raw_records",
+        "quality_report",
+        "published_snapshot",
+        "champion",
+        "marts/fct_point",
+    } <= set(seen["assets"])
+    writers = {"raw_records", "quality_report", "published_snapshot", "marts/fct_point", "staging/stg_smf70_1_header"}
+    assert {asset: seen["pools"].get(asset) for asset in writers} == {key: ["duckdb_writer"] for key in writers}
+    assert {"every_byte_accounted_for", "critical_expectations"} <= set(seen["blocking"])
+    assert seen["telemetry"] is False
+    assert seen["storage"].startswith(str(tmp_path))
+
+
+@pytest.mark.slow
+def test_a_day_goes_from_landing_folder_to_snapshot_and_champion(demo, tmp_path):
+    rendered, said = demo
+    assert said.returncode == 0, said.stderr
+    folder = tmp_path / "landing" / DAY
+    folder.mkdir(parents=True)
+    for path in (rendered / "lab").glob("cics*"):
+        shutil.copy(path, folder)
+    done = run(MATERIALISED, tmp_path, DAY)
+    assert done.returncode == 0, done.stderr[-4000:]
+    seen = json.loads(
+        next(line for line in done.stdout.splitlines() if line.startswith("RESULT ")).removeprefix("RESULT ")
+    )
+    assert seen["success"] is True
+    assert all(seen["checks"].values()), seen["checks"]
+    assert {"every_byte_accounted_for", "critical_expectations", "validation_gate"} <= set(seen["checks"])
+    assert Path(seen["link"].removeprefix("file://")).is_file()
+    assert (tmp_path / "published" / "etalon.duckdb").is_file()
+    champion = json.loads((tmp_path / "models" / "champion.json").read_text())
+    assert sorted(champion["systems"]) == ["cics52-18cp", "cics53-18cp"]
+
+
+def test_the_instance_keeps_everything_under_the_state_folder():
+    instance = yaml.safe_load((ROOT / "dagster.yaml").read_text())
+    assert instance["telemetry"] == {"enabled": False}
+    for section in ("local_artifact_storage", "compute_logs"):
+        assert instance[section]["config"]["base_dir"] == {"env": "ETALON_DAGSTER"}
+    assert instance["storage"]["sqlite"]["base_dir"] == {"env": "ETALON_DAGSTER"}
+    assert instance["concurrency"]["pools"]["default_limit"] == 1
+
+
+def touch(path: Path, when: dt.datetime) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x")
+    os.utime(path, (when.timestamp(), when.timestamp()))
+    return path
+
+
+def test_landed_files_belong_to_the_day_of_their_folder_or_of_their_last_change(tmp_path):
+    noon = dt.datetime(2026, 11, 19, 12, tzinfo=dt.UTC)
+    named = touch(tmp_path / "2026-11-20" / "deep" / "a.smf", noon)
+    plain = touch(tmp_path / "b.smf", noon)
+    ancient = touch(tmp_path / "c.smf", dt.datetime(2001, 1, 1, tzinfo=dt.UTC))
+    touch(tmp_path / "d.smf.part", noon)
+    touch(tmp_path / ".e.smf", noon)
+    assert landed(tmp_path) == {"2026-11-20": [named], "2026-11-19": [plain], FIRST_DAY.isoformat(): [ancient]}
+
+
+def test_files_still_being_written_are_left_for_the_next_look(tmp_path):
+    now = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
+    touch(tmp_path / "fresh.smf", now - dt.timedelta(seconds=5))
+    settled = touch(tmp_path / "settled.smf", now - dt.timedelta(minutes=5))
+    assert landed(tmp_path, now.timestamp()) == {"2026-11-20": [settled]}
+
+
+def test_the_same_files_are_asked_for_once_and_a_grown_file_again(tmp_path):
+    when = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
+    path = touch(tmp_path / "a.smf", when)
+    first = fingerprint([path])
+    assert fingerprint([path]) == first
+    path.write_bytes(b"xy")
+    os.utime(path, (when.timestamp(), when.timestamp()))
+    assert fingerprint([path]) != first
+
+
+def test_the_sensor_asks_for_settled_days_and_the_schedule_for_the_day_that_ended(tmp_path, monkeypatch):
+    import dagster as dg
+
+    from pipelines.definitions import landing, nightly
+
+    monkeypatch.setenv("ETALON_HOME", str(tmp_path))
+    assert isinstance(landing(dg.build_sensor_context()), dg.SkipReason)
+    touch(tmp_path / "landing" / "2026-11-20" / "a.smf", dt.datetime(2026, 11, 20, tzinfo=dt.UTC))
+    asked = landing(dg.build_sensor_context())
+    assert [request.partition_key for request in asked.run_requests] == ["2026-11-20"]
+    midnight = dt.datetime(2026, 11, 21, 0, 15, tzinfo=dt.UTC)
+    request = nightly(dg.build_schedule_context(scheduled_execution_time=midnight))
+    assert (request.partition_key, request.run_key) == ("2026-11-20", "nightly-2026-11-20")
