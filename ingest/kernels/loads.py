@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from ingest.kernels.jit import kernel
+from ingest.kernels.jit import inlined
 
 _CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 
@@ -58,7 +58,7 @@ trailing_zero_bits: Any = intrinsic(_count_trailing_zeros)
 _load_1, _load_2, _load_4, _load_8 = (_loader(kind) for kind in (types.uint8, types.uint16, types.uint32, types.uint64))
 
 
-@kernel
+@inlined
 def load_1(data, place):
     """The byte at `place`."""
     if _CHECKED:
@@ -66,7 +66,7 @@ def load_1(data, place):
     return _load_1(data, place)
 
 
-@kernel
+@inlined
 def load_2(data, place):
     """The two bytes at `place`, as an unsigned integer."""
     if _CHECKED:
@@ -74,7 +74,7 @@ def load_2(data, place):
     return _load_2(data, place)
 
 
-@kernel
+@inlined
 def load_4(data, place):
     """The four bytes at `place`, as an unsigned integer."""
     if _CHECKED:
@@ -82,7 +82,7 @@ def load_4(data, place):
     return _load_4(data, place)
 
 
-@kernel
+@inlined
 def load_8(data, place):
     """The eight bytes at `place`, as an unsigned integer."""
     if _CHECKED:
@@ -90,7 +90,7 @@ def load_8(data, place):
     return _load_8(data, place)
 
 
-@kernel
+@inlined
 def store_8(data, place, value):
     """Write an unsigned integer as the eight bytes at `place`."""
     if _CHECKED:

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from ingest.kernels.jit import kernel
+from ingest.kernels.jit import inlined, kernel
 from ingest.kernels.loads import load_1, load_2, load_4
 
 OUTSIDE, NO_LENGTH = 1, 2
 
 
-@kernel
+@inlined
 def _number(data, place, width):
     if width == 2:
         return np.int64(load_2(data, place))

@@ -7,7 +7,7 @@ field. Callers pass places whose fields lie inside the buffer; nothing here chec
 
 import numpy as np
 
-from ingest.kernels.jit import kernel
+from ingest.kernels.jit import inlined, kernel
 from ingest.kernels.loads import load_1, load_2, load_4, load_8, store_8, trailing_zero_bits
 
 TILE = 128
@@ -118,7 +118,7 @@ def read_bytes(data, at, offset, out):
             out[i, k] = load_1(data, place + k)
 
 
-@kernel
+@inlined
 def _characters(data, place, width):
     """Up to eight characters as one number, blanks in place of those beyond `width`."""
     word = load_8(data, place)
@@ -128,39 +128,25 @@ def _characters(data, place, width):
     return word
 
 
-@kernel
+@inlined
 def _translated(word, table):
     """Eight characters translated."""
     result = np.uint64(0)
     for k in range(8):
-        result |= np.uint64(table[np.uint8(word >> np.uint64(8 * k))]) << np.uint64(8 * k)
+        code = load_1(table, np.int64((word >> np.uint64(8 * k)) & np.uint64(0xFF)))
+        result |= np.uint64(code) << np.uint64(8 * k)
     return result
 
 
-@kernel
-def _to_utf8(data, place, width, table, out, target):
-    """Translate one text without its trailing blanks; returns where it ends in `out`.
+@inlined
+def _length(word):
+    """Number of characters before the trailing blanks of eight."""
+    return 8 - (trailing_zero_bits(word ^ BLANKS) >> 3)
 
-    Eight characters are taken at a time, and up to seven bytes beyond the text are written; text that is not ASCII is
-    then taken again character by character. `out` has room for two bytes per character and eight more.
-    """
-    if width == 0:
-        return target
-    last = ((width - 1) >> 3) << 3
-    word = _characters(data, place + last, width - last)
-    while word == BLANKS and last > 0:
-        last -= 8
-        word = load_8(data, place + last)
-    length = last + 8 - (trailing_zero_bits(word ^ BLANKS) >> 3)
-    word = _translated(word, table)
-    store_8(out, target + last, word)
-    seen = word
-    for k in range(0, last, 8):
-        word = _translated(load_8(data, place + k), table)
-        store_8(out, target + k, word)
-        seen |= word
-    if seen & NOT_ASCII == 0:
-        return target + length
+
+@kernel
+def _one_by_one(data, place, length, table, out, target):
+    """Translate a text that is not ASCII; returns where it ends in `out`."""
     for k in range(length):
         code = table[load_1(data, place + k)]
         if code < 0x80:
@@ -174,11 +160,39 @@ def _to_utf8(data, place, width, table, out, target):
 
 
 @kernel
+def _long_text(data, place, width, table, out, target):
+    """Translate one text without its trailing blanks; returns where it ends in `out`.
+
+    Eight characters are taken at a time, and up to seven bytes beyond the text are written; text that is not ASCII is
+    then taken again character by character. `out` has room for two bytes per character and eight more.
+    """
+    if width == 0:
+        return target
+    last = ((width - 1) >> 3) << 3
+    word = _characters(data, place + last, width - last)
+    while word == BLANKS and last > 0:
+        last -= 8
+        word = load_8(data, place + last)
+    length = last + _length(word)
+    word = _translated(word, table)
+    store_8(out, target + last, word)
+    seen = word
+    for k in range(0, last, 8):
+        word = _translated(load_8(data, place + k), table)
+        store_8(out, target + k, word)
+        seen |= word
+    if seen & NOT_ASCII == 0:
+        return target + length
+    return _one_by_one(data, place, length, table, out, target)
+
+
+@kernel
 def read_text(data, at, offsets, widths, table, out, bases, ends):
     """EBCDIC text to UTF-8 without trailing blanks.
 
     table: Latin-1 code of each byte. Text of field c is written to `out` from `bases[c]` on, twice its width being free
-    for each row and eight bytes more; `ends[c, i + 1]` is where row i's text ends, from `bases[c]`.
+    for each row and eight bytes more; `ends[c, i + 1]` is where row i's text ends, from `bases[c]`. Names of up to eight
+    characters, which repeat from row to row, are translated when they change.
     """
     for c in range(offsets.shape[0]):
         ends[c, 0] = 0
@@ -187,9 +201,23 @@ def read_text(data, at, offsets, widths, table, out, bases, ends):
         for c in range(offsets.shape[0]):
             base, offset, width = bases[c], offsets[c], widths[c]
             target = base + np.int64(ends[c, low])
+            if width > 8:
+                for i in range(low, high):
+                    target = _long_text(data, at[i] + offset, width, table, out, target)
+                    ends[c, i + 1] = target - base
+                continue
+            last = BLANKS
+            text = _translated(BLANKS, table)
+            length = 0
             for i in range(low, high):
-                place = at[i] + offset
-                target = _to_utf8(data, place, width, table, out, target)
+                word = _characters(data, at[i] + offset, width)
+                if word != last:
+                    last, text, length = word, _translated(word, table), _length(word)
+                if text & NOT_ASCII == 0:
+                    store_8(out, target, text)
+                    target += length
+                else:
+                    target = _one_by_one(data, at[i] + offset, length, table, out, target)
                 ends[c, i + 1] = target - base
 
 
@@ -202,7 +230,7 @@ def read_runs(data, at, lengths, skip, table, translate, out, ends):
         place = at[i] + skip
         width = lengths[i] - skip
         if translate:
-            target = _to_utf8(data, place, width, table, out, target)
+            target = _long_text(data, place, width, table, out, target)
         else:
             for k in range(width):
                 out[target + k] = load_1(data, place + k)
