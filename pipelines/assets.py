@@ -17,6 +17,7 @@ from pipelines.home import DBT_PROJECT, Home
 from pipelines.partitions import daily, landed
 
 POOL = "duckdb_writer"
+BY_DAY = dg.BackfillPolicy.multi_run(max_partitions_per_run=1)
 AGAIN = dg.RetryPolicy(max_retries=2, delay=15, backoff=dg.Backoff.EXPONENTIAL)
 
 landing_files = dg.AssetSpec(
@@ -60,6 +61,7 @@ class Translator(DagsterDbtTranslator):
 @dg.asset(
     deps=[landing_files],
     partitions_def=daily,
+    backfill_policy=BY_DAY,
     group_name="ingest",
     kinds={"duckdb"},
     pool=POOL,
@@ -104,6 +106,7 @@ def marts(project: DbtProject) -> dg.AssetsDefinition:
         project=project,
         dagster_dbt_translator=Translator(DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True)),
         partitions_def=daily,
+        backfill_policy=BY_DAY,
         name="dbt_build",
         pool=POOL,
         retry_policy=AGAIN,
@@ -122,6 +125,7 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
         name="quality_report",
         deps=mart_keys,
         partitions_def=daily,
+        backfill_policy=BY_DAY,
         group_name="quality",
         kinds={"greatexpectations"},
         pool=POOL,
@@ -157,7 +161,14 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
     return _quality_report
 
 
-@dg.asset(deps=["quality_report"], partitions_def=daily, group_name="publish", kinds={"duckdb"}, pool=POOL)
+@dg.asset(
+    deps=["quality_report"],
+    partitions_def=daily,
+    backfill_policy=BY_DAY,
+    group_name="publish",
+    kinds={"duckdb"},
+    pool=POOL,
+)
 def published_snapshot() -> dg.MaterializeResult:
     """The read-only copy that analysts and the service open."""
     with _mending():
@@ -168,6 +179,7 @@ def published_snapshot() -> dg.MaterializeResult:
 @dg.asset(
     deps=[published_snapshot],
     partitions_def=daily,
+    backfill_policy=BY_DAY,
     group_name="model",
     kinds={"scikitlearn", "mlflow"},
     check_specs=[dg.AssetCheckSpec("validation_gate", asset="champion")],

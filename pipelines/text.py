@@ -10,7 +10,7 @@ def figure(value: float | None, digits: int = 4) -> str:
         return "–"
     if value == 0:
         return "0"
-    decimals = max(0, digits - len(f"{abs(value):.0f}")) if abs(value) >= 1 else digits
+    decimals = max(0, digits - len(str(int(abs(value))))) if abs(value) >= 1 else digits
     return f"{value:,.{decimals}f}"
 
 

@@ -13,7 +13,7 @@ function draw(parent, name, attributes, text) {
 
 export function figure(value, digits = 4) {
   if (value === null || value === undefined) return "–";
-  const whole = Math.abs(value) >= 1 ? String(Math.round(Math.abs(value))).length : 0;
+  const whole = Math.abs(value) >= 1 ? String(Math.floor(Math.abs(value))).length : 0;
   const decimals = value === 0 ? 0 : Math.max(0, digits - whole);
   return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }

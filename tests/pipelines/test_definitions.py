@@ -35,7 +35,7 @@ with dg.DagsterInstance.get() as instance:
             "pools": {n.asset_key.to_user_string(): sorted(n.pools) for n in repository.get_asset_node_snaps()},
             "blocking": sorted(c.name for c in repository.get_asset_check_node_snaps() if c.blocking),
             "telemetry": instance.telemetry_enabled,
-            "storage": str(instance.run_storage._base_dir),
+            "storage": instance.run_storage.inst_data.config_dict["base_dir"],
         }))
 """
 
