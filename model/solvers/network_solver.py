@@ -32,6 +32,9 @@ KNOWN_ERRORS: dict[str, tuple[float, float]] = {
 }
 
 
+BINDING = 0.7
+
+
 def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "auto") -> Solution:
     """Analytic solution of a network.
 
@@ -60,11 +63,28 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
         reason = f"{overloaded[0]} is overloaded" if overloaded else "it has no product form, or too many populations"
         raise ValueError(f"network {network.name!r} cannot be solved exactly: {reason}")
     region = None if overloaded else one_region(net)
+    if region is not None and not _prefer_region(net, region):
+        region = None
     figures, settled = (region, True) if region is not None else layered(net)
     hard = _hard(net) or ["large lattice"]
     notes = [] if settled else ["the layers did not settle: take the figures as rough"]
     solution = _solution(net, figures, False, hard, tuple(overloaded))
     return solution if not notes else _with_notes(solution, notes)
+
+
+def _prefer_region(net: Reduced, region: Figures) -> bool:
+    """Whether one flow-equivalent region does better than surrogate delays.
+
+    It is nearly exact for one class. It lumps classes together, so with several it is kept for open ones at a limit
+    that binds, where surrogate delays let too many inside.
+    """
+    takers = (net.acquires > 0).any(axis=1) & ((net.rates > 0) | (net.users > 0))
+    if takers.sum() <= 1 and ((net.rates > 0) | (net.users > 0)).sum() <= 1:
+        return True
+    if not np.any(net.rates[takers] > 0):
+        return False
+    capacities = np.array([r.capacity for r in net.network.resources])
+    return bool((region.held.sum(axis=0) / capacities).max() > BINDING)
 
 
 def _with_notes(solution: Solution, notes: list[str]) -> Solution:
@@ -146,20 +166,29 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
     for name in open_over:
         rho = network.resource_names.index(name)
         wait[(net.acquires[:, rho] > 0) & (wait[:, rho] > 1e8), rho] = np.inf
+    held = figures.held.copy()
+    for rho in range(len(network.resources)):
+        if np.any(net.ample[:, rho] > 0):
+            with np.errstate(invalid="ignore", divide="ignore"):
+                part = np.where(net.demand > 0, residence * net.ample[:, rho] / net.demand, 0.0)
+            held[:, rho] = figures.throughput * part.sum(axis=1)
     response = residence.sum(axis=1) + wait.sum(axis=1) - figures.fork_saving
     throughput = figures.throughput
     with np.errstate(invalid="ignore"):
         queue = np.where(throughput[:, None] > 0, throughput[:, None] * residence, 0.0)
         population = np.where(throughput > 0, throughput * response, 0.0)
+    over = [
+        stations[k].name
+        for k in range(len(stations))
+        if np.any(np.isinf(residence[:, k])) and stations[k].name not in saturated
+    ]
     utilisation = figures.busy / servers
     total = float(throughput.sum())
     stations_used = [k for k, s in enumerate(stations) if s.scheduling != "delay"]
     names = [(stations[k].name, stations[k].component or "station") for k in stations_used]
     names += [(r.name, r.kind or "resource") for r in network.resources]
     shares = [_share_of_limit(net, figures, k) for k in stations_used]
-    shares += [
-        float(figures.held[:, rho].sum()) / (r.capacity * r.instances) for rho, r in enumerate(network.resources)
-    ]
+    shares += [float(held[:, rho].sum()) / (r.capacity * r.instances) for rho, r in enumerate(network.resources)]
     ordered: tuple[Limit, ...] = limits(names, np.array(shares), total)
     errors = [KNOWN_ERRORS[h] for h in hard]
     known = (max(e[0] for e in errors), max(e[1] for e in errors)) if errors else (0.0, 0.0)
@@ -183,13 +212,13 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
         np.asarray(figures.busy / np.where(throughput > 0, throughput, 1.0)[:, None]),
         queue,
         wait,
-        figures.held,
+        held,
         figures.method,
         exact,
         known,
         note,
         ordered,
-        (*saturated, *open_over),
+        (*saturated, *open_over, *over),
         tuple(net.notes),
     )
 

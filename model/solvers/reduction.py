@@ -61,6 +61,7 @@ class Reduced:
     inside: Floats
     nested: Floats
     largest: Floats
+    ample: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
     forks: list[ForkBranches] = field(default_factory=list)
     sync: list[SyncRequest] = field(default_factory=list)
     equal_fcfs: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
@@ -136,8 +137,27 @@ def reduce(network: Network) -> Reduced:
             elif op.kind == "fork":
                 branches = _branches(ops, at, start, flows[row], column, stations)
                 out.forks.append(ForkBranches(row, flow, branches[0], branches[1]))
+    _leave_out_ample(out)
     out.equal_fcfs = np.array([len(first_service[k]) <= 1 and variation[k] <= {1.0} for k in range(stations)])
     return out
+
+
+def _leave_out_ample(net: Reduced) -> None:
+    """Resources with units for every user of the closed classes that take them: nobody waits."""
+    net.ample = np.zeros_like(net.inside)
+    if net.forks:
+        return
+    for rho, resource in enumerate(net.network.resources):
+        takers = net.acquires[:, rho] > 0
+        own_nesting = np.any(net.nested[:, rho, rho] > 0)
+        if np.any(net.rates[takers] > 0) or own_nesting or resource.instances > 1:
+            continue
+        if float(net.users[takers].sum()) * net.largest[rho] <= resource.capacity:
+            net.ample[:, rho] = net.inside[:, rho] * net.largest[rho]
+            net.inside[:, rho] = 0.0
+            net.acquires[:, rho] = 0.0
+            net.nested[:, rho] = 0.0
+            net.nested[:, :, rho] = 0.0
 
 
 def _arrival_scv(arrivals: object) -> float:
