@@ -358,8 +358,14 @@ def run(t: Tables, until: float) -> int:
                     customer = none
                     continue
                 elif kind == L.PREEMPTIVE:
-                    slot = preemptible(st_i[station, L.S_SERVER0], st_i[station, L.S_SERVERS], cls_i[cls, L.K_LEVEL],
-                                        server, cust_i, cls_i, place, first_customer)  # fmt: skip
+                    slot = preemptible(
+                        st_i[station, L.S_SERVER0],
+                        st_i[station, L.S_SERVERS],
+                        cls_i[cls, L.K_LEVEL],
+                        server,
+                        cust_i,
+                        cls_i,
+                    )
                     if slot != none:
                         other = server[slot]
                         cust_f[other, L.CF_LEFT] = times[place[first_customer + other]] - now

@@ -453,3 +453,19 @@ def test_utilization_cost_slows_a_busy_pool():
             truth = sum(n * w for n, w in enumerate(weights)) / sum(weights)
             agrees(result.stations["cp"].queue_length, truth)
         assert result.stations["cp"].utilization.value > 0.43
+
+
+def test_an_engine_held_for_a_synchronous_request_is_not_taken_away():
+    request = CfRequest(station="cf", engine="cp", service=EXP(0.5), issue=EXP(0.5))
+    stations = [Station(name="cp", scheduling="preemptive"), Station(name="cf", scheduling="delay")]
+    result = simulate(
+        network(
+            stations,
+            open_class(0.2, visit("cp", 1.0), name="high", priority=1),
+            open_class(0.3, request, name="low"),
+        ),
+        **RUN,
+    )
+    # The upper class waits behind its own kind, and behind what is left of a request when it arrives (chance 0.15).
+    agrees(result.classes["high"].response_s, 1 + (0.2 * 2 / 2 + 0.15 * 0.5) / 0.8)
+    agrees(result.stations["cp"].utilization, 0.5)
