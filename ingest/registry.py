@@ -46,7 +46,7 @@ class Condition:
         return not self.values & other.values
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Field:
     """One field of a section: where it stands, how it is read, what it means."""
 
@@ -123,7 +123,7 @@ class Triplet:
         return self.position + self.offset_width + self.length_width + self.count_width
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Section:
     """One kind of section of a record, which becomes one raw table.
 

@@ -1,6 +1,8 @@
 """Record fields to Arrow columns: one reader per format, over many rows and fields at once."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +12,7 @@ import pyarrow.compute as pc
 from ingest.codec.codepages import decoding_table
 from ingest.codec.values import TOD_UNIX_EPOCH_US
 from ingest.framing import BLANK_BYTES
-from ingest.kernels import reading
+from ingest.kernels import reading, repeating
 from ingest.registry import Field, Section
 
 Bytes = npt.NDArray[np.uint8]
@@ -20,8 +22,68 @@ Columns = dict[str, pa.Array]
 
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _EXACT = {1: reading.read_1, 2: reading.read_2, 4: reading.read_4, 8: reading.read_8}
+_REPEATED = {4: repeating.read_4, 8: repeating.read_8}
 _DAY_OF_YEAR = np.arange("1900", "2901", dtype="datetime64[Y]").astype("datetime64[D]").astype(np.int64)
 _NO_TABLE = np.zeros(256, np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Fields that one call of a kernel reads, with what the kernel needs of them."""
+
+    fields: tuple[Field, ...]
+    offsets: Ints
+    lengths: Ints
+    types: tuple[pa.DataType, ...]
+
+    @classmethod
+    def of(cls, fields: Sequence[Field]) -> "_Group":
+        """The group of some fields of one format."""
+        return cls(
+            fields=tuple(fields),
+            offsets=np.array([item.offset for item in fields], np.int64),
+            lengths=np.array([item.length for item in fields], np.int64),
+            types=tuple(item.arrow.value_type if item.count > 1 else item.arrow for item in fields),
+        )
+
+
+@dataclass(slots=True)
+class _Shape:
+    """How the fields of sections are read whose lengths lie between two bounds."""
+
+    whole: list[_Group]
+    partial: list[_Group]
+    absent: list[Field]
+    conditional: list[_Group]
+    rest: list[Field]
+
+
+@lru_cache(maxsize=4096)
+def _shape(section: Section, shortest: int, longest: int) -> _Shape:
+    """Fields that every section reaches, in as few groups as can be, and those that some or none of them reach."""
+    shape = _Shape([], [], [], [], [])
+    grouped: dict[tuple[str, int], list[Field]] = {}
+    for item in section.fields:
+        if item.is_rest:
+            shape.rest.append(item)
+        elif item.when:
+            shape.conditional.append(_Group.of([item]))
+        elif item.end <= shortest:
+            grouped.setdefault(_kind(item), []).append(item)
+        elif item.end > longest:
+            shape.absent.append(item)
+        else:
+            shape.partial.append(_Group.of([item]))
+    shape.whole = [_Group.of(fields) for fields in grouped.values()]
+    return shape
+
+
+def _kind(item: Field) -> tuple[str, int]:
+    """Fields of one kind are read by one call."""
+    kind = _KINDS[item.form.name]
+    if item.count == 1:
+        return kind, item.length if kind in ("number", "hfp") else 0
+    return (f"{item.count}/{item.stride}", item.length) if kind == "number" else (item.ibm, 0)
 
 
 def read_section(section: Section, data: Bytes, at: Ints, limits: Ints) -> Columns:
@@ -32,30 +94,29 @@ def read_section(section: Section, data: Bytes, at: Ints, limits: Ints) -> Colum
     """
     if section.walk == "length_prefixed":
         return _entries(section, data, at, limits)
-    shortest, longest = (int(limits.min()), int(limits.max())) if len(limits) else (section.length, section.length)
+    bounds = (int(limits.min()), int(limits.max())) if len(limits) else (section.length, section.length)
+    shape = _shape(section, *bounds)
     columns: Columns = {}
-    whole: dict[tuple[str, int], list[Field]] = {}
-    later: list[Field] = []
-    for item in section.fields:
-        if item.is_rest:
-            columns[item.column] = _rest(item, data, at, limits)
-        elif item.when:
-            later.append(item)
-        elif item.end <= shortest:
-            whole.setdefault(_group(item), []).append(item)
-        elif item.end > longest:
-            columns[item.column] = pa.nulls(len(at), item.arrow)
-            if item.raw:
-                columns[item.raw[0]] = pa.nulls(len(at), item.raw[1])
-        else:
-            reaches = limits >= item.end
-            columns.update(_read([item], data, np.where(reaches, at, data.size - BLANK_BYTES - item.offset), reaches))
-    for fields in whole.values():
-        columns.update(_read(fields, data, at, None))
-    for item in later:
-        holds = _holds(section, item, columns) & (limits >= item.end)
-        columns.update(_read([item], data, np.where(holds, at, data.size - BLANK_BYTES - item.offset), holds))
+    for item in shape.rest:
+        columns[item.column] = _rest(item, data, at, limits)
+    for item in shape.absent:
+        columns[item.column] = pa.nulls(len(at), item.arrow)
+        if item.raw:
+            columns[item.raw[0]] = pa.nulls(len(at), item.raw[1])
+    for group in shape.whole:
+        columns.update(_read(group, data, at, None))
+    for group in shape.partial:
+        columns.update(_read_where(group, data, at, limits >= group.fields[0].end))
+    for group in shape.conditional:
+        holds = _holds(section, group.fields[0], columns) & (limits >= group.fields[0].end)
+        columns.update(_read_where(group, data, at, holds))
     return columns
+
+
+def _read_where(group: _Group, data: Bytes, at: Ints, mask: npt.NDArray[np.bool_]) -> Columns:
+    """One field, NULL where the mask does not hold; there it is read from the blank end of the buffer."""
+    blank = data.size - BLANK_BYTES - group.fields[0].offset
+    return _read(group, data, np.where(mask, at, blank), mask)
 
 
 def _holds(section: Section, item: Field, columns: Columns) -> npt.NDArray[np.bool_]:
@@ -74,21 +135,26 @@ def _rest(item: Field, data: Bytes, at: Ints, limits: Ints) -> pa.Array:
     return _strings(pa.binary(), ends, out, reaches)
 
 
-def _group(item: Field) -> tuple[str, int]:
-    """Fields of one group are read by one call."""
-    kind = _KINDS[item.form.name]
-    return (kind if item.count == 1 else item.ibm, item.length if kind in ("number", "hfp") else 0)
-
-
-def _read(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
-    first = fields[0]
+def _read(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
+    first = group.fields[0]
     reader = _READERS[_KINDS[first.form.name]]
     if first.count == 1:
-        return reader(fields, data, at, mask)
-    steps = np.arange(first.count) * first.length
-    values = reader(fields, data, (at[:, None] + steps).ravel(), None)[first.column]
+        return reader(group, data, at, mask)
+    if reader is _number and first.length in _REPEATED:
+        out = np.empty((len(group.fields), len(at), first.count), _UNSIGNED[first.length])
+        _REPEATED[first.length](data, at, group.offsets, first.stride, out)
+        elements = {
+            item.column: _array(kind, values.ravel(), None)
+            for item, kind, values in zip(group.fields, group.types, out, strict=True)
+        }
+    else:
+        steps = np.arange(first.count) * first.stride
+        elements = reader(group, data, (at[:, None] + steps).ravel(), None)
     nulls = None if mask is None else pa.array(~mask)
-    return {first.column: pa.FixedSizeListArray.from_arrays(values, first.count, mask=nulls)}
+    return {
+        item.column: pa.FixedSizeListArray.from_arrays(elements[item.column], item.count, mask=nulls)
+        for item in group.fields
+    }
 
 
 def _array(kind: pa.DataType, values: npt.NDArray, mask: Mask) -> pa.Array:
@@ -100,72 +166,63 @@ def _bits(mask: Mask) -> pa.Buffer | None:
     return None if mask is None or mask.all() else pa.py_buffer(np.packbits(mask, bitorder="little"))
 
 
-def _element(item: Field) -> pa.DataType:
-    """Arrow type of one value of a field."""
-    return item.arrow.value_type if item.count > 1 else item.arrow
-
-
 def _both(one: npt.NDArray[np.bool_], other: Mask) -> npt.NDArray[np.bool_]:
     return one if other is None else one & other
 
 
-def _offsets(fields: Sequence[Field]) -> Ints:
-    return np.array([item.offset for item in fields], np.int64)
-
-
-def _lengths(fields: Sequence[Field]) -> Ints:
-    return np.array([item.length for item in fields], np.int64)
-
-
-def _unsigned(fields: Sequence[Field], data: Bytes, at: Ints) -> npt.NDArray:
+def _unsigned(group: _Group, data: Bytes, at: Ints) -> npt.NDArray:
     """One row of unsigned integers per field; the fields have one length."""
-    length = fields[0].length
+    length = int(group.lengths[0])
     width = next(width for width in _UNSIGNED if length <= width)
-    out = np.empty((len(fields), len(at)), _UNSIGNED[width])
+    out = np.empty((len(group.fields), len(at)), _UNSIGNED[width])
     if length == width:
-        _EXACT[width](data, at, _offsets(fields), out)
+        _EXACT[width](data, at, group.offsets, out)
     else:
-        reading.read_odd(data, at, _offsets(fields), _lengths(fields), out)
+        reading.read_odd(data, at, group.offsets, group.lengths, out)
     return out
 
 
-def _number(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
-    out = _unsigned(fields, data, at)
-    return {item.column: _array(_element(item), out[row], mask) for row, item in enumerate(fields)}
+def _number(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
+    out = _unsigned(group, data, at)
+    return {
+        item.column: _array(kind, values, mask)
+        for item, kind, values in zip(group.fields, group.types, out, strict=True)
+    }
 
 
-def _hfp(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
-    bits = _unsigned(fields, data, at)
+def _hfp(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
+    bits = _unsigned(group, data, at)
     out = np.empty(bits.shape, np.float64)
-    reading.hfp_to_double(bits, fields[0].length * 8 - 8, out)
-    return {item.column: _array(pa.float64(), out[row], mask) for row, item in enumerate(fields)}
+    reading.hfp_to_double(bits, int(group.lengths[0]) * 8 - 8, out)
+    return {item.column: _array(pa.float64(), values, mask) for item, values in zip(group.fields, out, strict=True)}
 
 
-def _digits(fields: Sequence[Field], data: Bytes, at: Ints) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
-    out = np.empty((len(fields), len(at)), np.uint64)
+def _digits(group: _Group, data: Bytes, at: Ints) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
+    out = np.empty((len(group.fields), len(at)), np.uint64)
     valid = np.empty(out.shape, np.bool_)
-    reading.read_packed(data, at, _offsets(fields), _lengths(fields), out, valid)
+    reading.read_packed(data, at, group.offsets, group.lengths, out, valid)
     return out, valid
 
 
-def _packed(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
-    out, valid = _digits(fields, data, at)
+def _packed(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
+    out, valid = _digits(group, data, at)
     columns = {}
-    for row, item in enumerate(fields):
-        kind = _element(item)
+    for row, (item, kind) in enumerate(zip(group.fields, group.types, strict=True)):
         columns[item.column] = _array(kind, out[row].astype(kind.to_pandas_dtype()), _both(valid[row], mask))
     return columns
 
 
-def _packed_date(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
-    out, valid = _digits(fields, data, at)
+def _packed_date(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
+    out, valid = _digits(group, data, at)
     year, ordinal = (part.astype(np.int64) for part in np.divmod(out, np.uint64(1000)))
     valid &= (year < 1000) & (ordinal >= 1)
     year[~valid] = 0
     days = _DAY_OF_YEAR[year] + ordinal - 1
     valid &= days < _DAY_OF_YEAR[year + 1]
     dates = np.where(valid, days, 0).astype(np.int32)
-    return {item.column: _array(pa.date32(), dates[row], _both(valid[row], mask)) for row, item in enumerate(fields)}
+    return {
+        item.column: _array(pa.date32(), dates[row], _both(valid[row], mask)) for row, item in enumerate(group.fields)
+    }
 
 
 def _clock(raw: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
@@ -173,29 +230,29 @@ def _clock(raw: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
     return (raw >> np.uint64(12)).astype(np.int64) - TOD_UNIX_EPOCH_US
 
 
-def _tod(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
-    out = _unsigned(fields, data, at)
+def _tod(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
+    out = _unsigned(group, data, at)
     columns = {}
-    for row, item in enumerate(fields):
+    for row, item in enumerate(group.fields):
         known = _both(out[row] != 0, mask)
         columns[item.column] = _array(pa.timestamp("us"), _clock(out[row]), known)
         columns[f"{item.column}_raw"] = _array(pa.uint64(), out[row], mask)
     return columns
 
 
-def _tod_upper(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
-    out = _unsigned(fields, data, at)
+def _tod_upper(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
+    out = _unsigned(group, data, at)
     columns = {}
-    for row, item in enumerate(fields):
+    for row, item in enumerate(group.fields):
         known = _both(out[row] != 0, mask)
         columns[item.column] = _array(pa.timestamp("us"), _clock(out[row].astype(np.uint64) << np.uint64(32)), known)
         columns[f"{item.column}_raw"] = _array(pa.uint32(), out[row], mask)
     return columns
 
 
-def _stcke(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
+def _stcke(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     columns = {}
-    for item in fields:
+    for item in group.fields:
         raw = np.empty((len(at), 16), np.uint8)
         reading.read_bytes(data, at, item.offset, raw)
         clock = np.empty((1, len(at)), np.uint64)
@@ -207,24 +264,23 @@ def _stcke(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Column
     return columns
 
 
-def _bytes(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
+def _bytes(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     columns = {}
-    for item in fields:
+    for item, kind in zip(group.fields, group.types, strict=True):
         out = np.empty((len(at), item.length), np.uint8)
         reading.read_bytes(data, at, item.offset, out)
-        columns[item.column] = _array(_element(item), out, mask)
+        columns[item.column] = _array(kind, out, mask)
     return columns
 
 
-def _text(fields: Sequence[Field], data: Bytes, at: Ints, mask: Mask) -> Columns:
-    widths = _lengths(fields)
-    room = np.concatenate([[0], np.cumsum(widths * 2 * len(at) + 8)])
+def _text(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
+    room = np.concatenate([[0], np.cumsum(group.lengths * 2 * len(at) + 8)])
     out = np.empty(int(room[-1]), np.uint8)
-    ends = np.empty((len(fields), len(at) + 1), np.int32)
-    table = decoding_table(fields[0].form.name)
-    reading.read_text(data, at, _offsets(fields), widths, table, out, room[:-1], ends)
+    ends = np.empty((len(group.fields), len(at) + 1), np.int32)
+    table = decoding_table(group.fields[0].form.name)
+    reading.read_text(data, at, group.offsets, group.lengths, table, out, room[:-1], ends)
     columns = {}
-    for row, item in enumerate(fields):
+    for row, item in enumerate(group.fields):
         used = out[room[row] : room[row] + ends[row, -1]]
         columns[item.column] = _strings(pa.string(), ends[row], used, mask)
     return columns
@@ -242,7 +298,7 @@ def _entries(section: Section, data: Bytes, at: Ints, limits: Ints) -> Columns:
     out = np.empty(int(limits.sum()) * 2 + 8, np.uint8)
     ends = np.empty(len(at) + 1, np.int32)
     reading.read_runs(data, at, limits, rest.offset, table, is_text, out, ends)
-    columns = _number([prefix], data, at, None)
+    columns = _number(_Group.of([prefix]), data, at, None)
     columns[rest.column] = _strings(rest.form.arrow(0), ends, out[: ends[-1]], None)
     return columns
 
@@ -263,11 +319,12 @@ _KINDS = {
     "tod_upper": "tod_upper",
     "stcke": "stcke",
     "bytes": "bytes",
+    "ip16": "bytes",
     "ebcdic": "ebcdic",
     "ebcdic1047": "ebcdic1047",
 }
 
-_READERS: dict[str, Callable[[Sequence[Field], Bytes, Ints, Mask], Columns]] = {
+_READERS: dict[str, Callable[[_Group, Bytes, Ints, Mask], Columns]] = {
     "number": _number,
     "hfp": _hfp,
     "packed": _packed,

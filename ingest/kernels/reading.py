@@ -191,8 +191,8 @@ def read_text(data, at, offsets, widths, table, out, bases, ends):
     """EBCDIC text to UTF-8 without trailing blanks.
 
     table: Latin-1 code of each byte. Text of field c is written to `out` from `bases[c]` on, twice its width being free
-    for each row and eight bytes more; `ends[c, i + 1]` is where row i's text ends, from `bases[c]`. Names of up to eight
-    characters, which repeat from row to row, are translated when they change.
+    for each row and eight bytes more; `ends[c, i + 1]` is where row i's text ends, from `bases[c]`. Names of up to
+    eight characters, which repeat from row to row, are translated when they change.
     """
     for c in range(offsets.shape[0]):
         ends[c, 0] = 0
