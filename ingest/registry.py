@@ -5,6 +5,7 @@ sections it has, where their triplets stand, and every field. Everything else th
 schema to field reference, is derived from the objects of this module.
 """
 
+import csv
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +23,7 @@ WALKS = ("fixed", "length_prefixed", "chained")
 HEADER_ROLES = ("record_type", "smf_sid", "written_clock_us", "written_date")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CONDITION = re.compile(r"(\w+) *(!?=) *(\d+(?: *, *\d+)*)\Z")
-_FORMAT = re.compile(r"([a-z0-9_]+)(?:\[(\d+)\])?\Z")
+_FORMAT = re.compile(r"([a-z0-9_]+)(?:\[(\d+)(?:/(\d+))?\])?\Z")
 
 
 class RegistryError(ValueError):
@@ -48,7 +49,11 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """One field of a section: where it stands, how it is read, what it means."""
+    """One field of a section: where it stands, how it is read, what it means.
+
+    count and stride: how often it is repeated, and from one to the next, which is its length unless it is a member of a
+    repeated block.
+    """
 
     name: str
     ibm: str
@@ -61,6 +66,7 @@ class Field:
     confidence: str
     count: int = 1
     when: "Condition | None" = None
+    stride: int = 0
     column: str = field(init=False)
     end: int = field(init=False)
     arrow: pa.DataType = field(init=False)
@@ -76,7 +82,8 @@ class Field:
         kind = self.form.arrow(self.length)
         name = self.form.name
         object.__setattr__(self, "column", column)
-        object.__setattr__(self, "end", self.offset + self.length * self.count)
+        object.__setattr__(self, "stride", self.stride or self.length)
+        object.__setattr__(self, "end", self.offset + self.stride * (self.count - 1) + self.length)
         object.__setattr__(self, "arrow", pa.list_(kind, self.count) if self.count > 1 else kind)
         object.__setattr__(self, "raw", (f"{column}_raw", *RAW_TYPES[name]) if name in RAW_TYPES else None)
 
@@ -190,7 +197,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One record type with the subtypes its layout holds for; no subtypes means all of them."""
+    """One record type with the subtypes its layout holds for; no subtypes means all of them.
+
+    handler names the code that reads what no layout can say, such as records that describe their own fields; handled
+    are the tables it yields besides those of the sections.
+    """
 
     name: str
     title: str
@@ -199,6 +210,8 @@ class Layout:
     product: str
     sections: tuple[Section, ...]
     path: Path
+    handler: str = ""
+    handled: tuple[Section, ...] = ()
 
     @property
     def header(self) -> Section:
@@ -241,7 +254,7 @@ class Registry:
     def tables(self) -> Iterator[tuple[Layout, Section]]:
         """Every raw table with its layout, in a fixed order."""
         for layout in self.layouts:
-            for section in layout.sections:
+            for section in (*layout.sections, *layout.handled):
                 yield layout, section
 
     def table(self, name: str) -> tuple[Layout, Section]:
@@ -302,6 +315,8 @@ def _read(path: Path) -> tuple[str, Layout]:
             product=record.get("product", ""),
             sections=sections,
             path=path,
+            handler=record.get("handler", ""),
+            handled=tuple(_handled(entry, name, path) for entry in document.get("handled", ())),
         )
         _check(layout, role)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -348,6 +363,33 @@ def _section(entry: dict[str, Any], layout: str) -> Section:
     return section
 
 
+def _handled(entry: dict[str, Any], layout: str, path: Path) -> Section:
+    """A table that a handler yields: described like a section, or by a catalogue of self-describing fields."""
+    if "catalogue" in entry:
+        entry = {**entry, "fields": _catalogue_lines(path.parent / entry["catalogue"])}
+    return _section(entry, layout)
+
+
+def _catalogue_lines(path: Path) -> list[list[Any]]:
+    """Field lines for a catalogue of CICS monitoring fields; places are those of a record that has them all."""
+    lines: list[list[Any]] = []
+    offset = 0
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            name, ibm, meaning = row["name"], row["column"].upper(), row["meaning"]
+            length, kind, tail = int(row["length"]), row["type"], ["", row["confidence"]]
+            if kind == "S":
+                lines.append([f"{name}_us", ibm, offset, 8, "tod_duration", "", meaning, *tail])
+                periods = f"Number of periods that {name}_us is the sum of."
+                lines.append([f"{name}_periods", f"{ibm}#", offset + 8, 4, "uint", "", periods, *tail])
+            else:
+                form = {"A": "uint", "C": "ebcdic", "P": "packed", "T": "tod"}[kind]
+                unit = "bytes" if name.endswith("_bytes") and kind == "A" else ""
+                lines.append([name, ibm, offset, length, form, unit, meaning, *tail])
+            offset += length
+    return lines
+
+
 def _field(line: list[Any], section: str) -> Field:
     if len(line) not in (9, 10):
         raise ValueError(f"section {section}: a field line has nine or ten entries, this has {len(line)}: {line}")
@@ -369,8 +411,12 @@ def _field(line: list[Any], section: str) -> Field:
     if not name.endswith(suffix):
         raise ValueError(f"{where}: unit {unit!r} asks for a name that ends with {suffix!r}, not {name!r}")
     when = _condition(line[9], where) if len(line) == 10 else None
-    count = int(match[2] or 1)
-    return Field(_identifier(name), ibm, offset, length, kind, unit, meaning, since, confidence, count, when)
+    count, stride = int(match[2] or 1), int(match[3] or 0)
+    if match[3] and stride < length:
+        raise ValueError(f"{where}: repeated every {stride} bytes, although it has {length}")
+    if count > 1 and kind.name in RAW_TYPES:
+        raise ValueError(f"{where}: format {kind.name} cannot be repeated")
+    return Field(_identifier(name), ibm, offset, length, kind, unit, meaning, since, confidence, count, when, stride)
 
 
 def _condition(text: str, where: str) -> Condition:
@@ -410,9 +456,19 @@ def _refuse_doubles(section: Section) -> None:
     for item in sorted(section.fields, key=lambda item: item.offset):
         before = [other for other in before if other.end > item.offset]
         for other in before:
-            if not (item.when and other.when and item.when.excludes(other.when)):
+            if _meet(item, other) and not (item.when and other.when and item.when.excludes(other.when)):
                 raise ValueError(f"section {section.name}: {item.ibm} at {item.offset} overlaps {other.ibm}")
         before.append(item)
+
+
+def _meet(one: Field, other: Field) -> bool:
+    """True if two fields share a byte; members of a repeated block stand in each other's gaps."""
+    return not _places(one).isdisjoint(_places(other))
+
+
+def _places(item: Field) -> set[int]:
+    starts = (item.offset + number * item.stride for number in range(item.count))
+    return {start + byte for start in starts for byte in range(item.length)}
 
 
 def _check(layout: Layout, role: str) -> None:

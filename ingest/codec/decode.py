@@ -5,7 +5,7 @@ by column. What is not decoded is accounted for: skipped for want of a layout, o
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,8 @@ import pyarrow as pa
 
 from ingest.codec.batch import Batch
 from ingest.codec.columns import read_section
+from ingest.codec.handlers import Handler
+from ingest.codec.handlers import make as make_handler
 from ingest.codec.plan import Found, Nest, Plan, measure
 from ingest.codec.split import SplitRecords
 from ingest.framing import ByteStream, Frames, Quarantined, read_frames
@@ -36,24 +38,27 @@ def decode_batches(
     *,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     name: str | None = None,
+    handlers: Mapping[str, Handler] | None = None,
 ) -> Iterator[Batch]:
     """Decode a dump, batch by batch.
 
-    source: a path, the bytes of a dump, or an open binary stream; name: what errors call the latter two. Tables have
-    the columns of `Section.arrow_schema()`; a record's rows share one `record_seq`, counted through the whole dump.
-    Memory is bounded by `batch_bytes`, whatever the size of the input. Raises FramingError when no record can be told
+    source: a path, the bytes of a dump, or an open binary stream; name: what errors call the latter two; handlers:
+    those to use by name, for instance one that knows the dictionaries of earlier dumps. Tables have the columns of
+    `Section.arrow_schema()`; a record's rows share one `record_seq`, counted through the whole dump. Memory is bounded by `batch_bytes`, whatever the size of the input. Raises FramingError when no record can be told
     apart.
     """
     if isinstance(source, (str, Path)):
         with Path(source).open("rb", buffering=0) as file:
-            yield from _decode_stream(file, registry, batch_bytes, name or str(source))
+            yield from _decode_stream(file, registry, batch_bytes, name or str(source), handlers)
     else:
         stream = io.BytesIO(source) if isinstance(source, bytes) else source
-        yield from _decode_stream(stream, registry, batch_bytes, name or "input")
+        yield from _decode_stream(stream, registry, batch_bytes, name or "input", handlers)
 
 
-def _decode_stream(stream: ByteStream, registry: Registry, batch_bytes: int, name: str) -> Iterator[Batch]:
-    decoder = _Decoder(registry)
+def _decode_stream(
+    stream: ByteStream, registry: Registry, batch_bytes: int, name: str, handlers: Mapping[str, Handler] | None
+) -> Iterator[Batch]:
+    decoder = _Decoder(registry, handlers or {})
     for frames in read_frames(stream, name, batch_bytes=batch_bytes):
         yield from decoder.decode(frames)
     missing = decoder.splits.close()
@@ -66,9 +71,10 @@ def _decode_stream(stream: ByteStream, registry: Registry, batch_bytes: int, nam
 class _Decoder:
     """Assigns records to layouts and decodes each layout's records together; remembers what spans stretches."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, handlers: Mapping[str, Handler]) -> None:
         self._registry = registry
         self._plans: dict[str, Plan] = {}
+        self._handlers = dict(handlers)
         self._next = 0
         head = registry.identification
         self._type = head.by_name("record_type").offset
@@ -137,6 +143,9 @@ class _Decoder:
             reason, text = plan.fault(int(found.faults[place]), frames.buffer, int(starts[place]), int(lengths[place]))
             batch.quarantined.append(_quarantine(frames, int(rows[place]), int(sequence[place]), reason, text))
         good = found.faults == 0
+        handled: dict[str, pa.Table] = {}
+        if layout.handler:
+            handled = self._handle(layout, frames, rows, sequence, good, batch)
         batch.accounting.decoded += int(good.sum())
         batch.accounting.decoded_bytes += int(lengths[good].sum())
         found = found.taken(good)
@@ -149,9 +158,36 @@ class _Decoder:
         owners, first = self._owners(plan, frames.buffer, starts, lengths[good], found, sequence)
         estimate = plan.row_bytes[0] + found.counts @ plan.row_bytes[1:]
         for part in _parts(estimate):
-            yield _tables(
+            tables = _tables(
                 plan, frames.buffer, starts[part], found.taken(part), sequence[part], owners[part], first[part]
             )
+            yield tables | handled
+            handled = {}
+
+    def _handle(
+        self,
+        layout: Layout,
+        frames: Frames,
+        rows: Ints,
+        sequence: Ints,
+        good: npt.NDArray[np.bool_],
+        batch: Batch,
+    ) -> dict[str, pa.Table]:
+        """Tables of the layout's handler; records that it refuses are quarantined and no longer good."""
+        if layout.handler not in self._handlers:
+            self._handlers[layout.handler] = make_handler(layout.handler)
+        chosen = np.flatnonzero(good)
+        at = rows[chosen]
+        result = self._handlers[layout.handler].decode(
+            frames.buffer, frames.starts[at], frames.lengths[at], sequence[chosen].astype(np.uint32)
+        )
+        for problem in result.problems:
+            place = int(chosen[problem.index])
+            good[place] = False
+            batch.quarantined.append(
+                _quarantine(frames, int(rows[place]), int(sequence[place]), problem.reason, problem.detail)
+            )
+        return result.tables
 
     def _owners(
         self, plan: Plan, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints, found: Found, sequence: Ints

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest import registry
+from ingest.codec import decode_batches
+from ingest.codec.handlers import Handled
 from ingest.smf.cics import catalogue
 from ingest.smf.cics.dictionary import (
     Dictionary,
@@ -22,13 +25,13 @@ from ingest.smf.cics.dictionary import (
     write_dictionary_file,
 )
 from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
-from ingest.smf.cics.performance import Decoded, MonitoringDecoder
+from ingest.smf.cics.performance import MonitoringDecoder
 
 REGION = Region("SYSA", "CICSAOR1", "AORJOB1")
 NOW = dt.datetime(2026, 3, 4, 13, 14, 15, 160000)
 
 
-def decode(records: list[bytes], memory: DictionaryMemory | None = None) -> Decoded:
+def decode(records: list[bytes], memory: DictionaryMemory | None = None) -> Handled:
     buffer = np.frombuffer(b"".join(records), np.uint8)
     length = np.array([len(record) for record in records], np.int64)
     offset = np.cumsum(length) - length
@@ -48,7 +51,7 @@ def value_strategy(entry: Entry) -> st.SearchStrategy[dict[str, object]]:
         letters = st.characters(min_codepoint=0x21, max_codepoint=0xFF, exclude_categories=["Cc", "Zs"])
         return st.text(letters, max_size=entry.length).map(lambda v: {column: v})
     if entry.type == "P":
-        return st.integers(-9_999_999, 9_999_999).map(lambda v: {column: v})
+        return st.integers(0, 9_999_999).map(lambda v: {column: v})
     return st.integers(0, 2 ** (8 * entry.length) - 1).map(lambda v: {column: v})
 
 
@@ -199,3 +202,42 @@ def test_a_dictionary_file_names_line_and_column_of_a_mistake() -> None:
     text = write_dictionary_file([(Key("*", "*", "0700"), Dictionary.of(full_dictionary()[:2]))])
     with pytest.raises(ValueError, match="line 3: length is 'x'"):
         read_dictionary_file(text.replace(",200,36,", ",200,36,").replace(",201,8,", ",201,x,"), DictionaryMemory())
+
+
+def rows_of_three_records() -> list[bytes]:
+    rows = pa.table({"tran": ["AAAA", "BBBB", "CCCC"], "trannum": pa.array([1, 2, 3], pa.uint32())})
+    return list(encode_performance(REGION, full_dictionary(), rows, NOW, rows_per_record=1))
+
+
+def test_a_dump_decodes_to_headers_products_and_rows() -> None:
+    dump = b"".join([*encode_dictionary(REGION, full_dictionary(), NOW), *rows_of_three_records()])
+    (batch,) = decode_batches(dump, registry.load())
+    assert batch.accounting.bytes_in == len(dump)
+    assert (batch.skipped, batch.quarantined) == ({}, [])
+    header, product = batch.tables["smf110_1_header"], batch.tables["smf110_1_product"]
+    assert header.column("smfsid").to_pylist() == ["SYSA"] * 4
+    assert product.column("smfmncl").to_pylist() == [1, 3, 3, 3]
+    table = batch.tables["smf110_1_performance"]
+    assert table.column("tran").to_pylist() == ["AAAA", "BBBB", "CCCC"]
+    assert table.column("record_seq").to_pylist() == [1, 2, 3]
+
+
+def test_without_a_dictionary_records_go_to_the_quarantine_whole() -> None:
+    records = rows_of_three_records()
+    (batch,) = decode_batches(b"".join(records), registry.load())
+    assert [(piece.reason, piece.raw) for piece in batch.quarantined] == [
+        ("cics_dictionary_missing", record) for record in records
+    ]
+    assert batch.accounting.decoded == 0
+    assert batch.accounting.bytes_in == sum(map(len, records))
+
+
+def test_tables_of_the_handler_are_those_the_layout_describes() -> None:
+    known = registry.load()
+    for name, schema in {
+        catalogue.PERFORMANCE_TABLE: catalogue.performance_schema(),
+        catalogue.DICTIONARY_TABLE: catalogue.dictionary_schema(),
+        catalogue.OTHER_FIELD_TABLE: catalogue.other_field_schema(),
+    }.items():
+        described = known.table(name)[1].arrow_schema()
+        assert pa.schema(list(schema)[1:]).equals(described), name

@@ -18,7 +18,7 @@ from ingest.registry import Field, Section
 from tests.ingest.tables import computed_columns, hfp_values, random_tables
 
 REGISTRY = registry.load()
-LAYOUTS = {layout.name: layout for layout in REGISTRY.layouts}
+LAYOUTS = {layout.name: layout for layout in REGISTRY.layouts if not layout.handler}
 
 
 def decode(dump: bytes, **options) -> dict[str, pa.Table]:
@@ -55,8 +55,7 @@ def test_decoding_what_was_encoded_gives_the_tables_back(name: str, seed: int, r
     assert decoded.keys() == tables.keys()
     for table, rows in tables.items():
         ours = decoded[table]
-        if table == layout.header.table:
-            ours = ours.drop_columns(sorted(computed_columns(layout)))
+        ours = ours.drop_columns(sorted(computed_columns(layout, table)))
         assert ours.equals(rows.select(ours.column_names)), table
 
 

@@ -48,8 +48,6 @@ class Field:
             return [pa.field(self.column, pa.timestamp("us")), pa.field(f"{self.column}_raw", pa.uint64())]
         if self.type == "C":
             return [pa.field(self.column, pa.string())]
-        if self.type == "P":
-            return [pa.field(self.column, pa.int64())]
         return [pa.field(self.column, pa.uint32() if self.length <= 4 else pa.uint64())]
 
     def accepts(self, kind: str, length: int) -> bool:
@@ -63,7 +61,7 @@ class Field:
         if kind == "A":
             return length in (4, 8) and (length <= 4 or self.length > 4)
         if kind == "P":
-            return 1 <= length <= 8
+            return 1 <= length <= 4
         return length >= 1
 
 

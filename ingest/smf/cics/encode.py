@@ -93,10 +93,9 @@ def _bytes_of(values: NDArray[np.generic]) -> NDArray[np.uint8]:
     return np.ascontiguousarray(values).view(np.uint8).reshape(values.size, -1)
 
 
-def _packed(values: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-    digits = np.abs(values)
-    cells = np.zeros((values.size, width), np.uint8)
-    cells[:, -1] = (digits % 10 << 4) | np.where(values < 0, 0x0D, 0x0C)
+def _packed(digits: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+    cells = np.zeros((digits.size, width), np.uint8)
+    cells[:, -1] = (digits % 10 << 4) | 0x0C
     digits = digits // 10
     for k in range(width - 2, -1, -1):
         cells[:, k] = (digits // 10 % 10 << 4) | digits % 10

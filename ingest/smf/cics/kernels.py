@@ -161,6 +161,23 @@ def hash_identities(
 
 
 @kernel
+def _packed(b: NDArray[np.uint8], at: np.uint64, width: int) -> np.uint64:
+    """Value of an unsigned packed number; all bits on where a digit is not decimal or the sign is minus."""
+    value = np.uint64(0)
+    ten, nine = np.uint64(10), np.uint64(9)
+    for k in range(2 * width - 1):
+        byte = np.uint64(b[at + np.uint64(k >> 1)])
+        digit = byte & np.uint64(15) if k & 1 else byte >> np.uint64(4)
+        if digit > nine:
+            return ~np.uint64(0)
+        value = value * ten + digit
+    sign = np.uint64(b[at + np.uint64(width - 1)]) & np.uint64(15)
+    if sign <= nine or sign == np.uint64(0x0D) or sign == np.uint64(0x0B):
+        return ~np.uint64(0)
+    return value
+
+
+@kernel
 def gather_numbers(
     b: NDArray[np.uint8],
     row: NDArray[np.int64],
@@ -179,7 +196,6 @@ def gather_numbers(
     1970 (as signed bits) and then the raw clock. The caller has checked that every row lies within the buffer.
     """
     n = row.size
-    one = np.uint64(1)
     low24 = np.uint64(0xFFFFFF)
     for tile in range(0, n, _TILE):
         stop = min(tile + _TILE, n)
@@ -211,18 +227,7 @@ def gather_numbers(
                     out8[slot8 + 1, r] = raw
             else:
                 for r in range(tile, stop):
-                    at = np.uint64(row[r] + offset)
-                    value = np.uint64(0)
-                    for _ in range(field_width[f] - 1):
-                        byte = np.uint64(b[at])
-                        value = value * np.uint64(100) + (byte >> np.uint64(4)) * np.uint64(10) + (byte & np.uint64(15))
-                        at += one
-                    byte = np.uint64(b[at])
-                    value = value * np.uint64(10) + (byte >> np.uint64(4))
-                    sign = byte & np.uint64(15)
-                    if sign == np.uint64(0x0D) or sign == np.uint64(0x0B):
-                        value = np.uint64(-np.int64(value))
-                    out8[slot8, r] = value
+                    out8[slot8, r] = _packed(b, np.uint64(row[r] + offset), field_width[f])
 
 
 @kernel

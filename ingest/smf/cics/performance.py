@@ -4,35 +4,19 @@ A record's fields are those its connectors name, in their order; the region's di
 Source: CICS TS, monitoring data, performance class; compressed data sections as in `ingest.smf.csrcesrv`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ingest.codec.codepages import decoding_table
+from ingest.codec.handlers import Handled, Problem
 from ingest.smf import csrcesrv
 from ingest.smf.cics import catalogue, kernels
 from ingest.smf.cics.dictionary import Dictionary, DictionaryMemory, Entry, Key, parse_entries
 
 _RECORDS_AT_ONCE = 2048
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A record that could not be decoded: its place among those given, a reason code, and what is wrong with it."""
-
-    index: int
-    reason: str
-    detail: str
-
-
-@dataclass
-class Decoded:
-    """What came out of a batch: Arrow tables without `file_id`, and the records that failed."""
-
-    tables: dict[str, pa.Table] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -129,7 +113,9 @@ def _rows_table(
             columns[name] = pa.array(stamps, pa.timestamp("us"), mask=raw == 0)
             columns[f"{name}_raw"] = fixed(pa.uint64(), raw)
         elif kind == kernels.PACKED:
-            columns[name] = fixed(pa.int64(), out8[at8])
+            values8 = out8[at8]
+            wrong = values8 > 0xFFFFFFFF
+            columns[name] = pa.array(values8.astype(np.uint32), mask=wrong if wrong.any() else None)
         else:
             columns[name] = fixed(pa.uint64(), out8[at8])
             columns[f"{name}_n"] = fixed(pa.uint32(), out4[at4])
@@ -185,20 +171,19 @@ class MonitoringDecoder:
         offset: NDArray[np.int64],
         length: NDArray[np.int64],
         record_seq: NDArray[np.uint32],
-    ) -> Decoded:
+    ) -> Handled:
         """Decode n records of type 110.1 that lie whole in `buffer`.
 
         Classes 1 and 3 become tables; records of other classes are left to their layouts and not reported. A class 3
         record without a dictionary is a problem `cics_dictionary_missing`. Tables carry every key but `file_id`.
         """
-        result = Decoded()
         parts: dict[str, list[pa.Table]] = {}
+        problems: list[Problem] = []
         for first in range(0, offset.size, _RECORDS_AT_ONCE):
             some = slice(first, first + _RECORDS_AT_ONCE)
-            self._decode_some(buffer, offset[some], length[some], record_seq[some], first, parts, result.problems)
-        result.tables = {name: pa.concat_tables(tables) for name, tables in parts.items()}
-        result.problems.sort(key=lambda problem: problem.index)
-        return result
+            self._decode_some(buffer, offset[some], length[some], record_seq[some], first, parts, problems)
+        problems.sort(key=lambda problem: problem.index)
+        return Handled({name: pa.concat_tables(tables) for name, tables in parts.items()}, problems)
 
     def _decode_some(
         self,

@@ -1,0 +1,22 @@
+select
+  header.file_id,
+  header.record_seq,
+  header.section_seq,
+  rtrim(header.smfsid, chr(0) || ' ') as smf_sid,
+  header.smfdte + to_microseconds(header.smftme::BIGINT * 10000) as written_local,
+  header.smflen::BIGINT as record_length,
+  header.smfseg::BIGINT as segment_code,
+  header.smfflg::BIGINT as system_flags,
+  header.smfrty::BIGINT as record_type,
+  header.smftme::BIGINT * 10000 as written_clock_us,
+  header.smfdte as written_date,
+  rtrim(header.smfssi, chr(0) || ' ') as subsystem_id,
+  header.smfsty::BIGINT as subtype,
+  header.smftrn::BIGINT as triplet_count,
+  header.smfaps::BIGINT as product_offset,
+  header.smflps::BIGINT as product_length,
+  header.smfnps::BIGINT as product_count,
+  header.smfass::BIGINT as data_section_offset,
+  header.smfasl::BIGINT as data_section_length,
+  header.smfasn::BIGINT as data_section_count
+from {{ source('raw', 'smf110_1_header') }} as header

@@ -1,0 +1,53 @@
+"""Code for records that describe themselves: what a layout names as its handler.
+
+A handler is made once per dump and sees the records of its layout in the order of the dump, so that it can remember what
+earlier ones said. It yields further tables, and refuses records it cannot read.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A record that could not be decoded: its place among those given, a reason code, and what is wrong with it."""
+
+    index: int
+    reason: str
+    detail: str
+
+
+@dataclass
+class Handled:
+    """What came out of a batch: tables with the keys of records but no `file_id`, and the records that failed."""
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    problems: Sequence[Problem] = ()
+
+
+class Handler(Protocol):
+    """Reads what a layout cannot say."""
+
+    def decode(
+        self,
+        buffer: npt.NDArray[np.uint8],
+        offset: npt.NDArray[np.int64],
+        length: npt.NDArray[np.int64],
+        record_seq: npt.NDArray[np.uint32],
+    ) -> Handled:
+        """Decode records that lie whole in `buffer`, from `offset[i]` on for `length[i]` bytes."""
+        ...
+
+
+def make(name: str) -> Handler:
+    """A new handler of this name. Raises KeyError for a name no code stands behind."""
+    if name == "cics_monitoring":
+        from ingest.smf.cics.performance import MonitoringDecoder
+
+        return MonitoringDecoder()
+    raise KeyError(f"no handler is called {name!r}")
