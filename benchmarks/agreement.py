@@ -218,8 +218,10 @@ def compare(network: Network, seed: int, horizon: int) -> list[dict[str, Any]]:
 
 
 def error(row: dict[str, Any], what: str) -> float:
-    """Relative difference beyond the simulation's half-width; infinite where one of the two saturates."""
+    """Relative difference beyond the simulation's half-width; none where both say saturated, infinite where one does."""
     simulated, half = row[f"simulated_{what}"], row[f"{what}_half_width"]
+    if not np.isfinite(row["response"]) and not row["settled"]:
+        return 0.0
     if not np.isfinite(row[what]) or simulated <= 0:
         return float("inf")
     return max(abs(row[what] - simulated) - (half if np.isfinite(half) else 0.0), 0.0) / simulated

@@ -48,7 +48,8 @@ def in_product_form(net: Reduced) -> bool:
         if station.capacity is not None and (np.any(net.rates[here] > 0) or net.users[here].sum() > station.capacity):
             return False
         one_level = not switches and len({net.priority[r] for r in here}) == 1
-        if station.scheduling in ("fcfs", "hol", "preemptive") and not net.equal_fcfs[k]:
+        # Beyond two threads a core, transactions wait in order of arrival.
+        if (station.scheduling in ("fcfs", "hol", "preemptive") or station.smt) and not net.equal_fcfs[k]:
             return False
         if station.scheduling in ("hol", "preemptive", "priority_ps") and not one_level:
             return False

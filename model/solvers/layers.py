@@ -31,6 +31,7 @@ from model.solvers.stations import mmc_response, mmck
 
 ROUNDS = 200
 TOLERANCE = 1e-6
+DIVERGED = 1e5
 CODES = {
     "delay": DELAY,
     "ps": SHARING,
@@ -130,6 +131,8 @@ def _hardware(net: Reduced, state: _State) -> None:
             continue
         if net.equal_fcfs[k] and station.scheduling == "fcfs" and not np.any(state.hold[:, k]):
             codes[k] = SHARING
+        elif station.smt and not net.equal_fcfs[k]:
+            codes[k] = FCFS
         work, _ = capacity(station)
         if k in engines:
             continue
@@ -188,6 +191,7 @@ def _hardware(net: Reduced, state: _State) -> None:
         ]
         for k in over:
             state.residence[demand[:, k] > 0, k] = np.inf
+        state.residence[state.residence > DIVERGED * demand.sum(axis=1, keepdims=True)] = np.inf
     _synchronous(net, state, own_demand, engines, result.queue_length.sum(axis=1))
     own_demand += state.hold
     for k in range(len(stations)):

@@ -18,9 +18,11 @@ from model.solvers.solution import Limit, Solution, limits
 KNOWN_ERRORS: dict[str, tuple[float, float]] = {
     "large lattice": (0.004, 0.08),
     "class-dependent fcfs": (0.02, 0.15),
+    "variable fcfs": (0.03, 0.51),
     "priorities": (0.03, 0.25),
     "weighted sharing": (0.05, 0.25),
     "passive resources": (0.04, 0.30),
+    "several resources": (0.15, 6.0),
     "synchronous requests": (0.03, 0.25),
     "fork-join": (0.04, 0.20),
     "shared machine": (0.08, 0.40),
@@ -33,6 +35,7 @@ KNOWN_ERRORS: dict[str, tuple[float, float]] = {
 
 
 BINDING = 0.7
+WEAK = 0.3
 
 
 def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "auto") -> Solution:
@@ -115,14 +118,17 @@ def _hard(net: Reduced) -> list[str]:
     out = []
     stations = net.network.stations
     used = [k for k in range(len(stations)) if np.any(net.demand[:, k] > 0)]
-    if any(stations[k].scheduling == "fcfs" and not net.equal_fcfs[k] for k in used):
+    in_order = [k for k in used if (stations[k].scheduling == "fcfs" or stations[k].smt) and not net.equal_fcfs[k]]
+    if any(np.all(np.isnan(net.scv[:, k]) | (np.abs(net.scv[:, k] - 1) < 1e-9)) for k in in_order):
         out.append("class-dependent fcfs")
+    if any(np.any(np.abs(net.scv[:, k] - 1) > 1e-9) for k in in_order):
+        out.append("variable fcfs")
     if any(stations[k].scheduling in ("hol", "preemptive", "priority_ps") for k in used):
         out.append("priorities")
     if any(stations[k].scheduling == "dps" for k in used):
         out.append("weighted sharing")
     if np.any(net.acquires > 0):
-        out.append("passive resources")
+        out.append("passive resources" if (net.acquires > 0).any(axis=0).sum() == 1 else "several resources")
     if net.sync:
         out.append("synchronous requests")
     if net.forks:
@@ -199,6 +205,8 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
             f"approximate: {', '.join(hard)}; response within {known[0]:.1%} in the median and {known[1]:.0%} in "
             "99 of 100 random networks of this kind"
         )
+        if known[1] > WEAK:
+            note += "; too weak to rely on alone: simulate"
     return Solution(
         network.name,
         network.class_names,

@@ -88,8 +88,7 @@ class Metrics:
         if name == "X":
             return self.rate[classes]
         if name in ("R", "residence", "W"):
-            inside = [k for k, d in enumerate(self.delays) if not d or not self.single]
-            return self.residence[np.ix_(inside, classes)].sum(axis=0)
+            return self.residence[:, classes].sum(axis=0)
         return (self.queue if name in "QL" else self.utilisation)[:, classes].sum(axis=0)
 
     def _class(self, word: str, classes: int) -> list[int] | None:

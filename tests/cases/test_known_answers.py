@@ -1,0 +1,126 @@
+"""Every known-answer case passes, by solver and by simulator, from the published folder and from our own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cases.__main__ import main
+from tests.cases.solve_case import judge, load
+from tests.shared import SHARED, shared
+
+OWN = Path(__file__).parent / "data"
+
+
+def _cases(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.json")) if folder.is_dir() else []
+
+
+@pytest.mark.parametrize("path", _cases(OWN), ids=lambda p: p.stem)
+def test_own_case_passes_by_oracle_and_by_simulation(path: Path) -> None:
+    row = judge(json.loads(path.read_text()), path.parent)
+    assert row.verdict == "pass", row.lines
+    assert row.simulated
+
+
+@pytest.mark.parametrize("name", [p.stem for p in _cases(SHARED / "cases")] or ["absent"])
+def test_published_case_has_its_verdict(name: str) -> None:
+    folder = shared("cases")
+    case = json.loads((folder / f"{name}.json").read_text())
+    row = judge(case, folder)
+    assert row.verdict == ("info" if case["kind"] == "approximate" else "pass"), row.lines
+    assert set(row.outputs) == set(case["expected"])
+
+
+def test_unknown_type_and_broken_file_fail_with_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "odd.json").write_text(json.dumps({"id": "odd", "kind": "exact", "model": {"type": "weather"}}))
+    (tmp_path / "torn.json").write_text('{"id": "torn", "model"')
+    assert main([str(tmp_path), "--json"]) == 1
+    rows = json.loads(capsys.readouterr().out)["cases"]
+    assert [(r["id"], r["verdict"]) for r in rows] == [("odd", "fail"), ("torn", "fail")]
+    assert "weather" in rows[0]["notes"][0]
+    assert "not a case" in rows[1]["notes"][0]
+
+
+def test_wrong_expected_value_fails(tmp_path: Path) -> None:
+    case = {
+        "id": "wrong", "kind": "exact", "tolerance": {"rel": 1e-6}, "expected": {"R": 2.5},
+        "model": {"type": "mmc", "arrival_rate": 0.5, "service_rate": 1.0, "servers": 1},
+    }  # fmt: skip
+    row = judge(case, tmp_path)
+    assert row.verdict == "fail"
+    assert row.outputs["R"] == pytest.approx(2.0)
+
+
+def test_empty_folder_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path)]) == 2
+    assert "no case files" in capsys.readouterr().err
+    assert load(tmp_path) == []
+
+
+VARIATIONS = [
+    ({"type": "mmc", "arrival_rate": 3, "service": 2.0, "servers": -1}, {"R": 2.0, "L": 6.0}),
+    ({"type": "closed_single", "population": 2, "demands": [1.0, 1.0], "servers": [1, -1]}, {"X": 0.8}),
+    ({"type": "closed_single", "population": 4, "service": [1.0], "think_time": 3.0, "servers": [4]}, {"X": 1.0, "R": 1.0}),
+    ({"type": "closed_multiclass", "populations": [1, 1, 1], "demands": [[1], [1], [1]]}, {"X": [1 / 3] * 3}),
+    ({"type": "open_jackson", "arrival_rate": 1.0, "demands": [0.5, 0.25], "servers": [1, -1]}, {"R": 1.25, "Q": [1.0, 0.25]}),
+    (
+        {"type": "open_multiclass", "arrival_rates": [0.25, 0.25], "service": [[1.0], [1.0]], "servers": [1]},
+        {"R": [2.0, 2.0], "U": [[0.25], [0.25]]},
+    ),
+    (
+        {"type": "mg1_hol", "arrival_rates": [0.25, 0.25], "mean_service": [1.0, 1.0], "priority": [1, 1]},
+        {"R": [2.0, 2.0]},
+    ),
+    ({"type": "fork_join_open", "arrival_rate": 0.5, "service_rates": [1.0]}, {"R": 2.0}),
+    ({"type": "closed_priority", "populations": [1, 1], "think": [0, 4], "service": [1, 1], "priority": [0, 1]}, {"X": [0.8, 0.2]}),
+    (
+        {"type": "closed_blocking", "capacities": [3, 3], "service": [1, 1], "routing": [[0, 1], [1, 0]], "population": 2},
+        {"X": [2 / 3, 2 / 3]},
+    ),
+    ({"type": "bounds_aba", "population": [1, 10], "demands": [1.0, 0.5]}, {"X_upper": [2 / 3, 1.0]}),
+    (
+        {"type": "ps_trace", "arrivals": [0.0, 0.0], "service": [1, 2], "servers": 2},
+        {"departure": [1.0, 2.0]},
+    ),
+    (
+        {"type": "mixed", "open_rates": [0.5], "populations": [1], "demands_open": [[1.0]], "demands_closed": [[1.0]],
+         "servers": [1]},
+        {"X_closed": [0.5], "Q_open": [[2.0]]},
+    ),
+    (
+        {"type": "closed_multiclass_fcfs", "populations": [1, 0], "service": [[1.0, 3.0], [1.0, 1.0]],
+         "visits": [[1, 1], [1, 1]], "scheduling": ["FCFS", "IS"]},
+        {"X": [0.25, 0.0]},
+    ),
+    (
+        {"type": "closed_single_hvfcfs", "population": 1, "service": [1.0, 3.0], "visits": [1, 1],
+         "stations": ["cpu", "terminals(IS)"], "cpu_variance": 4.0},
+        {"Q_cpu": 0.25},
+    ),
+    (
+        {"type": "closed_multiclass_routing", "populations": [1], "stations": ["Delay", "Queue PS"],
+         "service_mean": [[1.0, 1.0]], "routing": [[[0, 1], [1, 0]]]},
+        {"Q": [0.5, 0.5]},
+    ),
+    ({"type": "fork_join_closed", "population": 1, "delay": 1.5, "service_rates": [1, 1]}, {"X": 1 / 3, "R": 1.5}),
+    ({"type": "mmck", "arrival_rate": 1, "service_rate": 1, "servers": 1, "capacity": 1}, {"pK": 0.5, "L": 0.5}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"), VARIATIONS, ids=[f"{i} {m['type']}" for i, (m, _) in enumerate(VARIATIONS)]
+)
+def test_variations_of_inputs_are_read(model: dict[str, object], expected: dict[str, object], tmp_path: Path) -> None:
+    case = {"id": "v", "kind": "exact", "model": model, "expected": expected, "tolerance": {"rel": 1e-9}}
+    row = judge(case, tmp_path, simulated=False)
+    assert row.verdict == "pass", (row.outputs, row.lines)
+
+
+def test_variations_agree_with_the_simulator(tmp_path: Path) -> None:
+    for model, expected in VARIATIONS[1:6]:
+        case = {"id": "v", "kind": "exact", "model": model, "expected": expected, "tolerance": {"rel": 1e-9}}
+        row = judge(case, tmp_path)
+        assert row.verdict == "pass", (model, row.outputs, row.simulated, row.lines)
