@@ -61,7 +61,7 @@ class Network:
 
     @classmethod
     def from_toml(cls, text: str) -> Network:
-        """A network from TOML text (see docs/simulator.md for the form)."""
+        """A network from TOML text (see docs/network.md for the form)."""
         from model.network.toml import parse
 
         return parse(text)
