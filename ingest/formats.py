@@ -72,6 +72,7 @@ FORMATS: dict[str, Format] = {
         _constant("tod_upper", {4}, pa.timestamp("us"), "TIMESTAMP", "First half of a store clock, 1.05 s to a step."),
         _constant("stcke", {16}, pa.timestamp("us"), "TIMESTAMP", "Extended store clock, raw bytes kept beside."),
         _constant("tod_duration", {8}, pa.uint64(), "UBIGINT", "Length of time in store clock units, 4,096 to the us."),
+        _constant("ip16", {16}, pa.binary(16), "BLOB", "IP address of 16 bytes; text in staging."),
         _constant("tod_signed", {8}, pa.int64(), "BIGINT", "Signed time offset in store clock units, 4,096 to the us."),
     )
 }

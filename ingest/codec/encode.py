@@ -155,8 +155,14 @@ def _write_fields(data: npt.NDArray[np.uint8], rows: Rows, at: Ints, limits: Int
             written = values.empty(item, len(at)) if column is None else values.to_bytes(item, column, raw)
         except (values.ValueDomainError, pa.ArrowInvalid) as error:
             raise EncodeError(f"{rows.section.table}.{item.column} ({item.ibm}): {error}") from error
-        holds = limits if item.when is None or column is None else np.where(column.is_valid(), limits, 0)
-        scatter(data, at, holds, item.offset, written)
+        holds = (
+            limits if item.when is None or column is None else np.where(values.valid_rows(item, column, raw), limits, 0)
+        )
+        limit = np.where(holds < item.end, 0, limits)
+        width = item.length if item.stride > item.length else item.length * item.count
+        for number, low in enumerate(range(0, written.shape[1], width)):
+            part = np.ascontiguousarray(written[:, low : low + width])
+            scatter(data, at, limit, item.offset + number * item.stride, part)
 
 
 def _write_computed(

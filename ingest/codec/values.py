@@ -184,6 +184,7 @@ _WRITERS: dict[str, Callable[[Field, pa.Array], Matrix]] = {
     "ebcdic": _text,
     "ebcdic1047": _text,
     "bytes": _bytes,
+    "ip16": _bytes,
     "hfp": _hfp,
     "packed": _packed,
     "packed_time": _packed,

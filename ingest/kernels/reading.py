@@ -228,7 +228,7 @@ def read_runs(data, at, lengths, skip, table, translate, out, ends):
     ends[0] = 0
     for i in range(at.shape[0]):
         place = at[i] + skip
-        width = lengths[i] - skip
+        width = max(lengths[i] - skip, 0)
         if translate:
             target = _long_text(data, place, width, table, out, target)
         else:

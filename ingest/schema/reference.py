@@ -79,7 +79,8 @@ def _place(section: Section) -> str:
 
 
 def _row(item: Field) -> str:
-    form = item.form.name + (f"[{item.count}]" if item.count > 1 else "")
+    repeated = f"[{item.count}]" if item.stride == item.length else f"[{item.count}/{item.stride}]"
+    form = item.form.name + (repeated if item.count > 1 else "")
     length = str(item.length) if item.length else "rest"
     trust = f"**{item.confidence}**" if item.confidence in staging.DOUBTFUL else item.confidence
     cells = [

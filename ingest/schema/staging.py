@@ -141,7 +141,11 @@ def _text(column: str) -> str:
 
 def _field(item: Field, own: str, bits: tuple[Bit, ...]) -> StagingColumn:
     column = f"{own}.{item.column}"
-    expression, kind = _EXPRESSIONS[item.form.name](item, column)
+    if item.count > 1:
+        expression, kind = _EXPRESSIONS[item.form.name](item, "x")
+        expression, kind = f"list_transform({column}, lambda x: {expression})", f"{kind}[]"
+    else:
+        expression, kind = _EXPRESSIONS[item.form.name](item, column)
     text = describe(item)
     if bits:
         text += " Bits: " + " ".join(f"{_range(bit)} {bit.ibm}: {bit.meaning}" for bit in bits)
@@ -166,8 +170,6 @@ def _number(item: Field, column: str) -> tuple[str, str]:
     factor = UNITS[item.unit].factor if item.unit in UNITS else 1
     floating = item.form.name == "hfp"
     wide = item.form.name in ("uint", "flags", "packed") and item.length > 4
-    if item.count > 1:
-        return f"{column}::BIGINT[]", "BIGINT[]"
     if factor < 1:
         return f"{column} / {round(1 / factor)}.0::DOUBLE", "DOUBLE"
     if floating or (wide and factor > 1):
@@ -190,6 +192,15 @@ def _interval(item: Field, column: str) -> tuple[str, str]:
     return f"{column} // 100000 * 60 + {column} % 100000 / 1000::DOUBLE", "DOUBLE"
 
 
+def _address(item: Field, column: str) -> tuple[str, str]:
+    """An IPv4 address in dots where it is mapped or stands alone in the last four bytes, else IPv6 in eight groups."""
+    digits = f"hex({column})"
+    dots = " || '.' || ".join(f"('0x' || substr({digits}, {place}, 2))::UTINYINT" for place in (25, 27, 29, 31))
+    groups = " || ':' || ".join(f"lower(substr({digits}, {place}, 4))" for place in range(1, 33, 4))
+    mapped = f"substr({digits}, 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000')"
+    return f"case when {mapped} then {dots} else {groups} end", "VARCHAR"
+
+
 def _as_is(kind: str) -> Callable[[Field, str], tuple[str, str]]:
     return lambda item, column: (column, kind)
 
@@ -204,6 +215,7 @@ _EXPRESSIONS: dict[str, Callable[[Field, str], tuple[str, str]]] = {
     "ebcdic": lambda item, column: (_text(column), "VARCHAR"),
     "ebcdic1047": lambda item, column: (_text(column), "VARCHAR"),
     "bytes": lambda item, column: (f"hex({column})", "VARCHAR"),
+    "ip16": _address,
     "packed_date": _as_is("DATE"),
     "packed_time": _clock,
     "packed_interval": _interval,
