@@ -10,9 +10,13 @@ from ingest.rmf.tables import SEPARATOR, TypedTable, schemas, typed_tables
 
 
 class Builder:
-    """State of one file being read: where in the report we are, and the columns gathered since the last `take`."""
+    """State of one file being read, where in the report we are, and the columns gathered since the last `take`.
 
-    def __init__(self) -> None:
+    form: the form of the reports, for their heads.
+    """
+
+    def __init__(self, form: str = "xml") -> None:
+        self._form = form
         self.record = -1
         self.pending = 0
         self.has_content = False
@@ -36,7 +40,7 @@ class Builder:
         """A report starts; `head` holds the columns of `rmf_report` known so far."""
         self.record += 1
         self.has_content = False
-        self._head = head
+        self._head = {"form": self._form} | head
         self._row_of = {}
         self._table = 0
         self._section, self._section_name, self._part = -1, "", ""

@@ -24,9 +24,10 @@ _WHEN = pa.timestamp("us")
 
 _FIXED: dict[str, tuple[str, list[tuple[str, pa.DataType, str]]]] = {
     "rmf_report": (
-        "One row per report and interval of an RMF XML file.",
+        "One row per RMF report and interval, in whichever form it came.",
         [
             *_KEYS,
+            ("form", _TEXT, "`xml`, or `text` for a printed report"),
             ("report", _TEXT, "Metric id of the report, such as CPU or WLMGL"),
             ("report_option", _TEXT, "Option of the report, such as WGPER"),
             ("description", _TEXT, "Title of the report"),
@@ -89,6 +90,7 @@ _TYPES: dict[str, tuple[pa.DataType, Callable[[str | None], Any]]] = {
     "number": (pa.float64(), values.number),
     "integer": (pa.int64(), values.integer),
     "duration_us": (pa.int64(), values.duration_us),
+    "count": (pa.float64(), values.count),
 }
 
 
@@ -109,7 +111,8 @@ class TypedColumn:
 
 @dataclass(frozen=True)
 class TypedTable:
-    """A typed table of one kind of report. `rows` is `detail`, `sum` or `segment` (see `tables.toml`)."""
+    """A typed table of one kind of report. `rows` is `detail`, `sum` or `segment`, `labels` `xml` or `text` (see
+    `tables.toml`)."""
 
     name: str
     report: str
@@ -118,6 +121,7 @@ class TypedTable:
     rows: str
     description: str
     columns: tuple[TypedColumn, ...]
+    labels: str = "xml"
 
     @property
     def sources(self) -> list[str]:
@@ -157,6 +161,7 @@ def _typed_table(entry: dict[str, Any]) -> TypedTable:
         rows=entry["rows"],
         description=entry["description"],
         columns=columns,
+        labels=entry.get("labels", "xml"),
     )
 
 

@@ -35,6 +35,16 @@ def integer(text: str | None) -> int | None:
 
 
 @lru_cache(maxsize=65536)
+def count(text: str | None) -> float | None:
+    """Value of a number that may carry a suffix K, M or G for thousands, millions or thousands of millions."""
+    factor = {"K": 1e3, "M": 1e6, "G": 1e9}.get((text or "")[-1:])
+    if factor is None or text is None:
+        return number(text)
+    value = number(text[:-1])
+    return None if value is None else value * factor
+
+
+@lru_cache(maxsize=65536)
 def duration_us(text: str | None) -> int | None:
     """Microseconds of `HHH.MM.SS.FFFFFF` or `HH.MM.SS.TTT`; None when the text is not such a duration."""
     match = _CLOCK.fullmatch(text) if text and len(text) <= _LONGEST_NUMBER else None

@@ -28,7 +28,7 @@ def test_every_source_is_a_label_that_the_reports_have():
     }
     labels |= {(report, label.replace(":", ": ", 1)) for report, label in labels}
     known = {(report, label.replace(" ", "")) for report, label in labels}
-    for table in typed_tables():
+    for table in (table for table in typed_tables() if table.labels == "xml"):
         for source in (source for source in table.sources if not source.startswith("$")):
             label = source.rsplit(SEPARATOR, 1)[-1].replace(" ", "")
             assert (table.report, label) in known or label == "Period", (table.name, source)

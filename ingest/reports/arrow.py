@@ -1,0 +1,35 @@
+"""Schemas and rows of the tables that hold what reports other than RMF's own say."""
+
+from typing import Any
+
+import pyarrow as pa
+
+_KEYS = [
+    ("record_seq", pa.uint32(), "Ordinal of the report, or of the row, in the file, from 0"),
+    ("section_seq", pa.uint32(), "Ordinal within it, from 0"),
+]
+
+
+def schema_of(description: str, columns: list[tuple[str, pa.DataType, str]]) -> pa.Schema:
+    """An Arrow schema whose metadata describe the table and its columns; keys first."""
+    fields = [pa.field(name, kind, metadata={"description": text}) for name, kind, text in (*_KEYS, *columns)]
+    return pa.schema(fields, metadata={"description": description})
+
+
+def table_of(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Rows as a table; what a row lacks is NULL."""
+    columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+_TEXT = pa.string()
+
+LINE_SCHEMA = schema_of(
+    "Lines of text reports that no layout explains, as printed without carriage control.",
+    [
+        ("page", pa.int64(), "Page as printed, or its ordinal in the report"),
+        ("line", pa.int64(), "Ordinal of the line behind the head of its page, from 0"),
+        ("reason", _TEXT, "`unknown_line` in a report with a layout, `unknown_report` in others"),
+        ("text", _TEXT, "The line"),
+    ],
+)

@@ -1,0 +1,147 @@
+"""Printed output to lines, whichever way it was transferred: carriage control understood, every byte placed.
+
+Understood are ASCII or UTF-8 text, EBCDIC text with X'15' or X'25' line ends, and EBCDIC records of fixed length
+without line ends; with ASA or machine carriage control, or form feeds, or none.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+HEAD_BYTES = 1 << 16
+MAX_LINE = 1 << 14
+"""A line longer than this is read as several."""
+
+MAX_PRINTED = 512
+"""A line longer than this was not printed by a report, and is not searched for what reports say."""
+
+FIXED_LENGTHS = (133, 137, 121, 132, 136, 120, 80, 255, 256)
+_ASA = b" 0-+123456789ABC"
+_MACHINE = bytes([0x01, 0x03, 0x09, 0x0B, 0x11, 0x13, 0x19, 0x1B, 0x89, 0x8B])
+_SKIP_BEFORE, _SKIP_AFTER = 0x8B, 0x89
+_CHUNK = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: the bytes it takes in the file, its text without carriage control, and whether it starts a page."""
+
+    offset: int
+    length: int
+    text: str
+    starts_page: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How the lines of a file are told apart: code page, line end or record length, and carriage control."""
+
+    encoding: str
+    end: bytes
+    fixed: int
+    control: str
+
+
+def text_form(head: bytes) -> TextForm | None:
+    """The form of printed output from the start of a file; None when it is no text."""
+    if not head.strip(b"\0"):
+        return None
+    for encoding, ends in (("utf-8", (b"\n",)), ("cp1047", (b"\x15", b"\x25"))):
+        text = _decodes(head, encoding)
+        if not text:
+            continue
+        counts = {end: head.count(end) for end in ends}
+        end = max(counts, key=lambda item: counts[item])
+        if counts[end]:
+            return TextForm(encoding, end, 0, _control(head.split(end)[:-1], encoding))
+        if encoding == "utf-8":
+            return TextForm(encoding, b"\n", 0, "")
+        for length in FIXED_LENGTHS:
+            records = [head[at : at + length] for at in range(0, len(head) - length + 1, length)]
+            control = _control(records, encoding)
+            if control and len(records) > 1:
+                return TextForm(encoding, b"", length, control)
+    return None
+
+
+def read_lines(stream: BinaryIO, form: TextForm) -> Iterator[Line]:
+    """The lines of a file in order; their offsets and lengths tile it."""
+    offset, after_skip = 0, False
+    for raw in _records(stream, form):
+        body = raw[: -len(form.end)] if form.end and raw.endswith(form.end) else raw
+        code = body[:1]
+        starts = after_skip
+        after_skip = False
+        if form.control and code:
+            body = body[1:]
+            if form.control == "asa":
+                starts |= code.decode(form.encoding, "replace") == "1"
+            else:
+                starts |= code[0] == _SKIP_BEFORE
+                after_skip = code[0] == _SKIP_AFTER
+        text = body.decode(form.encoding, "replace").rstrip("\r\n\x00\x85 \t")
+        if "\f" in text:
+            starts, text = True, text.replace("\f", "")
+        yield Line(offset, len(raw), text.expandtabs(), starts)
+        offset += len(raw)
+
+
+def _records(stream: BinaryIO, form: TextForm) -> Iterator[bytes]:
+    held = b""
+    while chunk := stream.read(_CHUNK):
+        held += chunk
+        at = 0
+        if form.fixed:
+            while at + form.fixed <= len(held):
+                yield held[at : at + form.fixed]
+                at += form.fixed
+        else:
+            while (end := held.find(form.end, at, at + MAX_LINE)) >= 0 or len(held) - at > MAX_LINE:
+                end = end + len(form.end) if end >= 0 else at + MAX_LINE
+                yield held[at:end]
+                at = end
+        held = held[at:]
+    if held:
+        yield held
+
+
+def _decodes(head: bytes, encoding: str) -> bool:
+    """True if the bytes are printable in the code page, carriage control and line ends aside."""
+    if encoding == "utf-8":
+        allowed = b"\t\n\r\f\x1b"
+        if any((byte < 0x20 and byte not in allowed) or byte == 0x7F for byte in set(head)):
+            return False
+        for cut in range(4):
+            try:
+                head[: len(head) - cut].decode(encoding)
+            except UnicodeDecodeError:
+                continue
+            return True
+        return False
+    allowed = b"\x15\x25\x0d\x0c\x05" + _MACHINE
+    odd = sum(head.count(byte) for byte in set(head) if (byte < 0x40 and byte not in allowed) or byte == 0xFF)
+    blanks = head.count(0x40)
+    return odd == 0 and blanks * 10 >= len(head)
+
+
+def _control(records: list[bytes], encoding: str) -> str:
+    """`asa`, `machine` or nothing, from the first byte of every record."""
+    firsts = [record[0] for record in records if record and record.strip(b"\r\n")]
+    if not firsts:
+        return ""
+    if encoding != "utf-8" and all(byte in _MACHINE for byte in firsts):
+        return "machine"
+    asa = _ASA if encoding == "utf-8" else _ASA.decode("ascii").encode(encoding)
+    ones = asa[_ASA.index(b"1")]
+    with_one = [record for record in records if record and record[0] == ones]
+    blank = asa[0]
+    if all(byte in asa for byte in firsts) and with_one and all(_after_one(record, blank) for record in with_one):
+        return "asa"
+    if encoding != "utf-8" and all(byte in asa for byte in firsts):
+        return "asa"
+    return ""
+
+
+def _after_one(record: bytes, blank: int) -> bool:
+    """A title begins behind blanks, or in capitals; a line of figures that happens to begin with 1 does not."""
+    return len(record) < 2 or record[1] == blank or chr(record[1]).isalpha() or (record[1] >= 0xC1 and blank == 0x40)
