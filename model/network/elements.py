@@ -44,7 +44,8 @@ class LparShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overflow:
-    """Where a request goes that finds every engine busy and ``waiting`` others already waiting (zIIP work on CPs)."""
+    """Where a request goes that finds every engine (thread, under SMT) busy and ``waiting`` others besides, waiting or
+    sharing: zIIP work on CPs."""
 
     to: str
     waiting: int = 0

@@ -85,8 +85,8 @@ def _station(station: Station, network: Network) -> list[str]:
         target = station.overflow.to
         if target not in network.station_names or target == station.name:
             out.append(f"overflows to {target!r}, which is not another station")
-        if station.scheduling in (*SHARING, "delay"):
-            out.append("overflow needs a station with a queue (fcfs, hol or preemptive)")
+        if station.scheduling == "delay":
+            out.append("a delay cannot overflow")
     if station.capacity is not None and station.capacity < station.servers:
         out.append("capacity counts those in service, so it must be at least servers")
     if station.capacity is not None and station.scheduling == "delay":

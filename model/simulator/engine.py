@@ -257,11 +257,8 @@ def run(t: Tables, until: float) -> int:
                 cls = cust_i[customer, L.C_CLASS]
                 flags = op_i[pc, L.P_FLAGS]
                 station = op_i[pc, L.P_PLACE]
-                if (
-                    st_i[station, L.S_OVER] != L.NONE
-                    and st_i[station, L.S_BUSY] >= st_i[station, L.S_SERVERS]
-                    and st_i[station, L.S_WAITING] >= st_i[station, L.S_OVER_WAIT]
-                ):
+                inside = st_i[station, L.S_BUSY] + st_i[station, L.S_WAITING]
+                if inside >= st_i[station, L.S_OVER_AT]:
                     acc_x[station, L.X_OVERFLOWED] += 1.0
                     station = st_i[station, L.S_OVER]
                 if flags & L.REPEAT and cust_i[customer, L.C_COUNT] == 0:

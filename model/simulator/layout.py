@@ -45,7 +45,7 @@ DELAY, QUEUE, UNEQUAL, PREEMPTIVE, SHARING = range(5)
     S_CAPACITY,
     S_PLACES,
     S_OVER,
-    S_OVER_WAIT,
+    S_OVER_AT,
     S_SERVER0,
     S_GROUP,
 ) = range(12)

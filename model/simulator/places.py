@@ -29,7 +29,8 @@ def station_tables(arrays: dict[str, np.ndarray], network: Network, n_levels: in
         ints[i, L.S_PLACES] = resources.index(f"{station.name} places") if blocking else -1
         over = station.overflow
         ints[i, L.S_OVER] = network.station_names.index(over.to) if over else -1
-        ints[i, L.S_OVER_WAIT] = over.waiting if over else 0
+        threads = 2 * station.servers if station.smt else station.servers
+        ints[i, L.S_OVER_AT] = threads + over.waiting if over else L.MANY
         ints[i, L.S_SERVER0] = len(speeds)
         each = sorted(station.speeds, reverse=True) if len(station.speeds) > 1 else station.speeds * station.servers
         speeds.extend(each)
@@ -43,7 +44,7 @@ def station_tables(arrays: dict[str, np.ndarray], network: Network, n_levels: in
             else len(station.cost_by_busy),
         )
         costs.extend(station.cost_by_busy)
-        ints[i, L.S_LIMIT] = 2 * station.servers if station.smt else L.MANY
+        ints[i, L.S_LIMIT] = threads if station.smt else L.MANY
         ints[i, L.S_RATES] = len(rates)
         if kind == L.SHARING:
             rates.extend(speed * r for r in sharing_rates(station))

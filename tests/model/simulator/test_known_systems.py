@@ -302,6 +302,19 @@ def test_overflow_of_a_specialty_pool_is_erlangs_loss():
     agrees(result.stations["cp"].visits_per_s, 0.8)
 
 
+@pytest.mark.parametrize("smt", [None, Smt(gain=1.4)])
+def test_overflow_of_a_sharing_pool_is_the_chance_to_find_it_full(smt):
+    pool = Station(
+        name="ziip", servers=2, scheduling="ps", smt=smt, overflow=Overflow(to="cp", waiting=1), source="made up"
+    )
+    rates = [1.0, 2.0, 2.0] if smt is None else [*hardware_chains.smt_rates(2, 1.4), 2.8]
+    weights = list(itertools.accumulate(rates, lambda w, r: w * 2.0 / r, initial=1.0))
+    result = simulate(
+        network([pool, Station(name="cp", scheduling="delay")], open_class(2.0, visit("ziip", 1.0))), **RUN
+    )
+    assert result.stations["ziip"].overflow_per_s == pytest.approx(2.0 * weights[-1] / sum(weights), rel=0.03)
+
+
 def test_blocking_after_service_agrees_with_its_markov_chain():
     moves = {
         "31": [("31 b blocked", 1.25), ("22", 1.0)],
