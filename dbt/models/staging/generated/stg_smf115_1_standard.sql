@@ -1,0 +1,31 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.sm115sid, chr(0) || ' ') as smf_sid,
+  header.sm115dte + to_microseconds(header.sm115tme::BIGINT * 10000) as written_local,
+  section.qwhslen::BIGINT as header_length_bytes,
+  section.qwhstyp::BIGINT as header_type,
+  section.qwhsrmid::BIGINT as resource_manager_id,
+  section.qwhsiid::BIGINT as ifcid,
+  section.qwhsnsda::BIGINT as section_count,
+  section.qwhsrn::BIGINT as release_indicator,
+  section.qwhsace::BIGINT as ace_address,
+  rtrim(section.qwhsssid, chr(0) || ' ') as queue_manager,
+  section.qwhsstck as built_utc,
+  section.qwhsiseq::BIGINT as ifcid_sequence,
+  section.qwhswseq::BIGINT as destination_sequence,
+  section.qwhsflag1::BIGINT as header_flags_1,
+  (section.qwhsflag1 & 64) <> 0 as has_extension,
+  section.qwhsflag2::BIGINT as header_flags_2,
+  section.qwhsflag3::BIGINT as header_flags_3,
+  section.qwhsflag4::BIGINT as header_flags_4,
+  section.qwhstime as interval_start_local,
+  try_cast(section.qwhsdurn as BIGINT) as interval_us,
+  section.qwhxlen::BIGINT as extension_length_bytes,
+  section.qwhxtyp::BIGINT as extension_type,
+  rtrim(section.qwhxqsg, chr(0) || ' ') as queue_sharing_group,
+  rtrim(section.qwhxrel, chr(0) || ' ') as release_6
+from {{ source('raw', 'smf115_1_standard') }} as section
+left join {{ source('raw', 'smf115_1_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

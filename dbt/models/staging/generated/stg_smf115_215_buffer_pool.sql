@@ -1,0 +1,31 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.sm115sid, chr(0) || ' ') as smf_sid,
+  header.sm115dte + to_microseconds(header.sm115tme::BIGINT * 10000) as written_local,
+  section.qpstid::BIGINT as control_block_id,
+  section.qpstll::BIGINT as control_block_bytes,
+  rtrim(section.qpsteyec, chr(0) || ' ') as eye_catcher,
+  section.qpstpool::BIGINT as buffer_pool,
+  section.qpstnbuf::BIGINT as buffers,
+  section.qpstcbsl::BIGINT as lowest_stealable_buffers,
+  section.qpstcbs::BIGINT as stealable_buffers,
+  section.qpstgetp::BIGINT as old_page_requests,
+  section.qpstgetn::BIGINT as new_page_requests,
+  section.qpstrio::BIGINT as page_reads,
+  section.qpststw::BIGINT as page_updates,
+  section.qpsttpw::BIGINT as pages_written,
+  section.qpstwio::BIGINT as page_write_ios,
+  section.qpstimw::BIGINT as synchronous_writes,
+  section.qpstdwt::BIGINT as deferred_write_starts,
+  section.qpstdmc::BIGINT as synchronous_write_starts,
+  section.qpststl::BIGINT as buffer_steals,
+  section.qpststla::BIGINT as buffer_steals_changed,
+  section.qpstsos::BIGINT as no_buffer_suspends,
+  section.qpstbits::BIGINT as buffer_pool_flags,
+  (section.qpstbits & 128) <> 0 as is_above_bar,
+  (section.qpstbits & 64) <> 0 as has_fixed_4kb_pages
+from {{ source('raw', 'smf115_215_buffer_pool') }} as section
+left join {{ source('raw', 'smf115_215_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

@@ -1,0 +1,22 @@
+select
+  header.file_id,
+  header.record_seq,
+  header.section_seq,
+  rtrim(header.sm116sid, chr(0) || ' ') as smf_sid,
+  header.sm116dte + to_microseconds(header.sm116tme::BIGINT * 10000) as written_local,
+  header.sm116len::BIGINT as record_length,
+  header.sm116sgd::BIGINT as segment_code,
+  header.sm116flg::BIGINT as system_flags,
+  header.sm116rty::BIGINT as record_type,
+  header.sm116tme::BIGINT * 10000 as written_clock_us,
+  header.sm116dte as written_date,
+  rtrim(header.sm116ssi, chr(0) || ' ') as subsystem_id,
+  header.sm116stf::BIGINT as subtype,
+  rtrim(header.sm116rel, chr(0) || ' ') as release,
+  header.triplet1_offset::BIGINT as standard_offset,
+  header.triplet1_length::BIGINT as standard_length,
+  header.triplet1_count::BIGINT as standard_count,
+  header.triplet2_offset::BIGINT as channel_offset,
+  header.triplet2_length::BIGINT as channel_length,
+  header.triplet2_count::BIGINT as channel_count
+from {{ source('raw', 'smf116_10_header') }} as header

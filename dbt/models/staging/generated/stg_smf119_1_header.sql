@@ -1,0 +1,22 @@
+select
+  header.file_id,
+  header.record_seq,
+  header.section_seq,
+  rtrim(header.smf119hdsid, chr(0) || ' ') as smf_sid,
+  header.smf119hddate + to_microseconds(header.smf119hdtime::BIGINT * 10000) as written_local,
+  header.smf119hdlength::BIGINT as record_length,
+  header.smf119hdsegdesc::BIGINT as segment_code,
+  header.smf119hdflags::BIGINT as system_flags,
+  header.smf119hdtype::BIGINT as record_type,
+  header.smf119hdtime::BIGINT * 10000 as written_clock_us,
+  header.smf119hddate as written_date,
+  rtrim(header.smf119hdssi, chr(0) || ' ') as subsystem_id,
+  header.smf119hdsubtype::BIGINT as subtype,
+  header.smf119sd_trn::BIGINT as triplet_count,
+  header.smf119idoff::BIGINT as identification_offset,
+  header.smf119idlen::BIGINT as identification_length,
+  header.smf119idnum::BIGINT as identification_count,
+  header.smf119s1off::BIGINT as connection_offset,
+  header.smf119s1len::BIGINT as connection_length,
+  header.smf119s1num::BIGINT as connection_count
+from {{ source('raw', 'smf119_1_header') }} as header

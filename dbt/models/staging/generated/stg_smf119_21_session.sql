@@ -1,0 +1,32 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.smf119hdsid, chr(0) || ' ') as smf_sid,
+  header.smf119hddate + to_microseconds(header.smf119hdtime::BIGINT * 10000) as written_local,
+  rtrim(section.smf119tn_ntlu, chr(0) || ' ') as lu_name,
+  rtrim(section.smf119tn_ntappl, chr(0) || ' ') as application,
+  section.smf119tn_ntldev::BIGINT as logical_device,
+  case when substr(hex(section.smf119tn_ntrip), 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000') then ('0x' || substr(hex(section.smf119tn_ntrip), 25, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119tn_ntrip), 27, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119tn_ntrip), 29, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119tn_ntrip), 31, 2))::UTINYINT else lower(substr(hex(section.smf119tn_ntrip), 1, 4)) || ':' || lower(substr(hex(section.smf119tn_ntrip), 5, 4)) || ':' || lower(substr(hex(section.smf119tn_ntrip), 9, 4)) || ':' || lower(substr(hex(section.smf119tn_ntrip), 13, 4)) || ':' || lower(substr(hex(section.smf119tn_ntrip), 17, 4)) || ':' || lower(substr(hex(section.smf119tn_ntrip), 21, 4)) || ':' || lower(substr(hex(section.smf119tn_ntrip), 25, 4)) || ':' || lower(substr(hex(section.smf119tn_ntrip), 29, 4)) end as remote_ip,
+  case when substr(hex(section.smf119tn_ntlip), 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000') then ('0x' || substr(hex(section.smf119tn_ntlip), 25, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119tn_ntlip), 27, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119tn_ntlip), 29, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119tn_ntlip), 31, 2))::UTINYINT else lower(substr(hex(section.smf119tn_ntlip), 1, 4)) || ':' || lower(substr(hex(section.smf119tn_ntlip), 5, 4)) || ':' || lower(substr(hex(section.smf119tn_ntlip), 9, 4)) || ':' || lower(substr(hex(section.smf119tn_ntlip), 13, 4)) || ':' || lower(substr(hex(section.smf119tn_ntlip), 17, 4)) || ':' || lower(substr(hex(section.smf119tn_ntlip), 21, 4)) || ':' || lower(substr(hex(section.smf119tn_ntlip), 25, 4)) || ':' || lower(substr(hex(section.smf119tn_ntlip), 29, 4)) end as local_ip,
+  section.smf119tn_ntrport::BIGINT as remote_port,
+  section.smf119tn_ntlport::BIGINT as local_port,
+  rtrim(section.smf119tn_nthostnm, chr(0) || ' ') as host_name,
+  try_cast(section.smf119tn_ntinbyte as BIGINT) as received_bytes,
+  try_cast(section.smf119tn_ntoutbyte as BIGINT) as sent_bytes,
+  section.smf119tn_ntitime::BIGINT * 10000 as started_clock_us,
+  section.smf119tn_ntidate as started_date,
+  section.smf119tn_ntttime::BIGINT * 10000 as ended_clock_us,
+  section.smf119tn_nttdate as ended_date,
+  section.smf119tn_ntdur::BIGINT * 10000 as duration_us,
+  section.smf119tn_ntstype::BIGINT as session_type,
+  section.smf119tn_ntlusel::BIGINT as lu_selection,
+  section.smf119tn_ntssl::BIGINT as security_status,
+  section.smf119tn_ntcopt::BIGINT as connection_options,
+  section.smf119tn_nt32opt::BIGINT as tn3270_options,
+  rtrim(section.smf119tn_ntrcode, chr(0) || ' ') as end_reason,
+  rtrim(section.smf119tn_ntlmode, chr(0) || ' ') as log_mode,
+  rtrim(section.smf119tn_ntdevt, chr(0) || ' ') as device_type
+from {{ source('raw', 'smf119_21_session') }} as section
+left join {{ source('raw', 'smf119_21_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

@@ -1,0 +1,33 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.smf119hdsid, chr(0) || ' ') as smf_sid,
+  header.smf119hddate + to_microseconds(header.smf119hdtime::BIGINT * 10000) as written_local,
+  try_cast(section.smf119ap_tsipduration as BIGINT) as interval_raw,
+  section.smf119ap_tsiprecdata::BIGINT as datagrams_received,
+  section.smf119ap_tsipattfwddata::BIGINT as datagrams_forward_tried,
+  section.smf119ap_tsipdlvdata::BIGINT as datagrams_delivered,
+  section.smf119ap_tsipxdata::BIGINT as datagrams_sent,
+  section.smf119ap_tsipxdscoth::BIGINT as sends_discarded_other,
+  section.smf119ap_tsipxdscroute::BIGINT as sends_discarded_no_route,
+  section.smf119ap_tsiptimeouts::BIGINT as reassembly_timeouts,
+  section.smf119ap_tsiprecdrsbm::BIGINT as reassembly_needed,
+  section.smf119ap_tsiprsmb::BIGINT as reassembled,
+  section.smf119ap_tsipfailrsmb::BIGINT as reassembly_failed,
+  section.smf119ap_tsiprecfgmt::BIGINT as fragmented,
+  section.smf119ap_tsipdscdfgmt::BIGINT as fragmentation_failed,
+  section.smf119ap_tsipxfgmt::BIGINT as fragments_made,
+  section.smf119ap_tsiproutedisc::BIGINT as routes_discarded,
+  section.smf119ap_tsipmaxrsmb::BIGINT as reassemblies_limit,
+  section.smf119ap_tsipcurrsmb::BIGINT as reassemblies_active,
+  section.smf119ap_tsiprsmbflags::BIGINT as reassembly_flags,
+  section.smf119ap_tsipincalls::BIGINT as inbound_calls,
+  section.smf119ap_tsipinuerrs::BIGINT as inbound_unknown_errors,
+  section.smf119ap_tsipidmem::BIGINT as inbound_discarded_memory,
+  section.smf119ap_tsipodsync::BIGINT as outbound_discarded_sync,
+  section.smf119ap_tsipodasyn::BIGINT as outbound_discarded_async,
+  section.smf119ap_tsipodmem::BIGINT as outbound_discarded_memory
+from {{ source('raw', 'smf119_5_ip') }} as section
+left join {{ source('raw', 'smf119_5_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
