@@ -97,11 +97,17 @@ def _text(item: Field, column: pa.Array) -> Matrix:
 
 def _bytes(item: Field, column: pa.Array) -> Matrix:
     matrix = np.zeros((len(column), item.length), np.uint8)
-    for row, value in enumerate(column.to_pylist()):
-        if value is not None:
-            if len(value) > item.length:
-                raise ValueDomainError(f"{value.hex()} is longer than {item.length} bytes")
-            matrix[row, : len(value)] = np.frombuffer(value, np.uint8)
+    valid = np.asarray(column.is_valid())
+    if column.type == pa.binary(item.length):
+        kept = np.frombuffer(column.buffers()[1], np.uint8).reshape(-1, item.length)
+        matrix[valid] = kept[column.offset : column.offset + len(column)][valid]
+        return matrix
+    texts = column.cast(pa.large_binary())
+    lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
+    if (lengths > item.length).any():
+        raise ValueDomainError(f"a value of {lengths.max()} bytes; the field has {item.length}")
+    inside = np.arange(item.length) < lengths[:, None]
+    matrix[inside] = np.frombuffer(b"".join(texts.drop_null().to_pylist()), np.uint8)
     return matrix
 
 

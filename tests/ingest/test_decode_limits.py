@@ -1,0 +1,85 @@
+"""Decoding keeps within its bounds: of the buffer it reads, and of the memory it takes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.shared import ROOT
+
+BOUNDS = """
+import numpy as np
+from ingest import registry
+from ingest.codec import FramingError, decode_batches, encode_dump
+from tests.ingest.tables import random_tables
+
+known = registry.load()
+rng = np.random.default_rng(1)
+decoded = quarantined = 0
+for layout in known.layouts:
+    for seed in range(4):
+        tables = random_tables(layout, seed, 4)
+        dump = np.frombuffer(encode_dump(tables, known), np.uint8).copy()
+        for changes in (0, 3, 30):
+            places = rng.integers(24, len(dump), changes)
+            dump[places] = rng.integers(0, 256, changes)
+            try:
+                for batch in decode_batches(dump.tobytes(), known):
+                    decoded += batch.accounting.decoded
+                    quarantined += len(batch.quarantined)
+            except FramingError:
+                quarantined += 1
+print(decoded, quarantined)
+try:
+    from ingest.kernels.loads import load_8
+    load_8(np.zeros(8, np.uint8), 1)
+except IndexError:
+    print("checked")
+"""
+
+MEMORY = """
+import io, resource
+from ingest import registry
+from ingest.codec import decode_batches, encode_dump
+from tests.ingest.tables import random_tables
+
+known = registry.load()
+layouts = [known.layout_for(30, 2), known.layout_for(72, 3)]
+dump = b"".join(encode_dump(random_tables(layout, 1, 20), known) for layout in layouts)
+
+class Endless(io.RawIOBase):
+    left = 400_000_000 // len(dump)
+    rest = b""
+
+    def readinto(self, target):
+        if not self.rest and self.left:
+            self.left, self.rest = self.left - 1, dump
+        size = min(len(target), len(self.rest))
+        target[:size], self.rest = self.rest[:size], self.rest[size:]
+        return size
+
+    def readable(self):
+        return True
+
+total = sum(batch.accounting.bytes_in for batch in decode_batches(Endless(), known))
+print(total, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def run(program: str, **environment: str) -> list[str]:
+    """Words that a program prints, run by itself from the root of the project."""
+    variables = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
+    return subprocess.check_output([sys.executable, "-c", program], text=True, cwd=ROOT, env=variables).split()
+
+
+def test_no_kernel_reads_outside_its_buffer(tmp_path: Path) -> None:
+    decoded, quarantined, checked = run(BOUNDS, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
+    assert int(decoded) > 50
+    assert int(quarantined) > 5
+    assert checked == "checked"
+
+
+def test_memory_does_not_grow_with_the_dump() -> None:
+    total, megabytes = map(int, run(MEMORY))
+    assert total > 390_000_000
+    assert megabytes < 700
