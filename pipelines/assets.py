@@ -17,7 +17,6 @@ from pipelines.home import DBT_PROJECT, Home
 from pipelines.partitions import daily, landed
 
 POOL = "duckdb_writer"
-BY_DAY = dg.BackfillPolicy.multi_run(max_partitions_per_run=1)
 AGAIN = dg.RetryPolicy(max_retries=2, delay=15, backoff=dg.Backoff.EXPONENTIAL)
 
 landing_files = dg.AssetSpec(
@@ -53,6 +52,10 @@ class Translator(DagsterDbtTranslator):
             return dg.AssetKey("raw_records")
         return dg.AssetKey([dbt_resource_props["schema"], dbt_resource_props["name"]])
 
+    def get_partitions_def(self, dbt_resource_props: Any) -> dg.PartitionsDefinition:
+        """Days, like everything else; said here and not of the whole, so that a backfill goes day by day."""
+        return daily
+
     def get_group_name(self, dbt_resource_props: Any) -> str:
         """The layer."""
         return str(dbt_resource_props["schema"])
@@ -61,7 +64,6 @@ class Translator(DagsterDbtTranslator):
 @dg.asset(
     deps=[landing_files],
     partitions_def=daily,
-    backfill_policy=BY_DAY,
     group_name="ingest",
     kinds={"duckdb"},
     pool=POOL,
@@ -105,8 +107,6 @@ def marts(project: DbtProject) -> dg.AssetsDefinition:
         manifest=project.manifest_path,
         project=project,
         dagster_dbt_translator=Translator(DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True)),
-        partitions_def=daily,
-        backfill_policy=BY_DAY,
         name="dbt_build",
         pool=POOL,
         retry_policy=AGAIN,
@@ -125,7 +125,6 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
         name="quality_report",
         deps=mart_keys,
         partitions_def=daily,
-        backfill_policy=BY_DAY,
         group_name="quality",
         kinds={"greatexpectations"},
         pool=POOL,
@@ -164,7 +163,6 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
 @dg.asset(
     deps=["quality_report"],
     partitions_def=daily,
-    backfill_policy=BY_DAY,
     group_name="publish",
     kinds={"duckdb"},
     pool=POOL,
@@ -179,7 +177,6 @@ def published_snapshot() -> dg.MaterializeResult:
 @dg.asset(
     deps=[published_snapshot],
     partitions_def=daily,
-    backfill_policy=BY_DAY,
     group_name="model",
     kinds={"scikitlearn", "mlflow"},
     check_specs=[dg.AssetCheckSpec("validation_gate", asset="champion")],

@@ -1,5 +1,6 @@
 """`etalon demo`: the whole way once, from published measurements to an answer over HTTP."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ def summary(home: Home, reports: list[Any], quality: Any, fitted: Any, answer: M
             "",
             text.answer(answer),
             "",
-            "Next:",
+            "Next:" if os.environ.get("VIRTUAL_ENV") else "Next (after `source .venv/bin/activate`):",
             '  etalon sql "select system_id, point, etr_tps, cpu_us_per_tran from marts.fct_point where is_run"',
             "  etalon size cics53-18cp --etr-tps 200000 --max-busy-pct 90",
             "  etalon serve      the planner's page",
