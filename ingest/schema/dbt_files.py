@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from ingest.registry import Layout, Registry, Section
 from ingest.schema import staging
