@@ -11,7 +11,7 @@ HEAD_BYTES = 1 << 16
 
 EXPECTED = (
     "expected an SMF dump transferred in binary with its record descriptors (RDWs), an RMF report in XML (ddsml), "
-    "or a *.runs.csv or *.groups.csv file"
+    "or a *.runs.csv, *.groups.csv or *.dictionary.csv file"
 )
 
 _XML_EBCDIC = ("<?xml".encode("cp037"), "<ddsml".encode("cp037"))
@@ -26,6 +26,7 @@ class Kind(StrEnum):
     RMF_XML = "rmf_xml"
     RUNS = "runs"
     GROUPS = "groups"
+    DICTIONARY = "cics_dictionary"
     LAB_MANIFEST = "lab_manifest"
     UNRECOGNISED = "unrecognised"
 
@@ -49,6 +50,8 @@ def identify(name: str, head: bytes) -> Identity:
         return Identity(Kind.RUNS)
     if name.endswith(".groups.csv"):
         return Identity(Kind.GROUPS)
+    if name.endswith(".dictionary.csv"):
+        return Identity(Kind.DICTIONARY)
     if name.endswith(".lab.json"):
         return Identity(Kind.LAB_MANIFEST)
     for magic, form in _COMPRESSED.items():

@@ -63,6 +63,7 @@ def load(
         reports: list[FileReport] = []
         for item in inputs:
             reports += [item] if isinstance(item, FileReport) else loader.load(item)
+        loader.finish()
         return reports
 
 
@@ -109,6 +110,15 @@ class _Loader:
         ledger.create(con)
         self._tables = Tables(con)
         self._tables.prepare(registry)
+        # Compiled kernels take a second to import: commands that load nothing do without them.
+        from ingest.warehouse import dictionaries
+
+        self._dictionaries = dictionaries
+        self._handlers = dictionaries.handlers(con)
+
+    def finish(self) -> None:
+        """Decode what earlier loads had to leave in the quarantine and what can be read by now."""
+        self._dictionaries.decode_waiting(self._con, self._registry, self._tables)
 
     def load(self, path: str) -> list[FileReport]:
         """Load one file, or the files inside it where it is a container."""
@@ -183,7 +193,7 @@ class _Loader:
         try:
             self._clear(content, known, earlier, identity.kind)
             accounts = Accounts()
-            for batch in read(path, identity, self._registry):
+            for batch in read(path, identity, self._registry, self._handlers):
                 for group in batch.tables:
                     for table, rows in group.items():
                         self._append(table, rows, content.file_id)

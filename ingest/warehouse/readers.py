@@ -6,8 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest import collector
+from ingest.codec.handlers import Handler
 from ingest.registry import Registry
 from ingest.rmf import BadReport, read_reports
+from ingest.smf.cics.catalogue import DICTIONARY_TABLE
+from ingest.smf.cics.dictionary import dictionary_rows
 from ingest.sources import EXPECTED, Identity, Kind
 from ingest.warehouse.accounts import Batch, Quarantined
 
@@ -15,13 +18,16 @@ from ingest.warehouse.accounts import Batch, Quarantined
 KEPT_BYTES = 16 << 20
 
 
-def read(path: Path, identity: Identity, registry: Registry) -> Iterator[Batch]:
-    """Batches of a file of the given kind."""
+def read(
+    path: Path, identity: Identity, registry: Registry, handlers: Mapping[str, Handler] | None = None
+) -> Iterator[Batch]:
+    """Batches of a file of the given kind; `handlers` know what earlier files have said, such as dictionaries."""
     readers: dict[Kind, Callable[[Path], Iterator[Batch]]] = {
-        Kind.SMF: lambda file: _smf(file, registry),
+        Kind.SMF: lambda file: _smf(file, registry, handlers),
         Kind.RMF_XML: _rmf,
         Kind.RUNS: _runs,
         Kind.GROUPS: _groups,
+        Kind.DICTIONARY: _dictionary,
         Kind.LAB_MANIFEST: _lab_manifest,
         Kind.UNRECOGNISED: lambda file: _unrecognised(file, identity),
     }
@@ -71,6 +77,16 @@ def _groups(path: Path) -> Iterator[Batch]:
     return _collected(path, "etalon_group", collector.read_groups)
 
 
+def _dictionary(path: Path) -> Iterator[Batch]:
+    data = path.read_bytes()
+    try:
+        rows = dictionary_rows(data.decode("utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        yield Batch(quarantined=[tail(path, 0, "csv_malformed", f"{error}; correct the file and ingest it again")])
+    else:
+        yield Batch([{DICTIONARY_TABLE: rows}], rows.num_rows, len(data))
+
+
 def _collected(path: Path, name: str, parse: Callable) -> Iterator[Batch]:
     data = path.read_bytes()
     try:
@@ -91,14 +107,14 @@ def _unrecognised(path: Path, identity: Identity) -> Iterator[Batch]:
     yield Batch(quarantined=[tail(path, 0, identity.reason, detail)])
 
 
-def _smf(path: Path, registry: Registry) -> Iterator[Batch]:
+def _smf(path: Path, registry: Registry, handlers: Mapping[str, Handler] | None) -> Iterator[Batch]:
     # Compiled kernels take a second to import; reports and CSV files do without them.
     from ingest.codec import decode_batches
     from ingest.framing import FramingError
 
     started = False
     try:
-        for batch in decode_batches(path, registry, name=str(path)):
+        for batch in decode_batches(path, registry, name=str(path), handlers=handlers):
             started = True
             sums = batch.accounting
             yield Batch(

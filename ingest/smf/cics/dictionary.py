@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from ingest.smf.cics import catalogue
 
 ENTRY_BYTES = 26
@@ -120,29 +122,51 @@ def write_dictionary_file(items: Iterable[tuple[Key, Dictionary]]) -> str:
     return out.getvalue()
 
 
-def read_dictionary_file(text: str, memory: DictionaryMemory, *, name: str = "dictionary file") -> int:
-    """Remember the dictionaries of a CSV text; returns the number of entries. ValueError names line and column."""
+def parse_dictionary_file(text: str, *, name: str = "dictionary file") -> list[tuple[Key, Entry]]:
+    """The entries of a CSV text, each with its region's key. ValueError names line and column."""
     reader = csv.DictReader(io.StringIO(text))
     if reader.fieldnames != _COLUMNS:
         raise ValueError(f"{name}: the header line must be {','.join(_COLUMNS)}")
-    found: dict[Key, list[Entry]] = {}
-    count = 0
+    found: list[tuple[Key, Entry]] = []
     for line, row in enumerate(reader, start=2):
 
         def number(column: str, line: int = line, row: dict[str, str] = row) -> int:
             try:
-                return int(row[column])
+                value = int(row[column])
             except (TypeError, ValueError):
                 raise ValueError(f"{name}, line {line}: {column} is {row[column]!r}, expected a number") from None
+            if not 0 <= value <= 0xFFFF:
+                raise ValueError(f"{name}, line {line}: {column} is {value}, expected 0 to 65535")
+            return value
 
         key = Key(row["smf_sid"], row["applid"], row["release"])
         length, connector, offset = number("length"), number("connector"), number("offset")
-        entry = Entry(row["group"], row["type"], row["id"], length, connector, offset, row["nickname"])
-        found.setdefault(key, []).append(entry)
-        count += 1
-    for key, entries in found.items():
-        memory.remember(key, entries)
-    return count
+        found.append((key, Entry(row["group"], row["type"], row["id"], length, connector, offset, row["nickname"])))
+    return found
+
+
+def read_dictionary_file(text: str, memory: DictionaryMemory, *, name: str = "dictionary file") -> int:
+    """Remember the dictionaries of a CSV text; returns the number of entries. ValueError names line and column."""
+    found = parse_dictionary_file(text, name=name)
+    for key in dict.fromkeys(key for key, _ in found):
+        memory.remember(key, [entry for owner, entry in found if owner == key])
+    return len(found)
+
+
+def entry_table(keyed: Iterable[tuple[Key, Entry]], record_seq: int) -> pa.Table:
+    """Rows of the dictionary table, without `file_id`."""
+    rows = [
+        (record_seq, ordinal, *key, entry.group, entry.type, entry.id, *entry[3:])
+        for ordinal, (key, entry) in enumerate(keyed)
+    ]
+    schema = pa.schema(list(catalogue.dictionary_schema())[1:])
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    return pa.Table.from_arrays([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+
+
+def dictionary_rows(text: str) -> pa.Table:
+    """A dictionary file as rows of the dictionary table. ValueError names line and column."""
+    return entry_table(parse_dictionary_file(text), 0)
 
 
 def full_dictionary() -> list[Entry]:

@@ -14,7 +14,7 @@ from ingest.codec.codepages import decoding_table
 from ingest.codec.handlers import Handled, Problem
 from ingest.smf import csrcesrv
 from ingest.smf.cics import catalogue, kernels
-from ingest.smf.cics.dictionary import Dictionary, DictionaryMemory, Entry, Key, parse_entries
+from ingest.smf.cics.dictionary import Dictionary, DictionaryMemory, Entry, Key, entry_table, parse_entries
 
 _RECORDS_AT_ONCE = 2048
 
@@ -262,21 +262,8 @@ class MonitoringDecoder:
             return
         key = self._key(buffer, int(offset[i]), int(head[kernels.PRODUCT_AT]))
         self.memory.remember(key, entries)
-        n = len(entries)
-        columns = [
-            pa.array(np.full(n, record_seq[i], np.uint32)),
-            pa.array(np.arange(n, dtype=np.uint32)),
-            *(pa.array([value] * n, pa.string()) for value in key),
-            pa.array([e.group for e in entries], pa.string()),
-            pa.array([e.type for e in entries], pa.string()),
-            pa.array([e.id for e in entries], pa.string()),
-            pa.array([e.length for e in entries], pa.uint16()),
-            pa.array([e.connector for e in entries], pa.uint16()),
-            pa.array([e.offset for e in entries], pa.uint16()),
-            pa.array([e.nickname for e in entries], pa.string()),
-        ]
-        schema = pa.schema(list(catalogue.dictionary_schema())[1:])
-        parts.setdefault(catalogue.DICTIONARY_TABLE, []).append(pa.Table.from_arrays(columns, schema=schema))
+        table = entry_table([(key, entry) for entry in entries], int(record_seq[i]))
+        parts.setdefault(catalogue.DICTIONARY_TABLE, []).append(table)
 
     def _decode_rows(
         self,

@@ -1,0 +1,124 @@
+"""CICS dictionaries kept between loads, and records that waited for one.
+
+A region writes its dictionary when monitoring starts: a dump of a later day may hold none. Dictionaries of all files
+are known to every later load, and records quarantined for want of one are decoded from their bytes once it arrives.
+"""
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from ingest.codec import decode_batches
+from ingest.codec.handlers import Handler
+from ingest.registry import Registry
+from ingest.smf.cics import catalogue
+from ingest.smf.cics.dictionary import DictionaryMemory, Entry, Key
+from ingest.smf.cics.performance import MonitoringDecoder
+from ingest.warehouse.tables import Tables
+
+HANDLER = "cics_monitoring"
+WAITING = "cics_dictionary_missing"
+_AT_ONCE = 2000
+
+
+def handlers(con: duckdb.DuckDBPyConnection) -> dict[str, Handler]:
+    """Handlers that know every dictionary the warehouse holds."""
+    return {HANDLER: MonitoringDecoder(remembered(con))}
+
+
+def remembered(con: duckdb.DuckDBPyConnection) -> DictionaryMemory:
+    """Every dictionary the warehouse holds, in the order in which the files were loaded."""
+    memory = DictionaryMemory()
+    rows = con.execute(
+        "SELECT smf_sid, applid, release, cmodname, cmodtype, cmodidnt, cmodleng, cmodconn, cmodofst, cmodhead "
+        f"FROM raw.{catalogue.DICTIONARY_TABLE} JOIN meta.ledger USING (file_id) "
+        "ORDER BY loaded_at, file_id, record_seq, section_seq"
+    ).fetchall()
+    found: dict[Key, list[Entry]] = {}
+    for sid, applid, release, group, kind, number, length, connector, offset, nickname in rows:
+        entry = Entry(group, kind, number, length, connector, offset, nickname)
+        found.setdefault(Key(sid, applid, release), []).append(entry)
+    for key, entries in found.items():
+        memory.remember(key, entries)
+    return memory
+
+
+def decode_waiting(con: duckdb.DuckDBPyConnection, registry: Registry, tables: Tables) -> int:
+    """Decode quarantined records whose dictionary is known by now; returns how many left the quarantine.
+
+    Each file's records change in one transaction with its row in the ledger, whose sums go on adding up.
+    """
+    memory = remembered(con)
+    files = con.execute(
+        "SELECT DISTINCT file_id FROM meta.quarantine WHERE reason = ? ORDER BY file_id", [WAITING]
+    ).fetchall()
+    freed = 0
+    for (file_id,) in files:
+        last = -1
+        while True:
+            rows = con.execute(
+                "SELECT record_seq, raw FROM meta.quarantine WHERE file_id = ? AND reason = ? AND record_seq > ? "
+                "AND length = octet_length(raw) ORDER BY record_seq LIMIT ?",
+                [file_id, WAITING, last, _AT_ONCE],
+            ).fetchall()
+            if not rows:
+                break
+            last = rows[-1][0]
+            con.execute("BEGIN")
+            try:
+                freed += _decode_some(con, registry, tables, memory, file_id, rows)
+                con.execute("COMMIT")
+            except BaseException:
+                con.execute("ROLLBACK")
+                tables.forget()
+                raise
+    return freed
+
+
+def _decode_some(
+    con: duckdb.DuckDBPyConnection,
+    registry: Registry,
+    tables: Tables,
+    memory: DictionaryMemory,
+    file_id: int,
+    rows: list[tuple[int, bytes]],
+) -> int:
+    sequence = np.array([record_seq for record_seq, _ in rows], np.uint32)
+    waiting: set[int] = set()
+    counts: dict[str, int] = {}
+    dump = b"".join(raw for _, raw in rows)
+    for batch in decode_batches(dump, registry, handlers={HANDLER: MonitoringDecoder(memory)}):
+        waiting.update(piece.record_seq for piece in batch.quarantined if piece.record_seq is not None)
+        for name, table in batch.tables.items():
+            own = pa.array(sequence[table.column("record_seq").to_numpy()])
+            tables.append(name, table.set_column(0, "record_seq", own), file_id)
+            counts[name] = counts.get(name, 0) + table.num_rows
+    done = [place for place in range(len(rows)) if place not in waiting]
+    if not done:
+        return 0
+    size = sum(len(rows[place][1]) for place in done)
+    con.execute(
+        "DELETE FROM meta.quarantine WHERE file_id = ? AND reason = ? AND list_contains(?, record_seq)",
+        [file_id, WAITING, [int(sequence[place]) for place in done]],
+    )
+    _settle(con, file_id, len(done), size, counts)
+    return len(done)
+
+
+def _settle(con: duckdb.DuckDBPyConnection, file_id: int, records: int, size: int, counts: dict[str, int]) -> None:
+    row = con.execute("SELECT reason_codes, row_counts FROM meta.ledger WHERE file_id = ?", [file_id]).fetchone()
+    if row is None:
+        return
+    reasons, held = row
+    reasons[WAITING] -= records
+    if not reasons[WAITING]:
+        del reasons[WAITING]
+    for name, count in counts.items():
+        held[name] = held.get(name, 0) + count
+    con.execute(
+        "UPDATE meta.ledger SET decoded = decoded + ?, quarantined = quarantined - ?, "
+        "decoded_bytes = decoded_bytes + ?, quarantined_bytes = quarantined_bytes - ?, reason_codes = ?, "
+        "row_counts = ?, status = 'loaded', message = CASE WHEN quarantined = ? THEN NULL ELSE message END "
+        "WHERE file_id = ?",
+        [records, records, size, size, reasons, dict(sorted(held.items())), records, file_id],
+    )

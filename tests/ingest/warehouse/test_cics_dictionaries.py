@@ -1,0 +1,77 @@
+"""CICS records without a dictionary wait in the quarantine until one arrives, and then come out complete."""
+
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+
+from ingest.smf.cics.dictionary import Dictionary, Key, full_dictionary, write_dictionary_file
+from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.warehouse import ExitCode
+
+REGION = Region("SYSA", "CICSAOR1", "AORJOB1")
+NOW = dt.datetime(2026, 3, 4, 5, 6, 7)
+WAITING = ("cics_dictionary_missing", 3)
+
+
+@pytest.fixture
+def waiting(tmp_path, ingest):
+    """A loaded dump of three records of a region whose dictionary is not known."""
+    rows = pa.table({"tran": ["AAAA", "BBBB", "CCCC"]})
+    path = tmp_path / "tuesday.smf"
+    path.write_bytes(b"".join(encode_performance(REGION, full_dictionary(), rows, NOW, rows_per_record=1)))
+    return ingest(path)[0]
+
+
+def ledger(rows, path):
+    return rows(f"SELECT status, records, decoded, quarantined FROM meta.ledger WHERE path LIKE '%{path}'")
+
+
+def test_records_wait_in_the_quarantine_with_the_reason(waiting, rows):
+    assert (waiting.exit_code, waiting.decoded, waiting.quarantined) == (ExitCode.UNRECOGNISED, 0, 3)
+    assert "no dictionary known for region CICSAOR1" in waiting.message
+    assert rows("SELECT reason, count(*) FROM meta.quarantine GROUP BY ALL") == [WAITING]
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+def test_they_are_decoded_once_the_dictionary_arrives(tmp_path, ingest, rows, waiting, as_file):
+    if as_file:
+        text = write_dictionary_file([(Key("*", "*", "0700"), Dictionary.of(full_dictionary()))])
+        (tmp_path / "release.dictionary.csv").write_text(text)
+        (report,) = ingest(tmp_path / "release.dictionary.csv")
+    else:
+        (tmp_path / "monday.smf").write_bytes(b"".join(encode_dictionary(REGION, full_dictionary(), NOW)))
+        (report,) = ingest(tmp_path / "monday.smf")
+    assert report.status == "loaded"
+    found = rows("SELECT record_seq, tran FROM raw.smf110_1_performance ORDER BY record_seq")
+    assert found == [(0, "AAAA"), (1, "BBBB"), (2, "CCCC")]
+    assert rows(
+        "SELECT count(*) FROM raw.smf110_1_header JOIN meta.ledger USING (file_id) WHERE path LIKE '%tuesday%'"
+    ) == [(3,)]
+    assert rows("SELECT count(*) FROM meta.quarantine") == [(0,)]
+    assert ledger(rows, "tuesday.smf") == [("loaded", 3, 3, 0)]
+
+
+def test_a_dictionary_of_another_region_frees_nothing(tmp_path, ingest, rows, waiting):
+    other = Region("SYSB", "CICSAOR9", "OTHER")
+    (tmp_path / "other.smf").write_bytes(b"".join(encode_dictionary(other, full_dictionary(), NOW)))
+    ingest(tmp_path / "other.smf")
+    assert rows("SELECT reason, count(*) FROM meta.quarantine GROUP BY ALL") == [WAITING]
+
+
+def test_a_later_dump_uses_the_dictionary_of_an_earlier_one(tmp_path, ingest, rows):
+    (tmp_path / "1.smf").write_bytes(b"".join(encode_dictionary(REGION, full_dictionary(), NOW)))
+    ingest(tmp_path / "1.smf")
+    records = encode_performance(REGION, full_dictionary(), pa.table({"tran": ["ZZZZ"]}), NOW, compressed=True)
+    (tmp_path / "2.smf").write_bytes(b"".join(records))
+    (report,) = ingest(tmp_path / "2.smf")
+    assert (report.status, report.decoded) == ("loaded", 1)
+    assert rows("SELECT tran FROM raw.smf110_1_performance") == [("ZZZZ",)]
+
+
+def test_a_faulty_dictionary_file_is_told_by_line_and_column(tmp_path, ingest):
+    text = write_dictionary_file([(Key("*", "*", "0700"), Dictionary.of(full_dictionary()[:2]))])
+    (tmp_path / "x.dictionary.csv").write_text(text.replace(",36,1,0,", ",36,one,0,"))
+    (report,) = ingest(tmp_path / "x.dictionary.csv")
+    assert report.exit_code == ExitCode.UNRECOGNISED
+    assert "line 2: connector is 'one'" in report.message
