@@ -218,7 +218,8 @@ def compare(network: Network, seed: int, horizon: int) -> list[dict[str, Any]]:
 
 
 def error(row: dict[str, Any], what: str) -> float:
-    """Relative difference beyond the simulation's half-width; none where both say saturated, infinite where one does."""
+    """Relative difference beyond the simulation's half-width; none where both say saturated, infinite where one
+    does."""
     simulated, half = row[f"simulated_{what}"], row[f"{what}_half_width"]
     if not np.isfinite(row["response"]) and not row["settled"]:
         return 0.0
