@@ -63,7 +63,14 @@ _UNSIGNED = (
 
 
 def compile_network(network: Network, trace: Trace | None = None) -> Program:
-    """Compile a network, and a trace if given, to the engine's tables."""
+    """Compile a network, and a trace if given, to the engine's tables.
+
+    Raises :class:`NetworkError` for a route that never ends and for users who would go round in no time.
+    """
+    work_s = demands(network).demand_s.sum(axis=1)
+    for cls, work in zip(network.classes, work_s, strict=True):
+        if cls.users and work + (cls.think.mean if cls.think else 0.0) <= 0:
+            raise NetworkError(f"class {cls.name!r}: users who neither think nor are served would never let time pass")
     dists = Distributions()
     levels = sorted({c.priority for c in network.classes}, reverse=True)
     blocking = [s for s in network.stations if s.capacity is not None and s.when_full == "block"]

@@ -127,6 +127,12 @@ def test_a_network_without_arrivals_is_refused():
         simulate(network(Station(name="cp"), TransactionClass(name="a", route=(visit("cp", 1.0),))), seed=1)
 
 
+def test_users_who_would_go_round_in_no_time_are_refused():
+    net = network(Station(name="cp"), closed_class(2, 0, visit("cp", Distribution.deterministic(0.0))))
+    with pytest.raises(NetworkError, match="never let time pass"):
+        simulate(net, seed=1)
+
+
 def test_bottleneck_and_second_bottleneck_are_the_busiest_limits():
     route = (Acquire(resource="mxt"), visit("cp", 0.3), visit("dasd", 0.5), Release(resource="mxt"))
     result = simulate(
