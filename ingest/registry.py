@@ -20,6 +20,7 @@ from ingest.formats import FORMATS, RAW_TYPES, UNITS, Format
 LAYOUT_DIR = Path(__file__).parent / "layouts"
 CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
 WALKS = ("fixed", "length_prefixed", "chained")
+IMS_ROLE = "ims:"
 HEADER_ROLES = ("record_type", "smf_sid", "written_clock_us", "written_date")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CONDITION = re.compile(r"(\w+) *(!?=) *(\d+(?: *, *\d+)*)\Z")
@@ -304,8 +305,8 @@ def _read(path: Path) -> tuple[str, Layout]:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
         record = document["record"]
-        role = record.get("role", "")
         name = _identifier(record["name"])
+        role = _role(record, name)
         sections = tuple(_section(entry, name) for entry in document["section"])
         layout = Layout(
             name=name,
@@ -326,6 +327,22 @@ def _read(path: Path) -> tuple[str, Layout]:
     except (TypeError, ValueError) as error:
         raise RegistryError(f"{path}: {error}") from error
     return role, layout
+
+
+def _role(record: dict[str, Any], name: str) -> str:
+    """What a layout is for, besides SMF records: its role, or `ims:name` for records of the IMS log."""
+    log = record.get("log", "")
+    if log not in ("", "ims"):
+        raise ValueError(f"log is {log!r}, expected 'ims' or nothing")
+    return f"{IMS_ROLE}{name}" if log else record.get("role", "")
+
+
+def _check_ims(layout: Layout) -> None:
+    """A record of the IMS log: code and subcodes of one byte, one section that starts with the record."""
+    if not all(0 <= code <= 255 for code in (layout.type, *layout.subtypes)):
+        raise ValueError("type and subtypes of a log record are one byte each, 0x00 to 0xFF")
+    if len(layout.sections) != 1 or not layout.header.is_header or layout.header.walk != "fixed":
+        raise ValueError("a log record has one section, without a triplet")
 
 
 def _section(entry: dict[str, Any], layout: str) -> Section:
@@ -472,6 +489,8 @@ def _places(item: Field) -> set[int]:
 
 
 def _check(layout: Layout, role: str) -> None:
+    if role.startswith(IMS_ROLE):
+        _check_ims(layout)
     if role:
         return
     if not 0 <= layout.type <= 2047:
