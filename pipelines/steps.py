@@ -70,8 +70,15 @@ def check(home: Home) -> Any:
     """Run the expectations over the warehouse and write the data-quality site."""
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     import expectations
+    from ingest import registry, schema
 
-    return expectations.run(home.warehouse, home.quality)
+    manifest = home.dbt / "target" / "manifest.json"
+    return expectations.run(
+        home.warehouse,
+        home.quality,
+        baseline=schema.baseline_expectations(registry.load()),
+        manifest=manifest if manifest.exists() else None,
+    )
 
 
 def quality_line(result: Any) -> str:
