@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ingest.kernels.jit import kernel
+from ingest.kernels.jit import inlined, kernel
+from ingest.kernels.loads import load_8, store_8
 
 
 @kernel
@@ -51,6 +52,16 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
     return found, position, stop, blocks, left
 
 
+@inlined
+def _copy(buffer, source, target, length):
+    """Copy bytes within a buffer, to a place that they do not overlap."""
+    whole = length & ~7
+    for k in range(0, whole, 8):
+        store_8(buffer, target + k, load_8(buffer, source + k))
+    for k in range(whole, length):
+        buffer[target + k] = buffer[source + k]
+
+
 @kernel
 def join_segments(buffer, spill, places, sizes, codes, starts, lengths, firsts, orphans):
     """Join spanned segments into records written from `spill` on; whole records stay where they are.
@@ -81,9 +92,8 @@ def join_segments(buffer, spill, places, sizes, codes, starts, lengths, firsts, 
             total = np.int64(0)
             for j in range(opened, i + 1):
                 skip = 0 if j == opened else 4
-                for k in range(skip, sizes[j]):
-                    buffer[spill + total] = buffer[places[j] + k]
-                    total += 1
+                _copy(buffer, places[j] + skip, spill + total, sizes[j] - skip)
+                total += sizes[j] - skip
             told = total if total <= 65_535 else 0
             buffer[spill] = told >> 8
             buffer[spill + 1] = told & 0xFF

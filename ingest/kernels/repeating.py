@@ -8,22 +8,33 @@ buffer.
 from ingest.kernels.jit import kernel
 from ingest.kernels.loads import load_4, load_8
 
+TILE = 16
+"""Rows read at once."""
+
 
 @kernel
 def read_4(data, at, offsets, stride, out):
     """Four-byte unsigned integers."""
-    for i in range(at.shape[0]):
+    values = out.shape[2]
+    for low in range(0, at.shape[0], TILE):
+        high = min(low + TILE, at.shape[0])
         for c in range(offsets.shape[0]):
-            place = at[i] + offsets[c]
-            for k in range(out.shape[2]):
-                out[c, i, k] = load_4(data, place + k * stride)
+            offset = offsets[c]
+            for i in range(low, high):
+                row = out[c, i]
+                for k in range(values):
+                    row[k] = load_4(data, at[i] + offset + k * stride)
 
 
 @kernel
 def read_8(data, at, offsets, stride, out):
     """Eight-byte unsigned integers."""
-    for i in range(at.shape[0]):
+    values = out.shape[2]
+    for low in range(0, at.shape[0], TILE):
+        high = min(low + TILE, at.shape[0])
         for c in range(offsets.shape[0]):
-            place = at[i] + offsets[c]
-            for k in range(out.shape[2]):
-                out[c, i, k] = load_8(data, place + k * stride)
+            offset = offsets[c]
+            for i in range(low, high):
+                row = out[c, i]
+                for k in range(values):
+                    row[k] = load_8(data, at[i] + offset + k * stride)
