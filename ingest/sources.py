@@ -5,13 +5,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ingest import collector
+from ingest.ims.identify import is_ims_log
+from ingest.reports.lines import text_form
+from ingest.reports.rmf_text import is_text_report
+from ingest.reports.statistics import is_statistics
+from ingest.reports.tabular import identify_table
 
 #: How much of the start of a file `identify` wants to see, in bytes.
 HEAD_BYTES = 1 << 16
 
 EXPECTED = (
-    "expected an SMF dump transferred in binary with its record descriptors (RDWs), an RMF report in XML (ddsml), "
-    "or a *.runs.csv, *.groups.csv or *.dictionary.csv file"
+    "expected an SMF dump or IMS log transferred in binary with its record descriptors (RDWs), an RMF report in XML "
+    "(ddsml) or as text, a CICS statistics listing, a table of a performance analyzer or load driver (CSV, JSON "
+    "Lines), or a *.runs.csv, *.groups.csv or *.dictionary.csv file"
 )
 
 _XML_EBCDIC = ("<?xml".encode("cp037"), "<ddsml".encode("cp037"))
@@ -24,6 +30,10 @@ class Kind(StrEnum):
 
     SMF = "smf"
     RMF_XML = "rmf_xml"
+    RMF_TEXT = "rmf_text"
+    IMS_LOG = "ims_log"
+    CICS_STATISTICS = "cics_statistics"
+    TABLE = "table"
     RUNS = "runs"
     GROUPS = "groups"
     DICTIONARY = "cics_dictionary"
@@ -71,10 +81,27 @@ def identify(name: str, head: bytes) -> Identity:
         for kind, columns in ((Kind.RUNS, collector.RUN_COLUMNS), (Kind.GROUPS, collector.GROUP_COLUMNS)):
             if [cell.strip() for cell in header.split(",")] == list(columns):
                 return Identity(kind)
+        if printed := _printed(head):
+            return Identity(printed)
+        if identify_table(head):
+            return Identity(Kind.TABLE)
         return Identity(
             Kind.UNRECOGNISED, "text", "text: if it was a dump, it was transferred as text; transfer it again in binary"
         )
+    if text_form(head) is not None:
+        if printed := _printed(head):
+            return Identity(printed)
+        return Identity(Kind.UNRECOGNISED, "ebcdic", "text in EBCDIC that is no report known")
+    if is_ims_log(head, whole=len(head) < HEAD_BYTES):
+        return Identity(Kind.IMS_LOG)
     return Identity(Kind.SMF)
+
+
+def _printed(head: bytes) -> Kind | None:
+    """The kind of a printed report, None for other text."""
+    if is_text_report(head):
+        return Kind.RMF_TEXT
+    return Kind.CICS_STATISTICS if is_statistics(head) else None
 
 
 def _is_text(head: bytes) -> bool:

@@ -2,9 +2,6 @@
 
 import pyarrow as pa
 
-from ingest.ims.layouts import ims_layouts
-from ingest.registry import Registry
-
 _TEXT = pa.string()
 
 
@@ -63,8 +60,3 @@ FROM_LAYOUT = tuple(EVENT_SCHEMA.names[EVENT_SCHEMA.names.index("unit_of_work") 
 def schemas() -> dict[str, pa.Schema]:
     """Arrow schema of the tables that every IMS log has, by name, without `file_id`."""
     return {"ims_log_record": RECORD_SCHEMA, "ims_log_event": EVENT_SCHEMA}
-
-
-def layout_schemas(registry: Registry) -> dict[str, pa.Schema]:
-    """Arrow schema of the typed tables that a registry's layouts of log records make."""
-    return {layout.header.table: layout.header.arrow_schema() for layout in ims_layouts(registry).values()}

@@ -15,7 +15,9 @@ MAX_LINE = 1 << 14
 MAX_PRINTED = 512
 """A line longer than this was not printed by a report, and is not searched for what reports say."""
 
-FIXED_LENGTHS = (133, 137, 121, 132, 136, 120, 80, 255, 256)
+FIXED_LENGTHS = range(41, 260)
+"""Lengths that records without line ends are tried for, carriage control included."""
+
 _ASA = b" 0-+123456789ABC"
 _MACHINE = bytes([0x01, 0x03, 0x09, 0x0B, 0x11, 0x13, 0x19, 0x1B, 0x89, 0x8B])
 _SKIP_BEFORE, _SKIP_AFTER = 0x8B, 0x89
@@ -46,7 +48,7 @@ def text_form(head: bytes) -> TextForm | None:
     """The form of printed output from the start of a file; None when it is no text."""
     if not head.strip(b"\0"):
         return None
-    for encoding, ends in (("utf-8", (b"\n",)), ("cp1047", (b"\x15", b"\x25"))):
+    for encoding, ends in (("utf-8", (b"\n",)), ("cp037", (b"\x15", b"\x25"))):
         text = _decodes(head, encoding)
         if not text:
             continue
@@ -56,11 +58,7 @@ def text_form(head: bytes) -> TextForm | None:
             return TextForm(encoding, end, 0, _control(head.split(end)[:-1], encoding))
         if encoding == "utf-8":
             return TextForm(encoding, b"\n", 0, "")
-        for length in FIXED_LENGTHS:
-            records = [head[at : at + length] for at in range(0, len(head) - length + 1, length)]
-            control = _control(records, encoding)
-            if control and len(records) > 1:
-                return TextForm(encoding, b"", length, control)
+        return _fixed_form(head, encoding)
     return None
 
 
@@ -122,6 +120,19 @@ def _decodes(head: bytes, encoding: str) -> bool:
     odd = sum(head.count(byte) for byte in set(head) if (byte < 0x40 and byte not in allowed) or byte == 0xFF)
     blanks = head.count(0x40)
     return odd == 0 and blanks * 10 >= len(head)
+
+
+def _fixed_form(head: bytes, encoding: str) -> TextForm | None:
+    """The form of records of fixed length: the length at which most records begin a page, and all with a control."""
+    best = (0, 0, "")
+    for length in FIXED_LENGTHS:
+        if len(head) < HEAD_BYTES and len(head) % length:
+            continue
+        firsts = head[: len(head) // length * length : length]
+        skips = firsts.count(0xF1) + firsts.count(_SKIP_BEFORE) + firsts.count(_SKIP_AFTER)
+        if skips and (control := _control([bytes([byte, 0x40]) for byte in firsts], encoding)):
+            best = max(best, (skips, length, control))
+    return TextForm(encoding, b"", best[1], best[2]) if best[0] else None
 
 
 def _control(records: list[bytes], encoding: str) -> str:

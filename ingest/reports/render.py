@@ -157,7 +157,8 @@ def _print_table(block: Block, _segment: Segment, part: Part) -> tuple[list[str]
         return [], []
     place = {label: index for index, label in enumerate(part.labels)}
     anchor, shift, lines, moves = "", 0, [], []
-    for column in block.columns:
+    columns = [c for c in block.columns if not c.optional or _is_filled(block, part, place, c)]
+    for column in columns:
         text = column.printed.split("|")[0]
         if text:
             at = max(column.heading, len(anchor) + 1 if anchor else 0)
@@ -165,13 +166,13 @@ def _print_table(block: Block, _segment: Segment, part: Part) -> tuple[list[str]
             shift = at - column.heading
         moves.append(shift)
     for cells, row_type in part.rows:
-        values = [_cell(block, cells, place, column, row_type) for column in block.columns]
+        values = [_cell(block, cells, place, column, row_type) for column in columns]
         text = ""
         if row_type == "SUM" and "sum_print" in block.data:
             text = block.data["sum_print"].format(*(value or "" for value in values))
             used = {int(digit) for digit in re.findall(r"\{(\d+)", block.data["sum_print"])}
             values = [None if index in used else value for index, value in enumerate(values)]
-        for column, move, value in zip(block.columns, moves, values, strict=True):
+        for column, move, value in zip(columns, moves, values, strict=True):
             if value is None:
                 continue
             width = column.last - column.first + 1
@@ -192,6 +193,11 @@ def _cell(
     value = cells[at] if at < len(cells) else None
     words = {word: printed for printed, word in block.data.get("words", {}).get(column.label, ())}
     return (words.get(value or "", value) if row_type is None else value) or None
+
+
+def _is_filled(block: Block, part: Part, place: dict[str, int], column: Column) -> bool:
+    """True if a row has something to print in the column."""
+    return any(_cell(block, cells, place, column, row_type) for cells, row_type in part.rows)
 
 
 def _print_grid(block: Block, segment: Segment, _part: Part) -> tuple[list[str], list[str]]:

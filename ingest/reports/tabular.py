@@ -34,6 +34,14 @@ FIELD_SCHEMA = schema_of(
 )
 
 
+class UnknownTable(ValueError):
+    """The first line tells no known kind of table; `offset` is where what could not be read begins."""
+
+    def __init__(self, text: str, offset: int) -> None:
+        super().__init__(text)
+        self.offset = offset
+
+
 @dataclass(frozen=True)
 class Source:
     """One kind of table: what tells it, and its known columns as (name, squeezed header names, type, unit, meaning)."""
@@ -98,7 +106,7 @@ def identify_table(head: bytes) -> str | None:
 def read_table(stream: BinaryIO) -> Iterator[TabularBatch]:
     """Batches of rows in file order. A line that cannot be read is left out and told; the others stand.
 
-    Raises ValueError when the first line tells no known kind of table.
+    Raises UnknownTable when the first line tells no known kind of table.
     """
     reading: _Reading | None = None
     offset = 0
@@ -106,7 +114,7 @@ def read_table(stream: BinaryIO) -> Iterator[TabularBatch]:
         text = raw.decode("utf-8-sig" if not offset else "utf-8", "replace").strip("\r\n")
         if reading is None:
             if text.strip():
-                reading = _Reading(text)
+                reading = _Reading(text, offset)
                 if not reading.is_json:
                     reading.batch.framing_bytes += len(raw)
                     offset += len(raw)
@@ -120,19 +128,19 @@ def read_table(stream: BinaryIO) -> Iterator[TabularBatch]:
         if reading.batch.rows >= _ROWS_PER_BATCH:
             yield reading.take()
     if reading is None:
-        raise ValueError("no header line")
+        raise UnknownTable("no header line", offset)
     yield reading.take()
 
 
 class _Reading:
     """One file on its way through: its header and the rows since the last batch."""
 
-    def __init__(self, first: str) -> None:
+    def __init__(self, first: str, offset: int) -> None:
         self.is_json = first.lstrip().startswith("{")
         names = _names(first)
         source = source_of(names)
         if source is None:
-            raise ValueError("no known kind of table: the header names none of the columns that would tell")
+            raise UnknownTable("a table whose header names none of the columns that would tell its kind", offset)
         self._source = source
         self._delimiter = _delimiter(first)
         self._names = names

@@ -2,17 +2,24 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ingest import collector
 from ingest.codec.handlers import Handler
 from ingest.registry import Registry
+from ingest.reports.rmf_text import read_text_reports
+from ingest.reports.statistics import read_statistics
+from ingest.reports.tabular import UnknownTable, read_table
 from ingest.rmf import BadReport, read_reports
 from ingest.smf.cics.catalogue import DICTIONARY_TABLE
 from ingest.smf.cics.dictionary import dictionary_rows
 from ingest.sources import EXPECTED, Identity, Kind
 from ingest.warehouse.accounts import Batch, Quarantined
+
+if TYPE_CHECKING:
+    from ingest import codec
 
 #: A piece of a file longer than this is kept in the quarantine only up to here; the rest stays in the file alone.
 KEPT_BYTES = 16 << 20
@@ -25,6 +32,10 @@ def read(
     readers: dict[Kind, Callable[[Path], Iterator[Batch]]] = {
         Kind.SMF: lambda file: _smf(file, registry, handlers),
         Kind.RMF_XML: _rmf,
+        Kind.RMF_TEXT: _rmf_text,
+        Kind.IMS_LOG: lambda file: _ims_log(file, registry),
+        Kind.CICS_STATISTICS: _cics_statistics,
+        Kind.TABLE: _table,
         Kind.RUNS: _runs,
         Kind.GROUPS: _groups,
         Kind.DICTIONARY: _dictionary,
@@ -57,6 +68,50 @@ def _rmf(path: Path) -> Iterator[Batch]:
                 done, reports = batch.end_offset, reports + batch.reports
         except BadReport as error:
             yield Batch(quarantined=[tail(path, error.offset, error.reason, error.detail, reports)])
+
+
+def _rmf_text(path: Path) -> Iterator[Batch]:
+    with path.open("rb") as stream:
+        for batch in read_text_reports(stream):
+            outside = [_piece(path, item.offset, item.length, item.reason, item.detail) for item in batch.outside]
+            yield Batch(
+                [batch.tables],
+                batch.reports,
+                batch.decoded_bytes,
+                quarantined=outside,
+                framing_bytes=batch.framing_bytes,
+                notes=batch.notes,
+            )
+
+
+def _cics_statistics(path: Path) -> Iterator[Batch]:
+    with path.open("rb") as stream:
+        for batch in read_statistics(stream):
+            yield Batch([batch.tables], batch.pages, batch.decoded_bytes, framing_bytes=batch.framing_bytes)
+
+
+def _table(path: Path) -> Iterator[Batch]:
+    with path.open("rb") as stream:
+        try:
+            for batch in read_table(stream):
+                bad = [_piece(path, *place) for place in batch.bad]
+                yield Batch(
+                    [batch.tables],
+                    batch.rows,
+                    batch.decoded_bytes,
+                    quarantined=bad,
+                    framing_bytes=batch.framing_bytes,
+                )
+        except UnknownTable as error:
+            yield Batch(quarantined=[tail(path, error.offset, "table_unknown", f"{error}; {EXPECTED}")])
+
+
+def _piece(path: Path, offset: int, length: int, reason: str, detail: str) -> Quarantined:
+    """A stretch of a file for the quarantine."""
+    with path.open("rb") as stream:
+        stream.seek(offset)
+        raw = stream.read(min(length, KEPT_BYTES))
+    return Quarantined(None, offset, length, reason, detail, raw)
 
 
 def _said(tables: Sequence[Mapping[str, pa.Table]]) -> str | None:
@@ -110,11 +165,23 @@ def _unrecognised(path: Path, identity: Identity) -> Iterator[Batch]:
 def _smf(path: Path, registry: Registry, handlers: Mapping[str, Handler] | None) -> Iterator[Batch]:
     # Compiled kernels take a second to import; reports and CSV files do without them.
     from ingest.codec import decode_batches
+
+    return _records(path, decode_batches(path, registry, name=str(path), handlers=handlers))
+
+
+def _ims_log(path: Path, registry: Registry) -> Iterator[Batch]:
+    from ingest.ims.decode import decode_log
+
+    return _records(path, decode_log(path, registry, name=str(path)))
+
+
+def _records(path: Path, batches: "Iterator[codec.Batch]") -> Iterator[Batch]:
+    """Batches of the codec as batches of the warehouse; a file without records goes into the quarantine."""
     from ingest.framing import FramingError
 
     started = False
     try:
-        for batch in decode_batches(path, registry, name=str(path), handlers=handlers):
+        for batch in batches:
             started = True
             sums = batch.accounting
             yield Batch(

@@ -7,7 +7,9 @@ from importlib.resources import files
 import duckdb
 import pyarrow as pa
 
-from ingest import collector, rmf
+from ingest import collector, reports, rmf
+from ingest.ims import tables as ims
+from ingest.ims.layouts import ims_layouts
 from ingest.registry import Registry
 from ingest.schema import column_definitions
 
@@ -19,18 +21,29 @@ _TYPES = {
     pa.float64(): "DOUBLE",
     pa.int64(): "BIGINT",
     pa.uint32(): "UINTEGER",
+    pa.uint64(): "UBIGINT",
     pa.timestamp("us"): "TIMESTAMP",
 }
+
+_DATA_FILES = (
+    ("ingest.rmf", "tables.toml"),
+    ("ingest.reports", "rmf_text.toml"),
+    ("ingest.reports", "cics_text.toml"),
+    ("ingest.reports", "tabular.toml"),
+    ("ingest.ims", "codes.toml"),
+)
 
 
 def report_tables() -> dict[str, pa.Schema]:
     """Arrow schemas, without `file_id`, of the raw tables that no record layout describes."""
-    return {**rmf.schemas(), **COLLECTOR_TABLES}
+    return {**rmf.schemas(), **reports.schemas(), **ims.schemas(), **COLLECTOR_TABLES}
 
 
 def layouts_version(registry: Registry) -> str:
     """Twelve hexadecimal digits that change whenever a layout or the description of a report's tables changes."""
-    running = hashlib.sha256(files("ingest.rmf").joinpath("tables.toml").read_bytes())
+    running = hashlib.sha256()
+    for package, name in _DATA_FILES:
+        running.update(files(package).joinpath(name).read_bytes())
     for layout in sorted((*registry.layouts, *registry.auxiliary.values()), key=lambda item: item.name):
         running.update(f"{layout.name}\n".encode() + layout.path.read_bytes())
     return running.hexdigest()[:12]
@@ -48,6 +61,8 @@ class Tables:
     def prepare(self, registry: Registry) -> None:
         """Make every known table, and widen those that an earlier version made, all at once or not at all."""
         wanted = {section.table: column_definitions(section) for _, section in registry.tables()}
+        for layout in ims_layouts(registry).values():
+            wanted[layout.header.table] = column_definitions(layout.header)
         for name, schema in report_tables().items():
             wanted[name] = [("file_id", "UBIGINT NOT NULL"), *((f.name, _TYPES[f.type]) for f in schema)]
         self._con.execute("BEGIN")
