@@ -123,9 +123,9 @@ WQ = (
     " getexmsg:292I puteye:296t4 putet:300Q putct:308Q putn:316I putpsn:352i put1eye:356t4 put1et:360Q put1n:376I"
     " inqet:420Q setn:460I nps:476I cfstrucname:480t12 nbuffpool:492I putbytes:496Q getbytes:504Q validput:512I"
     " validget:516I getmaxms:524i getminms:528i putmaxms:532i maxlatnt:540Q minlatnt:548Q totlatnt:556Q total_use:572i"
-    " getpmsg:576i maxqdpth:588i wqbits:592B getdval:596I getjcet:600Q putpwg:612I put1jcet:632Q putdsq:656I selcount:672I"
-    " cbet:684Q cbct:692Q cbn:700I opensuet:704Q closecf0:732I mqcfreq_cfcount:736I*100/20 mqcfreq_cfasyncet:752I*100/20"
-    " publishedn:2736I topicopensrb:2752Q putddly:2784I streamedn:2792I"
+    " getpmsg:576i maxqdpth:588i wqbits:592B getdval:596I getjcet:600Q putpwg:612I put1jcet:632Q putdsq:656I"
+    " selcount:672I cbet:684Q cbct:692Q cbn:700I opensuet:704Q closecf0:732I mqcfreq_cfcount:736I*100/20"
+    " mqcfreq_cfasyncet:752I*100/20 publishedn:2736I topicopensrb:2752Q putddly:2784I streamedn:2792I"
 )
 
 SECTIONS = {
