@@ -90,9 +90,9 @@ def quality_line(result: Any) -> str:
 
 def publish(home: Home) -> Path:
     """Put a copy of the warehouse in place of the published snapshot."""
-    from ingest import warehouse
+    from ingest import registry, warehouse
 
-    return warehouse.publish(home.warehouse, home.snapshot)
+    return warehouse.publish(home.warehouse, home.snapshot, registry.load())
 
 
 def measured_points(home: Home) -> Any:

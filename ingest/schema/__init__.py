@@ -2,7 +2,7 @@
 expectations."""
 
 from ingest.schema.baseline import BaselineExpectation, baseline_expectations
-from ingest.schema.ddl import column_definitions, create_statements, create_table
+from ingest.schema.ddl import column_definitions, create_statements, create_table, staging_statements
 from ingest.schema.files import drift, generated_files, write
 from ingest.schema.staging import view_name
 
@@ -14,6 +14,7 @@ __all__ = [
     "create_table",
     "drift",
     "generated_files",
+    "staging_statements",
     "view_name",
     "write",
 ]

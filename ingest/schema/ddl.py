@@ -1,6 +1,12 @@
-"""DuckDB statements that create the raw tables."""
+"""DuckDB statements that create the raw tables, and the staging views over them."""
+
+import re
+from collections.abc import Collection
 
 from ingest.registry import Registry, Section
+from ingest.schema import staging
+
+_SOURCE = re.compile(r"\{\{ source\('raw', '(\w+)'\) \}\}")
 
 
 def column_definitions(section: Section) -> list[tuple[str, str]]:
@@ -23,6 +29,21 @@ def create_table(section: Section) -> str:
     """The statement that creates one raw table unless it is there."""
     body = ", ".join(f"{name} {kind}" for name, kind in column_definitions(section))
     return f"CREATE TABLE IF NOT EXISTS raw.{section.table} ({body})"
+
+
+def staging_statements(registry: Registry, tables: Collection[str], views: Collection[str]) -> list[str]:
+    """The statements that create the staging views that are missing.
+
+    tables: the raw tables there are; views: the staging views there are, which stay as they are.
+    """
+    statements = ["CREATE SCHEMA IF NOT EXISTS staging"]
+    for layout, section in registry.tables():
+        needed = {section.table, layout.header.table}
+        name = staging.view_name(section)
+        if name not in views and needed <= set(tables):
+            sql = _SOURCE.sub(r"raw.\1", staging.view_sql(layout, section))
+            statements.append(f"CREATE VIEW staging.{name} AS {sql}")
+    return statements
 
 
 def create_statements(registry: Registry) -> list[str]:

@@ -10,6 +10,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from ingest.registry import Registry
+from ingest.schema import staging_statements
 from ingest.warehouse.load import open_writer
 from ingest.warehouse.outcome import BadQuery, SnapshotMissing, WarehouseError
 
@@ -19,11 +21,12 @@ _READER: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-def publish(db_path: str | Path, snapshot: str | Path) -> Path:
+def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None = None) -> Path:
     """Put a copy of the warehouse in place of the snapshot, in one step.
 
-    Readers of the old snapshot keep it until they close it; who opens afterwards sees the new one; there is never a
-    moment without a whole snapshot. Raises WarehouseLocked while another process writes, WarehouseError if there is no
+    With a registry, the copy gets the staging views over its raw tables that the warehouse itself does without. Readers
+    of the old snapshot keep it until they close it; who opens afterwards sees the new one; there is never a moment
+    without a whole snapshot. Raises WarehouseLocked while another process writes, WarehouseError if there is no
     warehouse.
     """
     source, target = Path(db_path), Path(snapshot)
@@ -37,6 +40,8 @@ def publish(db_path: str | Path, snapshot: str | Path) -> Path:
         with open_writer(source) as con:
             con.execute("CHECKPOINT")
             shutil.copyfile(source, name)
+        if registry is not None:
+            _add_staging_views(name, registry)
         _sync(name)
         Path(name).chmod(0o644)
         Path(name).replace(target)
@@ -45,6 +50,18 @@ def publish(db_path: str | Path, snapshot: str | Path) -> Path:
         Path(name).unlink(missing_ok=True)
         raise
     return target
+
+
+def _add_staging_views(path: str, registry: Registry) -> None:
+    with duckdb.connect(path, config=_READER) as con:
+        listed = con.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema IN ('raw', 'staging')"
+        ).fetchall()
+        present = {schema: {name for kind, name in listed if kind == schema} for schema in ("raw", "staging")}
+        con.execute("BEGIN")
+        for statement in staging_statements(registry, present["raw"], present["staging"]):
+            con.execute(statement)
+        con.execute("COMMIT")
 
 
 def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> pa.Table:

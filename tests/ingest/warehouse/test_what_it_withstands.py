@@ -11,6 +11,7 @@ import threading
 import duckdb
 import pytest
 
+from ingest import registry
 from ingest.sources import Kind, identify
 from ingest.warehouse import (
     BadQuery,
@@ -257,6 +258,16 @@ def test_a_query_cannot_change_the_snapshot_and_says_what_is_wrong(tmp_path, ing
             query(snapshot, sql)
     assert query(snapshot, "SELECT ? + 1 AS n", [41]).to_pylist() == [{"n": 42}]
     assert content_hash(snapshot) == before
+
+
+def test_the_snapshot_has_the_staging_views_the_warehouse_does_without(tmp_path, ingest, database):
+    ingest(write(tmp_path / "in", a__xml=report_xml(1)))
+    known = registry.load()
+    snapshot = publish(database, tmp_path / "s.duckdb", known)
+    names = {f"stg_{section.table}" for _, section in known.tables()}
+    found = query(snapshot, "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'staging'")
+    assert names <= set(found["name"].to_pylist())
+    assert query(snapshot, "SELECT count(*) AS n FROM staging.stg_smf74_1_device").to_pylist() == [{"n": 0}]
 
 
 def test_kinds_are_told_from_content_not_from_names():

@@ -9,7 +9,7 @@ select
   product.smf72int // 100000 * 60 + product.smf72int % 100000 / 1000::DOUBLE as interval_s,
   rtrim(product.smf72xnm, chr(0) || ' ') as sysplex_name,
   rtrim(product.smf72snm, chr(0) || ' ') as system_name,
-  section.r723trdb::BIGINT[] as buckets
+  list_transform(section.r723trdb, lambda x: x::BIGINT) as buckets
 from {{ source('raw', 'smf72_3_response_distribution') }} as section
 left join {{ source('raw', 'smf72_3_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
