@@ -72,7 +72,11 @@ def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
     header, sequence = header_rows(layout, named["header"])
     found = [section_rows(item, named[item.name], sequence) for item in layout.placed if item.name in named]
     parents = {rows.section.name: rows for rows in found}
-    nests = [nested_rows(item, named[item.name], sequence, parents) for item in layout.nested if item.name in named]
+    nests = [
+        nested_rows(item, named.get(item.name, item.arrow_schema().empty_table()), sequence, parents)
+        for item in layout.nested
+        if item.name in named or item.parent in parents
+    ]
     make_room(parents.values(), nests)
     head_lengths = header.lengths.copy()
     for rows in found:

@@ -16,32 +16,64 @@ def random_tables(layout: Layout, seed: int, records: int, most: int = 3, cut: f
     rng = np.random.default_rng(seed)
     sequence = np.sort(rng.choice(10 * records + 10, records, replace=False)).astype(np.uint32)
     tables = {layout.header.table: _header(layout, rng, sequence)}
-    for section in layout.sections[1:]:
+    for section in layout.placed:
         limit = 1 if section.cardinality == "one" else most
         counts = rng.integers(0, limit + 1, records)
         owners = np.repeat(np.arange(records), counts)
         if len(owners):
             ordinals = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-            ends = np.array([_cut(section, rng, cut) for _ in range(records)])[owners]
+            share = 0 if any(other.parent == section.name for other in layout.nested) else cut
+            ends = np.array([_cut(section, rng, share) for _ in range(records)])[owners]
             keys = {"record_seq": sequence[owners], "section_seq": ordinals.astype(np.uint32)}
-            tables[section.table] = _table(section, rng, keys, ends)
+            tables[section.table] = _table(section, rng, keys, ends, owners)
+    for section in layout.nested:
+        parent = tables.get(layout.section(section.parent).table)
+        if parent is not None:
+            tables |= _nested(section, rng, parent, most)
     return tables
 
 
-def computed_columns(layout: Layout) -> set[str]:
-    """Header columns that the encoder computes: lengths, type and triplets."""
-    found = {layout.header.by_name(name).column for name in COMPUTED if layout.header.has(name)}
+def _nested(section: Section, rng: np.random.Generator, parent: pa.Table, most: int) -> dict[str, pa.Table]:
+    """Rows of a nested section, up to `most` for each row of its parent."""
+    owners = np.repeat(np.arange(parent.num_rows), rng.integers(0, most + 1, parent.num_rows))
+    if not len(owners):
+        return {}
+    record = parent["record_seq"].to_numpy()[owners]
+    ordinals = np.arange(len(owners)) - np.searchsorted(record, record)
+    keys = {
+        "record_seq": record,
+        "section_seq": ordinals.astype(np.uint32),
+        "parent_seq": parent["section_seq"].to_numpy()[owners],
+    }
+    groups = np.arange(len(owners)) if section.walk == "chained" else owners
+    table = _table(section, rng, keys, np.full(len(owners), section.length), groups)
+    if section.walk == "chained" and section.code is None:
+        item = next(item for item in section.fields if item.offset == 2)
+        kinds = pa.array(rng.integers(100, 256, len(owners)), item.arrow)
+        table = table.set_column(table.column_names.index(item.column), item.column, kinds)
+    return {section.table: table}
+
+
+def computed_columns(layout: Layout, table: str = "") -> set[str]:
+    """Columns of a table, the header unless named, that the encoder computes: lengths, types and triplets."""
+    owner = next((section for section in layout.sections if section.table == table), layout.header)
+    places: set[int] = set()
     for section in layout.sections[1:]:
-        assert section.triplet is not None
-        inside = range(section.triplet.position, section.triplet.end)
-        found |= {item.column for item in layout.header.fields if item.offset in inside}
+        holder = section.parent or "header"
+        if section.triplet is not None and holder == owner.name:
+            places |= set(range(section.triplet.position, section.triplet.end))
+        elif section.walk == "chained" and owner.name in (section.name, holder):
+            places |= {0, 2} if owner is section and section.code is not None else {0}
+    found = {item.column for item in owner.fields if item.offset in places}
+    if owner is layout.header:
+        found |= {owner.by_name(name).column for name in COMPUTED if owner.has(name)}
     return found
 
 
 def _header(layout: Layout, rng: np.random.Generator, sequence: np.ndarray) -> pa.Table:
     ends = np.full(len(sequence), layout.header.length)
     keys = {"record_seq": sequence, "section_seq": np.zeros(len(sequence), np.uint32)}
-    table = _table(layout.header, rng, keys, ends).drop_columns(sorted(computed_columns(layout)))
+    table = _table(layout.header, rng, keys, ends, ends).drop_columns(sorted(computed_columns(layout)))
     if layout.subtypes:
         column = layout.header.by_name("subtype").column
         subtypes = pa.array(rng.choice(np.array(layout.subtypes, np.uint16), len(sequence)))
@@ -56,7 +88,10 @@ def _cut(section: Section, rng: np.random.Generator, share: float) -> int:
     return int(rng.choice([item.end for item in section.fields]))
 
 
-def _table(section: Section, rng: np.random.Generator, keys: Mapping[str, np.ndarray], ends: np.ndarray) -> pa.Table:
+def _table(
+    section: Section, rng: np.random.Generator, keys: Mapping[str, np.ndarray], ends: np.ndarray, groups: np.ndarray
+) -> pa.Table:
+    """Rows of a section, each as long as `ends` says; rows of one group are equally long beyond their known fields."""
     rows = len(ends)
     columns: dict[str, pa.Array] = {name: pa.array(values) for name, values in keys.items()}
     if section.walk == "length_prefixed":
@@ -67,18 +102,40 @@ def _table(section: Section, rng: np.random.Generator, keys: Mapping[str, np.nda
         return pa.table(columns, schema=section.arrow_schema())
     for item in section.fields:
         beyond = item.end > ends
-        for name, column in _column(item, rng, rows).items():
+        if item.when:
+            told = columns[section.by_name(item.when.selector).column].to_pylist()
+            beyond = beyond | [((value or 0) in item.when.values) == item.when.negated for value in told]
+        for name, column in _column(item, rng, rows, groups, _selects(section, item)).items():
             columns[name] = pa.array(
                 [None if out else value for value, out in zip(column.to_pylist(), beyond, strict=True)], column.type
             )
     return pa.table(columns, schema=section.arrow_schema())
 
 
-def _column(item: Field, rng: np.random.Generator, rows: int) -> dict[str, pa.Array]:
+def _selects(section: Section, item: Field) -> list[int]:
+    """Values of a field on which others depend."""
+    return sorted(
+        {
+            value
+            for other in section.fields
+            if other.when and other.when.selector == item.name
+            for value in other.when.values
+        }
+    )
+
+
+def _column(
+    item: Field, rng: np.random.Generator, rows: int, groups: np.ndarray, selects: list[int]
+) -> dict[str, pa.Array]:
+    if selects:
+        return {item.column: pa.array(rng.choice([*selects, max(selects) + 1], rows), item.arrow)}
+    if item.is_rest:
+        sizes = {group: int(rng.integers(1, 40)) for group in groups.tolist()}
+        return {item.column: pa.array([rng.bytes(sizes[group]) for group in groups.tolist()], item.arrow)}
     if item.count > 1:
         values = [_values(item, rng, item.count) for _ in range(rows)]
         return {item.column: pa.array(values, item.arrow)}
-    if item.form.name in ("tod", "stcke"):
+    if item.form.name in ("tod", "tod_upper", "stcke"):
         return _clocks(item, rng, rows)
     return {item.column: pa.array(_values(item, rng, rows), item.arrow)}
 
@@ -87,7 +144,7 @@ def _values(item: Field, rng: np.random.Generator, rows: int) -> list:
     form = item.form.name
     if form.startswith("ebcdic"):
         return [_word(rng, item.length) for _ in range(rows)]
-    if form == "bytes":
+    if form in ("bytes", "ip16"):
         return [rng.bytes(item.length) for _ in range(rows)]
     if form == "hfp":
         return hfp_values(rng, rows, item.length).tolist()
@@ -116,9 +173,14 @@ def hfp_values(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
 
 def _clocks(item: Field, rng: np.random.Generator, rows: int) -> dict[str, pa.Array]:
     raw = [0 if rng.random() < 0.1 else int.from_bytes(rng.bytes(8), "big") for _ in range(rows)]
+    if item.form.name == "tod_upper":
+        raw = [value >> 32 << 32 for value in raw]
     times = [None if value == 0 else (value >> 12) - TOD_UNIX_EPOCH_US for value in raw]
     if item.form.name == "tod":
         return {item.column: pa.array(times, item.arrow), f"{item.column}_raw": pa.array(raw, pa.uint64())}
+    if item.form.name == "tod_upper":
+        upper = pa.array([value >> 32 for value in raw], pa.uint32())
+        return {item.column: pa.array(times, item.arrow), f"{item.column}_raw": upper}
     kept = [bytes(1) + value.to_bytes(8, "big") + rng.bytes(7) for value in raw]
     return {item.column: pa.array(times, item.arrow), f"{item.column}_raw": pa.array(kept, pa.binary(16))}
 
