@@ -263,7 +263,7 @@ def run(networks: int, seed: int, horizon: int) -> tuple[list[dict[str, Any]], l
 def main() -> None:
     """Run and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--networks", type=int, default=1000)
+    parser.add_argument("--networks", type=int, default=140)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--horizon", type=int, default=200_000)
     parser.add_argument("--out", type=Path, help="write every row as JSON")

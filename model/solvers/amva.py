@@ -125,6 +125,7 @@ def _core(
     stations, classes = demands.shape
     ahead = np.empty(classes)
     shift = np.zeros((stations, classes))
+    totals = np.empty(stations)
     for k in range(stations):
         for r in range(classes):
             for s in range(classes):
@@ -137,19 +138,13 @@ def _core(
             damping = 0.5
         largest = 0.0
         for k in range(stations):
-            code = discipline[k]
-            if code == DELAY:
-                for r in range(classes):
-                    residence[k, r] = demands[k, r]
-                continue
-            c = capacity[k, levels[k] - 1]
-            total = 0.0
+            totals[k] = 0.0
             for s in range(classes):
-                total += queue[k, s]
-            if levels[k] > 1:
-                seen = total
+                totals[k] += queue[k, s]
+            if levels[k] > 1 and discipline[k] != DELAY:
+                seen = totals[k]
                 if sources[k] > 0.0:
-                    seen = total * (sources[k] - 1.0) / sources[k]
+                    seen = totals[k] * (sources[k] - 1.0) / sources[k]
                 limit = sources[k] - 1.0 if sources[k] > 0.0 else -1.0
                 before = log_x[k]
                 phi[k], busy[k], log_x[k] = _idle_credit(
@@ -157,44 +152,53 @@ def _core(
                 )
                 largest = max(largest, min(abs(log_x[k] - before), 1.0) * 1e-2)
             else:
-                phi[k] = 1.0 / c
-            for r in range(classes):
-                if demands[k, r] == 0.0 or (rates[r] < 0.0 and n[r] <= 0.0):
+                phi[k] = 1.0 / capacity[k, 0]
+        # Each class sees at once what the classes before it have become: half as many iterations as all from the old.
+        for r in range(classes):
+            is_open = rates[r] >= 0.0
+            if not is_open and n[r] <= 0.0:
+                throughput[r] = 0.0
+                for k in range(stations):
+                    residence[k, r] = 0.0
+                    totals[k] -= queue[k, r]
+                    queue[k, r] = 0.0
+                continue
+            cycle = think[r]
+            for k in range(stations):
+                if demands[k, r] == 0.0:
                     residence[k, r] = 0.0
                     continue
-                is_open = rates[r] >= 0.0
-                if code == SHARING:
+                code = discipline[k]
+                if code == DELAY:
+                    residence[k, r] = demands[k, r]
+                elif code == SHARING:
                     own = 0.0 if is_open else queue[k, r] / n[r] + delta[k, r, r]
-                    seen_total = max(total + shift[k, r] - own, 0.0)
-                    residence[k, r] = demands[k, r] * max(phi[k] + seen_total / c, 1.0 / capacity[k, 0])
-                    continue
-                for s in range(classes):
-                    scale = 1.0 if rates[s] >= 0.0 else n[s]
-                    ahead[s] = queue[k, s] + scale * delta[k, s, r]
-                if not is_open:
-                    ahead[r] -= queue[k, r] / n[r] + delta[k, r, r]
-                for s in range(classes):
-                    ahead[s] = max(ahead[s], 0.0)
-                residence[k, r] = _residence(
-                    code, k, r, c, phi[k], busy[k], ahead, throughput, demands, service, scv, priority, weights
-                )
-        for r in range(classes):
-            if rates[r] >= 0.0:
-                throughput[r] = rates[r]
-            elif n[r] > 0.0:
-                cycle = think[r]
-                for k in range(stations):
-                    cycle += residence[k, r]
-                throughput[r] = n[r] / cycle
-            else:
-                throughput[r] = 0.0
-            scale = max(1.0 if rates[r] >= 0.0 else n[r], 1e-12)
+                    seen = max(totals[k] + shift[k, r] - own, 0.0)
+                    stretch = phi[k] + seen / capacity[k, levels[k] - 1]
+                    residence[k, r] = demands[k, r] * max(stretch, 1.0 / capacity[k, 0])
+                else:
+                    for s in range(classes):
+                        scale = 1.0 if rates[s] >= 0.0 else n[s]
+                        ahead[s] = queue[k, s] + scale * delta[k, s, r]
+                    if not is_open:
+                        ahead[r] -= queue[k, r] / n[r] + delta[k, r, r]
+                    for s in range(classes):
+                        ahead[s] = max(ahead[s], 0.0)
+                    residence[k, r] = _residence(
+                        code, k, r, capacity[k, levels[k] - 1], phi[k], busy[k], ahead, throughput, demands, service,
+                        scv, priority, weights,
+                    )  # fmt: skip
+                cycle += residence[k, r]
+            throughput[r] = rates[r] if is_open else n[r] / cycle
+            scale = 1.0 if is_open else n[r]
             for k in range(stations):
                 new = throughput[r] * residence[k, r]
                 change = abs(new - queue[k, r]) / max(scale, queue[k, r])
                 if change > largest:
                     largest = change
-                queue[k, r] += damping * (new - queue[k, r])
+                step = damping * (new - queue[k, r])
+                queue[k, r] += step
+                totals[k] += step
         if largest < tolerance:
             return iteration + 1, True
         if not largest < 1e12:
@@ -313,9 +317,11 @@ def linearizer(
     less_queue, less_residence = queue.copy(), residence.copy()
     less_throughput = throughput.copy()
     for outer in range(passes):
+        # Only the last pass is an answer.
+        wanted = tolerance if outer == passes - 1 else max(tolerance, 1e-4)
         steps, converged = _core(
             populations, rates, demands, service, scv, capacity, levels, credits, discipline, priority, weights, think,
-            delta, sources, slopes, log_x, phi, busy, tolerance, queue, residence, throughput,
+            delta, sources, slopes, log_x, phi, busy, wanted, queue, residence, throughput,
         )  # fmt: skip
         iterations += steps
         if outer == passes - 1 or not converged:
@@ -432,7 +438,7 @@ def amva(
     weights: ArrayLike | None = None,
     load_dependent: Mapping[int, ArrayLike] | None = None,
     passes: int = OUTER_PASSES,
-    tolerance: float = 1e-7,
+    tolerance: float = 1e-6,
 ) -> AmvaResult:
     """Approximate solution of a closed, open or mixed multi-class network.
 

@@ -12,6 +12,7 @@ from model.solvers.mixed import mixed_product_form, truncated_product_form
 from model.solvers.open_networks import open_product_form
 from model.solvers.priorities import mg1_head_of_line, mg1_preemptive_resume
 from model.solvers.stations import mmc
+from model.solvers.sweep import sweep
 
 
 def test_mixed_network_is_its_markov_chain() -> None:
@@ -85,3 +86,23 @@ def test_variable_service_in_order_is_pollaczek_khinchine() -> None:
 
 def test_saturated_open_class_is_not_called_converged() -> None:
     assert not amva([0], [[1.0]], [1], rates=[1.5]).converged
+
+
+def test_a_sweep_is_its_points_one_by_one() -> None:
+    g = np.random.default_rng(3)
+    d, m, z = g.uniform(0.1, 1.0, (4, 2)), [1, 3, -1, 2], [1.0, 2.0]
+    points = g.integers(1, 40, (50, 2))
+    many = sweep(points, d, m, z)
+    assert many.converged.all()
+    for n, x, r in zip(points, many.throughput, many.response, strict=True):
+        one = amva(n, d, m, z)
+        np.testing.assert_allclose(x, one.throughput, rtol=1e-9)
+        np.testing.assert_allclose(r, one.residence.sum(axis=0), rtol=1e-9)
+
+
+def test_a_sweep_over_rates_meets_erlang_and_says_where_it_saturates() -> None:
+    rates = np.array([[4.0], [12.0], [17.0], [19.0]])
+    result = sweep(np.zeros((4, 1)), [[1.0]], [18], rates=rates)
+    assert result.converged.tolist() == [True, True, True, False]
+    for rate, response in zip(rates[:3, 0], result.response[:3, 0], strict=True):
+        assert response == pytest.approx(mmc(float(rate), 1.0, 18).response, rel=1e-3)
