@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pipelines.exits import EtalonError, Exit
@@ -19,26 +20,41 @@ def decode_file(file: Path, form: str, folder: Path | None) -> dict[str, int]:
     Returns the rows written by table. Raises EtalonError when nothing of the file can be decoded.
     """
     from ingest import registry, sources
+    from ingest.containers.opening import form_of, unpack
     from ingest.warehouse.readers import read
 
     if file.is_dir():
         raise EtalonError(f"{file}: is a folder; name one dump", Exit.NO_INPUT)
-    with file.open("rb") as stream:
-        identity = sources.identify(file.name, stream.read(sources.HEAD_BYTES))
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
+    known = registry.load()
     counts: Counter[str] = Counter()
     problems: Counter[str] = Counter()
     writers: dict[str, Write] = {}
-    with ExitStack() as stack:
-        for batch in read(file, identity, registry.load()):
+
+    def decode(path: Path, name: str) -> None:
+        with path.open("rb") as stream:
+            identity = sources.identify(name, stream.read(sources.HEAD_BYTES))
+        for batch in read(path, identity, known):
             problems.update(piece.reason for piece in batch.quarantined)
             for group in batch.tables:
-                for name, rows in group.items():
-                    if name not in writers:
-                        writers[name] = _writer(stack, name, form, folder, rows.schema)
-                    writers[name](rows)
-                    counts[name] += rows.num_rows
+                for table, rows in group.items():
+                    if table not in writers:
+                        writers[table] = _writer(stack, table, form, folder, rows.schema)
+                    writers[table](rows)
+                    counts[table] += rows.num_rows
+
+    with ExitStack() as stack:
+        with file.open("rb") as stream:
+            packed = form_of(stream.read(sources.HEAD_BYTES))
+        if packed is None:
+            decode(file, file.name)
+        else:
+            scratch = Path(stack.enter_context(TemporaryDirectory(prefix="etalon-")))
+            for member in unpack(file, file.name, packed, scratch):
+                decode(member.path, member.name.rsplit("!", 1)[-1])
+                if member.damage:
+                    problems["container_damaged"] += 1
     if problems:
         told = ", ".join(f"{count} × {reason}" for reason, count in sorted(problems.items()))
         if not counts:
@@ -66,8 +82,27 @@ def _writer(stack: ExitStack, name: str, form: str, folder: Path | None, schema:
     else:
         import pyarrow.csv
 
-        writer = stack.enter_context(pyarrow.csv.CSVWriter(str(path), schema))
+        writer = stack.enter_context(pyarrow.csv.CSVWriter(str(path), _flat(schema.empty_table()).schema))
+        return lambda rows: writer.write_table(_flat(rows))
     return lambda rows: writer.write_table(rows)
+
+
+def _flat(rows: Any) -> Any:
+    """The table with what CSV cannot hold as text: bytes in hexadecimal digits, lists as JSON."""
+    import pyarrow as pa
+
+    for place, field in enumerate(rows.schema):
+        kind = field.type
+        if pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind):
+            texts = [None if value is None else value.hex() for value in rows.column(place).to_pylist()]
+        elif pa.types.is_nested(kind):
+            texts = [
+                None if value is None else json.dumps(value, default=_text) for value in rows.column(place).to_pylist()
+            ]
+        else:
+            continue
+        rows = rows.set_column(place, pa.field(field.name, pa.string()), pa.array(texts, pa.string()))
+    return rows
 
 
 def _json_lines(sink: Any, name: str | None, rows: Any) -> None:
