@@ -22,7 +22,7 @@ demo: setup ## published benchmarks in, a calibrated capacity answer out (3 minu
 
 test: setup ## import rules and all tests
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 lint: setup ## style, types and import rules
 	$(BIN)/ruff check .
