@@ -18,9 +18,11 @@ MAX_PRINTED = 512
 FIXED_LENGTHS = range(41, 260)
 """Lengths that records without line ends are tried for, carriage control included."""
 
-_ASA = b" 0-+123456789ABC"
+_ASA = b" 01-+"
 _MACHINE = bytes([0x01, 0x03, 0x09, 0x0B, 0x11, 0x13, 0x19, 0x1B, 0x89, 0x8B])
 _SKIP_BEFORE, _SKIP_AFTER = 0x8B, 0x89
+_MOSTLY = 0.8
+_HEAD_WORDS = (b"SYSTEM ID", b"SYSPLEX", b"DATE-TIME", b"Applid")
 _CHUNK = 1 << 18
 
 
@@ -71,12 +73,13 @@ def read_lines(stream: BinaryIO, form: TextForm) -> Iterator[Line]:
         starts = after_skip
         after_skip = False
         if form.control and code:
-            body = body[1:]
-            if form.control == "asa":
-                starts |= code.decode(form.encoding, "replace") == "1"
-            else:
+            if form.control == "machine":
                 starts |= code[0] == _SKIP_BEFORE
                 after_skip = code[0] == _SKIP_AFTER
+                body = body[1:]
+            elif (character := code.decode(form.encoding, "replace")) in _ASA.decode("ascii"):
+                starts |= character == "1"
+                body = body[1:]
         text = body.decode(form.encoding, "replace").rstrip("\r\n\x00\x85 \t")
         if "\f" in text:
             starts, text = True, text.replace("\f", "")
@@ -130,7 +133,7 @@ def _fixed_form(head: bytes, encoding: str) -> TextForm | None:
             continue
         firsts = head[: len(head) // length * length : length]
         skips = firsts.count(0xF1) + firsts.count(_SKIP_BEFORE) + firsts.count(_SKIP_AFTER)
-        if skips and (control := _control([bytes([byte, 0x40]) for byte in firsts], encoding)):
+        if skips and (control := _control([bytes([byte]) for byte in firsts], encoding)):
             best = max(best, (skips, length, control))
     return TextForm(encoding, b"", best[1], best[2]) if best[0] else None
 
@@ -143,16 +146,15 @@ def _control(records: list[bytes], encoding: str) -> str:
     if encoding != "utf-8" and all(byte in _MACHINE for byte in firsts):
         return "machine"
     asa = _ASA if encoding == "utf-8" else _ASA.decode("ascii").encode(encoding)
-    ones = asa[_ASA.index(b"1")]
-    with_one = [record for record in records if record and record[0] == ones]
-    blank = asa[0]
-    if all(byte in asa for byte in firsts) and with_one and all(_after_one(record, blank) for record in with_one):
-        return "asa"
-    if encoding != "utf-8" and all(byte in asa for byte in firsts):
+    # Lines of the job log or of the transfer may stand among the printed ones.
+    printed = sum(byte in asa for byte in firsts) >= _MOSTLY * len(firsts)
+    if printed and (encoding != "utf-8" or _has_pages(records)):
         return "asa"
     return ""
 
 
-def _after_one(record: bytes, blank: int) -> bool:
-    """A title begins behind blanks, or in capitals; a line of figures that happens to begin with 1 does not."""
-    return len(record) < 2 or record[1] == blank or chr(record[1]).isalpha() or (record[1] >= 0xC1 and blank == 0x40)
+def _has_pages(records: list[bytes]) -> bool:
+    """True if most lines that begin with 1 are the tops of pages: columns of figures may begin with 1 as well."""
+    ones = [place for place, record in enumerate(records) if record.startswith(b"1")]
+    tops = sum(any(word in record for record in records[at : at + 6] for word in _HEAD_WORDS) for at in ones)
+    return bool(ones) and 2 * tops > len(ones) and not any(b"\f" in record for record in records)

@@ -1,0 +1,161 @@
+"""IMS logs are known by their content, every record is dated and numbered, and typed where a layout says how."""
+
+import datetime as dt
+import random
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest import registry
+from ingest.framing import FramingError
+from ingest.ims.decode import decode_log
+from ingest.ims.encode import encode_log
+from ingest.ims.identify import is_ims_log
+from ingest.ims.layouts import ims_layouts
+from ingest.ims.reference import reference
+from ingest.registry import RegistryError
+from ingest.sources import Kind, identify
+from tests.ingest.ims.logs import FIRST_CLOCK, random_codes, records
+from tests.shared import ROOT, shared
+
+REGISTRY = registry.load()
+
+
+def decoded(data: bytes, layouts=REGISTRY) -> tuple[dict[str, pa.Table], list]:
+    """Tables of a whole log with the batches they came in; every byte must be accounted for."""
+    found: dict[str, list[pa.Table]] = {}
+    batches = list(decode_log(data, layouts))
+    assert sum(batch.accounting.bytes_in for batch in batches) == len(data)
+    for batch in batches:
+        for name, table in batch.tables.items():
+            found.setdefault(name, []).append(table)
+    return {name: pa.concat_tables(tables) for name, tables in found.items()}, batches
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(4, 200), st.sampled_from(["rdw", "bdw"]))
+def test_what_is_written_is_read_again(seed, count, framing):
+    rng = random.Random(seed)
+    codes = [rng.choice([(0x99, 0x28), *random_codes(rng, 1)]) for _ in range(count)]
+    rows = records(codes, first_seq=rng.randrange(1 << 40))
+    bodies = {n: rng.randbytes(rng.randrange(300)) for n, code in enumerate(codes) if code != (0x99, 0x28)}
+    ours = [n for n, code in enumerate(codes) if code == (0x99, 0x28)]
+    typed = pa.table(
+        {
+            "record_seq": pa.array(ours, pa.uint32()),
+            "pst": pa.array([rng.randrange(1 << 16) for _ in ours], pa.uint16()),
+            "recovtkn": pa.array([rng.randbytes(16) for _ in ours], pa.binary(16)),
+            "stck_raw": pa.array([FIRST_CLOCK + rng.randrange(1 << 40) for _ in ours], pa.uint64()),
+        }
+    )
+    data = encode_log({"ims_log_record": rows, "ims_log_9928_record": typed}, REGISTRY, bodies=bodies, framing=framing)
+    assert is_ims_log(data, whole=True)
+    assert identify("anything", data[: 1 << 16]).kind == Kind.IMS_LOG
+    tables, batches = decoded(data)
+    for name in rows.column_names:
+        assert tables["ims_log_record"][name].to_pylist() == rows[name].to_pylist()
+    if ours:
+        for name in typed.column_names:
+            assert tables["ims_log_9928_record"][name].to_pylist() == typed[name].to_pylist()
+    assert sum(batch.accounting.decoded for batch in batches) == len(ours)
+    assert encode_log(tables, REGISTRY, bodies=bodies, framing=framing) == data
+
+
+def test_times_are_utc_and_the_sequence_is_watched():
+    data = encode_log({"ims_log_record": records([(0x35, 0)] * 5)}, REGISTRY)
+    size = len(data) // 5
+    tables, batches = decoded(data[: 2 * size] + data[3 * size :])
+    assert tables["ims_log_record"]["written_utc"][0].as_py() == dt.datetime(2026, 1, 1, 0, 0, 0, 123456)
+    assert batches[0].accounting.notes["log_sequence_gap"] == 1
+
+
+def test_events_are_named_and_records_without_a_layout_counted_by_code():
+    tables, batches = decoded(
+        encode_log({"ims_log_record": records([(1, 0x81), (0x35, 0), (0x31, 0), (0x50, 0)])}, REGISTRY)
+    )
+    assert tables["ims_log_event"]["event"].to_pylist() == ["arrival", "enqueue", "get"]
+    assert set(batches[0].skipped) == {"ims.01", "ims.35", "ims.31", "ims.50"}
+
+
+def test_a_record_without_a_store_clock_is_kept_without_one():
+    rows = records([(0x35, 0)] * 9 + [(0x48, 0)])
+    clocks = rows["written_utc_raw"].to_pylist()
+    rows = rows.set_column(3, "written_utc_raw", pa.array([*clocks[:9], None], pa.uint64()))
+    data = encode_log({"ims_log_record": rows}, REGISTRY, bodies={9: bytes(50)})
+    assert is_ims_log(data, whole=True)
+    last = decoded(data)[0]["ims_log_record"].to_pylist()[9]
+    assert (last["record_name"], last["written_utc"], last["log_seq"]) == ("OLDS padding", None, None)
+
+
+def test_smf_dumps_and_other_files_are_not_taken_for_logs():
+    for name in ("SMF_MQ1000", "TEST115", "TEST116"):
+        data = shared(f"real/mq/{name}.dat").read_bytes()
+        assert not is_ims_log(data[: 1 << 16])
+        assert identify(name, data[: 1 << 16]).kind == Kind.SMF
+    assert not is_ims_log(bytes(1000)) and not is_ims_log(b"") and not is_ims_log(random.Random(1).randbytes(5000))
+
+
+def worked_example() -> tuple[str, bytes]:
+    """The layout file and the record of the page about layouts."""
+    page = (ROOT / "docs" / "ims-log-layouts.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(\w*)\n(.*?)```", page, re.DOTALL)
+    return next(text for kind, text in blocks if kind == "toml"), bytes.fromhex(blocks[-1][1])
+
+
+def test_the_worked_example_decodes_as_its_page_says(tmp_path: Path):
+    text, record = worked_example()
+    (tmp_path / "ims_log_31.toml").write_text(text)
+    layouts = registry.load([tmp_path])
+    tables, _ = decoded(record, layouts)
+    (row,) = tables["ims_log_31_record"].to_pylist()
+    token = "C9D4E2F140404040" + "0000000000000001"
+    assert (row["qlguflg"], row["qlgupst"], row["qlgudest"]) == (128, 7, "PART")
+    assert row["qlguuow"].hex().upper() == token * 2
+    (event,) = tables["ims_log_event"].to_pylist()
+    assert (event["event"], event["transaction_code"], event["pst_number"]) == ("get", "PART", 7)
+    assert event["unit_of_work"] == token * 2 and event["log_seq"] == 1001
+    assert encode_log(tables, layouts) == record
+
+
+def test_layouts_that_contradict_each_other_are_refused(tmp_path: Path):
+    text, _ = worked_example()
+    (tmp_path / "a.toml").write_text(text)
+    (tmp_path / "b.toml").write_text(text.replace('name = "ims_log_31"', 'name = "other"'))
+    with pytest.raises(RegistryError, match="X'31' is already described"):
+        ims_layouts(registry.load([tmp_path]))
+    (tmp_path / "b.toml").write_text(text.replace("type = 0x31", "type = 0x131"))
+    with pytest.raises(RegistryError, match="one byte"):
+        registry.load([tmp_path])
+
+
+def test_the_reference_page_is_what_tables_and_layouts_are():
+    page = (ROOT / "docs" / "ims-log.md").read_text(encoding="utf-8")
+    assert page == reference(REGISTRY), "run `python -m ingest.ims`"
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_damaged_logs_never_fail_and_lose_no_byte(data):
+    rng = random.Random(data.draw(st.integers(0, 1000)))
+    codes = [rng.choice([(0x99, 0x28), (0x67, 0xFA), (0x67, 0xFF), (0xFA, 1), (0x01, 0)]) for _ in range(20)]
+    bodies = {n: rng.randbytes(rng.randrange(80)) for n in range(20)}
+    log = bytearray(encode_log({"ims_log_record": records(codes)}, REGISTRY, bodies=bodies))
+    for _ in range(data.draw(st.integers(0, 6))):
+        log[data.draw(st.integers(0, len(log) - 1))] = data.draw(st.sampled_from([0, 1, 4, 5, 0x7F, 0xFF]))
+    piece = bytes(log[: data.draw(st.integers(1, len(log)))])
+    is_ims_log(piece, whole=True)
+    try:
+        decoded(piece)
+    except FramingError as error:
+        assert "input" in str(error)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=2000))
+def test_any_bytes_can_be_asked_about(data):
+    assert is_ims_log(data, whole=True) in (True, False)
+    assert identify("x", data).kind in Kind
