@@ -1,0 +1,78 @@
+"""The layouts agree, field by field, with the facts they were written from, and records leave no byte unexplained."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from ingest import registry
+from ingest.codec import decode_batches, encode_dump
+from tests.ingest.tables import random_tables
+from tests.shared import shared
+
+REGISTRY = registry.load()
+LAYOUTS = {layout.name: layout for layout in REGISTRY.layouts}
+FACTS = {
+    "smf70_2": "smf_70_2.csv",
+    "smf71": "smf_71_1.csv",
+    "smf73": "smf_73_1.csv",
+    "smf74_1": "smf_74_1.csv",
+    "smf74_4": "smf_74_4.csv",
+    "smf78_2": "smf_78_2.csv",
+    "smf78_3": "smf_78_3.csv",
+    "smf88": "smf_88.csv",
+    "smf101": "smf_101_0.csv",
+}
+OVERLAID = {"SMF73CM1": 24, "SMF73CM2": 24, "SMF73CM3": 24, "SMF73EM2": 4}
+SPELT_OUT = {"SMF73_CMG2_EXT", "R782_SUBSTRUCTURES2", "R782SPD"}
+UNPLACED = {"SMF88SSD", "SMF88ESD", "SMF88ASD", "VSDAT", "VSDCDAT", "VSDGDAT"}
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_every_known_field_stands_where_the_facts_say(name: str) -> None:
+    known = {item.ibm: item for section in LAYOUTS[name].sections for item in section.fields}
+    with (shared("layouts") / FACTS[name]).open(encoding="utf-8") as file:
+        facts = [row for row in csv.DictReader(file) if row["format"] != "reserved" and row["offset"]]
+    wanted = [row for row in facts if row["struct"] not in UNPLACED and row["field"] not in SPELT_OUT]
+    assert len(wanted) > 20
+    for row in wanted:
+        item = known[row["field"]]
+        assert item.offset == int(row["offset"]) + OVERLAID.get(row["struct"], 0), row["field"]
+        assert item.length * item.count == int(row["length"]), row["field"]
+        assert item.confidence == row["confidence"], row["field"]
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_sections_fill_the_record_without_gap_or_overlap(name: str) -> None:
+    layout = LAYOUTS[name]
+    tables = random_tables(layout, 11, 1, cut=0)
+    dump = encode_dump(tables, REGISTRY)
+    [batch] = [batch for batch in decode_batches(dump, REGISTRY) if batch.tables]
+    header = batch.tables[layout.header.table].to_pylist()[0]
+    covered = np.zeros(len(dump), np.int64)
+    first = len(dump)
+    for section in layout.placed:
+        part = section.triplet
+        assert part is not None
+        at, size, count = (
+            header[next(item.column for item in layout.header.fields if item.offset == place)]
+            for place in (part.position, part.position + part.offset_width, part.end - part.count_width)
+        )
+        if section.table in batch.tables:
+            covered[at : at + (size if section.walk == "length_prefixed" else size * count)] += 1
+            first = min(first, at)
+    for section in layout.nested:
+        part = section.triplet
+        if part is None or section.table not in batch.tables:
+            continue
+        parent = layout.section(section.parent)
+        names = {item.offset: item.column for item in parent.fields}
+        start = next(item.column for item in layout.header.fields if item.offset == parent.triplet.position)
+        step = next(item.column for item in layout.header.fields if item.offset == parent.triplet.position + 4)
+        for row in batch.tables[parent.table].to_pylist():
+            base = header[start] + row["section_seq"] * header[step] if part.base == "section" else 0
+            at, size, count = (row[names[part.position + place]] for place in (0, 4, 6))
+            if count:
+                covered[base + at : base + at + size * count] += 1
+    assert not covered[:first].any()
+    assert (covered[first:] == 1).all()
