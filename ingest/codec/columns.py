@@ -35,15 +35,21 @@ class _Group:
     offsets: Ints
     lengths: Ints
     types: tuple[pa.DataType, ...]
+    kinds: tuple[pa.DataType, ...]
+    kind_of: tuple[int, ...]
 
     @classmethod
     def of(cls, fields: Sequence[Field]) -> "_Group":
         """The group of some fields of one format."""
+        types = tuple(item.arrow.value_type if item.count > 1 else item.arrow for item in fields)
+        kinds = tuple(dict.fromkeys(types))
         return cls(
             fields=tuple(fields),
             offsets=np.array([item.offset for item in fields], np.int64),
             lengths=np.array([item.length for item in fields], np.int64),
-            types=tuple(item.arrow.value_type if item.count > 1 else item.arrow for item in fields),
+            types=types,
+            kinds=kinds,
+            kind_of=tuple(kinds.index(kind) for kind in types),
         )
 
 
@@ -143,10 +149,7 @@ def _read(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     if reader is _number and first.length in _REPEATED:
         out = np.empty((len(group.fields), len(at), first.count), _UNSIGNED[first.length])
         _REPEATED[first.length](data, at, group.offsets, first.stride, out)
-        elements = {
-            item.column: _array(kind, values.ravel(), None)
-            for item, kind, values in zip(group.fields, group.types, out, strict=True)
-        }
+        elements = _number_columns(group, out.reshape(len(group.fields), -1), None)
     else:
         steps = np.arange(first.count) * first.stride
         elements = reader(group, data, (at[:, None] + steps).ravel(), None)
@@ -154,6 +157,21 @@ def _read(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     return {
         item.column: pa.FixedSizeListArray.from_arrays(elements[item.column], item.count, mask=nulls)
         for item in group.fields
+    }
+
+
+def _number_columns(group: _Group, out: npt.NDArray, mask: Mask) -> Columns:
+    """A column per field from a row of numbers per field; without NULLs slices of one array, which are made sooner."""
+    if mask is not None:
+        return {
+            item.column: _array(kind, values, mask)
+            for item, kind, values in zip(group.fields, group.types, out, strict=True)
+        }
+    rows, buffer = out.shape[1], pa.py_buffer(out)
+    whole = [pa.Array.from_buffers(kind, out.size, [None, buffer]) for kind in group.kinds]
+    return {
+        item.column: whole[kind].slice(place * rows, rows)
+        for place, (item, kind) in enumerate(zip(group.fields, group.kind_of, strict=True))
     }
 
 
@@ -184,10 +202,7 @@ def _unsigned(group: _Group, data: Bytes, at: Ints) -> npt.NDArray:
 
 def _number(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     out = _unsigned(group, data, at)
-    return {
-        item.column: _array(kind, values, mask)
-        for item, kind, values in zip(group.fields, group.types, out, strict=True)
-    }
+    return _number_columns(group, out, mask)
 
 
 def _hfp(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:

@@ -136,7 +136,9 @@ class _Decoder:
     def _decode_layout(
         self, layout: Layout, frames: Frames, rows: Ints, sequence: Ints, batch: Batch
     ) -> Iterator[dict[str, pa.Table]]:
-        plan = self._plans.setdefault(layout.name, Plan.of(layout))
+        if layout.name not in self._plans:
+            self._plans[layout.name] = Plan.of(layout)
+        plan = self._plans[layout.name]
         starts, lengths = frames.starts[rows], frames.lengths[rows]
         found = measure(plan, frames.buffer, starts, lengths)
         for place in np.flatnonzero(found.faults):
@@ -152,7 +154,7 @@ class _Decoder:
         starts, sequence = starts[good], sequence[good]
         for column, section in enumerate(plan.sections):
             longer = (found.counts[:, column] > 0) & (found.sizes[:, column] > section.length)
-            if plan.is_closed(column) and longer.any():
+            if longer.any() and plan.is_closed(column):
                 name = f"section_longer_than_known:{section.table}"
                 batch.accounting.notes[name] += int(found.counts[longer, column].sum())
         owners, first = self._owners(plan, frames.buffer, starts, lengths[good], found, sequence)
