@@ -1,7 +1,7 @@
 """Code for records that describe themselves: what a layout names as its handler.
 
-A handler is made once per dump and sees the records of its layout in the order of the dump, so that it can remember what
-earlier ones said. It yields further tables, and refuses records it cannot read.
+A handler is made once per dump and sees the records of its layout in the order of the dump, so that it can remember
+what earlier ones said. It yields further tables, and refuses records it cannot read.
 """
 
 from collections.abc import Sequence
