@@ -44,8 +44,8 @@ def decode_batches(
 
     source: a path, the bytes of a dump, or an open binary stream; name: what errors call the latter two; handlers:
     those to use by name, for instance one that knows the dictionaries of earlier dumps. Tables have the columns of
-    `Section.arrow_schema()`; a record's rows share one `record_seq`, counted through the whole dump. Memory is bounded by
-    `batch_bytes`, whatever the size of the input. Raises FramingError when no record can be told apart.
+    `Section.arrow_schema()`; a record's rows share one `record_seq`, counted through the whole dump. Memory is bounded
+    by `batch_bytes`, whatever the size of the input. Raises FramingError when no record can be told apart.
     """
     if isinstance(source, (str, Path)):
         with Path(source).open("rb", buffering=0) as file:

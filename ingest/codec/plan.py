@@ -165,9 +165,7 @@ def measure(plan: Plan, data: Bytes, starts: Ints, lengths: Ints) -> Found:
         totals = np.zeros(records, np.int64)
         offset, size, count = (part[:, nest.parent].copy() for part in (offsets, sizes, counts))
         if nest.section.walk == "chained":
-            measure_chained(
-                data, starts, offset, size, count, nest.code, nest.others, 4 * column, found.faults, totals
-            )
+            measure_chained(data, starts, offset, size, count, nest.code, nest.others, 4 * column, found.faults, totals)
         else:
             measure_pointed(
                 data,

@@ -22,16 +22,16 @@ _MOST_ODD = 0.2
 def is_ims_log(head: bytes, *, whole: bool = False) -> bool:
     """True if the start of a file is the start of an IMS log, as records with descriptors or in blocks.
 
-    Descriptors must lead through the whole stretch, suffixes hold plausible store clocks, sequence numbers rise by one,
-    but for one record in five (padding and records of other products), and no record carry SMF's date. `whole`: the
-    head is all of the file.
+    Descriptors must lead through the whole stretch, suffixes hold plausible store clocks, sequence numbers rise by one
+    and no SMF date stand where SMF has it, but for one record in five (padding, records of other products, chance).
+    `whole`: the head is all of the file.
     """
     return any(_fits(head, blocked, whole) for blocked in (False, True))
 
 
 def _fits(head: bytes, blocked: bool, whole: bool) -> bool:
     sequences: list[int] = []
-    records = odd = 0
+    records = odd = dated = 0
     at = block_end = 0
     size = len(head)
     while at + 8 <= size:
@@ -52,14 +52,13 @@ def _fits(head: bytes, blocked: bool, whole: bool) -> bool:
         records += 1
         end = at + length
         clock = int.from_bytes(head[end - SUFFIX_BYTES : end - 8]) if length >= SHORTEST + SUFFIX_BYTES else 0
-        if _is_smf(head[at : at + 14]):
-            return False
+        dated += _is_smf(head[at : at + 14])
         if EARLIEST <= clock < LATEST:
             sequences.append(int.from_bytes(head[end - 8 : end]))
         else:
             odd += 1
         at = end
-    if not sequences or odd > records * _MOST_ODD or (at < size and whole):
+    if not sequences or max(odd, dated) > records * _MOST_ODD or (at < size and whole):
         return False
     steps = [after - before for before, after in pairwise(sequences)]
     if any(step <= 0 for step in steps):

@@ -176,7 +176,8 @@ class _Reading:
     def _keep(self, pairs: list[tuple[str, str | None]]) -> None:
         by_name: dict[str, tuple[str, str | None]] = {}
         for place, (name, text) in enumerate(pairs):
-            by_name.setdefault(squeezed_name(name.rsplit(".", 1)[-1]), (name, text))
+            known_as = name.rsplit(".", 1)[-1] if self.is_json else name
+            by_name.setdefault(squeezed_name(known_as), (name, text))
             self._fields.append(
                 {
                     "record_seq": self._row,
