@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def systems(as_json: Json = False) -> None:
-    """List the reference systems: what is known, what can be rendered, what can be predicted."""
+    """List the reference systems. What is known of each, what can be rendered, what can be predicted."""
     from model.lab import renderable
     from model.systems import catalogue
 
@@ -47,7 +47,7 @@ def systems(as_json: Json = False) -> None:
 
 
 def fit(as_json: Json = False) -> None:
-    """Calibrate the model on the published points, validate and register it, and export it if it becomes champion."""
+    """Calibrate, validate and register the model. It is exported if it becomes champion."""
     home, reporter = Home.from_environment(), Reporter()
     with reporter.step("calibrating, validating, registering"):
         fitted = steps.fit(home)
@@ -61,7 +61,7 @@ def fit(as_json: Json = False) -> None:
 
 
 def validate(as_json: Json = False) -> None:
-    """Predict every measured point from the others and print the error table."""
+    """Predict each measured point from the others; show errors."""
     with Reporter().step("leaving one rate out at a time"):
         found = steps.validate(Home.from_environment())
     plain = found.to_dict()
@@ -88,7 +88,7 @@ def predict(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Predict a system at an operating point, with intervals and the bottleneck."""
+    """Predict a system at a point, with intervals and bottleneck."""
     from model import predictor
 
     asked = operating_point(at or [])
@@ -121,7 +121,7 @@ def size(
     max_response_ms: Annotated[float | None, typer.Option("--max-response-ms", help="Highest mean response.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Find the smallest number of engines for a rate within a busy and/or a response target."""
+    """Find the fewest engines for a rate. Within a busy and/or a response target."""
     if max_busy_pct is None and max_response_ms is None:
         raise typer.BadParameter("name a target: --max-busy-pct, --max-response-ms or both")
     from model import predictor

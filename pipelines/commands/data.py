@@ -44,7 +44,7 @@ def lab(
     out: Annotated[Path | None, typer.Option(help="Folder to write into; ETALON_HOME/lab without it.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the interval-to-interval variation.")] = None,
 ) -> None:
-    """Render a published measurement as the SMF records that would have carried it."""
+    """Render a published measurement as the records that carry it."""
     from model.lab import renderable
 
     names = list(renderable()) if system == "all" else [system]
@@ -62,7 +62,7 @@ def ingest(
         Reload, typer.Option(help="Load content again that the ledger has: never, when layouts changed, or always.")
     ] = Reload.NEVER,
 ) -> None:
-    """Load files into the warehouse: each once, completely, with every byte accounted for."""
+    """Load files into the warehouse. Each once, completely, with every byte accounted for."""
     from ingest.warehouse import exit_code
 
     reporter = Reporter()
@@ -104,7 +104,7 @@ def build(
         bool, typer.Option("--publish/--no-publish", help="Check and publish the result as well.")
     ] = True,
 ) -> None:
-    """Build the marts and test them, run the expectations, and publish the snapshot if they pass."""
+    """Build the marts, check them, publish them. Only what passes the expectations is published."""
     home, reporter = Home.from_environment(), Reporter()
     with reporter.step("building the marts"):
         steps.build(home, *(("--select", select) if select else ()))
@@ -150,7 +150,7 @@ def check(as_json: Json = False) -> None:
 
 
 def publish() -> None:
-    """Put a copy of the warehouse in place of the snapshot that analysts and the service read."""
+    """Publish the warehouse as the snapshot. That is what analysts and the service read."""
     with Reporter().step("publishing the snapshot"):
         path = steps.publish(Home.from_environment())
     typer.echo(str(path))
@@ -189,7 +189,7 @@ def decode(
     to: Annotated[Form, typer.Option(help="What to write.")] = Form.JSON,
     out: Annotated[Path | None, typer.Option(help="Folder to write one file per table into.")] = None,
 ) -> None:
-    """Decode a dump without a database: one file per table, or JSON lines on standard output."""
+    """Decode a dump without a database. One file per table, or JSON lines on standard output."""
     from pipelines import decoding
 
     if out is None and to is not Form.JSON:

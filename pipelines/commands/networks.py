@@ -34,7 +34,7 @@ def solve(
     ] = Method.AUTO,
     as_json: Json = False,
 ) -> None:
-    """Solve a network analytically and say whether the answer is exact."""
+    """Solve a network analytically; say whether it is exact."""
     from model.network import Network
     from model.solvers import report
     from model.solvers import solve as analytic
@@ -54,7 +54,7 @@ def simulate(
     horizon: Annotated[int, typer.Option(help="Transactions in all, at least.", min=1)] = 400_000,
     as_json: Json = False,
 ) -> None:
-    """Simulate a network and estimate its measures with confidence intervals."""
+    """Simulate a network; measures with confidence intervals."""
     from model.network import Network
     from model.simulator import report
     from model.simulator import simulate as run

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo() -> None:
-    """Run everything once on published benchmarks: records in, a calibrated capacity answer out."""
+    """Run everything once: published records in, an answer out."""
     home = Home.from_environment()
     summary = demonstration.run(home, Reporter())
     typer.echo(summary)
@@ -55,7 +55,7 @@ def serve(
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> None:
-    """Look at everything Etalon needs and say what is wrong and what to do."""
+    """Check what Etalon needs; say what is wrong and what to do."""
     findings = diagnosis.examine(Home.from_environment(), Path.cwd())
     if as_json:
         typer.echo(json.dumps({"checks": [finding.to_dict() for finding in findings]}, indent=2))

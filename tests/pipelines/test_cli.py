@@ -23,6 +23,16 @@ def test_every_command_explains_itself(command, capsys):
     assert len(said.splitlines()[2].strip()) > 10
 
 
+def test_no_summary_of_a_command_is_cut_off_at_eighty_columns(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        typer.main.get_command(app).main(["--help"], prog_name="etalon")
+    lines = capsys.readouterr().out.splitlines()
+    summaries = [line for line in lines if line.split(maxsplit=1)[:1] and line.split(maxsplit=1)[0] in COMMANDS]
+    assert len(summaries) == len(COMMANDS)
+    assert [line for line in summaries if line.endswith("...")] == []
+
+
 def test_the_help_names_every_exit_code(etalon):
     said = " ".join(etalon("--help").stdout.split())
     for code, meaning in MEANINGS.items():
