@@ -22,6 +22,8 @@ EXPECTED = (
 
 _XML_EBCDIC = ("<?xml".encode("cp037"), "<ddsml".encode("cp037"))
 _COMPRESSED = {b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"\x1f\x9d": "compress"}
+# A descriptor word may hold the code of `<`, but its last byte is zero, as is one byte of every pair of these.
+_UTF_16_XML = re.compile(rb"\xff\xfe<\0|\xfe\xff\0<|<\0[^\0]\0|\0<\0[^\0]")
 _TEXT = re.compile(rb"[\t\n\r\f\x1b\x20-\x7e\x80-\xff]*")
 
 
@@ -74,7 +76,7 @@ def identify(name: str, head: bytes) -> Identity:
     if not head.strip(b"\0"):
         return Identity(Kind.UNRECOGNISED, "zeros", "nothing but zeros: the transfer has failed, repeat it")
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start.startswith(b"<") or head.startswith((b"\xff\xfe<\0", b"\xfe\xff\0<", b"<\0", b"\0<")):
+    if (start.startswith(b"<") and b"\0" not in start[:4]) or _UTF_16_XML.match(head):
         return Identity(Kind.RMF_XML)
     if _is_text(head):
         header = start.split(b"\n", 1)[0].strip().decode("utf-8", "replace")

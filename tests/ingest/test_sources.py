@@ -1,0 +1,17 @@
+"""The kind of a file is told by its content, whatever its first bytes happen to look like."""
+
+import pytest
+
+from ingest.sources import Kind, identify
+
+
+@pytest.mark.parametrize("length", [60, 0x3C00, 0x3C41, 0x093C, 0x0D3C])
+def test_a_descriptor_that_looks_like_markup_is_still_one(length: int):
+    record = length.to_bytes(2) + b"\0\0" + b"\x5e\x1e\x00\x01" * (length // 4)
+    assert identify("dump", record).kind == Kind.SMF
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_markup_is_known_in_every_encoding(encoding: str):
+    assert identify("report", "<?xml version='1.0'?><ddsml/>".encode(encoding)).kind == Kind.RMF_XML
+    assert identify("report", "<ddsml/>".encode(encoding)).kind == Kind.RMF_XML
