@@ -10,20 +10,13 @@ from typing import Any
 import duckdb
 
 from ingest.registry import load
-from ingest.rmf.tables import schemas
-from ingest.schema import create_statements
+from ingest.warehouse.tables import Tables
 
 OFFSET = timedelta(hours=1)
 TOD_PER_US = 4096
 #: Rate adjustment of these machines: 16,000,000 / 16,000 = 1,000 service units per second of one engine.
 RATE_ADJUSTMENT = 16_000
 SU_PER_S = 1_000.0
-RUN_COLUMNS = (
-    "system_id VARCHAR, smf_sid VARCHAR, point VARCHAR, condition VARCHAR, start_utc TIMESTAMP, end_utc TIMESTAMP"
-)
-GROUP_COLUMNS = ", ".join(
-    f"{name} VARCHAR" for name in ("system_id", "smf_sid", "kind", "pattern", "workload", "address_space_group")
-)
 
 
 def utc(text: str) -> datetime:
@@ -38,15 +31,7 @@ class RawWarehouse:
         self.path = path
         self._connection = duckdb.connect(str(path))
         self._records = 0
-        for statement in create_statements(load()):
-            self._connection.execute(statement)
-        for name, schema in schemas().items():
-            empty = schema.empty_table()
-            self._connection.register("empty", empty)
-            self._connection.execute(f"CREATE TABLE raw.{name} AS SELECT 0::UBIGINT AS file_id, * FROM empty")
-            self._connection.unregister("empty")
-        self._connection.execute(f"CREATE TABLE raw.etalon_run (file_id UBIGINT, {RUN_COLUMNS})")
-        self._connection.execute(f"CREATE TABLE raw.etalon_group (file_id UBIGINT, {GROUP_COLUMNS})")
+        Tables(self._connection).prepare(load())
 
     def __enter__(self) -> RawWarehouse:
         return self
