@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from model.network.elements import Cec, Resource, Route, Station, TransactionClass
-from model.network.errors import NetworkError
+from model.network.flows import flows
 from model.network.lowering import Op, lower
 from model.network.validation import check
 
@@ -29,6 +29,8 @@ class Network:
     cecs: tuple[Cec, ...] = ()
     procedures: tuple[tuple[str, Route], ...] = ()
     source: str = ""
+    derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What has been worked out of the network, kept because it cannot change."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -54,10 +56,13 @@ class Network:
 
     def operations(self, name: str) -> list[Op]:
         """The route of a class as elementary operations, overheads of its stations included in the service."""
-        owner = next(c for c in self.classes if c.name == name)
-        ops = lower(name, owner.route, dict(self.procedures))
-        fixed = {s.name: (s.overhead_s, s.cost_s_per_byte) for s in self.stations if s.overhead_s or s.cost_s_per_byte}
-        return [_with_overhead(op, *fixed[op.name]) if op.name in fixed else op for op in ops] if fixed else ops
+        known: dict[str, list[Op]] = self.derived.setdefault("operations", {})
+        if name not in known:
+            owner = next(c for c in self.classes if c.name == name)
+            ops = lower(name, owner.route, dict(self.procedures))
+            fixed = {s.name: (s.overhead_s, s.cost_s_per_byte) for s in self.stations}
+            known[name] = [_with_overhead(op, *fixed.get(op.name, (0.0, 0.0))) for op in ops]
+        return list(known[name])
 
     @classmethod
     def from_toml(cls, text: str) -> Network:
@@ -79,7 +84,7 @@ class Network:
 
 
 def _with_overhead(op: Op, overhead_s: float, cost_s_per_byte: float) -> Op:
-    if op.kind != "visit" or op.service is None:
+    if op.kind != "visit" or op.service is None or not (overhead_s or cost_s_per_byte):
         return op
     return replace(op, service=op.service.shifted(overhead_s + op.size_bytes * cost_s_per_byte))
 
@@ -111,26 +116,10 @@ def demands(network: Network) -> Demands:
     acquires = np.zeros((len(network.classes), len(network.resources)))
     column = {name: i for i, name in enumerate(network.station_names)}
     resource = {name: i for i, name in enumerate(network.resource_names)}
-    programs = {name: network.operations(name) for name in network.class_names}
-    starts: dict[str, int] = {}
-    ops: list[tuple[Op, int]] = []
-    for name, program in programs.items():
-        starts[name] = len(ops)
-        ops.extend((op, len(ops) - index) for index, op in enumerate(program))
-    flow = np.eye(len(ops))
-    for at, (op, base) in enumerate(ops):
-        for target, weight in _successors(op, at, base, starts):
-            flow[target, at] -= weight
-    for row, name in enumerate(network.class_names):
-        entry = np.zeros(len(ops))
-        entry[starts[name]] = 1.0
-        try:
-            times = np.linalg.solve(flow, entry)
-        except np.linalg.LinAlgError:
-            times = np.full(len(ops), np.inf)
-        if not np.all(np.isfinite(times)) or times.min() < -1e-9 or times.max() > 1e12:
-            raise NetworkError(f"class {name!r}: the route never ends")
-        for (op, _), rate in zip(ops, times, strict=True):
+    flow = flows(network)
+    for row in range(len(network.classes)):
+        for at in flow.visited(row):
+            op, rate = flow.ops[at], flow.runs[row, at]
             if op.kind == "visit" and op.service is not None:
                 mean, square = op.service.mean, op.service.second_moment
                 if op.extra is not None:
@@ -146,18 +135,3 @@ def demands(network: Network) -> Demands:
         service = first / visits
         scv = np.where(service > 0, second / visits / service**2 - 1.0, 1.0)
     return Demands(visits, service, scv, first, acquires)
-
-
-def _successors(op: Op, at: int, base: int, starts: dict[str, int]) -> list[tuple[int, float]]:
-    """Where the flow of an operation goes, as (position, weight)."""
-    if op.kind in ("end", "join"):
-        return []
-    if op.kind == "switch":
-        return [(starts[op.name], 1.0)]
-    if op.kind == "cf_decide":
-        return [(at + 1, 1.0)]
-    out = [(base + target, weight) for target, weight in op.targets]
-    if op.kind == "fork":
-        return [*out, (at + 1, 1.0)]
-    rest = 1.0 - math.fsum(weight for _, weight in op.targets)
-    return [*out, (at + 1, rest)] if rest > 1e-12 else out

@@ -37,7 +37,6 @@ def in_product_form(net: Reduced) -> bool:
     """Whether the network has a product-form solution that this package can compute."""
     if net.sync or net.forks or np.any(net.acquires > 0) or np.any(net.arrival_scv != 1):
         return False
-    switches = any(op.kind == "switch" for c in net.network.classes for op in net.network.operations(c.name))
     alive = np.flatnonzero((net.rates != 0) & ((net.rates > 0) | (net.users > 0)))
     for k, station in enumerate(net.network.stations):
         here = [r for r in alive if net.demand[r, k] > 0]
@@ -47,13 +46,13 @@ def in_product_form(net: Reduced) -> bool:
             return False
         if station.capacity is not None and (np.any(net.rates[here] > 0) or net.users[here].sum() > station.capacity):
             return False
-        one_level = not switches and len({net.priority[r] for r in here}) == 1
+        one_level = not net.switches and len({net.priority[r] for r in here}) == 1
         # Beyond two threads a core, transactions wait in order of arrival.
         if (station.scheduling in ("fcfs", "hol", "preemptive") or station.smt) and not net.equal_fcfs[k]:
             return False
         if station.scheduling in ("hol", "preemptive", "priority_ps") and not one_level:
             return False
-        if station.scheduling == "dps" and (switches or len({net.weight[r] for r in here}) > 1):
+        if station.scheduling == "dps" and (net.switches or len({net.weight[r] for r in here}) > 1):
             return False
     return True
 
@@ -155,9 +154,7 @@ def one_open_queue(net: Reduced) -> Figures | None:
     if np.any(net.users > 0) or net.sync or net.forks or np.any(net.acquires > 0) or np.any(net.arrival_scv != 1):
         return None
     queues = [k for k, s in enumerate(stations) if s.scheduling != "delay" and np.any(net.demand[alive, k] > 0)]
-    if len(queues) != 1 or any(
-        op.kind == "switch" for c in net.network.classes for op in net.network.operations(c.name)
-    ):
+    if len(queues) != 1 or net.switches:
         return None
     k = queues[0]
     station = stations[k]

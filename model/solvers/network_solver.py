@@ -143,10 +143,7 @@ def _hard(net: Reduced) -> list[str]:
         out.append("unequal engines")
     if np.any(net.arrival_scv != 1):
         out.append("arrivals not Poisson")
-    if (
-        any(op.kind == "switch" for c in net.network.classes for op in net.network.operations(c.name))
-        and "priorities" in out
-    ):
+    if net.switches and "priorities" in out:
         out.append("class switching priorities")
     return out
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.network import Network, Station, demands
-from model.network.lowering import Op
+from model.network.flows import Flows, flows
 
 Floats = NDArray[np.float64]
 
@@ -66,22 +66,25 @@ class Reduced:
     sync: list[SyncRequest] = field(default_factory=list)
     equal_fcfs: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     arrival_scv: Floats = field(default_factory=lambda: np.zeros(0))
+    switches: bool = False
     notes: list[str] = field(default_factory=list)
 
 
 def reduce(network: Network) -> Reduced:
-    """Everything the analytic solvers need of a network."""
+    """Everything the analytic solvers need of a network, worked out once for each network; not to be changed."""
+    known = network.derived.get("reduced")
+    if not isinstance(known, Reduced):
+        known = network.derived["reduced"] = _reduce(network)
+    return known
+
+
+def _reduce(network: Network) -> Reduced:
     base = demands(network)
     classes, stations, resources = len(network.classes), len(network.stations), len(network.resources)
     column = {name: i for i, name in enumerate(network.station_names)}
     resource = {name: i for i, name in enumerate(network.resource_names)}
-    programs = {name: network.operations(name) for name in network.class_names}
-    starts: dict[str, int] = {}
-    ops: list[tuple[Op, int]] = []
-    for name, program in programs.items():
-        starts[name] = len(ops)
-        ops.extend((op, starts[name]) for op in program)
-    flows = _flows(ops, starts, network.class_names)
+    flow_of = flows(network)
+    ops = flow_of.ops
     out = Reduced(
         network,
         base.visits,
@@ -99,15 +102,13 @@ def reduce(network: Network) -> Reduced:
         np.ones(resources),
     )
     out.arrival_scv = np.array([_arrival_scv(c.arrivals) if c.arrivals else 1.0 for c in network.classes])
-    sync_columns = np.zeros((classes, stations))
+    out.switches = any(op.kind == "switch" for op in ops)
     first_service: list[set[float]] = [set() for _ in range(stations)]
     variation: list[set[float]] = [set() for _ in range(stations)]
     for row in range(classes):
         reached = network.classes[row].arrivals is not None or network.classes[row].users > 0
-        for at, (op, start) in enumerate(ops):
-            flow = flows[row, at]
-            if flow <= 0:
-                continue
+        for at in flow_of.visited(row):
+            op, flow = ops[at], float(flow_of.runs[row, at])
             held = [(resource[name], units) for name, units in op.held]
             if op.kind == "visit" and op.service is not None:
                 k = column[op.name]
@@ -118,24 +119,23 @@ def reduce(network: Network) -> Reduced:
                 for rho, _ in held:
                     out.inside[row, rho, k] += flow * op.count * mean
                 if op.retain:
-                    engine = column[ops[at - 1][0].name]
-                    decided = ops[at - 2][0] if at >= 2 else None
-                    issued = ops[at - 1][0].service
+                    engine = column[ops[at - 1].name]
+                    decided = ops[at - 2] if at >= 2 else None
+                    issued = ops[at - 1].service
                     issue = issued.mean if issued is not None else 0.0
                     threshold, extra = np.inf, 0.0
                     if decided is not None and decided.kind == "cf_decide":
                         threshold = decided.threshold_s
-                        other = ops[start + decided.targets[0][0]][0]
+                        other = ops[flow_of.base(at) + decided.targets[0][0]]
                         extra = other.extra.mean if other.extra else 0.0
                     out.sync.append(SyncRequest(row, engine, k, flow, mean, issue, threshold, extra))
-                    sync_columns[row, k] += flow
             elif op.kind == "acquire":
                 sigma = resource[op.name]
                 out.largest[sigma] = max(out.largest[sigma], op.units)
                 for rho, _ in held:
                     out.nested[row, rho, sigma] += flow * op.units
             elif op.kind == "fork":
-                branches = _branches(ops, at, start, flows[row], column, stations)
+                branches = _branches(flow_of, at, row, column, stations)
                 out.forks.append(ForkBranches(row, flow, branches[0], branches[1]))
     _leave_out_ample(out)
     out.equal_fcfs = np.array([len(first_service[k]) <= 1 and variation[k] <= {1.0} for k in range(stations)])
@@ -170,41 +170,18 @@ def _arrival_scv(arrivals: object) -> float:
     return 1.0 if arrivals.interarrival.kind == "exponential" else arrivals.interarrival.scv
 
 
-def _flows(ops: list[tuple[Op, int]], starts: dict[str, int], names: tuple[str, ...]) -> Floats:
-    """(classes, operations) executions of each operation per transaction of each class."""
-    matrix = np.eye(len(ops))
-    for at, (op, start) in enumerate(ops):
-        if op.kind in ("end", "join"):
-            continue
-        if op.kind == "switch":
-            matrix[starts[op.name], at] -= 1.0
-            continue
-        rest = 1.0
-        if op.kind != "cf_decide":
-            for target, chance in op.targets:
-                matrix[start + target, at] -= chance
-                rest -= chance if op.kind != "fork" else 0.0
-        if rest > 1e-12:
-            matrix[at + 1, at] -= rest
-    entries = np.zeros((len(ops), len(names)))
-    for row, name in enumerate(names):
-        entries[starts[name], row] = 1.0
-    return np.asarray(np.linalg.solve(matrix, entries).T)
-
-
-def _branches(
-    ops: list[tuple[Op, int]], at: int, start: int, flow: Floats, column: dict[str, int], stations: int
-) -> tuple[Floats, Floats]:
+def _branches(flow_of: Flows, at: int, row: int, column: dict[str, int], stations: int) -> tuple[Floats, Floats]:
     """Visits and demand (branches, stations) of one execution of the fork at ``at``."""
-    first = [start + target for target, _ in ops[at][0].targets]
-    after = start + ops[at + 1][0].targets[0][0]
+    ops, runs, start = flow_of.ops, flow_of.runs[row], flow_of.base(at)
+    first = [start + target for target, _ in ops[at].targets]
+    after = start + ops[at + 1].targets[0][0]
     visits, work = np.zeros((len(first), stations)), np.zeros((len(first), stations))
     for b, begin in enumerate(first):
         end = first[b + 1] if b + 1 < len(first) else after
         for i in range(begin, end):
-            op = ops[i][0]
+            op = ops[i]
             if op.kind == "visit" and op.service is not None:
-                share = flow[i] / flow[at] * op.count
+                share = runs[i] / runs[at] * op.count
                 visits[b, column[op.name]] += share
                 work[b, column[op.name]] += share * op.service.mean
     return visits, work

@@ -158,14 +158,24 @@ def _picked(value: Any, shape: Any) -> Any:
 
 
 def judge(case: dict[str, Any], folder: Path, seed: int = 20261121, simulated: bool = True) -> Row:
-    """Solve a case and say whether it passes."""
-    expected, kind = dict(case.get("expected", {})), str(case.get("kind", "exact"))
-    row = Row(str(case.get("id", "?")), kind, "fail")
+    """Solve a case and say whether it passes; one that cannot be solved fails with the reason."""
+    row = Row(str(case.get("id", "?")), str(case.get("kind", "exact")), "fail")
     try:
-        answer = solve_answer(case, folder)
-    except (CaseError, ValueError, KeyError, OSError, IndexError) as error:
+        _judge(row, case, folder, seed, simulated)
+    except CaseError as error:
         row.lines.append(f"cannot be solved: {error}")
-        return row
+    except Exception as error:  # Files come from anywhere: whatever is wrong with one, the others are still judged.
+        row.lines.append(f"cannot be solved: {type(error).__name__}: {error}")
+    return row
+
+
+def _judge(row: Row, case: dict[str, Any], folder: Path, seed: int, simulated: bool) -> None:
+    expected, tolerance, kind = case.get("expected"), case.get("tolerance", {}), row.kind
+    if not isinstance(expected, dict) or not expected:
+        raise CaseError("expected must be a table of figures by name")
+    if not isinstance(tolerance, dict):
+        raise CaseError("tolerance must be a table with rel, abs or a figure's name")
+    answer = solve_answer(case, folder)
     row.method = answer.method
     missing = []
     for key, value in expected.items():
@@ -178,9 +188,8 @@ def judge(case: dict[str, Any], folder: Path, seed: int = 20261121, simulated: b
     if answer.note:
         row.lines.append(answer.note)
     if kind == "measured":
-        row.verdict = "pass" if answer.passes is not None and answer.passes(case.get("tolerance", {})) else "fail"
-        return row
-    tolerance = case.get("tolerance", {})
+        row.verdict = "pass" if answer.passes is not None and answer.passes(tolerance) else "fail"
+        return
     off = [
         key
         for key, value in expected.items()
@@ -200,7 +209,7 @@ def judge(case: dict[str, Any], folder: Path, seed: int = 20261121, simulated: b
         if not answer.exact and checked is not None:
             _take_simulated(row, checked, expected)
         row.lines += _sides(row, expected, answer, checked)
-        return row
+        return
     for key in off:
         gap = difference(row.outputs[key], expected[key])
         row.lines.append(f"{key} differs from the expected by {gap:.3g} (relative)")
@@ -211,7 +220,6 @@ def judge(case: dict[str, Any], folder: Path, seed: int = 20261121, simulated: b
         outside = []
     row.lines += outside
     row.verdict = "pass" if not (off or missing or (outside and answer.exact)) else "fail"
-    return row
 
 
 def _checked(answer: Answer, expected: dict[str, Any], seed: int) -> tuple[Simulated, list[str]]:
