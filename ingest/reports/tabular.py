@@ -1,4 +1,4 @@
-"""Performance-analyzer and load-driver tables, as CSV or JSON Lines: known columns typed, every column kept.
+"""Performance-analyzer, load-driver and collector tables, as CSV or JSON Lines: known columns typed, every column kept.
 
 Which file is of which kind, and which columns are known by which names, is data (`tabular.toml`).
 """
@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any, BinaryIO
@@ -21,12 +22,12 @@ MAX_LINE = 1 << 20
 _ROWS_PER_BATCH = 1 << 14
 _DELIMITERS = ",;\t|"
 _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d*)(?:\.\d*)?(?:[eE][+-]?\d{1,3})?")
-_TYPES = {"text": pa.string(), "number": pa.float64()}
+_TYPES = {"text": pa.string(), "number": pa.float64(), "utc": pa.timestamp("us")}
 
 FIELD_SCHEMA = schema_of(
     "Every column of every row of performance-analyzer and load-driver tables, as printed.",
     [
-        ("source", pa.string(), "`ims_pa`, `cics_pa` or `load_driver`"),
+        ("source", pa.string(), "Kind of the table, such as `ims_pa`, `cics_pa` or `load_driver`"),
         ("name", pa.string(), "Column as the header names it, or path in the JSON object"),
         ("value_text", pa.string(), "Value without surrounding blanks; NULL where empty"),
         ("value_num", pa.float64(), "Value where it is a number"),
@@ -97,7 +98,7 @@ def source_of(names: list[str]) -> Source | None:
 
 
 def identify_table(head: bytes) -> str | None:
-    """`ims_pa`, `cics_pa` or `load_driver` for the start of such a file; None for others."""
+    """Kind of table, such as `ims_pa` or `load_driver`, for the start of such a file; None for others."""
     line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0][:MAX_LINE].decode("utf-8", "replace").strip()
     found = source_of(_names(line))
     return found.kind if found else None
@@ -194,6 +195,8 @@ class _Reading:
             if kind == "number":
                 value = number(text)
                 row[column] = value / 1000 if value is not None and unit == "s" and _milliseconds(name) else value
+            elif kind == "utc":
+                row[column] = utc(text)
             else:
                 row[column] = text
         self._typed.append(row)
@@ -217,6 +220,15 @@ def number(text: str | None) -> float | None:
         return None
     value = float(text.replace(",", ""))
     return value if abs(value) < float("inf") else None
+
+
+def utc(text: str | None) -> datetime | None:
+    """UTC time, without offset, of an ISO 8601 date and time; None for other text."""
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def _milliseconds(name: str) -> bool:

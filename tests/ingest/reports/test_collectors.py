@@ -1,0 +1,68 @@
+"""Collector and load-driver tables are told by their headings and typed; times become UTC."""
+
+import io
+from datetime import datetime
+
+import pytest
+
+from ingest.reports.tabular import identify_table, read_table, utc
+
+CASES = {
+    "load_driver_results": (
+        "load_driver_transaction",
+        b"transaction,phase,status,response_ms,count\nBUY,steady,pass,31,4\nBUY,steady,fail,,1\n",
+        {"transaction_name": "BUY", "phase": "steady", "status": "pass", "response_s": 0.031, "transactions": 4.0},
+    ),
+    "load_driver_graph": (
+        "load_driver_sample",
+        b"time_utc,graph,series,value\n2002-05-01T10:00:32,transactions per second,Pass,18.9375\n",
+        {"sampled_utc": datetime(2002, 5, 1, 10, 0, 32), "series": "Pass", "value": 18.9375},
+    ),
+    "cics_pa_classes": (
+        "cics_pa_class",
+        b"Applid,Class kind,WLM class,Interval start,#Tasks,Response Average,Response Deviation,Response Maximum\n"
+        b"CICS1,service class,HI,2002-05-01T10:00:00,12,.1712,.7568,15.8654\n",
+        {"class_kind": "service class", "class_name": "HI", "tasks": 12.0, "deviation_s": 0.7568, "max_s": 15.8654},
+    ),
+    "storage_use": (
+        "collector_storage",
+        b"smf_sid,time_utc,job,area,location,used_kb\nSYSA,2011-09-01T08:00:10+02:00,,csm_ecsa,above,1146.88\n",
+        {"smf_sid": "SYSA", "sampled_utc": datetime(2011, 9, 1, 6, 0, 10), "job_name": None, "used_kb": 1146.88},
+    ),
+    "buffer_use": (
+        "collector_buffer",
+        b"smf_sid,time_utc,product,pool,in_use,max_used\nSYSA,2011-09-01T08:00:10,VTAM,IO00,3,5\n",
+        {"product": "VTAM", "pool": "IO00", "in_use": 3.0, "max_used": 5.0},
+    ),
+    "operation_phases": (
+        "collector_phase",
+        b"smf_sid,operation,phase,start_utc,end_utc\nSYSA,ONLINE CHANGE,PREPARE,2007-01-01T08:00:00,"
+        b"2007-01-01T08:00:00.51\n",
+        {"operation": "ONLINE CHANGE", "phase": "PREPARE", "end_utc": datetime(2007, 1, 1, 8, 0, 0, 510_000)},
+    ),
+    "data_set_statistics": (
+        "collector_data_set",
+        b"smf_sid,time_utc,data_set,rec_total,rec_inserted,free_space_bytes\nSYSA,2007-01-01T08:00:00,A.B,9,9,8192\n",
+        {"data_set_name": "A.B", "records_inserted": 9.0, "free_space_bytes": 8192.0},
+    ),
+    "capacity_ratings": (
+        "collector_capacity",
+        b"smf_sid,rating,capacity,source\nSYSA,MIPS,822,LSPR\n",
+        {"smf_sid": "SYSA", "rating": "MIPS", "capacity": 822.0, "source": "LSPR"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_table_is_told_by_its_heading_and_its_known_columns_are_typed(kind):
+    table, data, expected = CASES[kind]
+    assert identify_table(data) == kind
+    (batch,) = read_table(io.BytesIO(data))
+    assert not batch.bad and batch.decoded_bytes + batch.framing_bytes == len(data)
+    first = batch.tables[table].to_pylist()[0]
+    assert {name: first[name] for name in expected} == expected
+
+
+def test_a_time_that_is_none_is_left_out_and_an_offset_becomes_utc():
+    assert utc("yesterday") is None and utc(None) is None and utc("") is None
+    assert utc("2011-09-01T08:00:00Z") == datetime(2011, 9, 1, 8)
