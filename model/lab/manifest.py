@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from model.lab.carriers.interface import Target
 from model.lab.construct import IntervalData
 from model.lab.measure import Check
 from model.lab.printed import decimals
@@ -28,12 +29,17 @@ class RenderedPoint:
 
 
 def manifest(
-    system: System, setting: Setting, points: Sequence[RenderedPoint], seed: int, files: Mapping[str, str]
+    system: System,
+    setting: Setting,
+    points: Sequence[RenderedPoint],
+    carried: Sequence[Target],
+    seed: int,
+    files: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The manifest as plain values. `files` maps file names to their SHA-256."""
+    """The manifest as plain values. `carried` is what carriers wrote; `files` maps file names to their SHA-256."""
     plan = setting.plan
     rendered = [_point(point) for point in points]
-    done = {id(figure) for point in points for figure in point.targets.figures}
+    done = {id(figure) for point in points for figure in point.targets.figures} | {id(t.figure) for t in carried}
     left = [_left_out(system, figure) for figure in system.figures if id(figure) not in done]
     values = [value for point in rendered for value in point["values"]]
     return {
@@ -45,7 +51,7 @@ def manifest(
         "smf_sid": plan.smf_sid,
         "sysplex": plan.sysplex,
         "engines": plan.engines,
-        "service_units_per_s": setting.rate.su_per_s,
+        "service_units_per_s": _service_rate(setting),
         "files": dict(files),
         "summary": {
             "points": len(points),
@@ -53,14 +59,16 @@ def manifest(
             "equal": sum(value["status"] == "equal" for value in values),
             "excepted": sum(value["status"] == "excepted" for value in values),
             "assumed": sum(len(point["assumed"]) for point in rendered),
+            "carried": len(carried),
             "not_rendered": len(left),
         },
         "assumptions": [*plan.assumptions, *_rate_assumption(setting)],
         "points": rendered,
+        "carried": [_carried(target) for target in carried],
         "points_not_rendered": [
             {"point": point.id, "condition": point.condition, "reason": reason}
             for point in plan.points
-            if (reason := why_not_rendered(system, point)) is not None
+            if point.table and (reason := why_not_rendered(system, point)) is not None
         ],
         "not_rendered": left,
     }
@@ -129,11 +137,36 @@ def _left_out(system: System, figure: Figure) -> dict[str, Any]:
     }
 
 
+def _carried(target: Target) -> dict[str, Any]:
+    """A figure that a carrier wrote into records or collector files, and where it has to come out of the marts."""
+    figure = target.figure
+    return {
+        "point": target.point,
+        "subject": target.subject,
+        "mart_metric": target.metric,
+        "factor": target.factor,
+        "metric": figure.metric,
+        "condition": figure.condition,
+        "source": figure.source,
+        "unit": figure.unit,
+        "published": figure.value,
+    }
+
+
+def _service_rate(setting: Setting) -> float | None:
+    if setting.machine is None and setting.plan.service_rate is None:
+        return None
+    return setting.rate.su_per_s
+
+
 def _rate_assumption(setting: Setting) -> list[str]:
+    if _service_rate(setting) is None:
+        return []
     rate = setting.rate
     if rate.status != "assumed":
         return []
-    return [f"Service units per second of {setting.machine.title} with {rate.engines} engines: {rate.source}."]
+    title = setting.machine.title if setting.machine is not None else "the machine"
+    return [f"Service units per second of {title} with {rate.engines} engines: {rate.source}."]
 
 
 def iso(moment: datetime) -> str:

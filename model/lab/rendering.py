@@ -5,12 +5,12 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
 from pathlib import Path
 
 from ingest import codec
 from ingest import registry as layouts
 from model.hardware.machines import machine
+from model.lab.carrying import Part, carry, collected, window_starts
 from model.lab.construct import construct
 from model.lab.errors import LabError
 from model.lab.manifest import RenderedPoint, iso, manifest
@@ -21,9 +21,11 @@ from model.lab.records.smf30 import address_spaces
 from model.lab.records.smf70_1 import cpu_activity
 from model.lab.records.smf72_3 import workload_activity
 from model.lab.records.tables import to_tables
+from model.lab.targeting import carried
 from model.lab.targets import point_targets, why_not_rendered
 from model.systems import catalogue
 from model.systems.catalogue import System
+from model.systems.values import ACTIVITY
 
 DEFAULT_SEED = 20171
 RUN_COLUMNS = ("system_id", "smf_sid", "point", "condition", "start_utc", "end_utc")
@@ -34,12 +36,7 @@ Progress = Callable[[str], None]
 
 def renderable() -> tuple[str, ...]:
     """Reference systems with at least one point that can be rendered, sorted."""
-    found = []
-    for system_id in catalogue.systems():
-        system = catalogue.system(system_id)
-        if system.lab is not None and any(why_not_rendered(system, point) is None for point in system.lab.points):
-            found.append(system_id)
-    return tuple(found)
+    return tuple(system_id for system_id in catalogue.systems() if _has_content(catalogue.system(system_id)))
 
 
 def render(
@@ -50,36 +47,39 @@ def render(
     registry: layouts.Registry | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write `<system>.smf`, `.runs.csv`, `.groups.csv` and `.lab.json` into `out_dir` and return their paths.
+    """Write `<system>.smf`, `.runs.csv`, `.groups.csv`, collector files and `.lab.json` into `out_dir`; their paths.
 
-    The dump is a stream of records with RDWs: for every measured point several intervals, each with an SMF 70.1, the
-    SMF 72.3 of all classes and an SMF 30 for every address space. Over a point's intervals the ratios of sums give the
-    published figures to their printed digits; the manifest (`.lab.json`) lists each with what was constructed, the
-    exceptions with their arithmetic, and everything assumed. The same arguments give the same bytes. `progress` is
-    called with a line of text as each step begins.
+    The dump is a stream of records with RDWs: for every measured point several intervals with the records that its
+    plan names. Over a point's intervals the ratios of sums give the published figures to their printed digits; the
+    manifest (`.lab.json`) lists each with what was constructed, the exceptions with their arithmetic, and everything
+    assumed. The same arguments give the same bytes. `progress` is called with a line of text as each step begins.
 
     Raises CatalogueError for an unknown system and LabError for one that cannot be rendered.
     """
     tell = progress or (lambda _: None)
     system = catalogue.system(system_id)
     setting = setting_of(system)
+    if not _has_content(system):
+        raise LabError(f"{system_id}: no point can be rendered")
     points = []
     for point in construct_points(system, setting, seed):
         tell(f"{system_id}: point {point.targets.point.id}, {len(point.intervals)} intervals")
         points.append(point)
-    if not points:
-        raise LabError(f"{system_id}: no point can be rendered")
+    parts = carry(system, setting, seed)
     known = registry or layouts.load()
-    tables = to_tables(records_of(setting, points), known)
+    tables = to_tables(
+        (*records_of(setting, points), *(record for part in parts for record in part.output.records)), known
+    )
     count = sum(table.num_rows for name, table in tables.items() if name.endswith("_header"))
     tell(f"{system_id}: encoding {count} records")
-    contents = {
-        f"{system_id}.smf": codec.encode_dump(tables, known),
-        f"{system_id}.runs.csv": _csv(RUN_COLUMNS, _runs(system, setting, points)),
-        f"{system_id}.groups.csv": _csv(GROUP_COLUMNS, _groups(system, setting, points)),
-    }
+    contents = {f"{system_id}.smf": codec.encode_dump(tables, known)} if count else {}
+    contents[f"{system_id}.runs.csv"] = _csv(RUN_COLUMNS, _runs(system, setting, points, parts))
+    groups = [*_groups(system, setting, points), *_carried_groups(system, parts)]
+    if groups:
+        contents[f"{system_id}.groups.csv"] = _csv(GROUP_COLUMNS, iter(dict.fromkeys(groups)))
+    contents |= {f"{system_id}.{suffix}": content for suffix, content in collected(parts).items()}
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    described = manifest(system, setting, points, seed, digests)
+    described = manifest(system, setting, points, [target for part in parts for target in part.targets], seed, digests)
     contents[f"{system_id}.lab.json"] = (json.dumps(described, indent=2) + "\n").encode()
     folder = Path(out_dir)
     folder.mkdir(parents=True, exist_ok=True)
@@ -88,29 +88,28 @@ def render(
 
 def setting_of(system: System) -> Setting:
     """The setting a system's records are written in. Raises LabError when nothing says how to render it."""
-    if system.lab is None or system.machine is None:
-        raise LabError(f"{system.id}: nothing says how to render it (no lab section or no machine)")
-    return Setting(system.lab, machine(system.machine), Clock(system.lab.utc_offset_hours))
+    if system.lab is None:
+        raise LabError(f"{system.id}: nothing says how to render it (no lab section)")
+    known = machine(system.machine) if system.machine is not None else None
+    return Setting(system.lab, known, Clock(system.lab.utc_offset_hours))
 
 
 def construct_points(system: System, setting: Setting, seed: int) -> Iterator[RenderedPoint]:
-    """Every point that can be rendered, constructed and checked, one after the other in time without a gap.
+    """Every point with activity of its own that can be rendered, constructed and checked, in the order of the plan.
 
     Raises LabError when a constructed value misses a published one.
     """
-    plan = setting.plan
-    start = setting.clock.utc(plan.start_local)
-    for point in plan.points:
+    starts = window_starts(system, setting)
+    for point in setting.plan.points:
         if why_not_rendered(system, point) is not None:
             continue
         targets = point_targets(system, point)
-        intervals = construct(system.id, plan, targets, start, seed)
+        intervals = construct(system.id, setting.plan, targets, starts[point.id], seed)
         yield RenderedPoint(targets, intervals, checks(setting, targets, intervals))
-        start += timedelta(seconds=plan.intervals * plan.interval_s)
 
 
 def records_of(setting: Setting, points: Sequence[RenderedPoint]) -> Iterator[Record]:
-    """All records of the points, interval by interval, in the order they would have been written."""
+    """All activity records of the points, interval by interval, in the order they would have been written."""
     for point in points:
         for interval in point.intervals:
             yield cpu_activity(setting, interval)
@@ -118,21 +117,40 @@ def records_of(setting: Setting, points: Sequence[RenderedPoint]) -> Iterator[Re
             yield from address_spaces(setting, interval)
 
 
-def _runs(system: System, setting: Setting, points: Sequence[RenderedPoint]) -> Iterator[tuple[str, ...]]:
+def _has_content(system: System) -> bool:
+    plan = system.lab
+    return plan is not None and (
+        any(why_not_rendered(system, point) is None for point in plan.points)
+        or any(carrier != ACTIVITY for _, _, carrier in carried(system))
+    )
+
+
+def _runs(
+    system: System, setting: Setting, points: Sequence[RenderedPoint], parts: Sequence[Part]
+) -> Iterator[tuple[str, ...]]:
+    """One row per point and system measured: those with activity, and those that a carrier wrote something of."""
+    rows: dict[tuple[str, str], tuple[str, str, str]] = {}
     for point in points:
-        first, last = point.intervals[0], point.intervals[-1]
-        yield (
-            system.id,
-            setting.plan.smf_sid,
-            point.targets.point.id,
-            point.targets.point.condition,
-            iso(first.start),
-            iso(last.end),
-        )
+        start, end = point.intervals[0].start, point.intervals[-1].end
+        rows[point.targets.point.id, setting.plan.smf_sid] = (point.targets.point.condition, iso(start), iso(end))
+    for part in parts:
+        window = part.window
+        place = (window.point.id, window.smf_sid)
+        rows.setdefault(place, (window.point.condition, iso(window.start), iso(window.end)))
+    for (point_id, smf_sid), rest in rows.items():
+        yield (system.id, smf_sid, point_id, *rest)
+
+
+def _carried_groups(system: System, parts: Sequence[Part]) -> Iterator[tuple[str, ...]]:
+    for part in parts:
+        for row in part.output.groups:
+            yield (system.id, part.window.smf_sid, row.kind, row.pattern, row.workload, row.group)
 
 
 def _groups(system: System, setting: Setting, points: Sequence[RenderedPoint]) -> Iterator[tuple[str, ...]]:
     """Rows for the transaction classes, and for the report class and job names of every group with a known CPU."""
+    if not points:
+        return
     plan = setting.plan
     workloads = {entry.name: entry.workload for entry in plan.service_classes}
     head = (system.id, plan.smf_sid)

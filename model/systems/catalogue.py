@@ -258,5 +258,5 @@ def _check_system(loaded: System, path: Path) -> None:
             raise CatalogueError(f"{path.name}: no source or confidence for {fact.component} {fact.attribute}")
     if loaded.lab is not None:
         for point in loaded.lab.points:
-            if not loaded.select(point.table, point.condition):
+            if point.table and not loaded.select(point.table, point.condition):
                 raise CatalogueError(f"{path.name}: point {point.id} selects no figure of {point.table}")

@@ -5,9 +5,21 @@ its regions. It is kept as data so that a reader sees what was assumed; `assumpt
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from model.systems.values import (
+    Contradiction,
+    DerivedRule,
+    RuleError,
+    ValueRule,
+    read_contradictions,
+    read_derived,
+    read_values,
+)
+
+DEFAULT_LEVEL = "ZV010800"
 
 
 class PlanError(ValueError):
@@ -33,13 +45,21 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One measured point: the figures of `table` under `condition`, and single figures of other tables (`also`)."""
+    """One measured point: the figures of `table` under `condition`, and single figures of other tables (`also`).
+
+    A point without a table has no CPU and workload activity of its own; what it holds is said by the value rules.
+    `intervals` and `length_ms` (of one interval) replace those of the plan, 0 where they do not; `settings` is what
+    carriers have to know of it that no figure says (assumed, and explained in `assumptions`).
+    """
 
     id: str
     table: str
     condition: str
     title: str
     also: tuple[tuple[str, str, str], ...] = ()
+    intervals: int = 0
+    length_ms: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +155,10 @@ class LabPlan:
     service_classes: tuple[ServiceClass, ...]
     transactions: tuple[TransactionClass, ...]
     groups: tuple[Group, ...]
+    service_rate: Borrowed | None = None
+    values: tuple[ValueRule, ...] = ()
+    derived: tuple[DerivedRule, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
 
     def point(self, point_id: str) -> Point:
         """The point of this identity; PlanError when there is none."""
@@ -146,44 +170,56 @@ class LabPlan:
 
 def read_plan(content: Mapping[str, Any]) -> LabPlan:
     """The plan a `lab` section describes; PlanError, KeyError or TypeError when it does not describe one."""
-    ratio = content["capture_ratio"]
-    plan = LabPlan(
-        **{
-            name: content[name]
-            for name in (
-                "smf_sid",
-                "sysplex",
-                "system_name",
-                "lpar_name",
-                "os_level",
-                "start_local",
-                "utc_offset_hours",
-                "intervals",
-                "interval_s",
-                "engines",
-            )
-        },
-        variation=Variation(**content["variation"]),
-        capture_ratio=Borrowed(float(ratio["value"]), ratio["source"], ratio["confidence"]),
-        reference=Reference(**content["reference"]),
-        assumptions=tuple(content["assumptions"]),
-        points=tuple(_point(entry) for entry in content["points"]),
-        service_classes=tuple(ServiceClass(**entry) for entry in content["service_classes"]),
-        transactions=tuple(
-            TransactionClass(**{**entry, "share": float(entry["share"])}) for entry in content["transactions"]
-        ),
-        groups=tuple(
-            Group(**{**entry, "regions": tuple(Region(**region) for region in entry["regions"])})
-            for entry in content["groups"]
-        ),
-    )
+    reference = content.get("reference")
+    try:
+        plan = LabPlan(
+            **{name: content[name] for name in ("smf_sid", "start_local", "intervals", "interval_s")},
+            **{name: content.get(name, content["smf_sid"]) for name in ("sysplex", "system_name", "lpar_name")},
+            os_level=content.get("os_level", DEFAULT_LEVEL),
+            utc_offset_hours=content.get("utc_offset_hours", 0),
+            engines=content.get("engines", 0),
+            variation=Variation(**content.get("variation", {"rate": 0.0, "cost": 0.0})),
+            capture_ratio=_borrowed(content, "capture_ratio") or Borrowed(1.0, "", "low"),
+            reference=Reference(**reference) if reference else Reference("", ""),
+            assumptions=tuple(content["assumptions"]),
+            points=tuple(_point(entry) for entry in content["points"]),
+            service_classes=tuple(ServiceClass(**entry) for entry in content.get("service_classes", ())),
+            transactions=tuple(
+                TransactionClass(**{**entry, "share": float(entry["share"])})
+                for entry in content.get("transactions", ())
+            ),
+            groups=tuple(
+                Group(**{**entry, "regions": tuple(Region(**region) for region in entry["regions"])})
+                for entry in content.get("groups", ())
+            ),
+            service_rate=_borrowed(content, "service_rate"),
+            values=read_values(content.get("values", [])),
+            derived=read_derived(content.get("derived", [])),
+            contradictions=read_contradictions(content.get("contradictions", [])),
+        )
+    except RuleError as error:
+        raise PlanError(f"lab: {error}") from error
     _check(plan)
     return plan
 
 
+def _borrowed(content: Mapping[str, Any], name: str) -> Borrowed | None:
+    entry = content.get(name)
+    return Borrowed(float(entry["value"]), entry["source"], entry["confidence"]) if entry else None
+
+
 def _point(entry: Mapping[str, Any]) -> Point:
     also = tuple((more["table"], more["condition"], more["metric"]) for more in entry.get("also", ()))
-    return Point(id=entry["id"], table=entry["table"], condition=entry["condition"], title=entry["title"], also=also)
+    return Point(
+        id=entry["id"],
+        table=entry.get("table", ""),
+        condition=entry.get("condition", ""),
+        title=entry["title"],
+        also=also,
+        intervals=entry.get("intervals", 0),
+        length_ms=entry.get("length_ms", 0),
+        settings=entry.get("settings", {}),
+    )
 
 
 def _check(plan: LabPlan) -> None:
@@ -191,7 +227,7 @@ def _check(plan: LabPlan) -> None:
     used = {group.service_class for group in plan.groups} | {entry.service_class for entry in plan.transactions}
     if not used <= names:
         raise PlanError(f"lab: no service class {', '.join(sorted(used - names))}")
-    if abs(sum(entry.share for entry in plan.transactions) - 1) > 1e-9:
+    if plan.transactions and abs(sum(entry.share for entry in plan.transactions) - 1) > 1e-9:
         raise PlanError("lab: the shares of the transaction classes do not add up to 1")
     if len(plan.smf_sid) != 4:
         raise PlanError(f"lab: smf_sid {plan.smf_sid!r} is not of 4 characters")

@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from model.hardware.machines import Machine, ServiceRate
-from model.lab.construct import IntervalData
+from model.lab.errors import LabError
 from model.lab.records.clock import Clock, mmssttt, tod
 from model.systems.plan import LabPlan
 
 Row = Mapping[str, Any]
 Sections = Mapping[str, Sequence[Row]]
 
+SIXTEENTHS_US_PER_S = 16_000_000
 SYSTEM_FLAGS = 0xDE
 SAMPLING_CYCLE_MS = 1000
 WRITTEN_AFTER = timedelta(milliseconds=430)
@@ -23,13 +24,29 @@ class Setting:
     """The system whose records are written."""
 
     plan: LabPlan
-    machine: Machine
+    machine: Machine | None
     clock: Clock
 
     @property
     def rate(self) -> ServiceRate:
-        """Service rate of its LPAR."""
+        """Service rate of its LPAR: the one the plan names, else the machine's. LabError when neither says it."""
+        named = self.plan.service_rate
+        if named is not None:
+            adjustment = round(SIXTEENTHS_US_PER_S / named.value)
+            return ServiceRate(self.plan.engines, adjustment, "assumed", named.source, named.confidence)
+        if self.machine is None:
+            raise LabError("nothing says how many service units a second its processors deliver")
         return self.machine.service_rate(self.plan.engines)
+
+    @property
+    def machine_type(self) -> str:
+        """Four digits of the machine type; zeros where no machine is described."""
+        return self.machine.machine_type if self.machine is not None else "0000"
+
+    @property
+    def model(self) -> str:
+        """Machine model; blank where no machine is described."""
+        return self.machine.model if self.machine is not None else ""
 
     def service_units(self, hundredths: int) -> int:
         """Service units of CPU time in 1/100 s, at a coefficient of 1."""
@@ -44,7 +61,23 @@ class Record:
     sections: Sections
 
 
-def samples(interval: IntervalData) -> int:
+class Timed(Protocol):
+    """Anything with a start and end in UTC and a length: an interval of a point."""
+
+    @property
+    def start(self) -> datetime:
+        """Start, UTC."""
+
+    @property
+    def end(self) -> datetime:
+        """End, UTC."""
+
+    @property
+    def length_ms(self) -> int:
+        """Length in milliseconds."""
+
+
+def samples(interval: Timed) -> int:
     """RMF sampling cycles in an interval."""
     return interval.length_ms // SAMPLING_CYCLE_MS
 
@@ -63,7 +96,7 @@ def standard_header(setting: Setting, prefix: str, record_type: int, subtype: in
     }
 
 
-def rmf_product(setting: Setting, prefix: str, interval: IntervalData) -> dict[str, Any]:
+def rmf_product(setting: Setting, prefix: str, interval: Timed) -> dict[str, Any]:
     """The RMF product section of an interval."""
     plan, clock = setting.plan, setting.clock
     version, release = plan.os_level[3], plan.os_level[5]

@@ -20,11 +20,11 @@ def cpu_activity(setting: Setting, interval: IntervalData) -> Record:
     online_us = interval.length_ms * 1000
     adjustment = setting.rate.adjustment
     control = {
-        "smf70mod": bytes.fromhex(setting.machine.machine_type),
+        "smf70mod": bytes.fromhex(setting.machine_type),
         "smf70bnp": engines,
         "smf70dsa": samples(interval),
         "smf70cpa": adjustment,
-        "smf70hwm": setting.machine.model,
+        "smf70hwm": setting.model,
         "smf70nrm": SPEED_ONE,
         "smf70mcf": RATIO_ONE,
         "smf70cf": RATIO_ONE,
@@ -32,7 +32,7 @@ def cpu_activity(setting: Setting, interval: IntervalData) -> Record:
         "smf70adj": adjustment,
         "smf70cpa_actual": adjustment,
         "smf70cpa_scaling_factor": 1,
-        "smf70cpc_type": setting.machine.machine_type,
+        "smf70cpc_type": setting.machine_type,
     }
     cpus = [
         {"smf70wat": wait * TOD_UNITS_PER_US, "smf70cid": number, "smf70cnf": ONLINE_AT_END, "smf70typ": 0}

@@ -1,0 +1,1 @@
+"""What carries published figures into records: one small module per kind of record or collector file."""

@@ -1,0 +1,116 @@
+"""What a carrier is given and what it gives back."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from model.lab.printed import Interval, rounded_interval
+from model.lab.records.common import Record, Setting
+from model.systems.catalogue import Figure
+from model.systems.plan import Point
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One interval of a point: start in UTC and length."""
+
+    start: datetime
+    length_ms: int
+
+    @property
+    def end(self) -> datetime:
+        """End of the interval, UTC."""
+        return self.start + timedelta(milliseconds=self.length_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """When a point was measured, and on which system."""
+
+    system_id: str
+    smf_sid: str
+    point: Point
+    spans: tuple[Span, ...]
+
+    @property
+    def start(self) -> datetime:
+        """Start of the point, UTC."""
+        return self.spans[0].start
+
+    @property
+    def end(self) -> datetime:
+        """End of the point, UTC."""
+        return self.spans[-1].end
+
+    @property
+    def seconds(self) -> float:
+        """Length of the point."""
+        return sum(span.length_ms for span in self.spans) / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A published figure and the row of the marts it has to come out of.
+
+    printed = `factor` x value of `metric` of `subject` at the point.
+    """
+
+    figure: Figure
+    point: str
+    smf_sid: str
+    subject: str
+    metric: str
+    factor: float
+    options: Mapping[str, Any]
+
+    @property
+    def value(self) -> float:
+        """The printed figure in the unit of the marts."""
+        return float(self.figure.value) / self.factor
+
+    @property
+    def interval(self) -> Interval:
+        """Values in the unit of the marts that round to the printed figure."""
+        lo, hi = rounded_interval(self.figure.value)
+        return Interval(lo / self.factor, hi / self.factor)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A row of the groups file: `kind`, `pattern`, `workload`, `address_space_group`."""
+
+    kind: str
+    pattern: str
+    workload: str
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a carrier writes for one point.
+
+    `records` go into `<system>.smf`, `rows[kind]` into `<system>.<kind>.csv` with the rows of all points (the keys of
+    the first row are its heading), `files[suffix]` into `<system>.<suffix>`, and `groups` into the groups file.
+    """
+
+    records: Sequence[Record] = ()
+    rows: Mapping[str, Sequence[Mapping[str, Cell]]] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    groups: Sequence[GroupRow] = ()
+
+
+Carrier = Callable[[Setting, Window, Sequence[Target], np.random.Generator], Output]
+"""Writes what carries the targets of one point on one system. Raises LabError for a metric it cannot carry."""
+
+
+def by_subject(targets: Sequence[Target]) -> dict[str, dict[str, Target]]:
+    """Targets by subject and metric, in the order given."""
+    found: dict[str, dict[str, Target]] = {}
+    for target in targets:
+        found.setdefault(target.subject, {})[target.metric] = target
+    return found

@@ -1,0 +1,96 @@
+"""Run the carriers a system's value rules name, point by point."""
+
+import csv
+import io
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from model.lab.carriers.interface import Cell, Output, Span, Target, Window
+from model.lab.carriers.table import carrier
+from model.lab.errors import LabError
+from model.lab.records.common import Setting
+from model.lab.targeting import carried
+from model.lab.targets import why_not_rendered
+from model.systems.catalogue import System
+from model.systems.plan import LabPlan, Point
+from model.systems.values import ACTIVITY
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one carrier wrote for one point on one system, and the figures it was written for."""
+
+    carrier: str
+    window: Window
+    targets: Sequence[Target]
+    output: Output
+
+
+def window_starts(system: System, setting: Setting) -> dict[str, datetime]:
+    """Start of every point that has something to render, UTC: one after the other without a gap."""
+    plan, starts = setting.plan, {}
+    start = setting.clock.utc(plan.start_local)
+    written = {point_id for point_id, _, name in carried(system) if name != ACTIVITY}
+    for point in plan.points:
+        if point.id not in written and why_not_rendered(system, point) is not None:
+            continue
+        starts[point.id] = start
+        count, length_ms = spans_of(plan, point)
+        start += timedelta(milliseconds=count * length_ms)
+    return starts
+
+
+def spans_of(plan: LabPlan, point: Point) -> tuple[int, int]:
+    """Number and length in ms of a point's intervals."""
+    return point.intervals or plan.intervals, point.length_ms or plan.interval_s * 1000
+
+
+def carry(system: System, setting: Setting, seed: int) -> tuple[Part, ...]:
+    """What the carriers write for all points. Raises LabError where one cannot carry what its rules ask for."""
+    starts, parts = window_starts(system, setting), []
+    for (point_id, smf_sid, name), targets in carried(system).items():
+        if name == ACTIVITY:
+            continue
+        point = setting.plan.point(point_id)
+        count, length_ms = spans_of(setting.plan, point)
+        spans = tuple(Span(starts[point_id] + timedelta(milliseconds=i * length_ms), length_ms) for i in range(count))
+        window = Window(system.id, smf_sid, point, spans)
+        random = np.random.default_rng([seed, zlib.crc32(f"{system.id} {point_id} {smf_sid} {name}".encode())])
+        own = setting if smf_sid == setting.plan.smf_sid else replace(setting, plan=_lpar(setting.plan, smf_sid))
+        try:
+            output = carrier(name)(own, window, targets, random)
+        except LabError as error:
+            raise LabError(f"{system.id} point {point_id}, {name}: {error}") from error
+        parts.append(Part(name, window, targets, output))
+    return tuple(parts)
+
+
+def collected(parts: Sequence[Part]) -> dict[str, bytes]:
+    """Files beside the records, by suffix: collector rows of all points as CSV, and whole files as they are."""
+    rows: dict[str, list[dict[str, Cell]]] = {}
+    files: dict[str, bytes] = {}
+    for part in parts:
+        for kind, entries in part.output.rows.items():
+            rows.setdefault(kind, []).extend(dict(entry) for entry in entries)
+        for suffix, content in part.output.files.items():
+            if suffix in files:
+                raise LabError(f"two carriers write {suffix}")
+            files[suffix] = content
+    return files | {f"{kind}.csv": _csv(entries) for kind, entries in rows.items() if entries}
+
+
+def _csv(rows: Sequence[dict[str, Cell]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _lpar(plan: LabPlan, smf_sid: str) -> LabPlan:
+    """The plan for another LPAR of the same system."""
+    return replace(plan, smf_sid=smf_sid, system_name=smf_sid, lpar_name=smf_sid)

@@ -1,0 +1,75 @@
+"""Which row of the marts each published figure of a system has to come out of, by the value rules of its file."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from model.lab.carriers.interface import Target
+from model.lab.errors import LabError
+from model.systems.catalogue import Figure, System
+from model.systems.values import Contradiction, DerivedRule, RuleError, ValueRule, fill
+
+
+def derived_rule(system: System, figure: Figure) -> DerivedRule | None:
+    """The rule by which a figure follows from others; None when it has none."""
+    rules = system.lab.derived if system.lab is not None else ()
+    for rule in rules:
+        if rule.selector.selects(figure.table, figure.conditions, figure.metric):
+            return rule
+    return None
+
+
+def contradiction(system: System, figure: Figure) -> Contradiction | None:
+    """Why the paper is said to contradict a figure; None when nothing says so."""
+    entries = system.lab.contradictions if system.lab is not None else ()
+    for entry in entries:
+        if entry.selector.selects(figure.table, figure.conditions, figure.metric):
+            return entry
+    return None
+
+
+def value_rule(system: System, figure: Figure) -> ValueRule | None:
+    """The rule that says where a figure is found in the marts; None when it follows from others or has no rule."""
+    if system.lab is None or figure.number is None or derived_rule(system, figure) is not None:
+        return None
+    for rule in system.lab.values:
+        if rule.selector.selects(figure.table, figure.conditions, figure.metric):
+            return rule
+    return None
+
+
+def target(system: System, figure: Figure) -> Target | None:
+    """Where a figure has to come out; None when no value rule selects it. LabError when its rule does not fit it."""
+    rule = value_rule(system, figure)
+    if rule is None or system.lab is None:
+        return None
+    conditions, printed = figure.conditions, figure.metric
+    try:
+        subject = fill(rule.subject, conditions, printed)
+        sid = fill(rule.smf_sid, conditions, printed)
+        return Target(
+            figure=figure,
+            point=system.lab.point(fill(rule.point, conditions, printed)).id,
+            smf_sid=rule.names.get(sid, sid) or system.lab.smf_sid,
+            subject=rule.names.get(subject, subject),
+            metric=rule.metrics.get(printed) or fill(rule.metric, conditions, printed),
+            factor=rule.factor,
+            options=rule.options,
+        )
+    except (RuleError, ValueError) as error:
+        raise LabError(f"{system.id}: {printed} of {figure.table} [{figure.condition}]: {error}") from error
+
+
+def carried(system: System) -> Mapping[tuple[str, str, str], Sequence[Target]]:
+    """The targets of a system by point, SMF system identifier and carrier.
+
+    A figure that the paper contradicts is set aside: it follows from the rest.
+    """
+    found: list[tuple[tuple[str, str, str], Target]] = []
+    for figure in system.figures:
+        wanted, rule = target(system, figure), value_rule(system, figure)
+        if contradiction(system, figure) is not None:
+            continue
+        if wanted is not None and rule is not None:
+            found.append(((wanted.point, wanted.smf_sid, rule.carrier), wanted))
+    found.sort(key=lambda pair: pair[0])
+    return {key: [wanted for _, wanted in group] for key, group in groupby(found, key=lambda pair: pair[0])}

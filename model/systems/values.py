@@ -1,0 +1,170 @@
+"""How printed figures hang together with the marts, as data of a system file.
+
+A `ValueRule` says where a printed figure is found in the marts (point, subject, metric) and which record carries it. A
+`DerivedRule` says how a figure follows from others. A `Contradiction` names a figure the paper itself contradicts; the
+contradiction is proved by arithmetic when figures are compared, never taken on trust.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+RULES = (
+    "same",
+    "sum",
+    "mean",
+    "max",
+    "min",
+    "difference",
+    "change_pct",
+    "saving_pct",
+    "quotient",
+    "quotient_pct",
+    "product",
+)
+BOUNDS = ("", "over", "under")
+ACTIVITY = "activity"
+_KEY = re.compile(r"\{([^{}]+)\}")
+
+
+class RuleError(ValueError):
+    """A rule is incomplete or cannot be applied to a figure; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Figures of a table whose condition holds `where` (and may hold more), of all metrics or of the named ones."""
+
+    table: str
+    where: Mapping[str, str]
+    metrics: tuple[str, ...] = ()
+
+    def selects(self, table: str, conditions: Mapping[str, str], metric: str) -> bool:
+        """Whether a figure is selected."""
+        return (
+            table == self.table
+            and self.where.items() <= conditions.items()
+            and (not self.metrics or metric in self.metrics)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRule:
+    """Where the selected figures are found in the marts, and what carries them.
+
+    `point`, `subject` and `smf_sid` are templates over the figure's condition (`{key}`; `{metric}` is the printed
+    metric); what comes of `subject` and `smf_sid` is looked up in `names`. `metrics` maps printed metrics to metrics of
+    the marts; where it is empty, the template `metric` says it for all. printed value = `factor` x value in the marts.
+    """
+
+    selector: Selector
+    point: str
+    carrier: str
+    subject: str = ""
+    smf_sid: str = ""
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    metric: str = "{metric}"
+    factor: float = 1.0
+    names: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One value a derived figure follows from: another figure of this or another system, or a row of the marts.
+
+    A figure is named by what differs from the derived one: `conditions` replaces keys of its condition (an empty text
+    removes one), `table` and `metric` replace its table and metric. A row of the marts is named by `point`.
+    """
+
+    system: str = ""
+    table: str = ""
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    metric: str = ""
+    point: str = ""
+    subject: str = ""
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedRule:
+    """How the selected figures follow from others.
+
+    `step` is the unit to which the paper cuts or rounds (1000 for "174,000"), where it is coarser than the last digit;
+    `bound` is `over` or `under` for a claim that only bounds the value.
+    """
+
+    selector: Selector
+    rule: str
+    operands: tuple[Operand, ...]
+    factor: float = 1.0
+    step: str = ""
+    bound: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Figures the paper contradicts: `rule` over `operands` gives another value from the digits printed there."""
+
+    selector: Selector
+    rule: str
+    operands: tuple[Operand, ...]
+    reason: str
+    factor: float = 1.0
+
+
+def fill(template: str, conditions: Mapping[str, str], metric: str) -> str:
+    """A template with `{key}` replaced by the condition's values; RuleError for a key the condition lacks."""
+    known = {**conditions, "metric": metric}
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in known:
+            raise RuleError(f"template {template!r}: the condition has no {match[1]!r}")
+        return known[match[1]]
+
+    return _KEY.sub(value, template)
+
+
+def read_values(entries: list[Mapping[str, Any]]) -> tuple[ValueRule, ...]:
+    """The `[[lab.values]]` of a system file. TypeError or KeyError for an entry that is not a rule."""
+    found = []
+    for entry in entries:
+        content = dict(entry)
+        metrics = content.pop("metrics", {})
+        only = tuple(metrics) + tuple(content.pop("only", ()))
+        selector = Selector(content.pop("table"), dict(content.pop("where", {})), only)
+        found.append(ValueRule(selector=selector, metrics=metrics, **content))
+    return tuple(found)
+
+
+def read_derived(entries: list[Mapping[str, Any]]) -> tuple[DerivedRule, ...]:
+    """The `[[lab.derived]]` of a system file. Raises RuleError, TypeError or KeyError."""
+    found = []
+    for entry in entries:
+        content = dict(entry)
+        selector, operands = _selector(content), _operands(content)
+        found.append(DerivedRule(selector=selector, operands=operands, **content))
+        if found[-1].rule not in RULES or found[-1].bound not in BOUNDS:
+            raise RuleError(f"derived figures of {selector.table}: no rule {found[-1].rule!r} {found[-1].bound!r}")
+    return tuple(found)
+
+
+def read_contradictions(entries: list[Mapping[str, Any]]) -> tuple[Contradiction, ...]:
+    """The `[[lab.contradictions]]` of a system file. Raises RuleError, TypeError or KeyError."""
+    found = []
+    for entry in entries:
+        content = dict(entry)
+        selector, operands = _selector(content), _operands(content)
+        found.append(Contradiction(selector=selector, operands=operands, **content))
+        if found[-1].rule not in RULES or not found[-1].reason:
+            raise RuleError(f"contradiction in {selector.table}: no rule {found[-1].rule!r}, or no reason")
+    return tuple(found)
+
+
+def _selector(content: dict[str, Any]) -> Selector:
+    return Selector(content.pop("table"), dict(content.pop("where", {})), tuple(content.pop("metrics", ())))
+
+
+def _operands(content: dict[str, Any]) -> tuple[Operand, ...]:
+    return tuple(Operand(**operand) for operand in content.pop("operands"))
