@@ -14,6 +14,8 @@ from ingest.schema import staging
 FOLDER = Path("dbt/models/staging/generated")
 MODELED = ("smf30", "smf70_1", "smf72_3")
 """Layouts whose staging views are dbt models, because models refer to them."""
+MODELED_SECTIONS = ("smf74_4_request",)
+"""Raw tables of other layouts whose staging view alone is a dbt model."""
 
 NOTE = "# Generated from ingest/layouts by `python -m ingest.schema --write`; do not edit.\n"
 
@@ -22,6 +24,18 @@ _KEYS = [
     {"name": "record_seq", "data_type": "UINTEGER", "description": "Ordinal of the record in the file, from 0."},
     {"name": "section_seq", "data_type": "UINTEGER", "description": "Ordinal of the section in its record, from 0."},
 ]
+_OVERLAP = {
+    "name": "record_overlap",
+    "description": "Records that another file holds too and that are counted there; staging views leave them out.",
+    "columns": [
+        *_KEYS[:2],
+        {
+            "name": "counted_in",
+            "data_type": "UBIGINT",
+            "description": "file_id of the file in which the record counts.",
+        },
+    ],
+}
 _PARENT_KEY = {"name": "parent_seq", "data_type": "UINTEGER", "description": "section_seq of the row it belongs to."}
 
 
@@ -37,7 +51,23 @@ def files(registry: Registry) -> dict[Path, str]:
 
 
 def _modeled(registry: Registry) -> list[tuple[Layout, Section]]:
-    return [(layout, section) for layout, section in registry.tables() if layout.name in MODELED]
+    return [
+        (layout, section)
+        for layout, section in registry.tables()
+        if layout.name in MODELED or section.table in MODELED_SECTIONS
+    ]
+
+
+def _read(registry: Registry) -> list[tuple[Layout, Section]]:
+    """Raw tables the modelled views read: their own, and those that say what each record is."""
+    layouts = {layout.name for layout, _ in _modeled(registry)}
+    return [
+        (layout, section)
+        for layout, section in registry.tables()
+        if layout.name in MODELED
+        or section.table in MODELED_SECTIONS
+        or (layout.name in layouts and section.name in ("header", "product"))
+    ]
 
 
 def _dump(document: dict) -> str:
@@ -45,7 +75,7 @@ def _dump(document: dict) -> str:
 
 
 def _sources(registry: Registry) -> dict:
-    tables = [_source_table(layout, section) for layout, section in _modeled(registry)]
+    tables = [_source_table(layout, section) for layout, section in _read(registry)]
     return {
         "version": 2,
         "sources": [
@@ -54,7 +84,13 @@ def _sources(registry: Registry) -> dict:
                 "schema": "raw",
                 "description": "Decoded sections as recorded: IBM names, nothing rescaled.",
                 "tables": tables,
-            }
+            },
+            {
+                "name": "meta",
+                "schema": "meta",
+                "description": "What the ingest knows of files and records.",
+                "tables": [_OVERLAP],
+            },
         ],
     }
 

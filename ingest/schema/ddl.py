@@ -6,7 +6,13 @@ from collections.abc import Collection
 from ingest.registry import Registry, Section
 from ingest.schema import staging
 
-_SOURCE = re.compile(r"\{\{ source\('raw', '(\w+)'\) \}\}")
+_SOURCE = re.compile(r"\{\{ source\('(\w+)', '(\w+)'\) \}\}")
+
+
+CREATE_OVERLAP = """CREATE TABLE IF NOT EXISTS meta.record_overlap (
+    file_id UBIGINT NOT NULL, record_seq UINTEGER NOT NULL, counted_in UBIGINT NOT NULL
+)"""
+"""Makes the table of records that are counted in another file, which staging views leave out."""
 
 
 def column_definitions(section: Section) -> list[tuple[str, str]]:
@@ -41,11 +47,12 @@ def staging_statements(registry: Registry, tables: Collection[str], views: Colle
         needed = {section.table, layout.header.table}
         name = staging.view_name(section)
         if name not in views and needed <= set(tables):
-            sql = _SOURCE.sub(r"raw.\1", staging.view_sql(layout, section))
+            sql = _SOURCE.sub(r"\1.\2", staging.view_sql(layout, section))
             statements.append(f"CREATE VIEW staging.{name} AS {sql}")
     return statements
 
 
 def create_statements(registry: Registry) -> list[str]:
-    """The statements that create the schema `raw` and every raw table."""
-    return ["CREATE SCHEMA IF NOT EXISTS raw", *(create_table(section) for _, section in registry.tables())]
+    """The statements that create all that staging views read: the schema `raw` with every raw table, and overlaps."""
+    tables = [create_table(section) for _, section in registry.tables()]
+    return ["CREATE SCHEMA IF NOT EXISTS raw", *tables, "CREATE SCHEMA IF NOT EXISTS meta", CREATE_OVERLAP]

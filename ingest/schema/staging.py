@@ -1,7 +1,8 @@
 """Staging views: one per raw table, with friendly names, one unit per kind of quantity, and the record's context.
 
 The expressions here are the only place where a raw number is rescaled. Integers become signed, so that differences may
-be negative; an eight-byte unsigned value that does not fit is NULL there and kept in raw.
+be negative; an eight-byte unsigned value that does not fit is NULL there and kept in raw. A record that several files
+hold is there once.
 """
 
 from collections.abc import Callable
@@ -50,7 +51,7 @@ def view_sql(layout: Layout, section: Section) -> str:
         f"  {column.expression}" + ("" if column.expression == f"{own}.{column.name}" else f" as {column.name}")
         for column in columns(layout, section)
     )
-    lines = ["select", selected, f"from {_source(section)} as {own}"]
+    lines = ["select", selected, f"from {_source(section)} as {own}", *_counted_here(own)]
     for other in (layout.header, product_section(layout)):
         if other is not None and other is not section:
             alias = _alias(layout, other)
@@ -59,6 +60,14 @@ def view_sql(layout: Layout, section: Section) -> str:
                 f" and {alias}.record_seq = {own}.record_seq and {alias}.section_seq = 0"
             )
     return "\n".join(lines) + "\n"
+
+
+def _counted_here(own: str) -> list[str]:
+    """The join that leaves out records which are counted in another file."""
+    return [
+        "anti join {{ source('meta', 'record_overlap') }} as elsewhere",
+        f"  on elsewhere.file_id = {own}.file_id and elsewhere.record_seq = {own}.record_seq",
+    ]
 
 
 def product_section(layout: Layout) -> Section | None:

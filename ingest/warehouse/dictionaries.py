@@ -10,10 +10,12 @@ import pyarrow as pa
 
 from ingest.codec import decode_batches
 from ingest.codec.handlers import Handler
+from ingest.identity import read_identities
 from ingest.registry import Registry
 from ingest.smf.cics import catalogue
 from ingest.smf.cics.dictionary import DictionaryMemory, Entry, Key
 from ingest.smf.cics.performance import MonitoringDecoder
+from ingest.warehouse import overlaps
 from ingest.warehouse.tables import Tables
 
 HANDLER = "cics_monitoring"
@@ -97,11 +99,16 @@ def _decode_some(
     if not done:
         return 0
     size = sum(len(rows[place][1]) for place in done)
+    for found in read_identities(dump):
+        here = [place - found.first for place in done if 0 <= place - found.first < len(found.digest)]
+        own = {"record_seq": sequence[found.first :][here], "written_raw": found.written[here]}
+        overlaps.record(con, file_id, pa.table(own | {"digest": found.digest[here]}))
     con.execute(
         "DELETE FROM meta.quarantine WHERE file_id = ? AND reason = ? AND list_contains(?, record_seq)",
         [file_id, WAITING, [int(sequence[place]) for place in done]],
     )
     _settle(con, file_id, len(done), size, counts)
+    con.execute("UPDATE meta.ledger SET overlap = ? WHERE file_id = ?", [overlaps.settle(con, file_id), file_id])
     return len(done)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from ingest.warehouse import overlaps
 from ingest.warehouse.accounts import Quarantined
 from ingest.warehouse.outcome import ExitCode, FileReport
 
@@ -18,7 +19,7 @@ _CREATE = (
         kind VARCHAR NOT NULL, status VARCHAR NOT NULL,
         records UBIGINT NOT NULL, decoded UBIGINT NOT NULL, skipped UBIGINT NOT NULL, quarantined UBIGINT NOT NULL,
         decoded_bytes UBIGINT NOT NULL, skipped_bytes UBIGINT NOT NULL, quarantined_bytes UBIGINT NOT NULL,
-        framing_bytes UBIGINT NOT NULL,
+        framing_bytes UBIGINT NOT NULL, overlap UBIGINT NOT NULL DEFAULT 0,
         skipped_by_type MAP(VARCHAR, STRUCT(records UBIGINT, bytes UBIGINT)) NOT NULL,
         reason_codes MAP(VARCHAR, UBIGINT) NOT NULL, row_counts MAP(VARCHAR, UBIGINT) NOT NULL,
         message VARCHAR, etalon_version VARCHAR NOT NULL, layouts_version VARCHAR NOT NULL,
@@ -31,6 +32,7 @@ _CREATE = (
         file_id UBIGINT NOT NULL, record_seq UINTEGER, byte_offset UBIGINT NOT NULL, length UBIGINT NOT NULL,
         reason VARCHAR NOT NULL, detail VARCHAR, raw BLOB NOT NULL
     )""",
+    "ALTER TABLE meta.ledger ADD COLUMN IF NOT EXISTS overlap UBIGINT DEFAULT 0",
 )
 _QUARANTINE = pa.schema(
     [
@@ -61,6 +63,7 @@ def create(con: duckdb.DuckDBPyConnection) -> None:
     """Make the tables of the schema `meta` unless they are there."""
     for statement in _CREATE:
         con.execute(statement)
+    overlaps.create(con)
 
 
 def find(con: duckdb.DuckDBPyConnection, sha256: str) -> Entry | None:
@@ -84,7 +87,7 @@ def report_of(con: duckdb.DuckDBPyConnection, sha256: str, path: str) -> FileRep
     """The report of a file that is not loaded again: what the ledger says of it, with status `unchanged`."""
     names = (
         "bytes, status, records, decoded, skipped_by_type, quarantined, row_counts, kind, message, reason_codes, "
-        "decoded_bytes, quarantined_bytes, framing_bytes"
+        "decoded_bytes, quarantined_bytes, framing_bytes, overlap, file_id"
     )
     row = con.execute(f"SELECT {names} FROM meta.ledger WHERE sha256 = ?", [sha256]).fetchone()
     assert row is not None
@@ -107,6 +110,8 @@ def report_of(con: duckdb.DuckDBPyConnection, sha256: str, path: str) -> FileRep
         skipped_bytes={name: entry["bytes"] for name, entry in skipped.items()},
         quarantined_bytes=sizes[1],
         framing_bytes=sizes[2],
+        overlap=sizes[3],
+        overlap_with=overlaps.counted_elsewhere(con, sizes[4]),
         exit_code=ExitCode.UNRECOGNISED if status == "quarantined" else code,
     )
 
@@ -118,30 +123,33 @@ def write(con: duckdb.DuckDBPyConnection, report: FileReport, file_id: int, path
         name: {"records": count, "bytes": report.skipped_bytes.get(name, 0)}
         for name, count in sorted(report.skipped.items())
     }
-    values = [
-        file_id,
-        path,
-        report.sha256,
-        report.bytes,
-        report.kind or "unrecognised",
-        report.status,
-        report.records,
-        report.decoded,
-        sum(report.skipped.values()),
-        report.quarantined,
-        report.decoded_bytes,
-        sum(report.skipped_bytes.values()),
-        report.quarantined_bytes,
-        report.framing_bytes,
-        skipped,
-        dict(sorted(report.reason_codes.items())),
-        dict(sorted(report.rows.items())),
-        report.message,
-        etalon_version(),
-        layouts_version,
-    ]
-    marks = ", ".join("?" for _ in values)
-    con.execute(f"INSERT INTO meta.ledger VALUES ({marks}, now()::TIMESTAMP)", values)
+    values = {
+        "file_id": file_id,
+        "path": path,
+        "sha256": report.sha256,
+        "bytes": report.bytes,
+        "kind": report.kind or "unrecognised",
+        "status": report.status,
+        "records": report.records,
+        "decoded": report.decoded,
+        "skipped": sum(report.skipped.values()),
+        "quarantined": report.quarantined,
+        "decoded_bytes": report.decoded_bytes,
+        "skipped_bytes": sum(report.skipped_bytes.values()),
+        "quarantined_bytes": report.quarantined_bytes,
+        "framing_bytes": report.framing_bytes,
+        "overlap": report.overlap,
+        "skipped_by_type": skipped,
+        "reason_codes": dict(sorted(report.reason_codes.items())),
+        "row_counts": dict(sorted(report.rows.items())),
+        "message": report.message,
+        "etalon_version": etalon_version(),
+        "layouts_version": layouts_version,
+    }
+    names, marks = ", ".join(values), ", ".join("?" for _ in values)
+    con.execute(
+        f"INSERT INTO meta.ledger ({names}, loaded_at) VALUES ({marks}, now()::TIMESTAMP)", list(values.values())
+    )
 
 
 def quarantine(con: duckdb.DuckDBPyConnection, file_id: int, pieces: Sequence[Quarantined]) -> None:

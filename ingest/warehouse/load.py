@@ -17,7 +17,7 @@ from ingest import collector
 from ingest.containers.opening import STANDARD_INPUT, Member, form_of, standard_input, unpack
 from ingest.registry import Registry
 from ingest.sources import HEAD_BYTES, Identity, Kind, identify
-from ingest.warehouse import ledger
+from ingest.warehouse import ledger, overlaps
 from ingest.warehouse.accounts import Accounts
 from ingest.warehouse.inputs import Digest, Fingerprint, StillChanging, digest, expand
 from ingest.warehouse.outcome import ExitCode, FileReport, WarehouseError, WarehouseLocked
@@ -193,10 +193,12 @@ class _Loader:
         try:
             self._clear(content, known, earlier, identity.kind)
             accounts = Accounts()
+            recorder = overlaps.Recorder(self._con, self._registry, path, identity.kind)
             for batch in read(path, identity, self._registry, self._handlers):
                 for group in batch.tables:
                     for table, rows in group.items():
                         self._append(table, rows, content.file_id)
+                    recorder.add(group, content.file_id)
                 ledger.quarantine(self._con, content.file_id, batch.quarantined)
                 accounts.add(batch)
                 said = batch.quarantined[0].detail if batch.quarantined else batch.message
@@ -207,6 +209,9 @@ class _Loader:
                 raise StillChanging
             accounts.prove(before.size)
             _fill(report, accounts)
+            recorder.close(content.file_id)
+            report.overlap = overlaps.settle(self._con, content.file_id)
+            report.overlap_with = overlaps.counted_elsewhere(self._con, content.file_id)
             ledger.write(self._con, report, content.file_id, real, self._version)
             self._progress(name, "commit", accounts.records)
             self._con.execute("COMMIT")
@@ -232,11 +237,13 @@ class _Loader:
         """Remove what this content, or what the file held before it grew or was corrected, once put into the tables."""
         if known is not None:
             self._tables.remove(content.file_id)
+            overlaps.release(self._con, content.file_id)
         for entry in earlier:
             grown = content.prefixes.get(entry.bytes) == entry.sha256
             corrected = entry.kind == kind and kind in (Kind.RUNS, Kind.GROUPS)
             if entry.sha256 != content.sha256 and (grown or corrected):
                 self._tables.remove(entry.file_id, list(entry.row_counts))
+                overlaps.release(self._con, entry.file_id)
                 self._con.execute("DELETE FROM meta.ledger WHERE file_id = ?", [entry.file_id])
 
     def _append(self, name: str, rows, file_id: int) -> None:
@@ -248,6 +255,7 @@ class _Loader:
     def _failed(self, report: FileReport, error: Exception, content: Digest, real: str) -> FileReport:
         """Put the failure on record; the file is tried again the next time."""
         report.status, report.exit_code = "failed", ExitCode.FAILED
+        report.overlap, report.overlap_with = 0, {}
         report.message = f"{report.path}: nothing of it was loaded: {type(error).__name__}: {error}"
         report.reason_codes = {type(error).__name__: 1}
         with suppress(duckdb.Error):

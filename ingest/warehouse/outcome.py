@@ -61,7 +61,8 @@ class FileReport:
     (nothing of it could be decoded; it is kept in the quarantine), `busy` (being written, left alone) or `failed`.
     `records` = `decoded` + skipped + `quarantined`; byte counts likewise add up to `bytes`, with `framing_bytes`
     between records. What a container holds has a report of its own, named `archive!member` in an archive:
-    `sha256` and `bytes` are those of the unpacked content, `container` the form it was packed in.
+    `sha256` and `bytes` are those of the unpacked content, `container` the form it was packed in. `overlap` of the
+    records are counted in other files that hold them too; `overlap_with` says by path how many in which.
     """
 
     path: str
@@ -81,6 +82,8 @@ class FileReport:
     quarantined_bytes: int = 0
     framing_bytes: int = 0
     container: str | None = None
+    overlap: int = 0
+    overlap_with: dict[str, int] = field(default_factory=dict)
     exit_code: ExitCode = ExitCode.OK
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,6 +106,8 @@ class FileReport:
             "quarantined_bytes": self.quarantined_bytes,
             "framing_bytes": self.framing_bytes,
             "container": self.container,
+            "overlap": self.overlap,
+            "overlap_with": dict(self.overlap_with),
         }
 
 

@@ -37,7 +37,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         records = counts["smf70_1_header"] + counts["smf72_3_header"] + counts["smf30_header"]
         values = [FILE, "ab" * 32, records, records, {t: n for t, n in counts.items() if n}]
         connection.execute(
-            "insert into meta.ledger select 1, ?, ?, 10000, 'smf', 'loaded', ?, ?, 0, 0, 9000, 0, 0, 1000, "
+            "insert into meta.ledger select 1, ?, ?, 10000, 'smf', 'loaded', ?, ?, 0, 0, 9000, 0, 0, 1000, 0, "
             "map {}, map {}, ?, null, '0.1.0', 'layouts', now()::timestamp",
             values,
         )

@@ -72,7 +72,7 @@ def warehouse() -> duckdb.DuckDBPyConnection:
 
 def view(layout: Layout, section: Section) -> str:
     """The SQL of a staging view with its sources resolved."""
-    return re.sub(r"\{\{ source\('raw', '(\w+)'\) \}\}", r"raw.\1", staging.view_sql(layout, section))
+    return re.sub(r"\{\{ source\('(\w+)', '(\w+)'\) \}\}", r"\1.\2", staging.view_sql(layout, section))
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 
 from ingest.registry import load
+from ingest.warehouse.ledger import create
 from ingest.warehouse.tables import Tables
 
 OFFSET = timedelta(hours=1)
@@ -31,6 +32,7 @@ class RawWarehouse:
         self.path = path
         self._connection = duckdb.connect(str(path))
         self._records = 0
+        create(self._connection)
         Tables(self._connection).prepare(load())
 
     def __enter__(self) -> RawWarehouse:

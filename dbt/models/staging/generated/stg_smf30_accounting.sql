@@ -7,5 +7,7 @@ select
   section.smf30acl::BIGINT as account_length,
   rtrim(section.smf30act, chr(0) || ' ') as account
 from {{ source('raw', 'smf30_accounting') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

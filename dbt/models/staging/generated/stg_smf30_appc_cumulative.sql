@@ -13,5 +13,7 @@ select
   section.smf30tac::BIGINT as active_conversations,
   section.smf30atr::BIGINT as requests
 from {{ source('raw', 'smf30_appc_cumulative') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

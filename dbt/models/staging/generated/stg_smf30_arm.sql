@@ -17,5 +17,7 @@ select
   section.smf30rtt::BIGINT * 10000 as deregistered_clock_us,
   section.smf30rtd as deregistered_date
 from {{ source('raw', 'smf30_arm') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

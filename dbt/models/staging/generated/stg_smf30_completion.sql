@@ -11,5 +11,7 @@ select
   (section.smf30sti & 256) <> 0 as is_flushed,
   section.smf30arc::BIGINT as abend_reason_code
 from {{ source('raw', 'smf30_completion') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

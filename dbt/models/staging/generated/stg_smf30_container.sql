@@ -8,5 +8,7 @@ select
   rtrim(section.smf30_container_qual, chr(0) || ' ') as container_qualifier,
   rtrim(section.smf30_pod_id, chr(0) || ' ') as pod_id
 from {{ source('raw', 'smf30_container') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

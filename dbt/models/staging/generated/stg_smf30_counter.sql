@@ -17,5 +17,7 @@ select
   try_cast(section.smf30_inst_offload_depenc as BIGINT) as offload_dependent_enclave_instructions,
   try_cast(section.smf30_inst_offloadoncp_depenc as BIGINT) as offload_on_cp_dependent_enclave_instructions
 from {{ source('raw', 'smf30_counter') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

@@ -67,5 +67,7 @@ select
   section.smf30_enclave_time_java_on_cp::BIGINT * 10000 as java_on_cp_enclave_us,
   section.smf30_depenc_time_java_on_cp::BIGINT * 10000 as java_on_cp_dependent_enclave_us
 from {{ source('raw', 'smf30_cpu') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

@@ -13,5 +13,7 @@ select
   section.smf30dct::BIGINT * 128 as device_connect_us,
   try_cast(section.smf30xbs as BIGINT) as large_block_size_bytes
 from {{ source('raw', 'smf30_excp') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

@@ -89,3 +89,5 @@ select
   header.smf30cnl::BIGINT as container_length,
   header.smf30cnn::BIGINT as container_count
 from {{ source('raw', 'smf30_header') }} as header
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = header.file_id and elsewhere.record_seq = header.record_seq

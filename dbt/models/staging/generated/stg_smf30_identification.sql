@@ -41,5 +41,7 @@ select
   hex(section.smf30holduntil) as hold_until,
   hex(section.smf30deadline) as deadline
 from {{ source('raw', 'smf30_identification') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

@@ -25,5 +25,7 @@ select
   try_cast(section.smf30tex as BIGINT) as excps,
   section.smf30das::BIGINT as dds_not_recorded
 from {{ source('raw', 'smf30_io') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

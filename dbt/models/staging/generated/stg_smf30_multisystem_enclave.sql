@@ -9,5 +9,7 @@ select
   section.smf30mrd::BIGINT * 10000 as dependent_enclave_us,
   section.smf30mri::BIGINT * 10000 as independent_enclave_us
 from {{ source('raw', 'smf30_multisystem_enclave') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

@@ -7,5 +7,7 @@ select
   section.smf30_nnpictrs_entry_id::BIGINT as counter_id,
   try_cast(section.smf30_nnpictrs_count as BIGINT) as counter_value
 from {{ source('raw', 'smf30_nnpi') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

@@ -11,5 +11,7 @@ select
   section.smf30mtm::BIGINT as mss_mounts_nonspecific,
   section.smf30msr::BIGINT as mss_mounts_specific
 from {{ source('raw', 'smf30_operator') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

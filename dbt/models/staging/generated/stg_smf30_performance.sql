@@ -55,5 +55,7 @@ select
   (section.smf30_capacity_flags & 128) <> 0 as is_event_driven_interval,
   section.smf30_rmctadjn_nominal::BIGINT as nominal_cpu_rate_adjustment
 from {{ source('raw', 'smf30_performance') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

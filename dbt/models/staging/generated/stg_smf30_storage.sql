@@ -87,5 +87,7 @@ select
   try_cast(section.smf30_numsamples as BIGINT) as real_memory_samples,
   try_cast(section.smf30_hwmhvreal1m as BIGINT) as high_virtual_real_hwm_1m
 from {{ source('raw', 'smf30_storage') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

@@ -12,5 +12,7 @@ select
   rtrim(section.smf30syn, chr(0) || ' ') as system_name,
   rtrim(section.smf30syp, chr(0) || ' ') as sysplex_name
 from {{ source('raw', 'smf30_subsystem') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

@@ -23,5 +23,7 @@ select
   section.smf30opp::BIGINT as parent_process_id,
   section.smf30osy::BIGINT as syncs
 from {{ source('raw', 'smf30_unix') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

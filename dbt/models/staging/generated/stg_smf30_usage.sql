@@ -15,5 +15,7 @@ select
   section.smf30udf::BIGINT as product_data_format,
   section.smf30ufg::BIGINT as usage_flags
 from {{ source('raw', 'smf30_usage') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

@@ -13,5 +13,7 @@ select
   try_cast(section.smf30_us_inf_comprin as BIGINT) as decompress_in_bytes,
   try_cast(section.smf30_us_inf_decomprout as BIGINT) as decompress_out_bytes
 from {{ source('raw', 'smf30_zedc') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf30_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

@@ -218,6 +218,8 @@ select
   section.smf70u14::BIGINT as work_unit_samples_n121_150,
   section.smf70u15::BIGINT as work_unit_samples_over_n150
 from {{ source('raw', 'smf70_1_asid') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf70_1_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf70_1_product') }} as product

@@ -95,6 +95,8 @@ select
   section.smf70cpe_lo::BIGINT as cpenable_low_pct,
   section.smf70cpe_hi::BIGINT as cpenable_high_pct
 from {{ source('raw', 'smf70_1_control') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf70_1_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf70_1_product') }} as product

@@ -17,6 +17,8 @@ select
   section.smf70_prod / 1024.0::DOUBLE as core_productivity,
   section.smf70_lpar_busy::BIGINT as core_busy_ms
 from {{ source('raw', 'smf70_1_core') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf70_1_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf70_1_product') }} as product

@@ -31,6 +31,8 @@ select
   section.smf70wtu::BIGINT as warning_tracks_missed,
   section.smf70wti::BIGINT as warning_track_yield_ms
 from {{ source('raw', 'smf70_1_cpu') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf70_1_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf70_1_product') }} as product

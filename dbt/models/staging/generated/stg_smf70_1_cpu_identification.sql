@@ -13,6 +13,8 @@ select
   section.smf70ctn::BIGINT as physical_processor_count,
   section.smf70can::BIGINT as physical_processor_sum
 from {{ source('raw', 'smf70_1_cpu_identification') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf70_1_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf70_1_product') }} as product

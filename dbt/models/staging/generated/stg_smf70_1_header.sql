@@ -46,5 +46,7 @@ select
   header.smf70tnl::BIGINT as tenant_resource_group_length,
   header.smf70tnn::BIGINT as tenant_resource_group_count
 from {{ source('raw', 'smf70_1_header') }} as header
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = header.file_id and elsewhere.record_seq = header.record_seq
 left join {{ source('raw', 'smf70_1_product') }} as product
   on product.file_id = header.file_id and product.record_seq = header.record_seq and product.section_seq = 0

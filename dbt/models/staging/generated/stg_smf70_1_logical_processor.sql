@@ -34,6 +34,8 @@ select
   section.smf70hwgr_cap_limit::BIGINT as hardware_group_cap,
   try_cast(section.smf70mtit as BIGINT) as smt_idle_thread_us
 from {{ source('raw', 'smf70_1_logical_processor') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf70_1_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf70_1_product') }} as product

@@ -32,6 +32,8 @@ select
   (section.smf70_boostinfo & 128) <> 0 as is_ziip_boost,
   (section.smf70_boostinfo & 64) <> 0 as is_speed_boost
 from {{ source('raw', 'smf70_1_partition') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf70_1_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf70_1_product') }} as product

@@ -32,5 +32,7 @@ select
   product.smf70syn::BIGINT as sync_s,
   product.smf70gie as gathering_end_utc
 from {{ source('raw', 'smf70_1_product') }} as product
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = product.file_id and elsewhere.record_seq = product.record_seq
 left join {{ source('raw', 'smf70_1_header') }} as header
   on header.file_id = product.file_id and header.record_seq = product.record_seq and header.section_seq = 0

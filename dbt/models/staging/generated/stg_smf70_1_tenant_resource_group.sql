@@ -22,6 +22,8 @@ select
   section.smf70_trg_flags::BIGINT as tenant_group_flags,
   try_cast(section.smf70_trg_mem as BIGINT) as memory_frames_sum
 from {{ source('raw', 'smf70_1_tenant_resource_group') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf70_1_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf70_1_product') }} as product

@@ -49,6 +49,8 @@ select
   section.r723cpa_actual::BIGINT as cpu_adjustment_actual,
   section.r723cpa_scaling_factor::BIGINT as cpu_adjustment_scaling
 from {{ source('raw', 'smf72_3_control') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf72_3_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf72_3_product') }} as product

@@ -13,6 +13,8 @@ select
   section.r723dnnu::BIGINT as delay_type_number,
   rtrim(section.r723dnde, chr(0) || ' ') as delay_description
 from {{ source('raw', 'smf72_3_delay_name') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf72_3_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf72_3_product') }} as product

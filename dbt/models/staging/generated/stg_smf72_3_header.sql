@@ -43,5 +43,7 @@ select
   header.smf72dnl::BIGINT as delay_name_length,
   header.smf72dnn::BIGINT as delay_name_count
 from {{ source('raw', 'smf72_3_header') }} as header
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = header.file_id and elsewhere.record_seq = header.record_seq
 left join {{ source('raw', 'smf72_3_product') }} as product
   on product.file_id = header.file_id and product.record_seq = header.record_seq and product.section_seq = 0

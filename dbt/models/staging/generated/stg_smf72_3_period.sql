@@ -151,6 +151,8 @@ select
   section.r723enctrxet as enclave_transaction_execution_us,
   section.r723enctrxets as enclave_transaction_execution_squared_us2
 from {{ source('raw', 'smf72_3_period') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf72_3_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf72_3_product') }} as product

@@ -32,5 +32,7 @@ select
   product.smf72syn::BIGINT as sync_s,
   product.smf72gie as gathering_end_utc
 from {{ source('raw', 'smf72_3_product') }} as product
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = product.file_id and elsewhere.record_seq = product.record_seq
 left join {{ source('raw', 'smf72_3_header') }} as header
   on header.file_id = product.file_id and header.record_seq = product.record_seq and header.section_seq = 0

@@ -28,6 +28,8 @@ select
   rtrim(section.r723ggtn, chr(0) || ' ') as tenant_name,
   rtrim(section.r723ggky, chr(0) || ' ') as solution_id
 from {{ source('raw', 'smf72_3_resource_group') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf72_3_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf72_3_product') }} as product

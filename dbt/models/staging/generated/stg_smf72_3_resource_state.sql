@@ -54,6 +54,8 @@ select
   section.r723rdnx::BIGINT as delay_name_index,
   section.r723rdnn::BIGINT as delay_name_count
 from {{ source('raw', 'smf72_3_resource_state') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf72_3_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf72_3_product') }} as product

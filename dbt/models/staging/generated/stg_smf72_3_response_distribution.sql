@@ -11,6 +11,8 @@ select
   rtrim(product.smf72snm, chr(0) || ' ') as system_name,
   list_transform(section.r723trdb, lambda x: x::BIGINT) as buckets
 from {{ source('raw', 'smf72_3_response_distribution') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf72_3_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf72_3_product') }} as product

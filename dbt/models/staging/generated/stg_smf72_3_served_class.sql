@@ -12,6 +12,8 @@ select
   rtrim(section.r723scsn, chr(0) || ' ') as served_class_name,
   section.r723scs_n::BIGINT as times_served
 from {{ source('raw', 'smf72_3_served_class') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
 left join {{ source('raw', 'smf72_3_header') }} as header
   on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
 left join {{ source('raw', 'smf72_3_product') }} as product

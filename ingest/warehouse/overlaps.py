@@ -1,0 +1,175 @@
+"""Records that are in more than one file: found by their identity, flagged, and counted in one of the files.
+
+`meta.record_identity` has a row for every record that has rows in the raw tables, `meta.record_overlap` one for every
+such record that is counted in another file. Equal records within a file are legitimate and all count: the second
+occurrence in one file is the same record as the second in another. So a record counts as often as the file that holds
+it most often does, whatever the order in which files were loaded.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ingest.registry import Registry
+from ingest.schema.ddl import CREATE_OVERLAP
+from ingest.sources import Kind
+
+_CREATE = (
+    """CREATE TABLE IF NOT EXISTS meta.record_identity (
+        file_id UBIGINT NOT NULL, record_seq UINTEGER NOT NULL, written_raw UBIGINT NOT NULL, digest UBIGINT NOT NULL
+    )""",
+    CREATE_OVERLAP,
+)
+_AT_ONCE = 1 << 18
+
+#: The records whose identity is in `shared_identity`: which occurrence in its file each is, and where it counts.
+_OCCURRENCES = """
+    SELECT file_id, record_seq, written_raw, digest, counted_in,
+      row_number() OVER (PARTITION BY file_id, written_raw, digest ORDER BY record_seq) AS occurrence
+    FROM meta.record_identity
+    SEMI JOIN shared_identity USING (written_raw, digest)
+    LEFT JOIN meta.record_overlap USING (file_id, record_seq)
+"""
+
+
+def create(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables unless they are there."""
+    for statement in _CREATE:
+        con.execute(statement)
+
+
+class Recorder:
+    """Puts down the identities of a file's records while their rows are loaded."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, registry: Registry, path: Path, kind: Kind) -> None:
+        self._con = con
+        self._path, self._kind = path, kind
+        self._kept: list[pa.Table] = []
+        self._rows = 0
+        self._known: Iterator | None = None
+        self._stretch: tuple[int, npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None = None
+        self._tables = _one_row_per_record(registry, kind)
+
+    def add(self, tables: Mapping[str, pa.Table], file_id: int) -> None:
+        """Put down the records that have rows in these tables; those of one stretch come before those of the next."""
+        columns = [tables[name]["record_seq"].to_numpy() for name in self._tables & tables.keys()]
+        if not columns:
+            return
+        sequence = np.sort(np.concatenate(columns))
+        while len(sequence):
+            first, written, digest = self._until(int(sequence[0]))
+            here, sequence = np.split(sequence, [np.searchsorted(sequence, first + len(written))])
+            found = {"record_seq": here, "written_raw": written[here - first], "digest": digest[here - first]}
+            self._kept.append(pa.table(found))
+            self._rows += len(here)
+        if self._rows >= _AT_ONCE:
+            self.close(file_id)
+
+    def close(self, file_id: int) -> None:
+        """Write what was put down and is not in the database yet."""
+        if self._kept:
+            record(self._con, file_id, pa.concat_tables(self._kept))
+            self._kept, self._rows = [], 0
+
+    def _until(self, record_seq: int) -> tuple[int, npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        """Identities of the stretch that holds a record: its first record's ordinal, times and digests."""
+        from ingest.identity import IMS_CLOCK, SMF_CLOCK, read_identities
+
+        if self._known is None:
+            self._known = read_identities(self._path, IMS_CLOCK if self._kind == Kind.IMS_LOG else SMF_CLOCK)
+        while self._stretch is None or record_seq >= self._stretch[0] + len(self._stretch[1]):
+            found = next(self._known)
+            self._stretch = found.first, found.written, found.digest
+        return self._stretch
+
+
+def _one_row_per_record(registry: Registry, kind: Kind) -> set[str]:
+    """Tables that have one row for each record with rows, for those kinds of file whose records have an identity."""
+    if kind == Kind.SMF:
+        return {layout.header.table for layout in registry.layouts}
+    return {"ims_log_record"} if kind == Kind.IMS_LOG else set()
+
+
+def record(con: duckdb.DuckDBPyConnection, file_id: int, rows: pa.Table) -> None:
+    """Put down identities: columns `record_seq`, `written_raw`, `digest`."""
+    con.register("incoming_identities", rows)
+    con.execute(
+        f"INSERT INTO meta.record_identity BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM incoming_identities"
+    )
+    con.unregister("incoming_identities")
+
+
+def settle(con: duckdb.DuckDBPyConnection, file_id: int) -> int:
+    """Flag the records of a file that another file has and counts; how many of them there are now.
+
+    Only identities written in the time that the file covers are looked at, which are few in a database of many days.
+    """
+    low, high = con.execute(
+        "SELECT min(written_raw), max(written_raw) FROM meta.record_identity WHERE file_id = ?", [file_id]
+    ).fetchall()[0]
+    if low is None:
+        return 0
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE shared_identity AS SELECT DISTINCT written_raw, digest FROM meta.record_identity "
+        "SEMI JOIN (SELECT written_raw, digest FROM meta.record_identity WHERE file_id = $id) AS own "
+        "USING (written_raw, digest) WHERE file_id <> $id AND written_raw BETWEEN $low AND $high",
+        {"id": file_id, "low": low, "high": high},
+    )
+    try:
+        if con.execute("SELECT count(*) FROM shared_identity").fetchone() != (0,):
+            con.execute(
+                f"WITH found AS ({_OCCURRENCES}) "
+                "INSERT INTO meta.record_overlap SELECT own.file_id, own.record_seq, other.file_id "
+                "FROM found AS own JOIN found AS other USING (written_raw, digest, occurrence) "
+                "WHERE own.file_id = $id AND other.file_id <> $id "
+                "AND own.counted_in IS NULL AND other.counted_in IS NULL ORDER BY own.record_seq",
+                {"id": file_id},
+            )
+    finally:
+        con.execute("DROP TABLE shared_identity")
+    return _flagged(con, file_id)
+
+
+def release(con: duckdb.DuckDBPyConnection, file_id: int) -> None:
+    """Forget the records of a file that is being removed; what only it counted is counted in another that has it.
+
+    The ledger's figures of the other files follow.
+    """
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE orphan AS SELECT file_id, record_seq, written_raw, digest "
+        "FROM meta.record_overlap JOIN meta.record_identity USING (file_id, record_seq) WHERE counted_in = ?",
+        [file_id],
+    )
+    con.execute("CREATE OR REPLACE TEMP TABLE shared_identity AS SELECT DISTINCT written_raw, digest FROM orphan")
+    con.execute("DELETE FROM meta.record_overlap WHERE file_id = $id OR counted_in = $id", {"id": file_id})
+    con.execute("DELETE FROM meta.record_identity WHERE file_id = ?", [file_id])
+    con.execute(
+        f"WITH found AS ({_OCCURRENCES}), "
+        "heir AS (SELECT found.*, min(file_id) OVER (PARTITION BY written_raw, digest, occurrence) AS counts_in "
+        "FROM found SEMI JOIN orphan USING (file_id, record_seq)) "
+        "INSERT INTO meta.record_overlap SELECT file_id, record_seq, counts_in FROM heir WHERE file_id <> counts_in "
+        "ORDER BY file_id, record_seq"
+    )
+    for (other,) in con.execute("SELECT DISTINCT file_id FROM orphan ORDER BY file_id").fetchall():
+        con.execute("UPDATE meta.ledger SET overlap = ? WHERE file_id = ?", [_flagged(con, other), other])
+    con.execute("DROP TABLE orphan")
+    con.execute("DROP TABLE shared_identity")
+
+
+def counted_elsewhere(con: duckdb.DuckDBPyConnection, file_id: int) -> dict[str, int]:
+    """Paths of the files in which records of a file count, with the number of these records."""
+    rows = con.execute(
+        "SELECT path, count(*) FROM meta.record_overlap AS found JOIN meta.ledger ON ledger.file_id = counted_in "
+        "WHERE found.file_id = ? GROUP BY path ORDER BY path",
+        [file_id],
+    ).fetchall()
+    return dict(rows)
+
+
+def _flagged(con: duckdb.DuckDBPyConnection, file_id: int) -> int:
+    (found,) = con.execute("SELECT count(*) FROM meta.record_overlap WHERE file_id = ?", [file_id]).fetchall()[0]
+    return found

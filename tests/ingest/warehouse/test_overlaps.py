@@ -1,0 +1,180 @@
+"""Dumps that overlap: records of several files are kept in all of them and counted in one."""
+
+import gzip
+import itertools
+import struct
+from collections import Counter
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest.framing import write_records
+from ingest.smf.cics.dictionary import full_dictionary
+from ingest.smf.cics.encode import encode_dictionary, encode_performance
+from ingest.warehouse import content_hash, ledger, load, overlaps, publish, query
+from tests.ingest.warehouse.samples import write
+from tests.ingest.warehouse.test_cics_dictionaries import NOW, REGION
+
+COUNTED = """SELECT smf30cpt FROM raw.smf30_cpu ANTI JOIN meta.record_overlap USING (file_id, record_seq)
+    ORDER BY smf30cpt"""
+SUMS = """SELECT bool_and(bytes = decoded_bytes + skipped_bytes + quarantined_bytes + framing_bytes
+    AND records = decoded + skipped + quarantined) FROM meta.ledger"""
+
+
+@pytest.fixture(scope="module")
+def records(dump):
+    """The six records of the dump, each written in another hundredth of a second."""
+    starts, place = [], 0
+    while place < len(dump):
+        starts.append(place)
+        place += struct.unpack_from(">H", dump, place)[0]
+    whole = [dump[low:high] for low, high in itertools.pairwise([*starts, len(dump)])]
+    return [record[:6] + (100 + n).to_bytes(4) + record[10:] for n, record in enumerate(whole)]
+
+
+def test_records_of_an_earlier_file_are_kept_flagged_told_and_counted_once(tmp_path, ingest, rows, records):
+    folder = write(tmp_path / "in", a__smf=b"".join(records[:4]), b__smf=b"".join(records[2:]))
+    first, second = ingest(folder)
+    assert (first.overlap, first.overlap_with) == (0, {})
+    assert (second.overlap, second.overlap_with, second.decoded) == (2, {str(folder / "a.smf"): 2}, 4)
+    assert {key: second.to_dict()[key] for key in ("overlap", "overlap_with")} == {
+        "overlap": 2,
+        "overlap_with": second.overlap_with,
+    }
+    assert rows("SELECT count(*) FROM raw.smf30_cpu") == [(16,)]
+    assert rows(COUNTED) == [(n,) for n in range(12)]
+    assert rows("SELECT overlap FROM meta.ledger ORDER BY path") == [(0,), (2,)]
+    assert rows("SELECT record_seq FROM meta.record_overlap") == [(0,), (1,)]
+    assert rows(SUMS) == [(True,)]
+    again = ingest(folder)
+    assert [(r.status, r.overlap, r.overlap_with) for r in again] == [
+        ("unchanged", r.overlap, r.overlap_with) for r in (first, second)
+    ]
+
+
+def test_equal_records_of_one_file_all_count(tmp_path, ingest, rows, records):
+    twice, thrice = records[0] * 2 + records[1], records[1] + records[0] * 3
+    first, second = ingest(write(tmp_path / "in", a__smf=twice, b__smf=thrice))
+    assert (first.overlap, second.overlap) == (0, 3)
+    assert rows(COUNTED) == [(0,)] * 3 + [(1,)] * 3 + [(2,), (3,)]
+
+
+def test_staging_shows_each_record_once(tmp_path, ingest, database, layouts, records):
+    ingest(write(tmp_path / "in", a__smf=b"".join(records[:4]), b__smf=b"".join(records[2:])))
+    snapshot = publish(database, tmp_path / "s.duckdb", layouts)
+    assert query(snapshot, "SELECT count(*) AS n FROM staging.stg_smf30_header").to_pylist() == [{"n": 6}]
+    found = query(snapshot, "SELECT cpu_tcb_us AS us FROM staging.stg_smf30_cpu ORDER BY 1")
+    assert found["us"].to_pylist() == [n * 10_000 for n in range(12)]
+
+
+@pytest.mark.parametrize("packed", ["blocks", "gzip"])
+def test_the_same_records_in_another_packing_overlap(tmp_path, ingest, rows, records, packed):
+    dump = b"".join(records)
+    lengths = np.array([len(record) for record in records])
+    blocks = write_records(np.frombuffer(dump, np.uint8), np.cumsum(lengths) - lengths, lengths, "bdw")
+    other = {"blocks": blocks, "gzip": gzip.compress(b"".join(records[::-1]))}[packed]
+    first, second = ingest(write(tmp_path / "in", a__smf=dump, b__smf=other))
+    assert (first.overlap, second.overlap, second.records) == (0, 6, 6)
+    assert rows(COUNTED) == [(n,) for n in range(12)]
+    assert rows(SUMS) == [(True,)]
+
+
+def test_what_a_file_counted_is_counted_elsewhere_when_it_is_replaced(tmp_path, ingest, rows, records):
+    folder = write(tmp_path / "in", a__smf=b"".join(records[:4]), b__smf=b"".join(records[2:]))
+    write(folder, c__smf=b"".join(records[1:5]))
+    assert [r.overlap for r in ingest(folder)] == [0, 2, 4]
+    write(folder, a__smf=b"".join(records[:5]))
+    grown, *_ = ingest(folder)
+    assert grown.overlap == 4
+    assert rows(COUNTED) == [(n,) for n in range(12)]
+    assert rows("SELECT count(*), count(*) FILTER (WHERE counted_in = file_id) FROM meta.record_overlap") == [(7, 0)]
+    told = "SELECT sum(overlap) FROM meta.ledger"
+    assert rows(told) == [(7,)]
+    ingest(folder, reload="always")
+    assert rows(COUNTED) == [(n,) for n in range(12)]
+    assert rows(told) == [(7,)]
+
+
+def test_records_that_cannot_be_decoded_stand_for_none_that_can(tmp_path, ingest, rows):
+    tran = pa.table({"tran": ["AAAA", "BBBB"]})
+    data = list(encode_performance(REGION, full_dictionary(), tran, NOW, rows_per_record=1))
+    (tmp_path / "1.smf").write_bytes(b"".join(data))
+    (waiting,) = ingest(tmp_path / "1.smf")
+    assert waiting.quarantined == 2
+    (tmp_path / "2.smf").write_bytes(b"".join([*encode_dictionary(REGION, full_dictionary(), NOW), *data]))
+    (whole,) = ingest(tmp_path / "2.smf")
+    assert whole.overlap == 0
+    counted = "SELECT tran FROM raw.smf110_1_performance ANTI JOIN meta.record_overlap USING (file_id, record_seq)"
+    assert sorted(rows(counted)) == [("AAAA",), ("BBBB",)]
+    assert rows("SELECT path LIKE '%1.smf', overlap FROM meta.ledger ORDER BY path") == [(True, 2), (False, 0)]
+    assert rows(SUMS) == [(True,)]
+
+
+@pytest.mark.slow
+def test_the_order_of_loading_changes_nothing_that_counts(tmp_path, layouts, records):
+    parts = {"a": records[:4], "b": records[2:] + records[2:3], "c": records[1:3] * 2}
+    folder = write(tmp_path / "in", **{f"{name}__smf": b"".join(part) for name, part in parts.items()})
+    found = []
+    for order in ("abc", "cba"):
+        database = tmp_path / f"{order}.duckdb"
+        load([folder / f"{name}.smf" for name in order], database, layouts)
+        with duckdb.connect(str(database), read_only=True) as con:
+            found.append(con.execute(COUNTED).fetchall())
+    assert found[0] == found[1]
+    assert len(found[0]) == 2 * (6 + 2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    files=st.lists(st.lists(st.integers(0, 3), max_size=6), min_size=1, max_size=4),
+    data=st.data(),
+)
+def test_a_record_counts_as_often_as_in_the_file_that_holds_it_most_often(files, data):
+    with duckdb.connect() as con:
+        ledger.create(con)
+        present: dict[int, list[int]] = {}
+        for step, content in enumerate(files):
+            add(con, 100 - step, content)
+            present[100 - step] = content
+            assert_counted(con, present)
+        for file_id in data.draw(st.permutations(sorted(present))):
+            overlaps.release(con, file_id)
+            del present[file_id]
+            assert_counted(con, present)
+
+
+def add(con, file_id, content):
+    """Put a file of these records into the tables that say what overlaps."""
+    numbers = np.array(content, np.uint64)
+    rows = {"record_seq": np.arange(len(content), dtype=np.uint32), "written_raw": numbers // 2, "digest": numbers}
+    overlaps.record(con, file_id, pa.table(rows))
+    overlaps.settle(con, file_id)
+
+
+def assert_counted(con, present):
+    found = con.execute(
+        "SELECT digest, count(*) FROM meta.record_identity ANTI JOIN meta.record_overlap USING (file_id, record_seq) "
+        "GROUP BY digest"
+    ).fetchall()
+    most = Counter()
+    for content in present.values():
+        most |= Counter(content)
+    assert dict(found) == dict(most)
+    wrong = """SELECT count(*) FROM meta.record_overlap AS o LEFT JOIN meta.record_identity AS i
+        ON i.file_id = o.counted_in WHERE i.file_id IS NULL OR o.counted_in = o.file_id"""
+    assert con.execute(wrong).fetchall() == [(0,)]
+
+
+def test_a_warehouse_made_before_overlaps_were_known_gets_the_column(tmp_path, ingest, database, records, rows):
+    ingest(write(tmp_path / "in", a__smf=b"".join(records)))
+    before = content_hash(database)
+    with duckdb.connect(str(database)) as con:
+        con.execute("ALTER TABLE meta.ledger DROP COLUMN overlap")
+        con.execute("DROP TABLE meta.record_overlap")
+    assert [r.status for r in ingest(tmp_path / "in")] == ["unchanged"]
+    assert rows("SELECT overlap FROM meta.ledger") == [(0,)]
+    assert content_hash(database) == before
