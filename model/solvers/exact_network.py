@@ -11,7 +11,7 @@ from model.solvers.exact_mva import exact_mva
 from model.solvers.mixed import mixed_product_form
 from model.solvers.open_networks import open_load_dependent
 from model.solvers.priorities import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
-from model.solvers.reduction import Reduced, base_pace, capacity
+from model.solvers.reduction import Reduced
 from model.solvers.stations import mmck
 
 LATTICE_WORK = 4e6
@@ -64,16 +64,9 @@ def product_form(net: Reduced) -> Figures | None:
         ValueError: open classes saturate a station.
     """
     stations = net.network.stations
-    pace = np.array([base_pace(s) if s.scheduling != "delay" else 1.0 for s in stations])
-    work = net.demand * pace
-    delay = np.array([s.scheduling == "delay" for s in stations])
-    servers = np.array([-1 if d else s.servers for s, d in zip(stations, delay, strict=True)])
-    curves = {k: capacity(s) for k, s in enumerate(stations) if not delay[k]}
-    special = {
-        k: alpha
-        for k, (alpha, _) in curves.items()
-        if len(alpha) != servers[k] or not np.array_equal(alpha, np.arange(1, len(alpha) + 1))
-    }
+    work, delay, servers = net.demand * net.pace, net.delay, net.servers
+    curves = {k: curve for k, curve in enumerate(net.curves) if not delay[k]}
+    special = {k: alpha for k, (alpha, _) in curves.items() if not net.plain[k]}
     opened = np.flatnonzero(net.rates > 0)
     closed = np.flatnonzero(net.users > 0)
     throughput, residence, busy = np.zeros(len(net.rates)), np.zeros_like(work), np.zeros_like(work)
@@ -163,7 +156,7 @@ def one_open_queue(net: Reduced) -> Figures | None:
         return None
     if len(set(station.speeds)) > 1:
         return None
-    service = np.nan_to_num(net.service[alive, k]) * base_pace(station)
+    service = np.nan_to_num(net.service[alive, k]) * net.pace[k]
     second = service**2 * (1 + net.scv[alive, k])
     rates = net.rates[alive] * visits
     throughput, residence, busy = net.rates.copy(), np.zeros_like(net.demand), np.zeros_like(net.demand)

@@ -25,8 +25,9 @@ from model.solvers.amva import (
 from model.solvers.convolution import Convolution, Floats
 from model.solvers.exact_network import Figures
 from model.solvers.fork_join import largest_of_independent, nelson_tantawi
+from model.solvers.linearizer import Ints
 from model.solvers.open_networks import busy_at_queue_length
-from model.solvers.reduction import Reduced, SyncRequest, base_pace, capacity
+from model.solvers.reduction import Reduced, SyncRequest
 from model.solvers.stations import mmc_response, mmck
 
 ROUNDS = 200
@@ -110,12 +111,12 @@ def _hardware(net: Reduced, state: _State) -> None:
     """Solve the stations, given waits for resources and what facilities do to their engines."""
     stations = net.network.stations
     classes = len(net.rates)
-    pace = np.array([base_pace(s) if s.scheduling != "delay" else 1.0 for s in stations])
+    pace = net.pace
     visits = net.visits.copy()
     demand = net.demand * pace
     lost = np.zeros(classes)
     codes = np.array([CODES[s.scheduling] for s in stations])
-    servers = np.array([-1 if s.scheduling == "delay" else s.servers for s in stations])
+    servers = net.servers.copy()
     curves: dict[int, Floats] = {}
     fixed: dict[int, Floats] = {}
     facilities = {request.facility for request in net.sync}
@@ -133,10 +134,10 @@ def _hardware(net: Reduced, state: _State) -> None:
             codes[k] = SHARING
         elif station.smt and not net.equal_fcfs[k]:
             codes[k] = FCFS
-        work, _ = capacity(station)
+        work, _ = net.curves[k]
         if k in engines:
             continue
-        if len(work) != station.servers or not np.array_equal(work, np.arange(1, len(work) + 1)):
+        if not net.plain[k]:
             curves[k] = work
         if station.lpar is not None:
             curves[k] = _lpar_capacity(net, state, k, work)
@@ -198,14 +199,14 @@ def _hardware(net: Reduced, state: _State) -> None:
         state.busy[:, k] = state.throughput * own_demand[:, k]
         if k in facilities:
             state.busy[:, k] = state.throughput * net.demand[:, k] * pace[k]
-        work, used = capacity(stations[k])
-        if codes[k] != DELAY and not np.array_equal(work, used):
+        work, used = net.curves[k]
+        if codes[k] != DELAY and not net.plain[k]:
             total = state.busy[:, k].sum()
             if total > 0:
                 state.busy[:, k] *= busy_at_queue_length(float(result.queue_length[k].sum()), work, used) / total
 
 
-def _ceiling(curves: dict[int, Floats], servers: Floats, k: int) -> float:
+def _ceiling(curves: dict[int, Floats], servers: Ints, k: int) -> float:
     return float(curves[k][-1]) if k in curves else float(servers[k])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from model.network import Network
 from model.solvers.exact_network import Figures, in_product_form, one_open_queue, product_form
 from model.solvers.layers import layered
-from model.solvers.reduction import Reduced, capacity, reduce
+from model.solvers.reduction import Reduced, reduce
 from model.solvers.region import one_region
 from model.solvers.solution import Limit, Solution, limits
 
@@ -99,16 +99,15 @@ def _with_notes(solution: Solution, notes: list[str]) -> Solution:
 def _overloaded(net: Reduced) -> list[str]:
     """Stations that open classes alone overload, waits left aside."""
     out = []
+    load = net.rates.clip(0) @ net.demand
     for k, station in enumerate(net.network.stations):
         if station.scheduling == "delay" or station.capacity is not None or station.overflow is not None:
             continue
-        work, _ = capacity(station)
-        pace = (station.cost_by_busy[0] if station.cost_by_busy else 1.0) / max(station.speeds)
-        if float(net.rates.clip(0) @ net.demand[:, k]) * pace >= work[-1]:
+        if load[k] * net.pace[k] >= net.curves[k][0][-1]:
             out.append(station.name)
     for rho, resource in enumerate(net.network.resources):
-        load = float(net.rates.clip(0) @ net.inside[:, rho, :].sum(axis=1))
-        if load * net.largest[rho] >= resource.capacity * resource.instances:
+        held = float(net.rates.clip(0) @ net.inside[:, rho, :].sum(axis=1))
+        if held * net.largest[rho] >= resource.capacity * resource.instances:
             out.append(resource.name)
     return out
 
@@ -117,11 +116,12 @@ def _hard(net: Reduced) -> list[str]:
     """What of the network is only approximated."""
     out = []
     stations = net.network.stations
-    used = [k for k in range(len(stations)) if np.any(net.demand[:, k] > 0)]
+    used = [int(k) for k in np.flatnonzero(np.any(net.demand > 0, axis=0))]
     in_order = [k for k in used if (stations[k].scheduling == "fcfs" or stations[k].smt) and not net.equal_fcfs[k]]
-    if any(np.all(np.isnan(net.scv[:, k]) | (np.abs(net.scv[:, k] - 1) < 1e-9)) for k in in_order):
+    varies = np.any(np.abs(net.scv - 1) > 1e-9, axis=0)
+    if not all(varies[k] for k in in_order):
         out.append("class-dependent fcfs")
-    if any(np.any(np.abs(net.scv[:, k] - 1) > 1e-9) for k in in_order):
+    if any(varies[k] for k in in_order):
         out.append("variable fcfs")
     if any(stations[k].scheduling in ("hol", "preemptive", "priority_ps") for k in used):
         out.append("priorities")
@@ -230,12 +230,10 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
 
 def _share_of_limit(net: Reduced, figures: Figures, k: int) -> float:
     """Work done at a station over the most it can do."""
-    station = net.network.stations[k]
-    work, used = capacity(station)
+    work, used = net.curves[k]
     busy = float(figures.busy[:, k].sum())
-    if np.array_equal(work, used):
+    if net.plain[k]:
         return busy / float(work[-1])
     done = float(np.interp(busy, np.append(0.0, used), np.append(0.0, work)))
-    plain = float(figures.throughput @ net.demand[:, k])
-    pace = (station.cost_by_busy[0] if station.cost_by_busy else 1.0) / max(station.speeds)
-    return max(done, plain * pace) / float(work[-1]) if busy < used[-1] else plain * pace / float(work[-1])
+    plain = float(figures.throughput @ net.demand[:, k]) * float(net.pace[k])
+    return max(done, plain) / float(work[-1]) if busy < used[-1] else plain / float(work[-1])

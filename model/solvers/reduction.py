@@ -67,6 +67,11 @@ class Reduced:
     equal_fcfs: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     arrival_scv: Floats = field(default_factory=lambda: np.zeros(0))
     switches: bool = False
+    delay: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    servers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    pace: Floats = field(default_factory=lambda: np.zeros(0))
+    curves: list[tuple[Floats, Floats]] = field(default_factory=list)
+    plain: list[bool] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -102,6 +107,7 @@ def _reduce(network: Network) -> Reduced:
         np.ones(resources),
     )
     out.arrival_scv = np.array([_arrival_scv(c.arrivals) if c.arrivals else 1.0 for c in network.classes])
+    _measure_stations(out)
     out.switches = any(op.kind == "switch" for op in ops)
     first_service: list[set[float]] = [set() for _ in range(stations)]
     variation: list[set[float]] = [set() for _ in range(stations)]
@@ -140,6 +146,16 @@ def _reduce(network: Network) -> Reduced:
     _leave_out_ample(out)
     out.equal_fcfs = np.array([len(first_service[k]) <= 1 and variation[k] <= {1.0} for k in range(stations)])
     return out
+
+
+def _measure_stations(net: Reduced) -> None:
+    stations = net.network.stations
+    net.delay = np.array([s.scheduling == "delay" for s in stations])
+    net.servers = np.array([-1 if s.scheduling == "delay" else s.servers for s in stations], dtype=np.int64)
+    net.pace = np.array([1.0 if s.scheduling == "delay" else base_pace(s) for s in stations])
+    net.curves = [capacity(s) for s in stations]
+    one_each = [np.arange(1.0, s.servers + 1) for s in stations]
+    net.plain = [np.array_equal(work, one) for one, (work, _) in zip(one_each, net.curves, strict=True)]
 
 
 def _leave_out_ample(net: Reduced) -> None:

@@ -15,7 +15,8 @@ from model.solvers.convolution import Convolution, Floats
 from model.solvers.ctmc import birth_death
 from model.solvers.exact_network import Figures
 from model.solvers.layers import CODES, holding_variation
-from model.solvers.reduction import Reduced, base_pace, capacity
+from model.solvers.linearizer import Ints
+from model.solvers.reduction import Reduced
 
 ROUNDS = 30
 LARGEST = 5_000
@@ -35,13 +36,12 @@ def one_region(net: Reduced) -> Figures | None:
     if any(s.overflow or s.lpar or s.capacity is not None for s in stations):
         return None
     taken = net.acquires[:, rho] / net.largest[rho]
-    pace = np.array([base_pace(s) if s.scheduling != "delay" else 1.0 for s in stations])
+    pace = net.pace
     inside = net.inside[:, rho, :] * pace
     outside = np.maximum(net.demand * pace - inside, 0.0)
-    delay = np.array([s.scheduling == "delay" for s in stations])
-    servers = np.array([-1 if d else s.servers for s, d in zip(stations, delay, strict=True)])
-    curves = {k: capacity(s)[0] for k, s in enumerate(stations) if not delay[k]}
-    special = {k: a for k, a in curves.items() if not np.array_equal(a, np.arange(1, servers[k] + 1))}
+    delay, servers = net.delay, net.servers
+    curves = {k: work for k, (work, _) in enumerate(net.curves) if not delay[k]}
+    special = {k: work for k, work in curves.items() if not net.plain[k]}
     ceiling = np.array([np.inf if delay[k] else curves[k][-1] for k in range(len(stations))])
     codes = np.array([CODES[s.scheduling] for s in stations] + [SHARING])
     codes = np.where(np.append(net.equal_fcfs, False) & (codes == FCFS), SHARING, codes)
@@ -114,7 +114,7 @@ def one_region(net: Reduced) -> Figures | None:
     residence += raw * np.divide(within, total, out=np.zeros_like(total), where=total > 0)[:, None]
     busy = flow[:, None] * net.demand * pace
     for k in special:
-        used_curve = capacity(stations[k])[1]
+        used_curve = net.curves[k][1]
         at = float(busy[:, k].sum())
         if at > 0:
             busy[:, k] *= np.interp(at, np.append(0.0, special[k]), np.append(0.0, used_curve)) / at
@@ -141,7 +141,7 @@ def _distribution(
 
 
 def _inside_shares(
-    network: Convolution, limit: int, held: float, mean: Floats, servers: Floats, special: dict[int, Floats]
+    network: Convolution, limit: int, held: float, mean: Floats, servers: Ints, special: dict[int, Floats]
 ) -> Floats:
     """Queue length of each station with ``held`` transactions inside, on average."""
     low = max(int(np.floor(held)), 1)

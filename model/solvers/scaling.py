@@ -43,8 +43,8 @@ def saturating(load: ArrayLike, first: float, ceiling: float, sharpness: float, 
     return np.asarray((linear**-sharpness + capacity**-sharpness) ** (-1 / sharpness))
 
 
-def fit_saturating(load: ArrayLike, throughput: ArrayLike) -> ScalingFit:
-    """Least squares of ``saturating``; raises ``ValueError`` below four points."""
+def fit_saturating(load: ArrayLike, throughput: ArrayLike, relative: bool = False) -> ScalingFit:
+    """Least squares of ``saturating``, of relative errors if so wanted; raises ``ValueError`` below four points."""
     n, x = np.asarray(load, dtype=float), np.asarray(throughput, dtype=float)
     if len(n) < 4:
         raise ValueError("the saturating law needs four points")
@@ -53,7 +53,7 @@ def fit_saturating(load: ArrayLike, throughput: ArrayLike) -> ScalingFit:
     for sharpness in (1.5, 4.0, 10.0):
         start = np.array([float(np.max(x / n)), scale, sharpness, 1e-4])
         fit = least_squares(
-            lambda p: (saturating(n, *p) - x) / scale,
+            lambda p: (saturating(n, *p) - x) / (x if relative else scale),
             start,
             bounds=([1e-12, 1e-12, 1.0, 0.0], [np.inf, np.inf, 40.0, np.inf]),
             x_scale=np.maximum(start, 1e-4),
@@ -66,25 +66,25 @@ def fit_saturating(load: ArrayLike, throughput: ArrayLike) -> ScalingFit:
     return ScalingFit(
         "closed system with a limit",
         dict(zip(names, p, strict=True)),
-        2 * float(best.cost) * scale**2,
+        2 * float(best.cost) * (1.0 if relative else scale**2),
         lambda at: saturating(at, *p),
     )
 
 
-def fit_scaling(load: ArrayLike, throughput: ArrayLike) -> ScalingFit:
+def fit_scaling(load: ArrayLike, throughput: ArrayLike, relative: bool = False) -> ScalingFit:
     """The law with the smaller corrected Akaike criterion (by squared error alone where points are too few for it)."""
     n, x = np.asarray(load, dtype=float), np.asarray(throughput, dtype=float)
-    usl = fit_usl(n, x)
+    usl = fit_usl(n, x, relative=relative)
     candidates = [
         (3, ScalingFit("universal scalability law", {"alpha": usl.alpha, "beta": usl.beta, "gamma": usl.gamma}, usl.sse,
                        usl.throughput))
     ]  # fmt: skip
     if len(n) >= 4:
-        candidates.append((4, fit_saturating(n, x)))
+        candidates.append((4, fit_saturating(n, x, relative)))
     points = len(n)
 
     def criterion(unknowns: int, fit: ScalingFit) -> float:
-        floor = 1e-6 * float(np.sum(x**2))
+        floor = 1e-6 * (points if relative else float(np.sum(x**2)))
         return points * np.log(max(fit.sse, floor) / points) + 2 * unknowns
 
     return min(candidates, key=lambda c: criterion(*c))[1]

@@ -9,7 +9,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from model.solvers.amva import DELAY, OUTER_PASSES, Floats, Ints, capacities, linearizer
+from model.solvers.amva import OUTER_PASSES, capacities
+from model.solvers.linearizer import DELAY, Floats, Ints
+from model.solvers.linearizer_sharing import linearizer_sharing
 
 
 class SweepResult(NamedTuple):
@@ -39,15 +41,14 @@ def _points(
     converged: np.ndarray,
 ) -> None:
     stations, classes = demands.shape[1:]
-    ones, plain = np.ones((stations, classes)), np.ones(classes)
     queue, residence = np.empty((stations, classes)), np.empty((stations, classes))
     for p in range(len(populations)):
         d = demands[p if len(demands) > 1 else 0]
         queue[:] = 0.0
         residence[:] = 0.0
-        _, converged[p] = linearizer(
-            populations[p], rates[p], d, d, ones, capacity, levels, discipline, plain, plain, think, passes,
-            tolerance, queue, residence, throughput[p],
+        _, converged[p] = linearizer_sharing(
+            populations[p], rates[p], d, capacity, levels, discipline, think, passes, tolerance, queue, residence,
+            throughput[p],
         )  # fmt: skip
         for r in range(classes):
             response[p, r] = residence[:, r].sum()

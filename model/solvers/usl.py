@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Usl(NamedTuple):
-    """Coefficients, with ``sse`` the squared error of the fit."""
+    """Coefficients, with ``sse`` the squared error of the fit (of relative errors where those were fitted)."""
 
     alpha: float
     beta: float
@@ -34,8 +34,10 @@ class Usl(NamedTuple):
         return float(np.sqrt((1 - self.alpha) / self.beta)) if self.beta > 0 else np.inf
 
 
-def fit_usl(load: ArrayLike, throughput: ArrayLike, gamma: float | None = None) -> Usl:
+def fit_usl(load: ArrayLike, throughput: ArrayLike, gamma: float | None = None, relative: bool = False) -> Usl:
     """Least squares with alpha, beta >= 0; ``gamma`` is fitted too unless given.
+
+    ``relative`` counts errors in shares of the throughput measured, for readings whose noise grows with them.
 
     Raises:
         ValueError: fewer points than coefficients, or a load that is not positive.
@@ -49,7 +51,7 @@ def fit_usl(load: ArrayLike, throughput: ArrayLike, gamma: float | None = None) 
     start = np.linalg.lstsq(design, n / x, rcond=None)[0]
     g0 = gamma if gamma is not None else (1 / start[0] if start[0] > 0 else float(np.max(x / n)))
     p0 = np.array([max(start[1] * g0, 1e-9), max(start[2] * g0, 1e-12), g0])[:unknowns]
-    scale = float(np.max(x))
+    scale = x if relative else float(np.max(x))
 
     def residual(p: Floats) -> Floats:
         g = p[2] if gamma is None else gamma
@@ -59,4 +61,6 @@ def fit_usl(load: ArrayLike, throughput: ArrayLike, gamma: float | None = None) 
         residual, p0, bounds=(0, np.inf), x_scale=np.maximum(np.abs(p0), 1e-9), xtol=1e-14, ftol=1e-14, gtol=1e-14
     )
     g = float(fit.x[2]) if gamma is None else gamma
-    return Usl(float(fit.x[0]), float(fit.x[1]), g, 2 * float(fit.cost) * scale**2)
+    return Usl(
+        float(fit.x[0]), float(fit.x[1]), g, float(np.sum((residual(fit.x) * (1.0 if relative else scale)) ** 2))
+    )

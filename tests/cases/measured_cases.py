@@ -30,7 +30,8 @@ def solve_measured_xy(model: Model, expected: dict[str, Any], folder: Path) -> A
         raise CaseError(f"cannot fit {fitted} of {len(data)} points")
     last_only = re.search(r"predict the last\b(?!\s+\d)", use) is not None
     held = data[-1:] if last_only else data[fitted:]
-    model_fit = fit_scaling(data[:fitted, 0], data[:fitted, 1])
+    # Predictions are judged by their relative errors.
+    model_fit = fit_scaling(data[:fitted, 0], data[:fitted, 1], relative=True)
     predicted = model_fit.throughput(held[:, 0])
     error = mean_absolute_percentage_error(predicted, held[:, 1])
     stated = _percentages(use)

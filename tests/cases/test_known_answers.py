@@ -63,9 +63,15 @@ def test_empty_folder_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 VARIATIONS = [
     ({"type": "mmc", "arrival_rate": 3, "service": 2.0, "servers": -1}, {"R": 2.0, "L": 6.0}),
     ({"type": "closed_single", "population": 2, "demands": [1.0, 1.0], "servers": [1, -1]}, {"X": 0.8}),
-    ({"type": "closed_single", "population": 4, "service": [1.0], "think_time": 3.0, "servers": [4]}, {"X": 1.0, "R": 1.0}),
+    (
+        {"type": "closed_single", "population": 4, "service": [1.0], "think_time": 3.0, "servers": [4]},
+        {"X": 1.0, "R": 1.0},
+    ),
     ({"type": "closed_multiclass", "populations": [1, 1, 1], "demands": [[1], [1], [1]]}, {"X": [1 / 3] * 3}),
-    ({"type": "open_jackson", "arrival_rate": 1.0, "demands": [0.5, 0.25], "servers": [1, -1]}, {"R": 1.25, "Q": [1.0, 0.25]}),
+    (
+        {"type": "open_jackson", "arrival_rate": 1.0, "demands": [0.5, 0.25], "servers": [1, -1]},
+        {"R": 1.25, "Q": [1.0, 0.25]},
+    ),
     (
         {"type": "open_multiclass", "arrival_rates": [0.25, 0.25], "service": [[1.0], [1.0]], "servers": [1]},
         {"R": [2.0, 2.0], "U": [[0.25], [0.25]]},
@@ -75,9 +81,13 @@ VARIATIONS = [
         {"R": [2.0, 2.0]},
     ),
     ({"type": "fork_join_open", "arrival_rate": 0.5, "service_rates": [1.0]}, {"R": 2.0}),
-    ({"type": "closed_priority", "populations": [1, 1], "think": [0, 4], "service": [1, 1], "priority": [0, 1]}, {"X": [0.8, 0.2]}),
     (
-        {"type": "closed_blocking", "capacities": [3, 3], "service": [1, 1], "routing": [[0, 1], [1, 0]], "population": 2},
+        {"type": "closed_priority", "populations": [1, 1], "think": [0, 4], "service": [1, 1], "priority": [0, 1]},
+        {"X": [0.8, 0.2]},
+    ),
+    (
+        {"type": "closed_blocking", "capacities": [3, 3], "service": [1, 1], "routing": [[0, 1], [1, 0]],
+         "population": 2},
         {"X": [2 / 3, 2 / 3]},
     ),
     ({"type": "bounds_aba", "population": [1, 10], "demands": [1.0, 0.5]}, {"X_upper": [2 / 3, 1.0]}),
