@@ -37,11 +37,19 @@ def test_published_case_has_its_verdict(name: str) -> None:
 def test_unknown_type_and_broken_file_fail_with_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "odd.json").write_text(json.dumps({"id": "odd", "kind": "exact", "model": {"type": "weather"}}))
     (tmp_path / "torn.json").write_text('{"id": "torn", "model"')
+    queue = {"type": "mmc", "arrival_rate": 0.5, "service_rate": 1.0}
+    (tmp_path / "words.json").write_text(json.dumps({"id": "words", "model": {**queue, "arrival_rate": "fast"}}))
+    (tmp_path / "asks.json").write_text(json.dumps({"id": "asks", "model": queue}))
+    (tmp_path / "lists.json").write_text(json.dumps({"id": "lists", "model": queue, "expected": [1], "tolerance": 1}))
     assert main([str(tmp_path), "--json"]) == 1
-    rows = json.loads(capsys.readouterr().out)["cases"]
-    assert [(r["id"], r["verdict"]) for r in rows] == [("odd", "fail"), ("torn", "fail")]
-    assert "weather" in rows[0]["notes"][0]
-    assert "not a case" in rows[1]["notes"][0]
+    rows = {r["id"]: r for r in json.loads(capsys.readouterr().out)["cases"]}
+    assert {k: r["verdict"] for k, r in rows.items()} == {
+        "odd": "fail", "torn": "fail", "words": "fail", "lists": "fail", "asks": "info"
+    }  # fmt: skip
+    assert "weather" in rows["odd"]["notes"][0]
+    assert "not a case" in rows["torn"]["notes"][0]
+    assert "fast" in rows["words"]["notes"][0]
+    assert "expected must be" in rows["lists"]["notes"][0]
 
 
 def test_wrong_expected_value_fails(tmp_path: Path) -> None:
