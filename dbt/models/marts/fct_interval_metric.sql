@@ -8,6 +8,7 @@ select
   p.interval_start_local::timestamp as interval_start_local,
   m.seconds::double as seconds,
   m.workload::varchar as workload,
+  m.subject::varchar as subject,
   m.metric::varchar as metric,
   m.numerator::double as numerator,
   m.denominator::double as denominator,
@@ -16,3 +17,4 @@ select
   m.unit::varchar as unit
 from {{ ref('int_point_measure') }} m
 join {{ ref('int_point_interval') }} p using (system_id, point, condition, position)
+where m.aggregation = 'ratio'

@@ -34,7 +34,7 @@ rows as (
 ),
 
 metrics as (
-  select * from {{ ref('fct_point_metric') }}
+  select * from {{ ref('fct_point_metric') }} where subject = ''
 )
 
 select

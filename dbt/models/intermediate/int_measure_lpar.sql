@@ -1,0 +1,37 @@
+-- Rate, busy time and ITR of each LPAR of a system that was measured on several; the subject is its SMF identifier.
+with lpar as (
+  select
+    *,
+    count(distinct smf_sid) over (partition by system_id, point, condition) as lpars,
+    row_number() over (
+      partition by system_id, point, condition, smf_sid order by interval_start_utc, interval_start_local
+    ) as position
+  from {{ ref('int_interval') }}
+  where point is not null
+),
+
+measured as (
+  select l.system_id, l.point, l.condition, l.smf_sid, l.position, l.interval_s as seconds, w.workload,
+    w.transactions_ended as ended, e.busy_s, e.online_s
+  from lpar l
+  left join {{ ref('int_engine_interval') }} e on e.interval_key = l.interval_key and e.engine_type = 'CP'
+  left join {{ ref('int_workload_interval') }} w on w.interval_key = l.interval_key
+  where l.lpars > 1
+),
+
+engines as (
+  select *,
+    {{ ratio('sum(online_s) over lpar_of_point', 'sum(seconds) over lpar_of_point') }} as cp_engines
+  from measured
+  window lpar_of_point as (partition by system_id, point, condition, smf_sid, workload)
+)
+
+select system_id, point, condition, true as is_run, position, seconds, workload, smf_sid as subject,
+  'ratio' as aggregation,
+  unnest([
+    {'metric': 'lpar_etr_tps', 'unit': 'tran/s', 'scale': 1.0, 'numerator': ended, 'denominator': seconds},
+    {'metric': 'lpar_cpu_busy_pct', 'unit': 'pct', 'scale': 100.0, 'numerator': busy_s, 'denominator': online_s},
+    {'metric': 'lpar_itr_tps', 'unit': 'tran/s', 'scale': 1.0, 'numerator': ended,
+      'denominator': {{ ratio('busy_s', 'cp_engines') }}}
+  ], recursive := true)
+from engines

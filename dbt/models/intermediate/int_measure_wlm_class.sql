@@ -1,0 +1,157 @@
+-- What an RMF workload activity report says of a WLM class: transactions, response, service, storage, APPL%.
+-- The subject is `service_class NAME`, `report_class NAME`, `workload NAME` or `policy NAME`; RMF adds workloads and the
+-- policy up from service classes, as is done here. LPARs are taken together.
+with period as (
+  select
+    n.system_id, n.point, n.condition, n.smf_sid, n.interval_start_utc, n.interval_s, r.class_kind, r.class_name,
+    trim(c.workload_name) as workload_name,
+    trim(c.policy_name) as policy_name,
+    p.*,
+    coalesce(nullif(p.elapsed_precise_us, 0), p.elapsed_us) as response_us,
+    coalesce(nullif(p.elapsed_squared_precise_us2, 0), p.elapsed_squared_us2) as response_us2,
+    coalesce(nullif(p.execution_precise_us, 0), p.execution_us) as executed_us,
+    {% for name, units, coefficient in [
+        ('cpu', 'cpu_service_units', 'cpu_coefficient'), ('srb', 'srb_service_units', 'srb_coefficient'),
+        ('ziip', 'ziip_service_units', 'cpu_coefficient'), ('zaap', 'zaap_service_units', 'cpu_coefficient'),
+        ('ziip_on_cp', 'ziip_on_cp_service_units', 'cpu_coefficient'),
+        ('zaap_on_cp', 'zaap_on_cp_service_units', 'cpu_coefficient'),
+        ('transaction', 'transaction_cp_service_units', 'cpu_coefficient'),
+        ('mobile', 'mobile_cp_service_units', 'cpu_coefficient')] -%}
+    coalesce({{ service_seconds('p.' ~ units, 'c.' ~ coefficient, 'c.cpu_rate_adjustment') }}, 0) as {{ name }}_s,
+    {% endfor -%}
+    coalesce(nullif(c.ziip_normalisation_factor, 0), 1) as ziip_factor,
+    coalesce(nullif(c.zaap_normalisation_factor, 0), 1) as zaap_factor
+  from {{ ref('int_interval') }} n
+  join {{ ref('int_record') }} r using (interval_key)
+  join {{ ref('stg_smf72_3_control') }} c using (file_id, record_seq)
+  join {{ ref('stg_smf72_3_period') }} p using (file_id, record_seq)
+  where n.point is not null and r.record_type = '72.3'
+),
+
+subject as (
+  select *, class_kind || ' ' || class_name as subject from period
+  union all by name
+  select *, 'workload ' || workload_name as subject from period
+  where class_kind = 'service_class' and workload_name <> ''
+  union all by name
+  select *, 'policy ' || policy_name as subject from period
+  where class_kind = 'service_class' and policy_name <> ''
+),
+
+per_lpar as (
+  select system_id, point, condition, smf_sid, subject, interval_start_utc,
+    dense_rank() over (partition by system_id, point, condition, smf_sid order by interval_start_utc) as position,
+    max(interval_s) as seconds,
+    {% for column in ['transactions_ended', 'executions_ended', 'swaps', 'response_us', 'response_us2', 'executed_us',
+        'queue_us', 'ineligible_us', 'conversion_us', 'job_queue_us', 'active_us', 'residency_us',
+        'independent_enclave_active_us', 'exported_enclave_active_us', 'foreign_enclave_active_us', 'dasd_ios',
+        'dasd_connect_us', 'dasd_disconnect_us', 'dasd_wait_us', 'ios_queue_us', 'service_units', 'io_service_units',
+        'cpu_service_units', 'storage_service_units', 'srb_service_units', 'region_control_us', 'io_interrupt_us',
+        'hiperspace_us', 'cpu_s', 'srb_s', 'ziip_s', 'zaap_s', 'ziip_on_cp_s', 'zaap_on_cp_s', 'transaction_s',
+        'mobile_s', 'page_residency_us', 'expanded_page_residency_us', 'shared_page_residency_us', 'page_ins',
+        'block_page_ins', 'shared_page_ins', 'hiperspace_page_ins', 'hiperspace_read_misses', 'expanded_page_ins',
+        'expanded_block_page_ins', 'shared_expanded_page_ins'] -%}
+    sum({{ column }})::double as {{ column }},
+    {% endfor -%}
+    sum(cpu_s - ziip_s * ziip_factor - zaap_s * zaap_factor + srb_s
+      + (region_control_us + io_interrupt_us + hiperspace_us) / 1e6) as cp_s
+  from subject
+  group by system_id, point, condition, smf_sid, subject, interval_start_utc
+),
+
+together as (
+  select system_id, point, condition, subject, position, max(seconds) as seconds,
+    sum(columns(* exclude (system_id, point, condition, subject, smf_sid, interval_start_utc, position, seconds)))
+  from per_lpar
+  group by system_id, point, condition, subject, position
+),
+
+spread as (
+  select *,
+    sum(transactions_ended) over class_of_point as n,
+    sum(response_us) over class_of_point as all_response_us,
+    sum(response_us2) over class_of_point as all_response_us2,
+    row_number() over (partition by system_id, point, condition, subject order by position) as ordinal
+  from together
+  window class_of_point as (partition by system_id, point, condition, subject)
+)
+
+select system_id, point, condition, true as is_run, position, seconds, null::varchar as workload, subject,
+  unnest([
+    {% for metric, unit, scale, numerator, denominator in [
+        ('wlm_average_active', 'average', 1e-6, 'active_us', 'seconds'),
+        ('wlm_mpl', 'average', 1e-6, 'residency_us', 'seconds'),
+        ('wlm_ended_per_s', 'tran/s', 1.0, 'transactions_ended', 'seconds'),
+        ('wlm_independent_enclaves', 'average', 1e-6, 'independent_enclave_active_us', 'seconds'),
+        ('wlm_remote_enclaves', 'average', 1e-6, 'foreign_enclave_active_us', 'seconds'),
+        ('wlm_exported_enclaves', 'average', 1e-6, 'exported_enclave_active_us', 'seconds'),
+        ('wlm_response_ms', 'ms', 1e-3, 'response_us', 'transactions_ended'),
+        ('wlm_execution_ms', 'ms', 1e-3, 'executed_us', 'transactions_ended'),
+        ('wlm_queued_ms', 'ms', 1e-3, 'queue_us', 'transactions_ended'),
+        ('wlm_resource_affinity_ms', 'ms', 1e-3, 'ineligible_us', 'transactions_ended'),
+        ('wlm_ineligible_ms', 'ms', 1e-3, 'job_queue_us', 'transactions_ended'),
+        ('wlm_conversion_ms', 'ms', 1e-3, 'conversion_us', 'transactions_ended'),
+        ('wlm_ssch_per_s', '1/s', 1.0, 'dasd_ios', 'seconds'),
+        ('wlm_io_response_ms', 'ms', 1e-3,
+          'dasd_connect_us + dasd_disconnect_us + dasd_wait_us + ios_queue_us', 'dasd_ios'),
+        ('wlm_io_connect_ms', 'ms', 1e-3, 'dasd_connect_us', 'dasd_ios'),
+        ('wlm_io_disconnect_ms', 'ms', 1e-3, 'dasd_disconnect_us', 'dasd_ios'),
+        ('wlm_io_pending_ms', 'ms', 1e-3, 'dasd_wait_us', 'dasd_ios'),
+        ('wlm_io_queue_ms', 'ms', 1e-3, 'ios_queue_us', 'dasd_ios'),
+        ('wlm_service_per_s', 'SU/s', 1.0, 'service_units', 'seconds'),
+        ('wlm_absorption', 'SU/s', 1e6, 'service_units', 'residency_us'),
+        ('wlm_service_per_active_s', 'SU/s', 1e6, 'service_units', 'active_us'),
+        ('wlm_cpu_service_per_s', 'SU/s', 1.0, 'cpu_service_units', 'seconds'),
+        ('wlm_srb_service_per_s', 'SU/s', 1.0, 'srb_service_units', 'seconds'),
+        ('wlm_cpu_srb_service_per_s', 'SU/s', 1.0, 'cpu_service_units + srb_service_units', 'seconds'),
+        ('wlm_cpu_srb_service_per_tran', 'SU/tran', 1.0, 'cpu_service_units + srb_service_units',
+          'transactions_ended'),
+        ('wlm_cp_appl_pct', 'pct of one CP', 100.0, 'cp_s', 'seconds'),
+        ('wlm_zaap_on_cp_appl_pct', 'pct of one CP', 100.0, 'zaap_on_cp_s', 'seconds'),
+        ('wlm_ziip_on_cp_appl_pct', 'pct of one CP', 100.0, 'ziip_on_cp_s', 'seconds'),
+        ('wlm_zaap_appl_pct', 'pct of one zAAP', 100.0, 'zaap_s', 'seconds'),
+        ('wlm_ziip_appl_pct', 'pct of one zIIP', 100.0, 'ziip_s', 'seconds'),
+        ('wlm_transaction_cp_appl_pct', 'pct of one CP', 100.0, 'transaction_s', 'seconds'),
+        ('wlm_mobile_cp_appl_pct', 'pct of one CP', 100.0, 'mobile_s', 'seconds'),
+        ('wlm_frames_per_space', 'frames', 1.0, 'page_residency_us + expanded_page_residency_us', 'residency_us'),
+        ('wlm_frames', 'frames', 1e-6, 'page_residency_us + expanded_page_residency_us', 'seconds'),
+        ('wlm_central_frames', 'frames', 1e-6, 'page_residency_us', 'seconds'),
+        ('wlm_expanded_frames', 'frames', 1e-6, 'expanded_page_residency_us', 'seconds'),
+        ('wlm_shared_frames', 'frames', 1e-6, 'shared_page_residency_us', 'seconds'),
+        ('wlm_page_in_single_per_s', 'pages/s', 1e6, 'page_ins', 'residency_us'),
+        ('wlm_page_in_block_per_s', 'pages/s', 1e6, 'block_page_ins', 'residency_us'),
+        ('wlm_page_in_shared_per_s', 'pages/s', 1e6, 'shared_page_ins', 'residency_us'),
+        ('wlm_page_in_hiperspace_per_s', 'pages/s', 1e6, 'hiperspace_page_ins', 'residency_us'),
+        ('wlm_hiperspace_miss_per_s', 'pages/s', 1e6, 'hiperspace_read_misses', 'residency_us'),
+        ('wlm_page_in_expanded_single_per_s', 'pages/s', 1e6, 'expanded_page_ins', 'residency_us'),
+        ('wlm_page_in_expanded_block_per_s', 'pages/s', 1e6, 'expanded_block_page_ins', 'residency_us'),
+        ('wlm_page_in_expanded_shared_per_s', 'pages/s', 1e6, 'shared_expanded_page_ins', 'residency_us')] -%}
+    {'metric': '{{ metric }}', 'unit': '{{ unit }}', 'aggregation': 'ratio', 'scale': {{ scale }}::double,
+      'numerator': {{ numerator }}, 'denominator': {{ denominator }}},
+    {% endfor -%}
+    {% for metric, unit, total in [
+        ('wlm_ended', 'count', 'transactions_ended'),
+        ('wlm_executed', 'count', 'executions_ended'),
+        ('wlm_swaps', 'count', 'swaps'),
+        ('wlm_service_units', 'SU', 'service_units'),
+        ('wlm_io_service_units', 'SU', 'io_service_units'),
+        ('wlm_cpu_service_units', 'SU', 'cpu_service_units'),
+        ('wlm_storage_service_units', 'SU', 'storage_service_units'),
+        ('wlm_srb_service_units', 'SU', 'srb_service_units'),
+        ('wlm_cpu_s', 's', 'cpu_s'),
+        ('wlm_srb_s', 's', 'srb_s'),
+        ('wlm_region_control_s', 's', 'region_control_us / 1e6'),
+        ('wlm_io_interrupt_s', 's', 'io_interrupt_us / 1e6'),
+        ('wlm_hiperspace_s', 's', 'hiperspace_us / 1e6'),
+        ('wlm_zaap_s', 's', 'zaap_s'),
+        ('wlm_ziip_s', 's', 'ziip_s')] -%}
+    {'metric': '{{ metric }}', 'unit': '{{ unit }}', 'aggregation': 'sum', 'scale': 1.0::double,
+      'numerator': {{ total }}, 'denominator': 1},
+    {% endfor -%}
+    -- Standard deviation over all transactions of the point, from their number, sum and sum of squares.
+    {'metric': 'wlm_response_deviation_ms', 'unit': 'ms', 'aggregation': 'point', 'scale': 1e-3::double,
+      'numerator': case when ordinal = 1 then
+        sqrt(greatest(all_response_us2 - all_response_us * all_response_us / nullif(n, 0), 0) / nullif(n - 1, 0)) end,
+      'denominator': 1}
+  ], recursive := true)
+from spread
