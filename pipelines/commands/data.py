@@ -76,9 +76,20 @@ def ingest(
     for report in reports:
         if report.message:
             typer.echo(f"etalon: {report.message}", err=True)
+        if report.overlap:
+            typer.echo(f"etalon: {overlap(report)}", err=True)
     code = exit_code(reports)
     if code:
         raise typer.Exit(int(code))
+
+
+def overlap(report: Any) -> str:
+    """What a file has in common with files loaded before it."""
+    others = ", ".join(report.overlap_with)
+    return (
+        f"{report.path}: {report.overlap:,} of its {report.records:,} records are also in {others}; "
+        "they are kept in both and counted once"
+    )
 
 
 def loaded(reports: list[Any]) -> str:
