@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import click
 import typer
 
-from pipelines.commands import answers, data, networks, running
+from pipelines.commands import answers, comparing, data, networks, running
 from pipelines.exits import MEANINGS, EtalonError, Exit
 from pipelines.home import Home
 
@@ -48,7 +48,7 @@ def common(
     Home.from_environment().activate()
 
 
-for subject in (running, data, answers, networks):
+for subject in (running, data, answers, comparing, networks):
     subject.register(app)
 
 
@@ -85,6 +85,7 @@ def explain(error: Exception) -> tuple[str, Exit]:
         "model.questions.QuestionError": Exit.QUESTION,
         "model.bundle.BundleError": Exit.NOT_READY,
         "model.lab.errors.LabError": Exit.QUESTION,
+        "model.comparison.errors.ComparisonError": Exit.QUESTION,
         "model.systems.catalogue.CatalogueError": Exit.QUESTION,
         "model.network.errors.NetworkError": Exit.QUESTION,
     }

@@ -38,6 +38,17 @@ def table(
     return "\n".join(indent + line.rstrip() for line in lines)
 
 
+def columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows of text under their headings, aligned; columns of numbers and dashes are set to the right."""
+    shape = [[cell.replace(",", "").lstrip("-") for cell in column] for column in zip(*rows, strict=True)]
+    right = [
+        bool(column) and all(cell == "–" or cell.replace(".", "", 1).isdigit() for cell in column) for column in shape
+    ]
+    widths = [max(len(line[i]) for line in [list(heads), *rows]) for i in range(len(heads))]
+    lines = [_line(heads, widths, right), "  ".join("─" * width for width in widths)]
+    return "\n".join(line.rstrip() for line in [*lines, *(_line(row, widths, right) for row in rows)])
+
+
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
     return "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right, strict=True))
 

@@ -35,7 +35,7 @@ metric as (
 ),
 
 described as (
-  select m.metric, m.unit, p.label, p.better, coalesce(p.follows_load, false) as follows_load,
+  select m.metric, m.unit, p.precedence, p.label, p.better, coalesce(p.follows_load, false) as follows_load,
     case when p.pattern like '%(.+)%' then nullif(regexp_extract(m.metric, p.pattern, 1), '') end as subject
   from metric m
   left join pattern p on regexp_full_match(m.metric, p.pattern)
@@ -44,6 +44,7 @@ described as (
 
 select
   metric::varchar as metric,
+  coalesce(precedence, 1000)::integer as place,
   (case when label is null then replace(metric, '_', ' ') when subject is null then label
     else label || ': ' || replace(subject, '_', ' ') end)::varchar as label,
   unit::varchar as unit,

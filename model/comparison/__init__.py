@@ -1,0 +1,31 @@
+"""Measured runs side by side: which intervals make a run, what differs, and whether it is better.
+
+A run is a system and a set of its intervals. Every metric of a run is the ratio of sums over its intervals, from the
+numerators and denominators the marts give; no metric is defined here.
+"""
+
+from model.comparison.errors import ComparisonError
+from model.comparison.judging import Band, Comparison, Row, Side, compare
+from model.comparison.runs import Figure, Interval, Measure, Metric, Run, ratio_of_sums
+from model.comparison.selecting import Asked, choose, parse
+from model.comparison.steady import Stretch, steady_stretch
+
+__all__ = [
+    "Asked",
+    "Band",
+    "Comparison",
+    "ComparisonError",
+    "Figure",
+    "Interval",
+    "Measure",
+    "Metric",
+    "Row",
+    "Run",
+    "Side",
+    "Stretch",
+    "choose",
+    "compare",
+    "parse",
+    "ratio_of_sums",
+    "steady_stretch",
+]

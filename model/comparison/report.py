@@ -1,0 +1,241 @@
+"""A comparison for readers: Markdown, CSV, plain values for JSON, and HTML that opens with no network."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from html import escape
+from typing import Any
+
+from model.comparison.charts import figures
+from model.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
+from model.comparison.runs import Run
+
+_CSS = """body{font:15px/1.5 system-ui,sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem;color:#222}
+h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse;font-size:.9rem}
+.wide{overflow-x:auto}th,td{padding:.25rem .6rem;border-bottom:1px solid #ddd;text-align:left;white-space:nowrap}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.better{color:#00684a;font-weight:600}
+.worse{color:#a83200;font-weight:600}.equivalent,.undecided{color:#666}.different{color:#1d4f91}
+figure{margin:1.5rem 0;max-width:46rem}svg{width:100%;height:auto}code{font-size:.9em;color:#666}"""
+
+
+_DECIMALS = {"ms": 3, "ratio": 4}
+
+
+def number(value: float | None, unit: str) -> str:
+    """A value as papers print it: to two decimals, milliseconds to three, ratios to four; a dash for none."""
+    if value is None:
+        return "–"
+    text = f"{value:,.{_DECIMALS.get(unit, 2)}f}"
+    return text.lstrip("-") if float(text.replace(",", "")) == 0 else text
+
+
+def heads(comparison: Comparison) -> list[str]:
+    """Column headings of the side-by-side table."""
+    first, *others = comparison.runs
+    if len(others) == 1:
+        return ["metric", "unit", first.name, others[0].name, "delta", "delta %", "verdict"]
+    columns = ["metric", "unit", first.name]
+    for run in others:
+        columns += [run.name, "delta %", "verdict"]
+    return columns
+
+
+def cells(comparison: Comparison, row: Row) -> list[str]:
+    """A row of the side-by-side table as text, under `heads`."""
+    unit = row.about.unit
+    name = (
+        f"{row.about.label} ({row.metric.workload})" if _several_workloads(comparison) and row.metric.workload else None
+    )
+    subject = f" [{row.metric.subject}]" if row.metric.subject else ""
+    line = [(name or row.about.label) + subject, unit, _value(row.sides[0].figure, unit)]
+    for side in row.sides[1:]:
+        line.append(_value(side.figure, unit))
+        if len(comparison.runs) == 2:
+            line.append(number(side.delta, unit))
+        line += ["–" if side.delta_pct is None else number(side.delta_pct, "pct"), side.verdict or "–"]
+    return line
+
+
+def _value(figure: Any, unit: str) -> str:
+    return "–" if figure is None else number(figure.value, unit)
+
+
+def _several_workloads(comparison: Comparison) -> bool:
+    return len({row.metric.workload for row in comparison.rows} - {None}) > 1
+
+
+def shown(rows: Sequence[Row]) -> list[Row]:
+    """The rows worth a line in a table: those that are zero in every run are left to the CSV."""
+    return [row for row in rows if any(side.figure and side.figure.value for side in row.sides)]
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """What a reader must know beside the figures."""
+    told = [
+        "A metric of a run is the ratio of sums over its intervals. Differences are from the first run.",
+        comparison.band.words[:1].upper() + comparison.band.words[1:] + ". A metric of which neither more nor less is "
+        "better in itself is different, not better or worse; so is what follows the load where CPU busy differs by "
+        f"more than {SAME_LOAD_POINTS:g} point.",
+    ]
+    if comparison.equal_busy:
+        told.append(
+            f"At equal busy: what follows the load, put to {comparison.equal_busy_pct:.2f} % CPU busy of every run in "
+            "proportion to its busy, as ITR is to 100 %. Costs per transaction stay as measured."
+        )
+    hidden = [row.about.label for row in comparison.rows if row not in shown(comparison.rows)]
+    if hidden:
+        told.append(f"Zero in every run, and left out of the tables: {', '.join(hidden)}.")
+    return told
+
+
+def markdown(comparison: Comparison) -> str:
+    """The comparison as Markdown."""
+    parts = [f"# {title(comparison)}", _markdown_table(_RUN_HEADS, [_run_cells(run) for run in comparison.runs])]
+    parts += [
+        "## Side by side",
+        _markdown_table(heads(comparison), [cells(comparison, r) for r in shown(comparison.rows)]),
+    ]
+    if comparison.equal_busy:
+        parts.append(f"## At equal busy of {comparison.equal_busy_pct:.2f} %")
+        parts.append(
+            _markdown_table(heads(comparison), [cells(comparison, row) for row in shown(comparison.equal_busy)])
+        )
+    parts += ["## Notes", "\n".join(f"- {note}" for note in notes(comparison))]
+    return "\n\n".join(parts) + "\n"
+
+
+def title(comparison: Comparison) -> str:
+    """The runs by name."""
+    return " against ".join(run.name for run in comparison.runs[:3]) + (
+        " and others" if len(comparison.runs) > 3 else ""
+    )
+
+
+_RUN_HEADS = ["run", "chosen", "intervals", "seconds", "from (UTC)", "to (UTC)"]
+
+
+def _run_cells(run: Run) -> list[str]:
+    end = max(interval.start + timedelta(seconds=interval.seconds) for interval in run.intervals)
+    times = [f"{moment:%Y-%m-%d %H:%M:%S}" for moment in (run.start, end)]
+    return [run.name, run.chosen, str(len(run.intervals)), f"{run.seconds:,.0f}", *times]
+
+
+def _markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+_CSV_HEADS = (
+    *("basis", "workload", "metric", "label", "unit", "run", "value", "standard_error", "intervals"),
+    *("delta", "delta_pct", "confidence_half_width", "verdict"),
+)
+
+
+def as_csv(comparison: Comparison) -> str:
+    """One line for each metric and run, in full precision; `basis` is `measured` or `equal busy`."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(_CSV_HEADS)
+    for basis, rows in (("measured", comparison.rows), ("equal busy", comparison.equal_busy)):
+        for row in rows:
+            for run, side in zip(comparison.runs, row.sides, strict=True):
+                if side.figure is None:
+                    continue
+                about = [basis, row.metric.workload or "", row.metric.name, row.about.label, row.about.unit, run.name]
+                figure = [side.figure.value, side.figure.se, side.figure.intervals]
+                writer.writerow([*about, *figure, side.delta, side.delta_pct, side.half_width, side.verdict])
+    return sink.getvalue()
+
+
+def as_dict(comparison: Comparison) -> dict[str, Any]:
+    """Plain values for JSON."""
+    return {
+        "runs": [
+            {
+                "run": run.name,
+                "system": run.system,
+                "chosen": run.chosen,
+                "intervals": len(run.intervals),
+                "seconds": run.seconds,
+                "start_utc": run.start.isoformat(),
+            }
+            for run in comparison.runs
+        ],
+        "band": {
+            "pct": None if comparison.band.confidence is not None else comparison.band.pct,
+            "confidence": comparison.band.confidence,
+            "meaning": comparison.band.words,
+        },
+        "metrics": [_row_dict(comparison, row) for row in comparison.rows],
+        "equal_busy": {
+            "cpu_busy_pct": comparison.equal_busy_pct,
+            "metrics": [_row_dict(comparison, row) for row in comparison.equal_busy],
+        },
+        "notes": notes(comparison),
+    }
+
+
+def _row_dict(comparison: Comparison, row: Row) -> dict[str, Any]:
+    sides = []
+    for run, side in zip(comparison.runs, row.sides, strict=True):
+        figure: dict[str, float | None] = {"value": None, "standard_error": None, "intervals": 0}
+        if side.figure is not None:
+            figure = {
+                "value": side.figure.value,
+                "standard_error": side.figure.se,
+                "intervals": side.figure.intervals,
+            }
+        compared = {"delta": side.delta, "delta_pct": side.delta_pct, "half_width": side.half_width}
+        sides.append({"run": run.name, **figure, **compared, "verdict": side.verdict})
+    about = {"label": row.about.label, "unit": row.about.unit, "better": row.about.better}
+    keys = {"metric": row.metric.name, "workload": row.metric.workload, "subject": row.metric.subject}
+    return {**keys, **about, "values": sides}
+
+
+def html(comparison: Comparison) -> str:
+    """A page that needs nothing but itself, pictures included."""
+    drawn = figures(comparison)
+    parts = [
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
+        f"<title>{escape(title(comparison))}</title><style>{_CSS}</style><h1>{escape(title(comparison))}</h1>",
+        _html_table(_RUN_HEADS, [_run_cells(run) for run in comparison.runs], frozenset({2, 3})),
+        "<h2>Side by side</h2>",
+        _comparison_table(comparison, shown(comparison.rows)),
+    ]
+    if comparison.equal_busy:
+        parts.append(f"<h2>At equal busy of {comparison.equal_busy_pct:.2f} %</h2>")
+        parts.append(_comparison_table(comparison, shown(comparison.equal_busy)))
+    parts += ["<h2>Pictures</h2>"] if drawn else []
+    parts += [f"<figure id={name}>{picture}</figure>" for name, picture in drawn.items()]
+    parts += ["<h2>Notes</h2><ul>", *(f"<li>{escape(note)}</li>" for note in notes(comparison)), "</ul></html>"]
+    return "\n".join(parts) + "\n"
+
+
+def _comparison_table(comparison: Comparison, rows: Sequence[Row]) -> str:
+    columns = heads(comparison)
+    numeric = frozenset(place for place, head in enumerate(columns) if place > 1 and head != "verdict")
+    hints = {place: row.metric.name for place, row in enumerate(rows)}
+    return _html_table(columns, [cells(comparison, row) for row in rows], numeric, hints)
+
+
+def _html_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numeric: frozenset[int],
+    hints: Mapping[int, str] | None = None,
+) -> str:
+    lines = ["<div class=wide><table><thead><tr>"]
+    lines += [f"<th{' class=n' if place in numeric else ''}>{escape(head)}</th>" for place, head in enumerate(columns)]
+    lines.append("</tr></thead><tbody>")
+    verdicts = {"better", "worse", "equivalent", "different", "undecided"}
+    for line, row in enumerate(rows):
+        lines.append("<tr>")
+        for place, cell in enumerate(row):
+            kind = "n" if place in numeric else cell if columns[place] == "verdict" and cell in verdicts else ""
+            hint = f" <code>{escape(hints[line])}</code>" if hints and place == 0 else ""
+            lines.append(f"<td{f' class={kind}' if kind else ''}>{escape(cell)}{hint}</td>")
+        lines.append("</tr>")
+    return "".join([*lines, "</tbody></table></div>"])

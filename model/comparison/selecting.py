@@ -1,0 +1,146 @@
+"""Which intervals are meant: `SYSTEM@POINT`, `SYSTEM@START/END`, `SYSTEM@steady`, `SYSTEM@*`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from model.comparison.errors import ComparisonError
+from model.comparison.runs import Interval, Measure, Run, run
+from model.comparison.steady import BAND_POINTS, steady_stretch
+
+_MOST_NAMED = 30
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A run as it was asked for: the system, and what stands behind the @ (None for nothing)."""
+
+    text: str
+    system: str
+    what: str | None
+
+
+def parse(text: str) -> Asked:
+    """`SYSTEM[@WHAT]` taken apart. Raises ComparisonError for an empty part."""
+    system, at, what = text.partition("@")
+    if not system.strip() or (at and not what.strip()):
+        forms = "SYSTEM, SYSTEM@POINT, SYSTEM@START/END, SYSTEM@steady or SYSTEM@*"
+        raise ComparisonError(f"{text!r} names no run: {forms}")
+    return Asked(text.strip(), system.strip(), what.strip() if at else None)
+
+
+def unknown_system(system: str, systems: Sequence[str]) -> ComparisonError:
+    """The refusal for a system that nothing is published of."""
+    near = difflib.get_close_matches(system, systems, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "."
+    return ComparisonError(f"nothing is published of system {system!r}{hint} There is: {_some(sorted(systems))}")
+
+
+def choose(
+    asked: Asked, intervals: Sequence[Interval], measures: Mapping[str, Measure], *, band_points: float = BAND_POINTS
+) -> list[Run]:
+    """The runs meant, of the intervals of that system in the order of time: one, or every measured point for `@*`.
+
+    Raises ComparisonError, naming what there is, when nothing fits.
+    """
+    what = asked.what
+    points = _points(intervals)
+    if what is None or what == "*":
+        if not points:
+            raise ComparisonError(
+                f"{asked.system} has no named points: choose a time window ({asked.system}@START/END) "
+                f"or {asked.system}@steady"
+            )
+        if what is None and len(points) > 1:
+            raise ComparisonError(f"{asked.system} has {len(points)} points: {_some(_labels(points))}")
+        return [
+            run(_name(asked.system, key, points), chosen, measures, f"point {_label(key, points)}")
+            for key, chosen in points.items()
+        ]
+    if what == "steady" or what.startswith("steady:"):
+        stretch = steady_stretch(intervals, band_points=band_points, near_pct=_near(asked, what))
+        return [run(asked.text, stretch.intervals, measures, stretch.words)]
+    fitting = [key for key in points if what in (key[0], key[1], f"{key[0]} ({key[1]})")]
+    if len(fitting) == 1:
+        [key] = fitting
+        return [run(_name(asked.system, key, points), points[key], measures, f"point {_label(key, points)}")]
+    if fitting:
+        raise ComparisonError(f"{asked.text} fits several points: {_some([f'{p} ({c})' for p, c in fitting])}")
+    if "/" in what:
+        window = _window(asked, what)
+        if window is not None:
+            return [_in_window(asked, intervals, measures, window)]
+    raise ComparisonError(
+        f"{asked.system} has no point {what!r}; there is: {_some(_labels(points)) or 'none with a name'}"
+    )
+
+
+def _points(intervals: Sequence[Interval]) -> dict[tuple[str, str], list[Interval]]:
+    """Intervals of measured runs by point and condition, in the order of the first."""
+    found: dict[tuple[str, str], list[Interval]] = {}
+    for interval in intervals:
+        if interval.is_run:
+            found.setdefault((interval.point, interval.condition), []).append(interval)
+    return found
+
+
+def _label(key: tuple[str, str], points: Mapping[tuple[str, str], object]) -> str:
+    alone = sum(point == key[0] for point, _ in points) == 1
+    return key[0] if alone else f"{key[0]} ({key[1]})"
+
+
+def _labels(points: Mapping[tuple[str, str], object]) -> list[str]:
+    return [_label(key, points) for key in points]
+
+
+def _name(system: str, key: tuple[str, str], points: Mapping[tuple[str, str], object]) -> str:
+    return f"{system}@{_label(key, points)}"
+
+
+def _near(asked: Asked, what: str) -> float | None:
+    _, colon, level = what.partition(":")
+    if not colon:
+        return None
+    try:
+        return float(level.rstrip(" %"))
+    except ValueError:
+        raise ComparisonError(f"{asked.text}: {level!r} is no busy percentage") from None
+
+
+def _window(asked: Asked, what: str) -> tuple[datetime, datetime] | None:
+    pieces = what.split("/")
+    if len(pieces) != 2:
+        return None
+    moments = []
+    for piece in pieces:
+        try:
+            moment = datetime.fromisoformat(piece.strip())
+        except ValueError:
+            return None
+        moments.append(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment)
+    if moments[0] >= moments[1]:
+        raise ComparisonError(f"{asked.text}: the window ends before it starts")
+    return moments[0], moments[1]
+
+
+def _in_window(
+    asked: Asked, intervals: Sequence[Interval], measures: Mapping[str, Measure], window: tuple[datetime, datetime]
+) -> Run:
+    start, end = window
+    chosen = [each for each in intervals if start <= each.start + timedelta(seconds=each.seconds / 2) < end]
+    if not chosen:
+        first, last = intervals[0].start, intervals[-1].start + timedelta(seconds=intervals[-1].seconds)
+        raise ComparisonError(
+            f"{asked.text}: no interval has its midpoint in that window; the intervals of {asked.system} reach from "
+            f"{first:%Y-%m-%dT%H:%M:%S} to {last:%Y-%m-%dT%H:%M:%S} UTC"
+        )
+    words = f"window {start:%Y-%m-%dT%H:%M:%S} to {end:%Y-%m-%dT%H:%M:%S} UTC, intervals by their midpoint"
+    return run(asked.text, chosen, measures, words)
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMED])
+    return shown if len(names) <= _MOST_NAMED else f"{shown} and {len(names) - _MOST_NAMED} more"

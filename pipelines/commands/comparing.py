@@ -1,0 +1,76 @@
+"""Commands that set measurements side by side: compare."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipelines import text
+from pipelines.home import Home
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the application."""
+    app.command()(compare)
+
+
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN RUN…",
+            help="Runs; the first is what the others are compared with. SYSTEM@POINT is a measured point by name, "
+            "SYSTEM@START/END the intervals of a time window (ISO, UTC unless it has an offset), SYSTEM@steady the "
+            "longest time at an even load (SYSTEM@steady:80 around 80 % busy), SYSTEM@* every point of the system, "
+            "SYSTEM its only point.",
+        ),
+    ],
+    band: Annotated[
+        float, typer.Option(help="Differences within so many percent are equivalent (1 and 3 are customary).", min=0)
+    ] = 1.0,
+    confidence: Annotated[
+        float | None,
+        typer.Option(help="Judge by the variation between intervals at this confidence (0.95) instead of the band."),
+    ] = None,
+    equal_busy: Annotated[
+        float | None, typer.Option(help="CPU busy in percent to put rates to; that of the first run without it.")
+    ] = None,
+    steady_band: Annotated[
+        float, typer.Option(help="Steady state: CPU busy within so many percent points.", min=0)
+    ] = 1.0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the page, Markdown and CSV; under ETALON_HOME/comparisons without it."),
+    ] = None,
+    save_figures: Annotated[Path | None, typer.Option(help="Folder to save every picture in as SVG.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Set measured runs side by side: values, differences, and whether they are better, worse or equivalent."""
+    from model.comparison import report
+    from pipelines import comparing
+
+    home = Home.from_environment()
+    found = comparing.compare(
+        home, runs, band_pct=band, confidence=confidence, equal_busy_pct=equal_busy, steady_points=steady_band
+    )
+    written = comparing.write(found, out or home.root / "comparisons" / comparing.folder_name(runs))
+    pictures = comparing.save_figures(found, save_figures) if save_figures is not None else []
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(found), indent=2))
+    else:
+        for run in found.runs:
+            typer.echo(f"{run.name}: {run.chosen}; {len(run.intervals)} intervals, {run.seconds:,.0f} s")
+        typer.echo(
+            "\n" + text.columns(report.heads(found), [report.cells(found, row) for row in report.shown(found.rows)])
+        )
+        if found.equal_busy:
+            typer.echo(f"\nat equal busy of {found.equal_busy_pct:.2f} %")
+            typer.echo(
+                text.columns(report.heads(found), [report.cells(found, row) for row in report.shown(found.equal_busy)])
+            )
+        typer.echo("\n" + "\n".join(report.notes(found)))
+    for path in (written.html, written.markdown, written.csv, *pictures):
+        typer.echo(str(path), err=True)

@@ -1,0 +1,105 @@
+"""Runs from the published snapshot, compared and reported."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.exits import EtalonError
+from pipelines.home import Home
+
+
+@dataclass(frozen=True)
+class Report:
+    """The files written of a comparison."""
+
+    html: Path
+    markdown: Path
+    csv: Path
+
+
+def compare(
+    home: Home,
+    runs: Sequence[str],
+    *,
+    band_pct: float,
+    confidence: float | None = None,
+    equal_busy_pct: float | None = None,
+    steady_points: float,
+) -> Any:
+    """The runs asked for, side by side, as a `model.comparison.Comparison`.
+
+    Raises ComparisonError, naming what there is, for a system, point or window that is not published.
+    """
+    from ingest import warehouse
+    from model import comparison
+    from model.comparison.judging import About
+    from model.comparison.runs import from_rows
+    from model.comparison.selecting import unknown_system
+
+    asked = [comparison.parse(text) for text in runs]
+    catalogue = {
+        row["metric"]: About(row["label"], row["unit"], row["better"], row["follows_load"], row["subject"])
+        for row in warehouse.query(home.snapshot, "SELECT * FROM marts.dim_metric ORDER BY place").to_pylist()
+    }
+    known: dict[str, Any] = {}
+    chosen: list[Any] = []
+    for one in asked:
+        if one.system not in known:
+            rows = _intervals(home, one.system)
+            if not rows:
+                raise unknown_system(one.system, _systems(home))
+            known[one.system] = from_rows(rows)
+        intervals, measures = known[one.system]
+        chosen += comparison.choose(one, intervals, measures, band_points=steady_points)
+    band = comparison.Band(band_pct, confidence)
+    return comparison.compare(chosen, catalogue, band, equal_busy_pct=equal_busy_pct)
+
+
+def _intervals(home: Home, system: str) -> list[dict[str, Any]]:
+    from ingest import warehouse
+
+    name = system.replace("'", "''")
+    query = f"SELECT * FROM marts.fct_interval_metric WHERE system_id = '{name}'"
+    return list(warehouse.query(home.snapshot, query).to_pylist())
+
+
+def _systems(home: Home) -> list[str]:
+    from ingest import warehouse
+
+    query = "SELECT DISTINCT system_id FROM marts.dim_system ORDER BY system_id"
+    return [str(row["system_id"]) for row in warehouse.query(home.snapshot, query).to_pylist()]
+
+
+def write(found: Any, folder: Path) -> Report:
+    """The comparison as a page, Markdown and CSV in `folder`."""
+    from model.comparison import report
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = Report(folder / "comparison.html", folder / "comparison.md", folder / "comparison.csv")
+    written.html.write_text(report.html(found), encoding="utf-8")
+    written.markdown.write_text(report.markdown(found), encoding="utf-8")
+    written.csv.write_text(report.as_csv(found), encoding="utf-8")
+    return written
+
+
+def save_figures(found: Any, folder: Path) -> list[Path]:
+    """Every picture of the comparison as an SVG file. Raises EtalonError where there is nothing to draw."""
+    from model.comparison.charts import figures
+
+    drawn = figures(found)
+    if not drawn:
+        raise EtalonError("these runs share no metric that is drawn (ITR, CPU busy, response, CPU per transaction)")
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, picture in drawn.items():
+        path = folder / f"{name}.svg"
+        path.write_text(picture, encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def folder_name(runs: Sequence[str]) -> str:
+    """A folder name for runs, of letters, digits, dots and dashes."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", "-vs-".join(runs)).strip("-")[:120]
