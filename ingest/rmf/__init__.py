@@ -4,7 +4,8 @@ What a report's labels become is data (`tables.toml`); this package holds only w
 streaming XML, and the forms in which RMF prints times and numbers.
 """
 
-from ingest.rmf.reader import BadReport, RmfBatch, read_reports
+from ingest.rmf.batch import BadReport, RmfBatch
+from ingest.rmf.reader import read_reports
 from ingest.rmf.tables import schemas
 
 __all__ = ["BadReport", "RmfBatch", "read_reports", "schemas"]

@@ -1,23 +1,29 @@
 """Reads RMF reports in XML (`ddsml`) as a stream, trusting nothing in the file.
 
+Reports in the form RMF writes are read by `ingest.rmf.plain`; whatever it refuses is read here, from the start of the
+file, so that every error has its line and column.
+
 Document type definitions are refused (RMF writes none, and every XML bomb needs one) and nothing is fetched. Memory is
 bounded: an element that does not end within `MAX_ELEMENT_BYTES` is refused, and so is a report longer than
 `MAX_REPORT_BYTES`. Format: z/OS RMF Programmer's Guide, Distributed Data Server.
 """
 
+import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 from lxml import etree
 
+from ingest.rmf.batch import BadReport, RmfBatch
 from ingest.rmf.builder import Builder
 from ingest.rmf.head import report_head, server_head
 
 MAX_ELEMENT_BYTES = 8 << 20
 MAX_REPORT_BYTES = 64 << 20
+#: Shorter files are read before the compiled loops of the fast way would be loaded.
+PLAIN_FROM_BYTES = 1 << 17
 _CHUNK = 1 << 20
 _ROWS_PER_BATCH = 1 << 17
 _LONGEST_END_TAG = 64
@@ -27,44 +33,38 @@ _CONTAINERS = ("table", "var-list", "caption")
 _CONTENT = ("ddsml", "segment", "part", "column-headers", "row", "var", "message", "mfpmsg")
 
 
-class BadReport(Exception):
-    """What the file holds from byte `offset` on is not a well-formed RMF XML report.
-
-    `reason` is a code for the ledger, `detail` says what is wrong and where. The reports before `offset` were complete
-    and have been handed over.
-    """
-
-    def __init__(self, reason: str, detail: str, offset: int = 0) -> None:
-        super().__init__(detail)
-        self.reason = reason
-        self.detail = detail
-        self.offset = offset
-
-
-@dataclass(frozen=True)
-class RmfBatch:
-    """Rows of complete reports: Arrow tables by name, how many reports ended, how many of these hold only a message.
-
-    `end_offset` is where the last of them ended in the file.
-    """
-
-    tables: tuple[dict[str, pa.Table], ...]
-    reports: int
-    messages_only: int
-    end_offset: int
-
-
 def read_reports(stream: BinaryIO) -> Iterator[RmfBatch]:
     """Batches of tidy and typed rows in file order, of complete reports only.
 
     Raises BadReport, after the batches of the complete reports, when the rest is malformed, cut off, not `ddsml`, or
     too large to be a report. Values are the report's own texts without surrounding white space.
     """
+    done = 0
+    if stream.seekable():
+        start = stream.tell()
+        size = stream.seek(0, os.SEEK_END) - start
+        stream.seek(start)
+        if size >= PLAIN_FROM_BYTES:
+            from ingest.rmf.plain import PlainReader
+
+            plain = PlainReader(stream)
+            yield from plain.read()
+            if plain.complete:
+                return
+            done = plain.reports
+            stream.seek(start)
+    yield from read_strictly(stream, done)
+
+
+def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[RmfBatch]:
+    """Batches as of `read_reports`, read by a full XML parser, without the first `done` reports."""
     reading = _Reading()
     try:
         for piece in _pieces(stream):
             reading.feed(piece)
-            if reading.full:
+            if reading.reports_read <= done:
+                reading.take()
+            elif reading.full:
                 yield reading.take()
         reading.close()
     except etree.XMLSyntaxError as error:
@@ -115,6 +115,7 @@ class _Reading:
         self._held: list[dict[str, pa.Table]] = []
         self._reports = 0
         self._messages_only = 0
+        self.reports_read = 0
         self._offset = 0
         self.clean_offset = 0
         self._last_event = 0
@@ -125,6 +126,7 @@ class _Reading:
         self._part_open = False
         self._in_table = False
         self._seen_root = False
+        self._server: dict[str, Any] = {}
         self._table = 0
         self._row = 0
 
@@ -225,8 +227,13 @@ class _Reading:
             report = inside
             while report.tag not in _REPORTS:
                 report = report.getparent()
-            self._builder.begin_report(report_head(report))
+            self._builder.begin_report(self._server_head(report.getparent()) | report_head(report))
             self._head_done = True
+
+    def _server_head(self, root: Any) -> dict[str, Any]:
+        """What the reply says about the server: it stands before the first report and is freed with it."""
+        self._server = self._server or server_head(root)
+        return self._server
 
     def _need_section(self, segment: Any) -> None:
         self._need_report(segment)
@@ -234,16 +241,19 @@ class _Reading:
             self._builder.begin_section(_text(segment.find("name")) or "")
             self._section_open = True
 
+    def _need_part(self, part: Any) -> None:
+        if part.tag == "part" and not self._part_open:
+            self._need_section(part.getparent())
+            self._builder.begin_part(_text(part.find("name")) or "")
+            self._part_open = True
+
     def _need_table(self, inside: Any) -> None:
         """Makes sure a table has begun: Postprocessor reports have an element for it, Monitor III reports have not."""
         self._need_report(inside)
         if not self._in_table:
             part = inside if inside.tag in _CONTAINERS else inside.getparent()
             part = part.getparent() if part.tag in _CONTAINERS else part
-            if part.tag == "part" and not self._part_open:
-                self._need_section(part.getparent())
-                self._builder.begin_part(_text(part.find("name")) or "")
-                self._part_open = True
+            self._need_part(part)
             self._table, self._row, self._in_table = self._builder.begin_table(), 0, True
 
     def _message(self, tag: str, element: Any) -> None:
@@ -254,12 +264,14 @@ class _Reading:
             about = "file"
         elif parent is not None and parent.tag in ("segment", "part"):
             self._need_section(parent if parent.tag == "segment" else parent.getparent())
+            # A message is freed with all before it, the name of its part too.
+            self._need_part(parent)
             about = "segment"
         elif self._in_report:
             self._need_report(element)
         else:
             # A reply that is nothing but a message stands for the report that was asked for.
-            self._builder.begin_report(server_head(parent))
+            self._builder.begin_report(self._server_head(parent))
             self._builder.message(element.get("id"), text, _text(element.find("severity")), about)
             self._finish_report()
             return
@@ -273,6 +285,7 @@ class _Reading:
     def _finish_report(self) -> None:
         self._messages_only += not self._builder.has_content
         self._reports += 1
+        self.reports_read += 1
         self._builder.end_report()
         self._ready += self._held
         self._held = []

@@ -104,6 +104,11 @@ class TypedColumn:
     unit: str
     description: str
 
+    @property
+    def arrow(self) -> pa.DataType:
+        """Type of the column."""
+        return _TYPES[self.type][0]
+
     def read(self, text: str | None) -> Any:
         """Value of the printed text; None where it says none or is not of the column's type."""
         return _TYPES[self.type][1](text)
