@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +265,12 @@ class Registry:
             if section.table == name:
                 return layout, section
         raise KeyError(f"no layout has a table {name}")
+
+
+@cache
+def built_in(name: str) -> Layout:
+    """The layout in the file of this name among the built-in ones. Raises RegistryError."""
+    return _read(LAYOUT_DIR / name)[1]
 
 
 def load(extra_dirs: Iterable[Path | str] = ()) -> Registry:

@@ -12,8 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ingest.codec import values
+from ingest.codec.handlers import finisher
 from ingest.codec.nested import make_room, nested_rows, place_behind, write_nested
-from ingest.codec.rows import EncodeError, Ints, Rows, array, field_arrays, given, header_rows, section_rows
+from ingest.codec.rows import EncodeError, Ints, Rows, array, given, header_rows, section_rows, write_fields
 from ingest.framing import write_records
 from ingest.kernels.writing import scatter, scatter_runs
 from ingest.registry import Layout, Registry, Triplet
@@ -57,8 +58,12 @@ def encode_dump(tables: Mapping[str, pa.Table], registry: Registry, *, framing: 
         named = {section.name: tables[section.table] for section in layout.sections if section.table in tables}
         if named and "header" not in named:
             raise EncodeError(f"{layout.header.table} is missing; it has one row per record")
+        handled = {section.name: tables[section.table] for section in layout.handled if section.table in tables}
+        if handled and not named:
+            raise EncodeError(f"{layout.header.table} is missing; it has one row per record")
         if named:
-            groups.append(_encode_layout(layout, named))
+            records = _encode_layout(layout, named)
+            groups.append(_finished(layout, records, handled) if handled else records)
     if not groups:
         return b""
     data = np.concatenate([group.data for group in groups])
@@ -66,6 +71,16 @@ def encode_dump(tables: Mapping[str, pa.Table], registry: Registry, *, framing: 
     starts = np.cumsum(lengths) - lengths
     order = np.argsort(np.concatenate([group.sequence for group in groups]), kind="stable")
     return write_records(data, starts[order], lengths[order], framing)
+
+
+def _finished(layout: Layout, records: _Records, handled: Mapping[str, pa.Table]) -> _Records:
+    """Records with what the layout's handler reads, from the tables it makes."""
+    ends = np.cumsum(records.lengths)
+    raw = records.data.tobytes()
+    parts = [raw[end - size : end] for end, size in zip(ends.tolist(), records.lengths.tolist(), strict=True)]
+    whole = finisher(layout.handler)(layout, handled, records.sequence.tolist(), parts)
+    data = np.frombuffer(b"".join(whole), np.uint8)
+    return _Records(records.sequence, np.array([len(record) for record in whole], np.int64), data)
 
 
 def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
@@ -90,19 +105,19 @@ def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
         raise EncodeError(f"{layout.name}: a record of {lengths.max()} bytes; a descriptor can say 65,535 at most")
     starts = np.cumsum(lengths) - lengths
     data = np.zeros(int(lengths.sum()), np.uint8)
-    _write_fields(data, header, starts, head_lengths)
+    write_fields(data, header, starts, head_lengths)
     for column, rows in enumerate(found):
         at = starts[rows.record] + places.offsets[rows.record, column]
         if rows.entries is None:
             step = places.steps[rows.record, column]
-            _write_fields(data, rows, at + rows.index * step, step)
+            write_fields(data, rows, at + rows.index * step, step)
         else:
             before = np.cumsum(rows.lengths) - rows.lengths
             first = before[np.searchsorted(rows.record, rows.record, side="left")]
             scatter_runs(data, at + before - first, rows.lengths, np.frombuffer(b"".join(rows.entries), np.uint8))
     for nest in nests:
         at, steps = write_nested(data, nest, starts)
-        _write_fields(data, nest.rows, at, steps)
+        write_fields(data, nest.rows, at, steps)
         nest.write_computed(data, starts, at)
     _write_computed(data, layout, header, found, places, starts, lengths, head_lengths)
     return _Records(sequence, lengths, data)
@@ -143,30 +158,6 @@ def _offsets(header: Rows, found: list[Rows], head_lengths: Ints, counts: Ints, 
     fits = ((at >= ends[:, :-1]) | ~np.take_along_axis(present, order, axis=1)).all(axis=1)
     fits &= ends[:, -1] <= 65_535
     return np.where(present, np.where(fits[:, None], told, follow), 0)
-
-
-def _write_fields(data: npt.NDArray[np.uint8], rows: Rows, at: Ints, limits: Ints) -> None:
-    for item in rows.section.fields:
-        column, raw = field_arrays(rows.table, item)
-        if column is None and (item.when or not item.form.name.startswith("ebcdic")):
-            continue
-        if item.is_rest and column is not None:
-            entries = [entry or b"" for entry in column.to_pylist()]
-            sizes = np.array([len(entry) for entry in entries], np.int64)
-            scatter_runs(data, at + item.offset, sizes, np.frombuffer(b"".join(entries), np.uint8))
-            continue
-        try:
-            written = values.empty(item, len(at)) if column is None else values.to_bytes(item, column, raw)
-        except (values.ValueDomainError, pa.ArrowInvalid) as error:
-            raise EncodeError(f"{rows.section.table}.{item.column} ({item.ibm}): {error}") from error
-        holds = (
-            limits if item.when is None or column is None else np.where(values.valid_rows(item, column, raw), limits, 0)
-        )
-        limit = np.where(holds < item.end, 0, limits)
-        width = item.length if item.stride > item.length else item.length * item.count
-        for number, low in enumerate(range(0, written.shape[1], width)):
-            part = np.ascontiguousarray(written[:, low : low + width])
-            scatter(data, at, limit, item.offset + number * item.stride, part)
 
 
 def _write_computed(

@@ -4,13 +4,15 @@ A handler is made once per dump and sees the records of its layout in the order 
 what earlier ones said. It yields further tables, and refuses records it cannot read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from ingest.registry import Layout
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,25 @@ class Handler(Protocol):
         ...
 
 
+Finisher = Callable[[Layout, Mapping[str, pa.Table], Sequence[int], Sequence[bytes]], list[bytes]]
+"""Writes what a handler reads: layout, tables by section name, record_seq and bytes of each record → whole records."""
+
+
+def finisher(name: str) -> Finisher:
+    """The inverse of the handler of this name. Raises KeyError for a name no code stands behind."""
+    from ingest.smf.cics import writing
+
+    return {"cics_monitoring": writing.finish_monitoring, "cics_statistics": writing.finish_statistics}[name]
+
+
 def make(name: str) -> Handler:
     """A new handler of this name. Raises KeyError for a name no code stands behind."""
     if name == "cics_monitoring":
         from ingest.smf.cics.performance import MonitoringDecoder
 
         return MonitoringDecoder()
+    if name == "cics_statistics":
+        from ingest.smf.cics.statistics import StatisticsDecoder
+
+        return StatisticsDecoder()
     raise KeyError(f"no handler is called {name!r}")

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.codec import values
+from ingest.kernels.writing import scatter, scatter_runs
 from ingest.registry import Field, Layout, Section
 
 Ints = npt.NDArray[np.int64]
@@ -139,3 +140,28 @@ def _prefixed_entries(section: Section, table: pa.Table) -> list[bytes]:
             raise EncodeError(f"{section.table}.{rest.column}: {size} bytes, at most 255 fit")
         found.append(bytes([size]) + entry + pad * (size - len(entry)))
     return found
+
+
+def write_fields(data: npt.NDArray[np.uint8], rows: Rows, at: Ints, limits: Ints) -> None:
+    """Write every field of the rows, row i at `at[i]` and within `limits[i]` bytes of it. Raises EncodeError."""
+    for item in rows.section.fields:
+        column, raw = field_arrays(rows.table, item)
+        if column is None and (item.when or not item.form.name.startswith("ebcdic")):
+            continue
+        if item.is_rest and column is not None:
+            entries = [entry or b"" for entry in column.to_pylist()]
+            sizes = np.array([len(entry) for entry in entries], np.int64)
+            scatter_runs(data, at + item.offset, sizes, np.frombuffer(b"".join(entries), np.uint8))
+            continue
+        try:
+            written = values.empty(item, len(at)) if column is None else values.to_bytes(item, column, raw)
+        except (values.ValueDomainError, pa.ArrowInvalid) as error:
+            raise EncodeError(f"{rows.section.table}.{item.column} ({item.ibm}): {error}") from error
+        holds = (
+            limits if item.when is None or column is None else np.where(values.valid_rows(item, column, raw), limits, 0)
+        )
+        limit = np.where(holds < item.end, 0, limits)
+        width = item.length if item.stride > item.length else item.length * item.count
+        for number, low in enumerate(range(0, written.shape[1], width)):
+            part = np.ascontiguousarray(written[:, low : low + width])
+            scatter(data, at, limit, item.offset + number * item.stride, part)

@@ -29,8 +29,9 @@ def _index(registry: Registry) -> str:
     lines = [NOTE, "# Field reference", "", "Every record type that Etalon decodes, section by section.", ""]
     lines += ["| record | tables | fields | page |", "|---|---|---|---|"]
     for layout in registry.layouts:
-        count = sum(len(section.fields) for section in layout.sections)
-        lines.append(f"| {layout.title} | {len(layout.sections)} | {count} | [{layout.name}]({layout.name}.md) |")
+        tables = (*layout.sections, *layout.handled)
+        count = sum(len(section.fields) for section in tables)
+        lines.append(f"| {layout.title} | {len(tables)} | {count} | [{layout.name}]({layout.name}.md) |")
     lines += ["", "## Formats", "", "| format | raw type | meaning |", "|---|---|---|"]
     for form in FORMATS.values():
         kinds = {form.duckdb(length): None for length in sorted(form.lengths or {8})}
@@ -45,13 +46,15 @@ def _index(registry: Registry) -> str:
 def _page(layout: Layout) -> str:
     lines = [NOTE, f"# {layout.title}", ""]
     for section in layout.sections:
-        lines += _section(section)
+        lines += _section(section, _place(section))
+    for section in layout.handled:
+        lines += _section(section, _handled_place(section))
     return "\n".join(lines) + "\n"
 
 
-def _section(section: Section) -> list[str]:
+def _section(section: Section, place: str) -> list[str]:
     lines = [f"## {section.title} ({section.struct})", ""]
-    where = f"Raw table `raw.{section.table}`, staging view `staging.{staging.view_name(section)}`; {_place(section)}."
+    where = f"Raw table `raw.{section.table}`, staging view `staging.{staging.view_name(section)}`; {place}."
     lines += [where, ""]
     if section.note:
         lines += [section.note, ""]
@@ -76,6 +79,13 @@ def _place(section: Section) -> str:
         base = "that section's start" if part.base == "section" else "the start of the record"
         return f"triplet at offset {part.position} of `{section.parent}` (`parent_seq`), counting from {base}"
     return f"triplet at offset {part.position}"
+
+
+def _handled_place(section: Section) -> str:
+    """Where the rows of a table come from that code makes, not a triplet of the header."""
+    if section.code is not None:
+        return f"records of the data section with the number {section.code}"
+    return f"entries of `{section.parent}` (`parent_seq`)" if section.parent else "made of the data section"
 
 
 def _row(item: Field) -> str:

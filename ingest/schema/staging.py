@@ -71,8 +71,8 @@ def _counted_here(own: str) -> list[str]:
 
 
 def product_section(layout: Layout) -> Section | None:
-    """The RMF product section of a layout, which holds the interval, or None."""
-    return layout.section("product") if layout.product == "rmf" else None
+    """The product section of an RMF or CICS layout, which says what interval or region rows are of, or None."""
+    return layout.section("product") if layout.product in ("rmf", "cics") else None
 
 
 def describe(item: Field) -> str:
@@ -125,23 +125,39 @@ def _context(layout: Layout) -> list[StagingColumn]:
     product = product_section(layout)
     if product is None:
         return found
+    if layout.product == "cics":
+        return [*found, *(_field(product.by_name(name), "product", ()) for name in ("applid", "release_code"))]
     start = f"product.{product.by_name('interval_start_clock_s').column}::BIGINT"
     local = (
         f"product.{product.by_name('interval_start_date').column}"
         f" + to_seconds({start} // 10000 * 3600 + {start} // 100 % 100 * 60 + {start} % 100)"
     )
-    offset = f"product.{product.by_name('local_offset_us').column}"
     return [
         *found,
         StagingColumn("interval_start_local", local, "TIMESTAMP", "Local time at which the interval started."),
         StagingColumn(
             "interval_start_utc",
-            f"{local} - to_microseconds({offset} // 4096)",
+            _start_utc(product),
             "TIMESTAMP",
             "UTC time at which the interval started; NULL where the record carries no offset.",
         ),
         *(_field(product.by_name(name), "product", ()) for name in ("interval_s", "sysplex_name", "system_name")),
     ]
+
+
+def _start_utc(product: Section) -> str:
+    """Local start less the offset from UTC, which the record gives as of its end.
+
+    Where the offset changed within the interval, as for daylight saving, the store clock of the end tells by how many
+    half hours it did; leap seconds, which that clock may include, are far fewer.
+    """
+    plain = f"interval_start_local - to_microseconds(product.{product.by_name('local_offset_us').column} // 4096)"
+    if not product.has("interval_expiry_utc"):
+        return plain
+    seconds, _ = _interval(product.by_name("interval_s"), f"product.{product.by_name('interval_s').column}")
+    end = f"epoch_us(product.{product.by_name('interval_expiry_utc').column})"
+    late = f"{end} / 1e6 - ({seconds}) - epoch_us({plain}) / 1e6"
+    return f"{plain} + to_minutes(30 * coalesce(round(({late}) / 1800), 0)::BIGINT)"
 
 
 def _text(column: str) -> str:

@@ -54,6 +54,13 @@ def _nested(section: Section, rng: np.random.Generator, parent: pa.Table, most: 
     return {section.table: table}
 
 
+def random_rows(section: Section, seed: int, keys: Mapping[str, list[int]], groups: list[int]) -> pa.Table:
+    """Whole rows of a section with these keys; those of one group are equally long beyond their known fields."""
+    rng = np.random.default_rng(seed)
+    arrays = {name: np.array(values, np.uint32) for name, values in keys.items()}
+    return _table(section, rng, arrays, np.full(len(groups), section.length), np.array(groups, np.int64))
+
+
 def computed_columns(layout: Layout, table: str = "") -> set[str]:
     """Columns of a table, the header unless named, that the encoder computes: lengths, types and triplets."""
     owner = next((section for section in layout.sections if section.table == table), layout.header)
@@ -74,6 +81,11 @@ def _header(layout: Layout, rng: np.random.Generator, sequence: np.ndarray) -> p
     ends = np.full(len(sequence), layout.header.length)
     keys = {"record_seq": sequence, "section_seq": np.zeros(len(sequence), np.uint32)}
     table = _table(layout.header, rng, keys, ends, ends).drop_columns(sorted(computed_columns(layout)))
+    if layout.handler:
+        # What code reads has no section among those of the layout: the record has none.
+        table = table.drop_columns(
+            [item.column for item in layout.header.fields if item.name.startswith("data_section_")]
+        )
     if layout.subtypes:
         column = layout.header.by_name("subtype").column
         subtypes = pa.array(rng.choice(np.array(layout.subtypes, np.uint16), len(sequence)))

@@ -23,6 +23,8 @@ FACTS = {
     "smf88": "smf_88.csv",
     "smf101": "smf_101_0.csv",
 }
+CICS = {"smf110_2": ("smf_110_0_5.csv", "smf_110_more.csv"), "smf110_1": ("smf_110_more.csv",)}
+NOT_OF_RECORDS = {"clock8", "clock12", "DFHMCTDR", "MNSMFDS", "DFHSMFDS", "DFHSTIDS", "DFHPGPDS"}
 OVERLAID = {"SMF73CM1": 24, "SMF73CM2": 24, "SMF73CM3": 24, "SMF73EM2": 4}
 SPELT_OUT = {"SMF73_CMG2_EXT", "R782_SUBSTRUCTURES2", "R782SPD"}
 UNPLACED = {"SMF88SSD", "SMF88ESD", "SMF88ASD", "VSDAT", "VSDCDAT", "VSDGDAT"}
@@ -40,6 +42,28 @@ def test_every_known_field_stands_where_the_facts_say(name: str) -> None:
         assert item.offset == int(row["offset"]) + OVERLAID.get(row["struct"], 0), row["field"]
         assert item.length * item.count == int(row["length"]), row["field"]
         assert item.confidence == row["confidence"], row["field"]
+
+
+@pytest.mark.parametrize("name", CICS)
+def test_every_known_field_of_cics_data_sections_stands_where_the_facts_say(name: str) -> None:
+    known = {item.ibm: item for section in LAYOUTS[name].handled for item in section.fields}
+    known |= {item.ibm: item for item in LAYOUTS[name].section("product").fields}
+    facts = []
+    for file_name in CICS[name]:
+        with (shared("layouts") / file_name).open(encoding="utf-8") as file:
+            facts += [row for row in csv.DictReader(file) if row["format"] != "reserved" and row["length"]]
+    subtype = name[-1]
+    wanted = [row for row in facts if row["struct"] not in NOT_OF_RECORDS and row.get("subtype", "2")[0] == subtype]
+    assert len(wanted) > 20
+    for row in wanted:
+        if row["field"].startswith("MNR_TS"):
+            continue
+        item = known[row["field"]]
+        assert (item.offset, item.length, item.confidence) == (
+            int(row["offset"]),
+            int(row["length"]),
+            row["confidence"],
+        ), row["field"]
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

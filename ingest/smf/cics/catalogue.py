@@ -22,7 +22,6 @@ KEYS = [
 PERFORMANCE_TABLE = "smf110_1_performance"
 DICTIONARY_TABLE = "smf110_1_dictionary"
 OTHER_FIELD_TABLE = "smf110_1_other_field"
-EXCEPTION_CLASS, RESOURCE_CLASS = 4, 5
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,13 +115,38 @@ def _cells(table: pa.Table, entry: Entry) -> NDArray[np.uint8] | None:
     if entry.type == "T":
         return _bytes_of(_numbers(table.column(f"{known.column}_raw"), ">u8"))
     if entry.type == "P":
-        return _packed(_numbers(column, "i8").astype(np.int64), entry.length)
+        cells = _packed(_numbers(column, "i8").astype(np.int64), entry.length)
+        cells[column.is_null().to_numpy()] = 0
+        return cells
     if entry.type == "S":
         time = _bytes_of(_numbers(column, ">u8"))
         count = _bytes_of(_numbers(table.column(f"{known.column}_n"), ">u4"))
         count[:, 0] = 0
         return np.hstack([time, count])
     return _bytes_of(_numbers(column, f">u{entry.length}"))
+
+
+def performance_matrix(
+    entries: Sequence[Entry], rows: pa.Table, others: Mapping[tuple[int, str, str], bytes] | None = None
+) -> NDArray[np.uint8]:
+    """The data records of performance rows with these fields in order, shape (rows, bytes of all fields).
+
+    others: (row, group, nickname) → bytes of a field without a column. What the table lacks is zero or blank.
+    """
+    matrix = np.zeros((rows.num_rows, sum(entry.length for entry in entries)), np.uint8)
+    at = 0
+    for entry in entries:
+        cells = _cells(rows, entry)
+        if cells is not None:
+            matrix[:, at : at + entry.length] = cells
+        elif entry.type == "C":
+            matrix[:, at : at + entry.length] = 0x40
+        for row in range(rows.num_rows if others else 0):
+            value = (others or {}).get((row, entry.group, entry.nickname))
+            if value is not None:
+                matrix[row, at : at + entry.length] = np.frombuffer(value.ljust(entry.length, b"\0"), np.uint8)
+        at += entry.length
+    return matrix
 
 
 def encode_performance(
@@ -143,15 +168,7 @@ def encode_performance(
     fitting = (_LARGEST_RECORD - _SECTION_AT - len(connectors)) // width
     if fitting < 1:
         raise ValueError(f"a row of {width} bytes and {len(entries)} connectors do not fit into one SMF record")
-    matrix = np.zeros((rows.num_rows, width), np.uint8)
-    at = 0
-    for entry in entries:
-        cells = _cells(rows, entry)
-        if cells is not None:
-            matrix[:, at : at + entry.length] = cells
-        elif entry.type == "C":
-            matrix[:, at : at + entry.length] = 0x40
-        at += entry.length
+    matrix = performance_matrix(entries, rows)
     step = min(rows_per_record or fitting, fitting)
     for start in range(0, rows.num_rows, step):
         part = matrix[start : start + step]

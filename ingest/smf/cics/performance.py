@@ -1,6 +1,7 @@
-"""Decode and encode CICS performance-class records (SMF 110 subtype 1, class 3) and their dictionaries (class 1).
+"""Decode CICS monitoring records (SMF 110 subtype 1): performance data (class 3) by their dictionaries (class 1).
 
 A record's fields are those its connectors name, in their order; the region's dictionary says what each connector is.
+Exceptions (class 4) and transaction resources (class 5) have layouts of their own, see `ingest.smf.cics.resources`.
 Source: CICS TS, monitoring data, performance class; compressed data sections as in `ingest.smf.csrcesrv`.
 """
 
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 
 from ingest.codec.codepages import decoding_table
 from ingest.codec.handlers import Handled, Problem
+from ingest.framing import BLANK_BYTES
 from ingest.smf import csrcesrv
-from ingest.smf.cics import catalogue, kernels
+from ingest.smf.cics import catalogue, kernels, resources
 from ingest.smf.cics.dictionary import Dictionary, DictionaryMemory, Entry, Key, entry_table, parse_entries
 
 _RECORDS_AT_ONCE = 2048
+_DICTIONARY, _PERFORMANCE, _EXCEPTION, _RESOURCE = _CLASSES = 1, 3, 4, 5
 
 
 @dataclass(frozen=True)
@@ -174,8 +177,8 @@ class MonitoringDecoder:
     ) -> Handled:
         """Decode n records of type 110.1 that lie whole in `buffer`.
 
-        Classes 1 and 3 become tables; records of other classes are left to their layouts and not reported. A class 3
-        record without a dictionary is a problem `cics_dictionary_missing`. Tables carry every key but `file_id`.
+        Classes 1, 3, 4 and 5 become tables; of other classes only header and product section do. A class 3 record
+        without a dictionary is a problem `cics_dictionary_missing`. Tables carry every key but `file_id`.
         """
         parts: dict[str, list[pa.Table]] = {}
         problems: list[Problem] = []
@@ -196,7 +199,8 @@ class MonitoringDecoder:
         problems: list[Problem],
     ) -> None:
         heads = kernels.read_heads(buffer, offset, length)
-        heads[~np.isin(heads[:, kernels.CLASS], (1, 3)) & (heads[:, kernels.PROBLEM] != kernels.PRODUCT_OUTSIDE), 0] = 0
+        other = ~np.isin(heads[:, kernels.CLASS], _CLASSES)
+        heads[other & (heads[:, kernels.PROBLEM] != kernels.PRODUCT_OUTSIDE), kernels.CLASS] = 0
         for at in np.flatnonzero(heads[:, kernels.PROBLEM]).tolist():
             code = int(heads[at, kernels.PROBLEM])
             if heads[at, kernels.CLASS] or code == kernels.PRODUCT_OUTSIDE:
@@ -218,8 +222,11 @@ class MonitoringDecoder:
         in_expanded[packed] = True
         # Dictionaries count for the records behind them: stretches between class 1 records are decoded in turn.
         usable = np.sort(np.concatenate([plain, packed]))
+        for source, members in ((buffer, usable[~in_expanded[usable]]), (expanded, usable[in_expanded[usable]])):
+            self._decode_fixed(source, base, heads, members, record_seq, first, parts, problems)
+        usable = usable[heads[usable, kernels.CLASS] <= _PERFORMANCE]
         classes = heads[usable, kernels.CLASS]
-        boundaries = np.flatnonzero(classes == 1)
+        boundaries = np.flatnonzero(classes == _DICTIONARY)
         start = 0
         for boundary in [*boundaries.tolist(), usable.size]:
             stretch = usable[start:boundary]
@@ -231,6 +238,43 @@ class MonitoringDecoder:
                 source = expanded if in_expanded[i] else buffer
                 self._remember(buffer, source, offset, base, heads, i, record_seq, first, parts, problems)
             start = boundary + 1
+
+    def _decode_fixed(
+        self,
+        source: NDArray[np.uint8],
+        base: NDArray[np.int64],
+        heads: NDArray[np.int64],
+        members: NDArray[np.int64],
+        record_seq: NDArray[np.uint32],
+        first: int,
+        parts: dict[str, list[pa.Table]],
+        problems: list[Problem],
+    ) -> None:
+        """Exceptions and transaction resources, whose layout no dictionary gives."""
+        classes = heads[members, kernels.CLASS]
+        chosen = members[classes == _EXCEPTION]
+        short = heads[chosen, kernels.DATA_LENGTH] < resources.SHORTEST_EXCEPTION
+        for i in chosen[short].tolist():
+            text = f"SMFMNDRL: exception records have at least {resources.SHORTEST_EXCEPTION} bytes"
+            problems.append(Problem(first + i, "cics_exception_record", text))
+        chosen = chosen[~short]
+        counts, size = heads[chosen, kernels.DATA_COUNT], heads[chosen, kernels.DATA_LENGTH]
+        if counts.any():
+            of, section = np.repeat(chosen, counts), resources.ordinals(np.repeat(np.arange(chosen.size), counts))
+            each = np.repeat(size, counts)
+            at = base[of] + heads[of, kernels.DATA_AT] + section * each
+            table = resources.exceptions(source, at, each, record_seq[of], section)
+            parts.setdefault(resources.section("exception").table, []).append(table)
+        chosen = members[classes == _RESOURCE]
+        if chosen.size:
+            at = base[chosen] + heads[chosen, kernels.DATA_AT]
+            end = at + heads[chosen, kernels.DATA_LENGTH] * heads[chosen, kernels.DATA_COUNT]
+            tables, damaged = resources.resources(source, at, end, record_seq[chosen])
+            for name, table in tables.items():
+                parts.setdefault(name, []).append(table)
+            for i in chosen[damaged].tolist():
+                text = "MNR_LENGTH/MNR_TRN: a resource record, or an entry it names, lies outside the data"
+                problems.append(Problem(first + i, "cics_resource_record", text))
 
     def _key(self, buffer: NDArray[np.uint8], offset: int, product: int) -> Key:
         def text(at: int, size: int) -> str:
@@ -320,7 +364,8 @@ def _expand(
     base = np.full(offset.size, -1 << 62, np.int64)
     sizes = heads[packed, kernels.EXPANDED_LENGTH]
     targets = np.cumsum(sizes) - sizes
-    expanded = np.empty(int(sizes.sum()), np.uint8)
+    expanded = np.empty(int(sizes.sum()) + BLANK_BYTES, np.uint8)
+    expanded[-BLANK_BYTES:] = 0
     status = np.zeros(packed.size, np.uint8)
     csrcesrv.expand_many(
         buffer,

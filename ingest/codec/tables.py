@@ -1,0 +1,45 @@
+"""Rows of a section read from, and written to, bytes that others have found or will place: the codec for handlers."""
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ingest.codec.columns import read_section
+from ingest.codec.rows import section_rows, write_fields
+from ingest.registry import Section
+
+
+def rows_table(
+    section: Section,
+    data: npt.NDArray[np.uint8],
+    at: npt.NDArray[np.int64],
+    limits: npt.NDArray[np.int64],
+    record_seq: npt.NDArray[np.uint32],
+    section_seq: npt.NDArray[np.uint32],
+    parent_seq: npt.NDArray[np.uint32] | None = None,
+) -> pa.Table:
+    """The table of a section's rows with their keys.
+
+    data: the buffer, `framing.BLANK_BYTES` of zeros at its end; at and limits: where each row stands and how long it
+    is, all inside the buffer.
+    """
+    columns = read_section(section, data, at, limits)
+    columns["record_seq"], columns["section_seq"] = pa.array(record_seq), pa.array(section_seq)
+    if parent_seq is not None:
+        columns["parent_seq"] = pa.array(parent_seq)
+    schema = section.arrow_schema()
+    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def row_bytes(section: Section, table: pa.Table) -> tuple[pa.Table, list[bytes]]:
+    """The rows in the order of their keys, and the bytes of each, as long as its last field that is not NULL.
+
+    Raises EncodeError where a value does not fit its field.
+    """
+    sequence = np.unique(table["record_seq"].to_numpy().astype(np.int64))
+    rows = section_rows(section, table, sequence)
+    starts = np.cumsum(rows.lengths) - rows.lengths
+    data = np.zeros(int(rows.lengths.sum()), np.uint8)
+    write_fields(data, rows, starts, rows.lengths)
+    ends = starts + rows.lengths
+    return rows.table, [data[start:end].tobytes() for start, end in zip(starts, ends, strict=True)]
