@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lxml import etree
 
+from model.network.description import Network
 from model.network.elements import Station
 from model.network.errors import NetworkError
 
@@ -58,7 +60,7 @@ class CapacityTable:
     def row(self, machine: str, workload: str) -> Capacity:
         """The row of a machine and workload; raises :class:`NetworkError` naming what there is."""
         for row in self.rows:
-            if (row.machine, row.workload) == (machine, workload):
+            if row.machine == machine and row.workload.casefold() == workload.casefold():
                 return row
         known = sorted({f"{r.machine} {r.workload}" for r in self.rows})
         raise NetworkError(f"no capacity of {machine!r} for {workload!r}; known: {', '.join(known[:12])}")
@@ -68,6 +70,20 @@ class CapacityTable:
         base, other = self.row(measured_on, workload), self.row(target, workload)
         speed = (other.capacity / other.engines) / (base.capacity / base.engines)
         return Effect(other.engines, other.capacity / base.capacity, speed, f"{base.source}; {other.source}")
+
+
+def moved(network: Network, effect: Effect, stations: Sequence[str] = ()) -> Network:
+    """The network with its engine pools on another machine: ``stations``, or all whose component is ``cp``.
+
+    Raises :class:`NetworkError` for an unknown station, and where no station is an engine pool.
+    """
+    names = tuple(stations) or tuple(s.name for s in network.stations if s.component == "cp")
+    unknown = sorted(set(names) - set(network.station_names))
+    if unknown or not names:
+        what = f"no station {unknown[0]!r}" if unknown else "no station has component = 'cp'"
+        raise NetworkError(f"{what}; name the engine pools to move of: {', '.join(network.station_names)}")
+    pools = tuple(effect.applied(s) if s.name in names else s for s in network.stations)
+    return replace(network, stations=pools)
 
 
 def read_capacity_table(text: str, source: str) -> CapacityTable:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from model.network.elements import Cec, Resource, Route, Station, TransactionClass
+from model.network.errors import NetworkError
 from model.network.flows import flows
 from model.network.lowering import Op, lower
 from model.network.validation import check
@@ -73,8 +74,14 @@ class Network:
 
     @classmethod
     def load(cls, path: str | Path) -> Network:
-        """A network from a TOML file."""
-        return cls.from_toml(Path(path).read_text(encoding="utf-8"))
+        """A network from a TOML file; what is wrong with it is said with the file's name."""
+        data = Path(path).read_bytes()
+        try:
+            return cls.from_toml(data.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise NetworkError(f"{path}: not UTF-8 text (byte {error.start}): is it a network description?") from error
+        except NetworkError as error:
+            raise NetworkError(f"{path}: {error}") from error
 
     def to_toml(self) -> str:
         """The network as TOML text; ``Network.from_toml`` of it gives an equal network."""

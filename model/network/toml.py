@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from model.network.description import Network
@@ -96,26 +96,65 @@ def _only(table: Table, what: str, known: str) -> None:
 
 def _plain(cls: type, table: Table, what: str) -> Any:
     _only(table, what, " ".join(f.name for f in fields(cls)))
-    if "name" in {f.name for f in fields(cls)} and "name" not in table:
-        raise NetworkError(f"{what}: a name is missing")
+    if "name" in table:
+        what = f"{what} {table['name']!r}"
+    _typed(cls, table, what)
     return cls(**table)
 
 
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "int": ((int,), "a whole number"),
+    "int | None": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "str": ((str,), "a text in quotes"),
+}
+
+
+def _typed(cls: type, table: Table, what: str) -> None:
+    """Refuse a missing key and a value that is no number or text where the field is one."""
+    for f in fields(cls):
+        if f.name not in table:
+            if f.default is MISSING and f.default_factory is MISSING:
+                raise NetworkError(f"{what}: {f.name} is missing")
+            continue
+        value = table[f.name]
+        kinds, wanted = _KINDS.get(str(f.type), ((), ""))
+        if kinds and (not isinstance(value, kinds) or isinstance(value, bool)):
+            raise NetworkError(f"{what}: {f.name} must be {wanted}, got {value!r}")
+
+
+def _number(table: Table, key: str, default: float, what: str) -> float:
+    value = table.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise NetworkError(f"{what}: {key} must be a number, got {value!r}")
+    return float(value)
+
+
+def _whole(table: Table, key: str, default: int, what: str) -> int:
+    value = table.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise NetworkError(f"{what}: {key} must be a whole number, got {value!r}")
+    return value
+
+
 def _station(table: Table) -> Station:
-    _only(table, f"station {table.get('name', '')!r}", " ".join(f.name for f in fields(Station)))
+    said = f"station {table.get('name', '')!r}" if isinstance(table, dict) else "station"
+    _only(table, said, " ".join(f.name for f in fields(Station)))
+    _typed(Station, table, said)
     values = dict(table)
     for key, cls in (("smt", Smt), ("lpar", LparShare), ("overflow", Overflow)):
         if key in values:
-            values[key] = _plain(cls, values[key], f"station {table['name']!r} {key}")
+            values[key] = _plain(cls, values[key], f"{said} {key}")
     for key in ("speeds", "cost_by_busy"):
         if key in values:
-            values[key] = tuple(float(v) for v in _list(values[key]))
+            values[key] = tuple(_number({key: v}, key, 0.0, said) for v in _list(values[key]))
     return Station(**values)
 
 
 def _class(table: Table) -> TransactionClass:
-    said = f"class {table.get('name', '')!r}"
+    said = f"class {table.get('name', '')!r}" if isinstance(table, dict) else "class"
     _only(table, said, " ".join(f.name for f in fields(TransactionClass)))
+    _typed(TransactionClass, table, said)
     values = dict(table)
     values["route"] = _route(values.get("route", []), said)
     if "think" in values:
@@ -130,7 +169,7 @@ def _arrivals(table: Table, said: str) -> Arrivals:
     if ("rate_per_s" in table) == ("interarrival" in table):
         raise NetworkError(f"{said} arrivals: give either rate_per_s (Poisson) or interarrival")
     if "rate_per_s" in table:
-        if not table["rate_per_s"] > 0:
+        if not _number(table, "rate_per_s", 0.0, f"{said} arrivals") > 0:
             raise NetworkError(f"{said} arrivals: rate_per_s must be positive")
         interarrival = Distribution.exponential(1.0 / table["rate_per_s"])
     else:
@@ -147,8 +186,9 @@ def _list(value: Any) -> list[Any]:
 
 def _times(table: Table, stem: str, what: str) -> list[float]:
     for ending, unit in _UNITS.items():
-        if stem + ending in table:
-            return [float(v) * unit if unit != 1 else float(v) for v in _list(table[stem + ending])]
+        key = stem + ending
+        if key in table:
+            return [_number({key: v}, key, 0.0, what) * unit for v in _list(table[key])]
     raise NetworkError(f"{what}: {stem}_s (or _ms, _us) is missing")
 
 
@@ -156,6 +196,8 @@ def distribution(value: Any, what: str = "distribution") -> Distribution:
     """A distribution from its TOML value; ``what`` is named in errors."""
     if isinstance(value, int | float):
         return Distribution.exponential(float(value))
+    if not isinstance(value, dict):
+        raise NetworkError(f"{what}: a time is a number of seconds or a table such as {{ mean_ms = 2 }}, got {value!r}")
     _only(
         value,
         what,
@@ -210,8 +252,8 @@ def _step(table: Table, said: str) -> Step:
         return Visit(
             station=table["visit"],
             service=distribution(table["service"], said),
-            count=float(table.get("count", 1.0)),
-            size_bytes=float(table.get("size_bytes", 0.0)),
+            count=_number(table, "count", 1.0, said),
+            size_bytes=_number(table, "size_bytes", 0.0, said),
             holding=tuple(_list(table.get("holding", []))),
             label=label,
         )
@@ -225,22 +267,24 @@ def _step(table: Table, said: str) -> Step:
             issue=distribution(table["issue"], said),
             mode=table.get("mode", "sync"),
             async_issue=distribution(table["async_issue"], said) if "async_issue" in table else None,
-            threshold_s=float(table.get("threshold_s", 0.0)),
-            count=table.get("count", 1),
-            size_bytes=float(table.get("size_bytes", 0.0)),
+            threshold_s=_number(table, "threshold_s", 0.0, said),
+            count=_whole(table, "count", 1, said),
+            size_bytes=_number(table, "size_bytes", 0.0, said),
             label=label,
         )
     if kind == "acquire":
-        return Acquire(resource=table["acquire"], units=table.get("units", 1), label=label)
+        return Acquire(resource=table["acquire"], units=_whole(table, "units", 1, said), label=label)
     if kind == "release":
-        return Release(resource=table["release"], units=table.get("units", 1), label=label)
+        return Release(resource=table["release"], units=_whole(table, "units", 1, said), label=label)
     if kind == "go":
-        return Go(to=tuple((name, float(p)) for name, p in table["go"].items()), label=label)
+        if not isinstance(table["go"], dict):
+            raise NetworkError(f'{said}: go takes labels with their probabilities, such as {{ "done" = 0.2 }}')
+        return Go(to=tuple((name, _number(table["go"], name, 0.0, said)) for name in table["go"]), label=label)
     if kind == "fork":
         return Fork(branches=tuple(_route(b, said) for b in table["fork"]), label=label)
     if kind == "switch":
         return Switch(to=table["switch"], label=label)
-    return Call(procedure=table["call"], times=table.get("times", 1), label=label)
+    return Call(procedure=table["call"], times=_whole(table, "times", 1, said), label=label)
 
 
 def _differing(item: Any) -> Table:

@@ -1,5 +1,6 @@
 """The compiled simulator of queueing networks."""
 
+from model.simulator.recorded import Recorded, recorded
 from model.simulator.replication import SimulationError
 from model.simulator.result import ClassResult, Part, ResourceResult, SimulationResult, StationResult
 from model.simulator.simulate import replay, simulate
@@ -9,10 +10,12 @@ __all__ = [
     "ClassResult",
     "Estimate",
     "Part",
+    "Recorded",
     "ResourceResult",
     "SimulationError",
     "SimulationResult",
     "StationResult",
+    "recorded",
     "replay",
     "simulate",
 ]

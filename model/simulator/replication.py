@@ -102,14 +102,14 @@ class Replication:
         self.tables.acc_q[..., L.Q_AREA] = -held * now
         return row
 
-    def warm_up(self, transactions: int) -> None:
-        """Run until the mean response has settled by MSER-5, doubling the run while it has not."""
+    def warm_up(self, transactions: int, doublings: int = WARM_UP_DOUBLINGS) -> None:
+        """Run until the number inside has settled by MSER-5, doubling the run while it has not."""
         pilot = min(PILOT, max(20, transactions // 10))
         self.advance(np.inf, pilot)
         slice_s = max(self.now * transactions / pilot / WARM_UP_BATCHES, 1e-300)
         self.take()
         series: list[float] = []
-        for doubling in range(WARM_UP_DOUBLINGS):
+        for doubling in range(doublings):
             for _ in range(WARM_UP_BATCHES * (1 if doubling == 0 else 2 ** (doubling - 1))):
                 self.advance(self.now + slice_s)
                 self.take()

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from model.network import Network
+from model.simulator.recorded import Recorded
 from model.simulator.result import SimulationResult
 from model.simulator.statistics import Estimate
 
@@ -21,6 +25,7 @@ def as_dict(result: SimulationResult) -> dict[str, Any]:
         "simulated_s": result.simulated_s,
         "warm_up_s": result.warm_up_s,
         "settled": result.settled,
+        "overloaded": list(result.overloaded),
         "precise": result.precise,
         "remarks": list(result.remarks),
         "transactions": result.transactions,
@@ -72,6 +77,47 @@ def as_text(result: SimulationResult) -> str:
         named = ", ".join(f"{name} {value:.1%}" for name, value in result.limits[:5])
         lines += ["", f"Busiest first: {named}"]
     return "\n".join(lines) + "\n"
+
+
+def replayed_rows(network: Network, records: Recorded, left_s: np.ndarray) -> list[dict[str, Any]]:
+    """Each class of a replay: transactions, those turned away, and its response replayed beside the recorded one."""
+    rows = []
+    for k, name in enumerate(network.class_names):
+        own = records.classes == k
+        if not own.any():
+            continue
+        response = left_s[own] - records.arrival_s[own]
+        done = response[np.isfinite(response)]
+        row: dict[str, Any] = {"class": name, "transactions": int(own.sum()), "turned_away": int(own.sum()) - len(done)}
+        row["replayed_s"] = _spread(done)
+        row["recorded_s"] = _spread(records.response_s[own]) if records.response_s is not None else None
+        rows.append(row)
+    return rows
+
+
+def _spread(times: np.ndarray) -> dict[str, float] | None:
+    if len(times) == 0:
+        return None
+    marks = np.quantile(times, [0.5, 0.9, 0.99])
+    return {"mean": float(times.mean()), "50": float(marks[0]), "90": float(marks[1]), "99": float(marks[2])}
+
+
+def replayed_as_text(rows: list[dict[str, Any]]) -> str:
+    """The comparison of a replay with what was recorded, as a table."""
+    out: list[Row] = []
+    for row in rows:
+        for what in ("replayed", "recorded"):
+            spread = row[f"{what}_s"]
+            if spread is not None:
+                out.append(
+                    (
+                        row["class"],
+                        what,
+                        f"{row['transactions']:,}",
+                        *(_number(spread[x]) for x in ("mean", "50", "90", "99")),
+                    )
+                )
+    return "\n".join(_table(("class", "", "transactions", "mean s", "median s", "90 % s", "99 % s"), out)) + "\n"
 
 
 def _classes(result: SimulationResult) -> list[Row]:

@@ -74,7 +74,7 @@ class SimulationResult:
     """A finished simulation. ``limits`` are engines, machines and resources, busiest first, delays left out;
     ``bottleneck`` and ``second_bottleneck`` are its first two names. ``settled`` is false when the warm-up could
     not be told from the run in some replication, as under a load that a limit cannot carry; the figures are then not
-    to be relied on."""
+    to be relied on. ``overloaded`` names what the arrivals alone overload."""
 
     network: str
     seed: int
@@ -90,13 +90,19 @@ class SimulationResult:
     resources: dict[str, ResourceResult]
     machines: dict[str, Estimate]
     limits: tuple[tuple[str, float], ...]
+    overloaded: tuple[str, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know before relying on the figures; empty when there is nothing."""
         out = []
         full = [f"{name} is {value:.1%} busy" for name, value in self.limits if value > 0.99]
-        if not self.settled:
+        if self.overloaded:
+            out.append(
+                f"more arrives than {' and '.join(self.overloaded)} can serve: queues grow for ever, and the figures "
+                "only say how far they got"
+            )
+        elif not self.settled:
             out.append(
                 "the run had not settled: simulate longer"
                 + (f", or lower the load ({', '.join(full)})" if full else "")

@@ -12,9 +12,11 @@ import numpy as np
 from model.network import Network, NetworkError
 from model.simulator import summary
 from model.simulator.program import Program, Trace, compile_network
-from model.simulator.replication import Replication, SimulationError
+from model.simulator.replication import WARM_UP_DOUBLINGS, Replication, SimulationError
 from model.simulator.result import SimulationResult
 from model.simulator.statistics import merge
+from model.solvers.network_solver import overloaded_by_arrivals
+from model.solvers.reduction import reduce
 
 GROUPS = 32
 """Groups of batches behind each interval, over all replications."""
@@ -45,12 +47,15 @@ def simulate(
     if replications < 1 or horizon < replications or not 0 < level < 1:
         raise ValueError("replications must be at least 1, horizon at least as many, level between 0 and 1")
     program = compile_network(network)
+    overloaded = overloaded_by_arrivals(reduce(network))
+    # Queues that grow for ever do not settle, however long one waits.
+    doublings = 1 if overloaded else WARM_UP_DOUBLINGS
     sequences = np.random.SeedSequence(seed).spawn(replications)
     each = math.ceil(horizon / replications)
     threads = workers or min(replications, os.cpu_count() or 1)
     with ThreadPoolExecutor(threads) as pool:
         runs = list(pool.map(lambda s: Replication(program, s, most_inside), sequences))
-        list(pool.map(lambda r: r.warm_up(max(500, each // 10)), runs))
+        list(pool.map(lambda r: r.warm_up(max(500, each // 10), doublings), runs))
         list(pool.map(lambda r: r.measure(each), runs))
         precise = precision is None
         while precision is not None:
@@ -63,7 +68,7 @@ def simulate(
             more = done * min(3.0, max(0.2, 1.2 * (worst / precision) ** 2 - 1))
             share = math.ceil(min(more, most - done) / replications) + 1
             list(pool.map(lambda r, n=share: r.measure(n), runs))
-    return _result(program, runs, seed, level, precise)
+    return _result(program, runs, seed, level, precise, tuple(overloaded))
 
 
 def replay(
@@ -136,7 +141,9 @@ def _worst(groups: summary.Groups) -> float:
     return worst
 
 
-def _result(program: Program, runs: list[Replication], seed: int, level: float, precise: bool) -> SimulationResult:
+def _result(
+    program: Program, runs: list[Replication], seed: int, level: float, precise: bool, overloaded: tuple[str, ...] = ()
+) -> SimulationResult:
     groups = _groups(program, runs, level)
     stations, resources, machines = summary.stations(groups), summary.resources(groups), summary.machines(groups)
     return SimulationResult(
@@ -146,7 +153,8 @@ def _result(program: Program, runs: list[Replication], seed: int, level: float, 
         level=level,
         simulated_s=float(groups.seconds.sum()),
         warm_up_s=sum(run.warm_up_s for run in runs),
-        settled=all(run.settled for run in runs),
+        settled=all(run.settled for run in runs) and not overloaded,
+        overloaded=overloaded,
         transactions=sum(run.transactions for run in runs),
         precise=precise,
         classes=summary.classes(groups),

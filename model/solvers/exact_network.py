@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.network import NetworkError
 from model.solvers.convolution import Convolution, Floats, lattice_size
 from model.solvers.exact_mva import exact_mva
 from model.solvers.mixed import mixed_product_form
@@ -87,7 +88,7 @@ def product_form(net: Reduced) -> Figures | None:
     population = net.users[closed].astype(np.int64)
     customers = int(population.sum())
     if np.any(net.think[closed] + work[closed].sum(axis=1) <= 0):
-        raise ValueError("a closed class needs some demand or think time")
+        raise NetworkError("users of a closed class who neither think nor are served would never let time pass")
     degree = sum(
         customers if k in special else min(customers, int(c)) for k, c in enumerate(servers) if c > 1 or k in special
     )

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
 
-from model.network import Network
+from model.network import Network, NetworkError
 from model.solvers.exact_network import Figures, in_product_form, one_open_queue, product_form
 from model.solvers.layers import layered
 from model.solvers.reduction import Reduced, reduce
 from model.solvers.region import one_region
 from model.solvers.solution import Limit, Solution, limits
 
-# Median and 99th percentile of the relative error of the mean response, by what makes a network hard; measured with
-# benchmarks/agreement.py over random networks (docs/solvers.md).
+# Median and 99th percentile of the relative error of the mean response, beyond the simulation's own interval, by what
+# makes a network hard: benchmarks/agreement.py over 1,000 random networks, seed 1 (docs/solvers.md). Infinite where
+# the solver called a network saturated that was not.
 KNOWN_ERRORS: dict[str, tuple[float, float]] = {
-    "large lattice": (0.004, 0.08),
-    "class-dependent fcfs": (0.02, 0.15),
-    "variable fcfs": (0.03, 0.51),
-    "priorities": (0.03, 0.25),
-    "weighted sharing": (0.05, 0.25),
-    "passive resources": (0.04, 0.30),
-    "several resources": (0.15, 6.0),
-    "synchronous requests": (0.03, 0.25),
-    "fork-join": (0.04, 0.20),
-    "shared machine": (0.08, 0.40),
-    "overflow": (0.05, 0.30),
-    "full stations": (0.05, 0.40),
-    "unequal engines": (0.05, 0.30),
-    "arrivals not Poisson": (0.10, 0.60),
-    "class switching priorities": (0.05, 0.30),
+    "large lattice": (0.001, 0.01),
+    "class-dependent fcfs": (0.002, 0.29),
+    "variable fcfs": (0.011, 0.53),
+    "priorities": (0.001, 2.25),
+    "weighted sharing": (0.011, 0.46),
+    "passive resources": (0.019, 2.61),
+    "several resources": (0.235, math.inf),
+    "synchronous requests": (0.001, 0.36),
+    "fork-join": (0.002, 0.05),
+    "shared machine": (0.001, 0.12),
+    "overflow": (0.001, 0.17),
+    "full stations": (0.001, 0.62),
+    "unequal engines": (0.001, 0.06),
+    "arrivals not Poisson": (0.145, 0.65),
 }
 
 
@@ -50,11 +51,11 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
         infinite response and what it overloads is named in ``saturated``.
 
     Raises:
-        ValueError: ``exact`` is asked for and there is no exact solution, or a closed class has nothing to do.
+        NetworkError: ``exact`` is asked for and there is no exact solution, or a closed class has nothing to do.
     """
     net = reduce(network)
     figures: Figures | None = None
-    overloaded = _overloaded(net)
+    overloaded = overloaded_by_arrivals(net)
     if method != "approximate" and not overloaded:
         if in_product_form(net):
             figures = product_form(net)
@@ -64,7 +65,7 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
         return _solution(net, figures, True, [], ())
     if method == "exact":
         reason = f"{overloaded[0]} is overloaded" if overloaded else "it has no product form, or too many populations"
-        raise ValueError(f"network {network.name!r} cannot be solved exactly: {reason}")
+        raise NetworkError(f"network {network.name!r} cannot be solved exactly: {reason}; leave the method at auto")
     region = None if overloaded else one_region(net)
     if region is not None and not _prefer_region(net, region):
         region = None
@@ -96,7 +97,7 @@ def _with_notes(solution: Solution, notes: list[str]) -> Solution:
     return replace(solution, notes=(*solution.notes, *notes))
 
 
-def _overloaded(net: Reduced) -> list[str]:
+def overloaded_by_arrivals(net: Reduced) -> list[str]:
     """Stations that open classes alone overload, waits left aside."""
     out = []
     load = net.rates.clip(0) @ net.demand
@@ -143,8 +144,6 @@ def _hard(net: Reduced) -> list[str]:
         out.append("unequal engines")
     if np.any(net.arrival_scv != 1):
         out.append("arrivals not Poisson")
-    if net.switches and "priorities" in out:
-        out.append("class switching priorities")
     return out
 
 
@@ -198,12 +197,14 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
     if exact:
         note = "exact"
     else:
+        far = f"{known[1]:.0%}" if math.isfinite(known[1]) else "no bound"
         note = (
-            f"approximate: {', '.join(hard)}; response within {known[0]:.1%} in the median and {known[1]:.0%} in "
-            "99 of 100 random networks of this kind"
+            f"approximate: {', '.join(hard)}; response within {known[0]:.1%} in the median and {far} in 99 of 100 "
+            "random networks of this kind"
         )
-        if known[1] > WEAK:
-            note += "; too weak to rely on alone: simulate"
+        weak = [h for h in hard if KNOWN_ERRORS[h][1] > WEAK]
+        if weak:
+            note += f"; weak at {', '.join(weak)}: simulate before relying on it"
     return Solution(
         network.name,
         network.class_names,
@@ -223,6 +224,7 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
         known,
         note,
         ordered,
+        tuple(hard),
         (*saturated, *open_over, *over),
         tuple(net.notes),
     )

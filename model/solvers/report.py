@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from model.solvers.load_sweep import LoadSweep
 from model.solvers.solution import Solution
 
 
@@ -44,8 +45,9 @@ def as_dict(solution: Solution) -> dict[str, Any]:
         "network": solution.network,
         "method": solution.method,
         "exact": solution.exact,
-        "known_error": {"median": solution.known_error[0], "p99": solution.known_error[1]},
+        "known_error": {"median": solution.known_error[0], "p99": _plain(solution.known_error[1])},
         "error_note": solution.error_note,
+        "approximated": list(solution.approximated),
         "classes": classes,
         "limits": limits,
         "bottleneck": solution.bottleneck.name if solution.bottleneck else None,
@@ -88,6 +90,39 @@ def as_text(solution: Solution) -> str:
     if solution.saturated:
         text += ["", f"saturated: {', '.join(solution.saturated)}"]
     return "\n".join([*text, *solution.notes])
+
+
+def sweep_as_dict(swept: LoadSweep) -> dict[str, Any]:
+    """Plain values by point, ready for JSON; what is infinite becomes None."""
+    points = [
+        {
+            "factor": float(swept.factors[p]),
+            "classes": {
+                name: {
+                    "throughput_per_s": _plain(swept.throughput_per_s[p, r]),
+                    "response_s": _plain(swept.response_s[p, r]),
+                }
+                for r, name in enumerate(swept.classes)
+            },
+            "utilization": {name: _plain(swept.utilisation[p, k]) for k, name in enumerate(swept.stations)},
+        }
+        for p in range(len(swept.factors))
+    ]
+    return {"method": swept.method, "points": points}
+
+
+def sweep_as_text(swept: LoadSweep) -> str:
+    """One line a point: rate and response of each class, busy of each station."""
+    heading = ["factor"]
+    for name in swept.classes:
+        heading += [f"{name} per s", "response"]
+    rows = [heading + [f"{name} busy" for name in swept.stations]]
+    for p, factor in enumerate(swept.factors):
+        row = [f"{factor:.4g}"]
+        for r in range(len(swept.classes)):
+            row += [_number(swept.throughput_per_s[p, r]), _time(swept.response_s[p, r])]
+        rows.append(row + [f"{100 * busy:.1f} %" for busy in swept.utilisation[p]])
+    return f"{swept.method}\n\n{_table(rows)}"
 
 
 def _table(rows: list[list[str]]) -> str:

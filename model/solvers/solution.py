@@ -33,9 +33,10 @@ class Solution:
     included), ``service_s`` (the part of it in service) and ``queue_length`` (classes, stations); ``wait_s`` and
     ``held`` (classes, resources): wait for each passive resource per transaction, and mean units in use.
 
-    ``exact`` says whether theory gives these figures exactly; otherwise ``known_error`` bounds the relative error
-    seen on networks of this kind (median and 99th percentile of the response) and ``error_note`` says where it comes
-    from. ``saturated`` names what an open class overloads: its responses are infinite.
+    ``exact`` says whether theory gives these figures exactly; otherwise ``known_error`` bounds the relative error seen
+    on networks of this kind (median and 99th percentile of the response), ``error_note`` says where it comes from and
+    ``approximated`` names what of the network is not exact. ``saturated`` names what an open class overloads: its
+    responses are infinite.
     """
 
     network: str
@@ -56,6 +57,7 @@ class Solution:
     known_error: tuple[float, float]
     error_note: str
     limits: tuple[Limit, ...]
+    approximated: tuple[str, ...] = ()
     saturated: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 

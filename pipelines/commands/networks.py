@@ -1,16 +1,30 @@
 """Commands over networks described in TOML: solve and simulate."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
 from pipelines.progress import Reporter
+
+if TYPE_CHECKING:
+    from model.network import Network
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 ModelFile = Annotated[Path, typer.Argument(help="A network description; docs/network.md says how to write one.")]
+Table = Annotated[Path | None, typer.Option("--capacity-table", help="A capacity table of yours: CSV or an XML study.")]
+MeasuredOn = Annotated[str, typer.Option("--measured-on", help="The machine of the table that the description is of.")]
+On = Annotated[str, typer.Option("--on", help="The machine of the table to move the engine pools to.")]
+Workload = Annotated[str, typer.Option("--workload", help="The column or workload of the table.")]
+Pools = Annotated[
+    list[str] | None, typer.Option("--pool", help="A station to move; without it, those of component cp.")
+]
 
 
 class Method(StrEnum):
@@ -32,14 +46,29 @@ def solve(
     method: Annotated[
         Method, typer.Option(help="Exact where possible, exact only, or approximate only.")
     ] = Method.AUTO,
+    sweep: Annotated[
+        str | None,
+        typer.Option(help="Loads as FROM:TO:POINTS, factors of the rates and users described, such as 0.2:1.5:14."),
+    ] = None,
+    capacity_table: Table = None,
+    measured_on: MeasuredOn = "",
+    on: On = "",
+    workload: Workload = "",
+    pool: Pools = None,
     as_json: Json = False,
 ) -> None:
-    """Solve a network analytically; say whether it is exact."""
-    from model.network import Network
+    """Solve a network analytically and say whether the answer is exact."""
     from model.solvers import report
     from model.solvers import solve as analytic
+    from model.solvers.load_sweep import sweep_load
 
-    found = analytic(Network.load(model), method.value)
+    with _refusals():
+        network = _network(model, capacity_table, measured_on, on, workload, pool or [])
+        if sweep is not None:
+            swept = sweep_load(network, _factors(sweep))
+            typer.echo(json.dumps(report.sweep_as_dict(swept), indent=2) if as_json else report.sweep_as_text(swept))
+            return
+        found = analytic(network, method.value)
     typer.echo(json.dumps(report.as_dict(found), indent=2) if as_json else report.as_text(found))
 
 
@@ -52,14 +81,110 @@ def simulate(
     ] = None,
     replications: Annotated[int, typer.Option(help="Independent replications.", min=1)] = 8,
     horizon: Annotated[int, typer.Option(help="Transactions in all, at least.", min=1)] = 400_000,
+    replay: Annotated[
+        str | None,
+        typer.Option(
+            help="Recorded transactions instead of arrivals: a CSV or Parquet file, or a SELECT over the published "
+            "snapshot, with columns arrival, class and work (cp_us, dasd_us, ...)."
+        ),
+    ] = None,
+    capacity_table: Table = None,
+    measured_on: MeasuredOn = "",
+    on: On = "",
+    workload: Workload = "",
+    pool: Pools = None,
     as_json: Json = False,
 ) -> None:
-    """Simulate a network; measures with confidence intervals."""
-    from model.network import Network
+    """Simulate a network and estimate its measures with confidence intervals."""
     from model.simulator import report
     from model.simulator import simulate as run
 
-    network = Network.load(model)
-    with Reporter().step(f"simulating {network.name}"):
-        found = run(network, seed=seed, replications=replications, precision=precision, horizon=horizon)
+    with _refusals():
+        network = _network(model, capacity_table, measured_on, on, workload, pool or [])
+        if replay is not None:
+            typer.echo(_replayed(network, replay, seed, as_json))
+            return
+        with Reporter().step(f"simulating {network.name}"):
+            found = run(
+                network,
+                seed=seed,
+                replications=min(replications, horizon),
+                precision=precision,
+                horizon=horizon,
+            )
     typer.echo(json.dumps(report.as_dict(found), indent=2) if as_json else report.as_text(found))
+
+
+def _network(model: Path, table: Path | None, measured_on: str, on: str, workload: str, pools: list[str]) -> "Network":
+    from model.network import Network
+    from model.network.capacity_tables import moved, read_capacity_table
+
+    network = Network.load(model)
+    if table is None:
+        if on or measured_on or workload or pools:
+            raise typer.BadParameter("--measured-on, --on, --workload and --pool need --capacity-table")
+        return network
+    if not (measured_on and on):
+        raise typer.BadParameter("--capacity-table needs --measured-on and --on")
+    effect = read_capacity_table(table.read_text(encoding="utf-8"), str(table)).effect(measured_on, on, workload)
+    return moved(network, effect, pools)
+
+
+def _factors(text: str) -> Any:
+    import numpy as np
+
+    try:
+        first, last, points = text.split(":")
+        return np.linspace(float(first), float(last), int(points))
+    except ValueError:
+        raise typer.BadParameter(f"--sweep is FROM:TO:POINTS, such as 0.2:1.5:14, not {text!r}") from None
+
+
+def _replayed(network: "Network", source: str, seed: int, as_json: bool) -> str:
+    import numpy as np
+
+    from model.simulator import recorded, report
+    from model.simulator import replay as run
+
+    records = recorded(network, _columns(source))
+    with Reporter().step(f"replaying {len(records.arrival_s):,} transactions through {network.name}"):
+        found, left_s = run(network, records.arrival_s, records.classes, records.work_s, seed=seed)
+    rows = report.replayed_rows(network, records, np.asarray(left_s))
+    if as_json:
+        return json.dumps(report.as_dict(found) | {"replayed": rows}, indent=2)
+    return report.as_text(found) + "\n" + report.replayed_as_text(rows)
+
+
+def _columns(source: str) -> dict[str, Any]:
+    """Columns of a CSV or Parquet file, or of a query over the published snapshot, as NumPy arrays."""
+    path = Path(source)
+    if path.suffix.lower() == ".parquet":
+        import pyarrow.parquet
+
+        table = pyarrow.parquet.read_table(path)
+    elif path.suffix.lower() == ".csv":
+        import pyarrow.csv
+
+        try:
+            table = pyarrow.csv.read_csv(path)
+        except pyarrow.ArrowInvalid as error:
+            raise EtalonError(f"{path}: {error}", Exit.NO_INPUT) from error
+    else:
+        from ingest import warehouse
+
+        table = warehouse.query(Home.from_environment().snapshot, source)
+    return {name: table[name].to_numpy() for name in table.column_names}
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What the solvers and the simulator refuse is a question that cannot be answered as asked, not a fault."""
+    from model.network import NetworkError
+    from model.simulator import SimulationError
+
+    try:
+        yield
+    except (NetworkError, SimulationError, ValueError) as error:
+        if getattr(error, "exit_code", None) is not None:
+            raise
+        raise EtalonError(str(error), Exit.QUESTION) from error

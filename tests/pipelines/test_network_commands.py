@@ -1,0 +1,179 @@
+"""The commands over networks: solve, sweep, move to another machine, simulate, replay; and what they refuse."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner
+
+from pipelines.cli import app, explain
+from pipelines.exits import Exit
+
+REGION = """
+name = "region"
+[[stations]]
+name = "cp"
+component = "cp"
+servers = 2
+source = "measured"
+[[stations]]
+name = "dasd"
+scheduling = "delay"
+[[resources]]
+name = "MXT"
+capacity = 4
+[[classes]]
+name = "CASH"
+arrivals = { rate_per_s = 50 }
+route = [
+  { acquire = "MXT" },
+  { visit = "cp", service = { mean_ms = 20 } },
+  { visit = "dasd", service = { mean_ms = 5 } },
+  { release = "MXT" },
+]
+"""
+
+
+def said(*arguments):
+    """Standard output of a command that succeeds."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments):
+    """The message and the exit code of a command that refuses."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exception is not None
+    return explain(result.exception)
+
+
+@pytest.fixture
+def region(tmp_path):
+    path = tmp_path / "region.toml"
+    path.write_text(REGION)
+    return path
+
+
+def test_solve_says_what_is_exact_and_what_is_weak(region, tmp_path):
+    answer = json.loads(said("solve", region, "--json"))
+    assert not answer["exact"]
+    assert answer["approximated"] == ["passive resources"]
+    assert "passive resources" in answer["error_note"]
+    assert answer["bottleneck"] == "cp"
+    assert answer["second_bottleneck"] == "MXT"
+    assert answer["limits"][0]["rate_per_s"] == pytest.approx(100)
+    alone = tmp_path / "alone.toml"
+    alone.write_text('[[stations]]\nname="cp"\n[[classes]]\nname="a"\narrivals={rate_per_s=0.5}\n'
+                     'route=[{visit="cp",service=1.0}]\n')  # fmt: skip
+    exact = json.loads(said("solve", alone, "--json"))
+    assert exact["exact"] and exact["classes"]["a"]["response_s"] == pytest.approx(2.0)
+    assert "2 s" in said("solve", alone)
+
+
+def test_solve_sweeps_loads(region):
+    points = json.loads(said("solve", region, "--sweep", "0.5:1.5:3", "--json"))["points"]
+    assert [p["factor"] for p in points] == [0.5, 1.0, 1.5]
+    assert [p["utilization"]["cp"] for p in points] == pytest.approx([0.25, 0.5, 0.75])
+    text = said("solve", region, "--sweep", "0.5:1.5:3")
+    assert "cp busy" in text
+    assert "75.0 %" in text
+
+
+def test_an_imported_table_moves_the_engine_pool(region, tmp_path):
+    table = tmp_path / "lspr.csv"
+    table.write_text("machine,engines,AVG\nOLD-702,2,2.0\nNEW-701,1,1.5\n")
+    moved = ("--capacity-table", table, "--measured-on", "OLD-702", "--on", "NEW-701", "--workload", "AVG")
+    answer = json.loads(said("solve", region, *moved, "--json"))
+    assert answer["limits"][0]["rate_per_s"] == pytest.approx(75)
+    message, code = refused("solve", region, *moved[:-1], "high")
+    assert code == Exit.QUESTION
+    assert "OLD-702" in message
+
+
+def test_simulate_prints_tables_and_json(region):
+    answer = json.loads(said("simulate", region, "--horizon", 4000, "--replications", 2, "--json"))
+    assert answer["classes"]["CASH"]["response_s"]["value"] > 0.025
+    assert answer["resources"]["MXT"]["limit_reached_per_s"]["value"] > 0
+    assert "MXT" in said("simulate", region, "--horizon", 4000, "--replications", 2)
+
+
+def test_replay_takes_recorded_arrivals_and_work(region, tmp_path):
+    start = np.datetime64("2026-11-21T10:00:00", "us")
+    columns = {
+        "arrival": start + np.array([0, 1_000, 500_000]).astype("timedelta64[us]"),
+        "class": ["CASH"] * 3,
+        "cp_us": [10_000.0, 20_000.0, 30_000.0],
+        "dasd_ms": [1.0, 2.0, 3.0],
+        "response_ms": [11.0, 22.0, 33.0],
+    }
+    parquet, csv = tmp_path / "recorded.parquet", tmp_path / "recorded.csv"
+    pyarrow.parquet.write_table(pa.table(columns), parquet)
+    rows = zip(*columns.values(), strict=True)
+    csv.write_text("\n".join([",".join(columns), *(",".join(str(v) for v in row) for row in rows)]) + "\n")
+    for path in (parquet, csv):
+        replayed = json.loads(said("simulate", region, "--replay", path, "--json"))["replayed"]
+        assert replayed[0]["transactions"] == 3
+        # Two engines: nobody waits, so the replay gives back what was recorded.
+        assert replayed[0]["replayed_s"] == pytest.approx(replayed[0]["recorded_s"])
+    assert "recorded" in said("simulate", region, "--replay", csv)
+    csv.write_text("arrival,class,cp_us\n0.0,CASH,\n")
+    message, code = refused("simulate", region, "--replay", csv)
+    assert code == Exit.QUESTION
+    assert "'cp_us' is empty in 1 rows" in message
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ("class,cp_us\nCASH,1\n", "need a column 'arrival'"),
+        ("arrival,class,cp_us\n0,LOAN,1\n", "'LOAN', which the network has not"),
+        ("arrival,cp\n0,1\n", "does not say its unit"),
+        ("arrival,disk_us\n0,1\n", "neither a station nor a label"),
+        ("arrival,cp_us\n0,much\n", "other than numbers"),
+    ],
+)
+def test_a_replay_that_cannot_be_read_is_refused_by_column(region, tmp_path, columns, says):
+    path = tmp_path / "recorded.csv"
+    path.write_text(columns)
+    message, code = refused("simulate", region, "--replay", path)
+    assert code == Exit.QUESTION
+    assert says in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("servers = 2", 'servers = "two"', "station 'cp': servers must be a whole number, got 'two'"),
+        ("servers = 2", "servres = 2", "unknown key 'servres'"),
+        ("mean_ms = 20", 'mean_ms = "20"', "class 'CASH' step 2: mean_ms must be a number"),
+        ("rate_per_s = 50", "rate_per_s = -1", "rate_per_s must be positive"),
+        ('visit = "cp"', 'visit = "ziip"', "visits unknown station 'ziip'"),
+        ("capacity = 4", "", "resource 'MXT': capacity is missing"),
+        ('{ release = "MXT" },', "", "still holding MXT"),
+        ("service = { mean_ms = 5 }", "service = 'quick'", "a time is a number of seconds"),
+        ("name = \"region\"", "name = ", "not TOML"),
+    ],
+)  # fmt: skip
+def test_a_wrong_description_is_refused_with_file_and_field(region, old, new, says):
+    assert old in REGION
+    region.write_text(REGION.replace(old, new))
+    for command in ("solve", "simulate"):
+        message, code = refused(command, region)
+        assert code == Exit.QUESTION
+        assert str(region) in message
+        assert says in message
+
+
+def test_what_cannot_be_answered_is_said(region, tmp_path):
+    assert refused("solve", tmp_path / "none.toml") == (f"{tmp_path / 'none.toml'}: No such file or directory", 3)
+    (tmp_path / "bytes.toml").write_bytes(b"\xa7\x01")
+    assert "not UTF-8" in refused("solve", tmp_path / "bytes.toml")[0]
+    assert refused("solve", region, "--method", "exact")[1] == Exit.QUESTION
+    region.write_text(REGION.replace("rate_per_s = 50", "rate_per_s = 150"))
+    answer = json.loads(said("simulate", region, "--horizon", 2000, "--replications", 2, "--json"))
+    assert answer["overloaded"] == ["cp"]
+    assert "more arrives than cp" in answer["remarks"][0]
+    assert json.loads(said("solve", region, "--json"))["saturated"][0] == "cp"
