@@ -18,3 +18,15 @@
   ({{ smf_sid }} || ' ' || coalesce(strftime({{ start_utc }}, '%Y-%m-%dT%H:%M:%SZ'),
                                      strftime({{ start_local }}, '%Y-%m-%dT%H:%M:%S local')))
 {%- endmacro %}
+
+{#- A percentile read off a histogram: `counts` per bucket, `limits` their upper ends, linear within the bucket. The last
+    bucket has no upper end; a percentile in it is NULL. -#}
+{% macro bucket_percentile(counts, limits, percent) -%}
+  (list_aggregate(list_transform(generate_series(1, len({{ limits }}) - 1), lambda i: case
+    when list_sum(list_slice({{ counts }}, 1, i)) >= {{ percent }} / 100.0 * nullif(list_sum({{ counts }}), 0)
+      and list_sum(list_slice({{ counts }}, 1, i)) - {{ counts }}[i]
+        < {{ percent }} / 100.0 * nullif(list_sum({{ counts }}), 0)
+    then coalesce({{ limits }}[i - 1], 0) + ({{ limits }}[i] - coalesce({{ limits }}[i - 1], 0))
+      * ({{ percent }} / 100.0 * list_sum({{ counts }}) - list_sum(list_slice({{ counts }}, 1, i)) + {{ counts }}[i])
+      / {{ counts }}[i] end), 'min'))
+{%- endmacro %}
