@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 
 Law = Mapping[str, Any]
 
+# How many times the highest calibrated rate a bend is followed as a parabola.
+REACH = 4.0
+
 
 class Estimate(NamedTuple):
     """A value with its 90 % limits, in the unit of the value."""
@@ -41,15 +44,29 @@ def rate_distance(support: Sequence[float], rate: float) -> float:
     return math.log(rate / high) if rate > high else math.log(low / rate)
 
 
+def terms_at(law: Law, rate: float) -> tuple[float, float, float]:
+    """The basis at ``rate``; far beyond the calibrated rates the bend goes on as its tangent.
+
+    A parabola fitted to a range of rates says nothing of rates many times as high, where it would bend back to zero.
+    """
+    x, edge = rate / law["reference_rate"], REACH * law["support"][1] / law["reference_rate"]
+    if x <= edge:
+        return basis(x)
+    return 1.0, x, edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge)
+
+
 def usage_mean(law: Law, rate: float) -> float:
-    """Engines in use at ``rate`` (transactions/s), never below zero."""
-    terms = basis(rate / law["reference_rate"])
-    return max(0.0, law["scale"] * sum(c * b for c, b in zip(law["coef"], terms, strict=True)))
+    """Engines in use at ``rate`` (transactions/s): never below zero, and far out never less than nearer."""
+
+    def at(rate: float) -> float:
+        return law["scale"] * sum(c * b for c, b in zip(law["coef"], terms_at(law, rate), strict=True))
+
+    return max(0.0, at(rate), at(REACH * law["support"][1]) if rate > REACH * law["support"][1] else 0.0)
 
 
 def usage_sd(law: Law, rate: float) -> float:
     """Predictive standard deviation of the engines in use at ``rate``: parameters, scatter, borrowing and distance."""
-    terms = basis(rate / law["reference_rate"])
+    terms = terms_at(law, rate)
     spread = sum(terms[i] * law["cov"][i][j] * terms[j] for i in range(3) for j in range(3))
     mean = usage_mean(law, rate)
     distance = law["drift_rel"] * rate_distance(law["support"], rate)

@@ -12,7 +12,17 @@ from typing import Any
 
 from model import laws
 from model.laws import Estimate
-from model.questions import MOST_ENGINES, QuestionError, as_text, check_keys, point_entry, positive, system_entry, whole
+from model.questions import (
+    LOADS,
+    MOST_ENGINES,
+    QuestionError,
+    as_text,
+    check_keys,
+    point_entry,
+    positive,
+    system_entry,
+    whole,
+)
 
 __all__ = ["QuestionError", "predict", "size"]
 
@@ -45,10 +55,7 @@ class Load:
         return Estimate(found.value, max(0.0, found.value - half), found.value + half)
 
     def reconciled(self, series: str, rate: float | None = None) -> Estimate:
-        """Usage of the series, moved so that groups which are known to make up the total add up to it.
-
-        The difference is spread over the groups in proportion to their variances: the surest group moves least.
-        """
+        """Usage of the series, moved so that groups which are known to make up the total add up to it."""
         found = self.usage(series, rate)
         law = self.entry["usage"][series]
         if not self.entry["exhaustive"] or not law["part"] or not law["points"]:
@@ -56,9 +63,7 @@ class Load:
         parts = {
             name: self.usage(name, rate) for name, own in self.entry["usage"].items() if own["part"] and own["points"]
         }
-        gap = self.usage(self.entry["main_total"], rate).value - sum(part.value for part in parts.values())
-        move = gap * found.half**2 / sum(part.half**2 for part in parts.values())
-        value = max(0.0, found.value + move)
+        value = _adding_up(parts, self.usage(self.entry["main_total"], rate).value)[series]
         return Estimate(value, max(0.0, value - found.half), value + found.half)
 
     @property
@@ -85,8 +90,12 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     """
     entry = system_entry(bundle, system)
     asked = dict(at or {})
-    check_keys(asked)
-    load, point = _load(bundle, entry, asked)
+    try:
+        check_keys(asked)
+        load, point = _load(bundle, entry, asked)
+    except QuestionError as error:
+        error.field = f"at.{error.field}"
+        raise
     shown = _condition(entry, asked, point)
     outputs = _load_output(load, asked, point, shown)
     for output in entry["outputs"]:
@@ -96,10 +105,12 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
         if estimate is not None:
             outputs.append(_row(output["metric"], shown(output["metric"]), estimate, output["unit"]))
     extrapolated, notes = _notes(load)
+    if any(row["metric"] == "etr_tps" for row in outputs) and "cpu_busy_pct" not in asked:
+        notes.insert(0, "etr_tps: the limits are the rates at which the model is as busy as it is here")
     return {
         "system": system,
         "at": {key: value if key == "point" else float(value) for key, value in asked.items()}
-        or {"etr_tps": load.rate.value},
+        | ({} if any(key in asked for key in LOADS) else {"etr_tps": load.rate.value}),
         "model_version": bundle["model_version"],
         "outputs": outputs,
         "bottleneck": _bottleneck(load),
@@ -168,6 +179,30 @@ def size(
         "evidence": evidence(bundle, entry),
         "table": [row for row in rows if first <= row["engines"] <= last],
     }
+
+
+def _adding_up(parts: Mapping[str, Estimate], total: float) -> dict[str, float]:
+    """The values nearest to the parts that add up to the total, none below zero.
+
+    Distance is measured in each part's own uncertainty: the surest moves least. A part that would fall below zero is
+    held there, and the others make up for it.
+    """
+    free = dict(parts)
+    found = dict.fromkeys(parts, 0.0)
+    while free:
+        gap = total - sum(part.value for part in free.values())
+        spread = sum(part.half**2 for part in free.values())
+        if spread == 0.0:
+            spread, weights = float(len(free)), dict.fromkeys(free, 1.0)
+        else:
+            weights = {name: part.half**2 for name, part in free.items()}
+        moved = {name: part.value + gap * weights[name] / spread for name, part in free.items()}
+        below = [name for name, value in moved.items() if value < 0.0]
+        if not below:
+            return {**found, **moved}
+        for name in below:
+            del free[name]
+    return found
 
 
 def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -362,13 +397,18 @@ def _size_row(load: Load, metric: str | None, busy_target: float, response_targe
 
 
 def _below(estimate: Estimate, target: float) -> float:
-    """Probability that the quantity is at most ``target``: normal on either side of the centre, from its limits."""
+    """Probability that the quantity is at most ``target``: normal above its centre, log-normal below."""
     if math.isinf(estimate.value):
         return 0.0
-    reach = estimate.hi - estimate.value if target >= estimate.value else estimate.value - estimate.lo
-    if reach == 0.0:
-        return float(target >= estimate.value)
-    return 0.0 if math.isinf(reach) and target < estimate.value else _normal((target - estimate.value) * Z90 / reach)
+    if target >= estimate.value:
+        reach = estimate.hi - estimate.value
+        return 1.0 if reach == 0.0 else _normal((target - estimate.value) * Z90 / reach)
+    # Uncertain by a factor, as it is above zero: a limit cut off at zero says nothing of what lies near it.
+    factors = [estimate.value / estimate.lo if estimate.lo > 0.0 else math.inf, estimate.hi / estimate.value]
+    reach = math.log(min(factors))
+    if reach == 0.0 or math.isinf(reach):
+        return 0.0
+    return _normal(-math.log(estimate.value / target) * Z90 / reach)
 
 
 def _normal(z: float) -> float:

@@ -76,7 +76,8 @@ def _questions(champion: Champion, snapshot: Snapshot, telemetry: Telemetry) -> 
     @router.post("/v1/predict", response_model=PredictAnswer)
     def predict(question: PredictQuestion, bundle: Bundle) -> dict[str, Any]:
         """Predict every metric of a system at an operating point."""
-        answer = predictor.predict(bundle, question.system, question.at)
+        at = None if question.at is None else question.at.model_dump(exclude_none=True)
+        answer = predictor.predict(bundle, question.system, at)
         telemetry.answered(question.system, answer["extrapolated"])
         return answer
 

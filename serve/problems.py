@@ -89,8 +89,8 @@ def _one(item: Mapping[str, Any]) -> dict[str, Any]:
     location: Sequence[Any] = item["loc"]
     reason = str(item["type"])
     path = [str(part) for part in location if part not in ("body", "query", "path")]
-    if len(path) == 3 and path[0] == "at":
-        return {"field": ".".join(path[:2]), "reason": reason, "message": "should be a number (or, for point, a name)"}
+    if path[:2] == ["at", "point"]:
+        return {"field": "at.point", "reason": reason, "message": "should be the name of a measured point"}
     if reason == "json_invalid":
         message = f"the body is not JSON ({item.get('ctx', {}).get('error', 'unreadable')} at character {location[-1]})"
         return {"field": "", "reason": reason, "message": message}

@@ -16,6 +16,15 @@ class Question(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class OperatingPoint(Question):
+    """A load, said in one way, and the engines to carry it."""
+
+    etr_tps: Number | None = Field(default=None, description="transactions per second")
+    cpu_busy_pct: Number | None = Field(default=None, description="mean busy of the engines, percent")
+    point: str | Number | None = Field(default=None, description="name of a measured point")
+    engines: Number | None = Field(default=None, description="number of general-purpose engines")
+
+
 class PredictQuestion(Question):
     """What would this system do at this operating point?"""
 
@@ -26,10 +35,9 @@ class PredictQuestion(Question):
     system: str = Field(
         description="identifier of a system, as GET /v1/systems lists them", min_length=1, max_length=200
     )
-    at: dict[str, Number | str] | None = Field(
+    at: OperatingPoint | None = Field(
         default=None,
-        description="operating point: one of etr_tps (transactions/s), cpu_busy_pct or point, and engines;"
-        " left out, the published operating point",
+        description="one of etr_tps, cpu_busy_pct and point, and engines; left out, the published operating point",
     )
 
 

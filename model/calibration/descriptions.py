@@ -58,7 +58,8 @@ def describe(entry: Mapping[str, Any]) -> SystemDescription:
     """A reference system's file, as read from TOML, reduced to what calibration uses."""
     lab = entry.get("lab", {})
     figures = {table["name"]: table["figures"] for table in entry.get("table", [])}
-    conditions = {point["id"]: _published_at(point, figures) for point in lab.get("points", [])}
+    points = lab.get("points", [])
+    conditions = {point["id"]: _published_at(point, figures) for point in points if "table" in point}
     releases = [fact for fact in entry.get("facts", []) if _is_release(fact)]
     return SystemDescription(
         system_id=entry["id"],
@@ -67,7 +68,7 @@ def describe(entry: Mapping[str, Any]) -> SystemDescription:
         software="; ".join(sorted(f"{fact['component']} {fact['attribute']} {fact['value']}" for fact in releases)),
         engines=lab.get("engines"),
         published=bool(conditions),
-        point_condition={point["id"]: point["condition"] for point in lab.get("points", [])},
+        point_condition={point["id"]: point.get("condition", "") for point in points},
         conditions=conditions,
     )
 
@@ -87,7 +88,7 @@ def _is_release(fact: Mapping[str, Any]) -> bool:
 
 
 def _published_at(point: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, str]:
-    wanted = condition_pairs(point["condition"]).items()
+    wanted = condition_pairs(point.get("condition", "")).items()
     found = {
         figure["metric"]: figure["condition"]
         for figure in figures.get(point["table"], [])

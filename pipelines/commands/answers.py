@@ -129,3 +129,5 @@ def size(
     bundle = steps.champion(Home.from_environment())
     found = predictor.size(bundle, system, etr_tps, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
     typer.echo(json.dumps(found, indent=2) if as_json else text.sizing(found))
+    if found["engines"]["value"] is None:
+        raise typer.Exit(Exit.QUESTION)

@@ -139,11 +139,24 @@ def test_size_says_when_no_number_of_engines_will_do(bundle):
     assert answer["table"]
 
 
+def test_size_far_beyond_every_machine_is_as_impossible_on_one_engine_as_on_many(bundle):
+    answer = size(bundle, "shop", 1e9, max_busy_pct=90)
+    assert answer["engines"] == {"value": None, "lo": None, "hi": None}
+    assert len(answer["table"]) <= 4
+
+
+def test_engines_alone_are_asked_at_the_highest_measured_rate_which_the_answer_says(bundle):
+    assert predict(bundle, "shop", {"engines": 12})["at"] == {"engines": 12.0, "etr_tps": 6000.0}
+
+
 @settings(max_examples=60, deadline=None)
-@given(rate=st.floats(1e-3, 1e6), engines=st.integers(1, 256))
+@given(rate=st.floats(1e-3, 1e9), engines=st.integers(1, 256))
 def test_any_load_has_an_answer_whose_limits_hold_its_values(bundle, rate, engines):
     answer = predict(bundle, "shop", {"etr_tps": rate, "engines": engines})
     json.dumps(answer, allow_nan=False)
+    total = value(answer, "total_work_cpu_pct")["value"]
+    parts = [value(answer, metric)["value"] for metric in ("front_cpu_pct", "back_cpu_pct")]
+    assert sum(parts) == pytest.approx(total, rel=1e-9)
     for output in answer["outputs"]:
         assert output["value"] >= 0
         assert output["lo"] <= output["value"]
@@ -175,7 +188,7 @@ def test_without_busy_of_the_lpar_the_workload_stands_for_it():
 def test_a_question_that_cannot_be_answered_names_the_field(bundle, at, field, nearest):
     with pytest.raises(QuestionError) as raised:
         predict(bundle, "shop", at)
-    assert raised.value.field in (field, "point")
+    assert raised.value.field in (f"at.{field}", "at.point")
     assert raised.value.nearest == nearest
 
 
