@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import click
 import typer
 
-from pipelines.commands import answers, comparing, data, networks, running
+from pipelines.commands import answers, comparing, data, networks, reproducing, running
 from pipelines.exits import MEANINGS, EtalonError, Exit
 from pipelines.home import Home
 
@@ -48,7 +48,7 @@ def common(
     Home.from_environment().activate()
 
 
-for subject in (running, data, answers, comparing, networks):
+for subject in (running, data, answers, comparing, networks, reproducing):
     subject.register(app)
 
 

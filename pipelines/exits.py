@@ -15,6 +15,7 @@ class Exit(IntEnum):
     QUESTION = 6
     LOCKED = 7
     GATE = 8
+    MISSED = 9
     UNRECOGNISED = 11
     QUARANTINED = 12
     BUSY = 13
@@ -36,6 +37,7 @@ MEANINGS = {
     Exit.QUESTION: "the question or query cannot be answered as asked",
     Exit.LOCKED: "another process is writing the warehouse, or the port is taken",
     Exit.GATE: "the model did not pass its validation gate; the former champion stays",
+    Exit.MISSED: "published values did not come out of the records rendered of them",
     Exit.UNRECOGNISED: "an input is of no known kind or nothing of it could be decoded; it is in the quarantine",
     Exit.QUARANTINED: "inputs were loaded, but some records could not be decoded; they are in the quarantine",
     Exit.BUSY: "an input is still being written; it was left alone",

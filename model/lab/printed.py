@@ -39,30 +39,33 @@ def decimals(text: str) -> int:
     return max(0, -exponent)
 
 
-def unit_in_last_place(text: str) -> float:
-    """The value of one unit in the last printed digit."""
-    return float(Decimal(1).scaleb(-decimals(text)))
+def unit_in_last_place(text: str, step: str = "") -> float:
+    """The value of one unit in the last printed digit, or `step` where the paper prints to a coarser unit."""
+    return float(step) if step else float(Decimal(1).scaleb(-decimals(text)))
 
 
-def rounded_interval(text: str) -> Interval:
+def rounded_interval(text: str, step: str = "") -> Interval:
     """Values that round to the printed figure."""
-    value, half = float(text), unit_in_last_place(text) / 2
+    value, half = float(text), unit_in_last_place(text, step) / 2
     return Interval(value - half, value + half)
 
 
-def printed_interval(text: str) -> Interval:
+def printed_interval(text: str, step: str = "") -> Interval:
     """Values that round to the printed figure or are cut to it."""
-    value, unit = float(text), unit_in_last_place(text)
+    value, unit = float(text), unit_in_last_place(text, step)
     return Interval(value - unit / 2, value + unit) if value >= 0 else Interval(value - unit, value + unit / 2)
 
 
-def prints_as(value: float, text: str) -> Reading | None:
-    """How `value` comes to be printed as `text`: rounded, truncated, or None when it does not."""
-    printed, exact = Decimal(text), Decimal(repr(value))
-    step = Decimal(1).scaleb(-decimals(text))
-    if exact.quantize(step, rounding=ROUND_HALF_UP) == printed:
+def prints_as(value: float, text: str, step: str = "") -> Reading | None:
+    """How `value` comes to be printed as `text`: rounded, truncated, or None when it does not.
+
+    `step` is the unit the paper prints to, where it is coarser than the last digit ("174,000").
+    """
+    unit = Decimal(step) if step else Decimal(1).scaleb(-decimals(text))
+    printed, exact = Decimal(text) / unit, Decimal(repr(value)) / unit
+    if exact.quantize(Decimal(1), rounding=ROUND_HALF_UP) == printed:
         return "rounded"
-    if exact.quantize(step, rounding=ROUND_DOWN) == printed:
+    if exact.quantize(Decimal(1), rounding=ROUND_DOWN) == printed:
         return "truncated"
     return None
 

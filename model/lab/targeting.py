@@ -54,6 +54,7 @@ def target(system: System, figure: Figure) -> Target | None:
             metric=rule.metrics.get(printed) or fill(rule.metric, conditions, printed),
             factor=rule.factor,
             options=rule.options,
+            step=rule.step,
         )
     except (RuleError, ValueError) as error:
         raise LabError(f"{system.id}: {printed} of {figure.table} [{figure.condition}]: {error}") from error

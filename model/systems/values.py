@@ -56,6 +56,7 @@ class ValueRule:
     `point`, `subject` and `smf_sid` are templates over the figure's condition (`{key}`; `{metric}` is the printed
     metric); what comes of `subject` and `smf_sid` is looked up in `names`. `metrics` maps printed metrics to metrics of
     the marts; where it is empty, the template `metric` says it for all. printed value = `factor` x value in the marts.
+    `step` is the unit to which the paper prints (1000 for "242,395K"), where it is coarser than the last digit.
     """
 
     selector: Selector
@@ -66,16 +67,18 @@ class ValueRule:
     metrics: Mapping[str, str] = field(default_factory=dict)
     metric: str = "{metric}"
     factor: float = 1.0
+    step: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One value a derived figure follows from: another figure of this or another system, or a row of the marts.
+    """One value a derived figure follows from: a figure of this or another system, a row of the marts, a constant.
 
     A figure is named by what differs from the derived one: `conditions` replaces keys of its condition (an empty text
-    removes one), `table` and `metric` replace its table and metric. A row of the marts is named by `point`.
+    removes one), `table` and `metric` replace its table and metric. A row of the marts is named by `point`, `subject`
+    and `metric`, templates as in a value rule; a constant by `value`.
     """
 
     system: str = ""
@@ -84,6 +87,7 @@ class Operand:
     metric: str = ""
     point: str = ""
     subject: str = ""
+    value: str = ""
     factor: float = 1.0
 
 

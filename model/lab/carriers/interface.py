@@ -67,6 +67,7 @@ class Target:
     metric: str
     factor: float
     options: Mapping[str, Any]
+    step: str = ""
 
     @property
     def value(self) -> float:
@@ -76,7 +77,7 @@ class Target:
     @property
     def interval(self) -> Interval:
         """Values in the unit of the marts that round to the printed figure."""
-        lo, hi = rounded_interval(self.figure.value)
+        lo, hi = rounded_interval(self.figure.value, self.step)
         return Interval(lo / self.factor, hi / self.factor)
 
 

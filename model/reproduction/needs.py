@@ -1,0 +1,21 @@
+"""Which systems a comparison needs: those asked for, and those their derived figures follow from."""
+
+from collections.abc import Iterable
+
+from model.systems import catalogue
+
+
+def with_references(systems: Iterable[str]) -> list[str]:
+    """The systems and all they refer to, each once, in the order they are met."""
+    found: list[str] = []
+    waiting = list(systems)
+    while waiting:
+        name = waiting.pop(0)
+        if name in found:
+            continue
+        found.append(name)
+        plan = catalogue.system(name).lab
+        if plan is not None:
+            rules = (*plan.derived, *plan.contradictions)
+            waiting += [operand.system for rule in rules for operand in rule.operands if operand.system]
+    return found

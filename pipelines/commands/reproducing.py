@@ -1,0 +1,51 @@
+"""The command that holds Etalon against what was published: reproduce."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipelines import text
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
+from pipelines.progress import Reporter
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to the application."""
+    app.command()(reproduce)
+
+
+def reproduce(
+    system: Annotated[str, typer.Argument(help="A reference system, or `all` numeric ones.")] = "all",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the reports; ETALON_HOME/reports/reproduce without it."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare every printed figure with what comes of its records."""
+    from model.reproduction import report
+    from model.reproduction.comparing import FAILING
+    from pipelines import reproduction
+
+    home = Home.from_environment()
+    found = reproduction.run(home, reproduction.chosen(system), Reporter())
+    written = reproduction.write(found, out or home.root / "reports" / "reproduce")
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(found), indent=2))
+    else:
+        rows = [{"system": name, **report.summary(results)} for name, results in found.items()]
+        typer.echo(text.table([*rows, {"system": "all", **report.total(found)}]))
+        for name, results in found.items():
+            for result in results:
+                if result.verdict == FAILING:
+                    typer.echo(f"{name}: {report.named(result)}, printed {result.figure.value}: {report.why(result)}")
+    for path in (written.html, written.markdown, written.csv):
+        typer.echo(str(path), err=True)
+    failing = report.total(found)["failing"]
+    if failing:
+        raise EtalonError(f"{failing} published values did not come out of the records", Exit.MISSED)
