@@ -14,7 +14,18 @@ from ingest.schema import staging
 FOLDER = Path("dbt/models/staging/generated")
 MODELED = ("smf30", "smf70_1", "smf72_3")
 """Layouts whose staging views are dbt models, because models refer to them."""
-MODELED_SECTIONS = ("smf74_4_request",)
+MODELED_SECTIONS = (
+    "smf71_paging",
+    "smf73_channel",
+    "smf74_1_device",
+    "smf74_4_request",
+    "smf78_2_common",
+    "smf78_2_private",
+    "smf110_1_performance",
+    "smf119_2_connection",
+    "smf119_3_transfer",
+    "smf119_70_transfer",
+)
 """Raw tables of other layouts whose staging view alone is a dbt model."""
 
 NOTE = "# Generated from ingest/layouts by `python -m ingest.schema --write`; do not edit.\n"

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from ingest.formats import UNITS
 from ingest.registry import Bit, Field, Layout, Section
 
+#: No offset from UTC changes by more at once; what is more is no change of offset.
+_LARGEST_SHIFT_S = 12_600
 DOUBTFUL = ("inferred", "memory")
 
 
@@ -135,29 +137,36 @@ def _context(layout: Layout) -> list[StagingColumn]:
     return [
         *found,
         StagingColumn("interval_start_local", local, "TIMESTAMP", "Local time at which the interval started."),
-        StagingColumn(
-            "interval_start_utc",
-            _start_utc(product),
-            "TIMESTAMP",
-            "UTC time at which the interval started; NULL where the record carries no offset.",
-        ),
+        *_start_utc(product),
         *(_field(product.by_name(name), "product", ()) for name in ("interval_s", "sysplex_name", "system_name")),
     ]
 
 
-def _start_utc(product: Section) -> str:
-    """Local start less the offset from UTC, which the record gives as of its end.
+def _start_utc(product: Section) -> list[StagingColumn]:
+    """The start of an interval in UTC: local start less the offset from UTC, which the record gives as of its end.
 
     Where the offset changed within the interval, as for daylight saving, the store clock of the end tells by how many
     half hours it did; leap seconds, which that clock may include, are far fewer.
     """
     plain = f"interval_start_local - to_microseconds(product.{product.by_name('local_offset_us').column} // 4096)"
-    if not product.has("interval_expiry_utc"):
-        return plain
     seconds, _ = _interval(product.by_name("interval_s"), f"product.{product.by_name('interval_s').column}")
     end = f"epoch_us(product.{product.by_name('interval_expiry_utc').column})"
-    late = f"{end} / 1e6 - ({seconds}) - epoch_us({plain}) / 1e6"
-    return f"{plain} + to_minutes(30 * coalesce(round(({late}) / 1800), 0)::BIGINT)"
+    return [
+        StagingColumn(
+            "store_clock_ahead_s",
+            f"{end} / 1e6 - ({seconds}) - epoch_us({plain}) / 1e6",
+            "DOUBLE",
+            "Seconds by which the store clock was ahead of local time less its offset when the interval ended: leap "
+            "seconds that the clock includes, and half hours by which the offset changed within the interval.",
+        ),
+        StagingColumn(
+            "interval_start_utc",
+            f"{plain} + case when abs(store_clock_ahead_s) < {_LARGEST_SHIFT_S}"
+            " then to_minutes(30 * round(store_clock_ahead_s / 1800)::BIGINT) else interval '0' minute end",
+            "TIMESTAMP",
+            "UTC time at which the interval started; NULL where the record carries no offset.",
+        ),
+    ]
 
 
 def _text(column: str) -> str:

@@ -2,12 +2,33 @@
 
 from collections.abc import Mapping
 
-from model.lab.carriers import smf74_4, throughput
+from model.lab.carriers import (
+    analyzers,
+    displays,
+    load_driver,
+    smf119_70,
+    smf30_steps,
+    smf72_3,
+    smf74_4,
+    storage,
+    throughput,
+)
 from model.lab.carriers.interface import Carrier
 from model.lab.errors import LabError
 
 CARRIERS: Mapping[str, Carrier] = {
+    "buffers": displays.buffers,
+    "cics_pa": analyzers.cics_pa,
+    "data_sets": displays.data_sets,
+    "ims_pa": analyzers.ims_pa,
+    "load_graphs": load_driver.graphs,
+    "load_results": load_driver.results,
+    "phases": displays.phases,
+    "smf119_70": smf119_70.render,
+    "smf30_steps": smf30_steps.render,
+    "smf72_3": smf72_3.render,
     "smf74_4": smf74_4.render,
+    "storage": storage.render,
     "throughput": throughput.render,
 }
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from model.lab import LabError, renderable
+from model.lab import LabError
 from model.lab.construct import add
 from model.lab.measure import measured
 from model.lab.printed import prints_as
@@ -13,8 +13,9 @@ from model.lab.rendering import DEFAULT_SEED, construct_points, setting_of
 from model.lab.split import around_one, below
 from model.lab.targets import cpu_in_unit, point_targets, reference_share, why_not_rendered
 from model.systems import catalogue
+from tests.model.lab.systems import with_activity
 
-SYSTEMS = renderable()
+SYSTEMS = with_activity()
 
 
 def points_of(system_id, seed=DEFAULT_SEED):

@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from model.lab import render, renderable
+from model.lab import render
 from model.lab.printed import prints_as
 from model.systems import catalogue
 from tests.model.lab.smf_reader import add_up, records, text
+from tests.model.lab.systems import with_activity
 
-SYSTEMS = renderable()
+SYSTEMS = with_activity()
 CASES = [
     (system_id, point.id)
     for system_id in SYSTEMS

@@ -8,12 +8,13 @@ import pytest
 
 from ingest import registry as layouts
 from ingest.collector import read_groups, read_runs
-from model.lab import LabError, render, renderable
+from model.lab import LabError, render
 from model.lab.records.common import Record
 from model.lab.records.tables import to_tables
 from model.systems import catalogue
+from tests.model.lab.systems import with_activity
 
-SYSTEMS = renderable()
+SYSTEMS = with_activity()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,51 @@
+-- Buffers, phases of operations, and data set statistics, from displays, audit trails and catalogue listings.
+with buffers as (
+  select r.system_id, r.point, r.condition, s.pool as subject, 'buffers_max' as metric, 'buffers' as unit,
+    'max' as aggregation, greatest(s.max_used, coalesce(s.in_use, 0)) as numerator,
+    row_number() over (partition by r.system_id, r.point, r.condition, s.pool order by s.sampled_utc) as position
+  from {{ ref('stg_collector_buffer') }} s
+  join {{ ref('int_run') }} r on {{ at_run('r', 's.smf_sid', 's.sampled_utc') }}
+),
+
+phase as (
+  select r.system_id, r.point, r.condition, s.phase, s.elapsed_s,
+    row_number() over (partition by r.system_id, r.point, r.condition, s.phase order by s.start_utc) as position
+  from {{ ref('stg_collector_phase') }} s
+  join {{ ref('int_run') }} r on {{ at_run('r', 's.smf_sid', 's.start_utc') }}
+),
+
+phases as (
+  select system_id, point, condition, unnest([phase, 'total']) as subject, 'elapsed_s' as metric, 's' as unit,
+    'sum' as aggregation, elapsed_s as numerator, position
+  from phase
+),
+
+listing as (
+  select r.system_id, r.point, r.condition, s.*
+  from {{ ref('stg_collector_data_set') }} s
+  join {{ ref('int_run') }} r on {{ at_run('r', 's.smf_sid', 's.sampled_utc') }}
+  qualify row_number() over (
+    partition by r.system_id, r.point, r.condition, s.data_set_name order by s.sampled_utc desc
+  ) = 1
+),
+
+data_sets as (
+  select system_id, point, condition, '' as subject,
+    unnest([
+      {'metric': 'records_inserted', 'unit': 'count', 'numerator': records_inserted},
+      {'metric': 'free_space_bytes', 'unit': 'bytes', 'numerator': free_space_bytes}
+    ], recursive := true),
+    'sum' as aggregation,
+    row_number() over (partition by system_id, point, condition order by data_set_name) as position
+  from listing
+)
+
+select system_id, point, condition, true as is_run, position, null::double as seconds, null::varchar as workload, subject,
+  metric, unit, aggregation, 1.0 as scale, numerator, 1 as denominator
+from (
+  select * from buffers
+  union all by name
+  select * from phases
+  union all by name
+  select * from data_sets
+)

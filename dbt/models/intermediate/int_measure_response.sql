@@ -1,0 +1,139 @@
+-- Response times as seen outside of z/OS or by performance analyzers: a load driver, CICS PA and IMS PA.
+-- Standard deviations of the load driver are those of all transactions of the row's subject, of CICS PA those of a sample.
+with driven as (
+  select distinct r.system_id, r.point, r.condition, t.file_id, t.record_seq, t.transaction_name, t.phase, t.status,
+    t.response_s, t.transactions
+  from {{ ref('stg_load_driver_transaction') }} t
+  join {{ ref('int_run') }} r on {{ during_run('r', 't.start_utc') }}
+),
+
+-- Each transaction counts in the whole run, and beside it in the phase it fell in; all together in the total.
+driven_subject as (
+  select *, unnest([
+    transaction_name, 'total', transaction_name || ' ' || nullif(phase, '')
+  ]) as subject
+  from driven
+),
+
+counted as (
+  select system_id, point, condition, subject, unnest([
+    {'metric': 'passed', 'numerator': sum(transactions) filter (where status = 'pass')},
+    {'metric': 'failed', 'numerator': sum(transactions) filter (where status = 'fail')},
+    {'metric': 'stopped', 'numerator': sum(transactions) filter (where status = 'stop')}
+  ], recursive := true)
+  from driven_subject
+  where subject is not null
+  group by system_id, point, condition, subject
+),
+
+timed as (
+  select system_id, point, condition, subject, response_s, sum(transactions) as n
+  from driven_subject
+  where subject is not null and subject <> 'total' and status = 'pass' and response_s is not null
+  group by all
+),
+
+ranked as (
+  select *,
+    sum(n) over (partition by system_id, point, condition, subject order by response_s) as up_to,
+    sum(n) over (partition by system_id, point, condition, subject) as of_all,
+    sum(n * response_s) over (partition by system_id, point, condition, subject)
+      / sum(n) over (partition by system_id, point, condition, subject) as mean_s
+  from timed
+),
+
+response as (
+  select system_id, point, condition, subject, unnest([
+    {'metric': 'response_min_s', 'numerator': min(response_s)},
+    {'metric': 'response_avg_s', 'numerator': sum(n * response_s) / sum(n)},
+    {'metric': 'response_max_s', 'numerator': max(response_s)},
+    {'metric': 'response_stddev_s', 'numerator': sqrt(sum(n * power(response_s - mean_s, 2)) / sum(n))},
+    {'metric': 'response_p90_s', 'numerator': min(response_s) filter (where up_to >= 0.9 * of_all)}
+  ], recursive := true)
+  from ranked
+  group by system_id, point, condition, subject
+),
+
+graph as (
+  select system_id, point, condition, subject, unnest([
+    {'metric': 'graph_minimum', 'numerator': min(value)},
+    {'metric': 'graph_average', 'numerator': avg(value)},
+    {'metric': 'graph_maximum', 'numerator': max(value)},
+    {'metric': 'graph_median', 'numerator': median(value)},
+    {'metric': 'graph_stddev', 'numerator': stddev_pop(value)}
+  ], recursive := true)
+  from (
+    select distinct r.system_id, r.point, r.condition, s.graph || ' ' || s.series as subject, s.file_id, s.record_seq, s.value
+    from {{ ref('stg_load_driver_sample') }} s
+    join {{ ref('int_run') }} r on {{ during_run('r', 's.sampled_utc') }}
+  )
+  group by system_id, point, condition, subject
+),
+
+class_total as (
+  select system_id, point, condition, class_kind || ' ' || class_name as subject,
+    sum(tasks) as tasks,
+    sum(tasks * average_s) / sum(tasks) as average_s,
+    sum((tasks - 1) * power(coalesce(deviation_s, 0), 2) + tasks * power(average_s, 2)) as squares_s2,
+    max(max_s) as max_s
+  from (
+    select distinct r.system_id, r.point, r.condition, c.*
+    from {{ ref('stg_cics_pa_class') }} c
+    join {{ ref('int_run') }} r on {{ during_run('r', 'c.start_utc') }}
+    where c.tasks > 0
+  )
+  group by all
+),
+
+class_deviation as (
+  select *, case when tasks > 1 then sqrt(greatest(squares_s2 - tasks * power(average_s, 2), 0) / (tasks - 1)) end
+    as deviation_s
+  from class_total
+),
+
+class_response as (
+  select system_id, point, condition, subject, unnest([
+    {'metric': 'tasks', 'numerator': tasks},
+    {'metric': 'response_avg_s', 'numerator': average_s},
+    {'metric': 'response_stddev_s', 'numerator': deviation_s},
+    -- CICS PA's "90 % peak" supposes a normal distribution.
+    {'metric': 'response_peak90_s', 'numerator': average_s + 1.282 * deviation_s},
+    {'metric': 'response_max_s', 'numerator': max_s}
+  ], recursive := true)
+  from class_deviation
+),
+
+transit as (
+  select system_id, point, condition, ims_id as subject, unnest([
+    {'metric': 'emh_input_queue_ms', 'numerator': 1e3 * sum(transactions * input_queue_s)
+      / sum(transactions) filter (where input_queue_s is not null)},
+    {'metric': 'shared_emh_queue_ms', 'numerator': 1e3 * sum(transactions * shared_queue_s)
+      / sum(transactions) filter (where shared_queue_s is not null)},
+    {'metric': 'transit_ms', 'numerator': 1e3 * sum(transactions * total_s)
+      / sum(transactions) filter (where total_s is not null)}
+  ], recursive := true)
+  from (
+    select distinct r.system_id, r.point, r.condition, t.*
+    from {{ ref('stg_ims_pa_transaction') }} t
+    join {{ ref('int_run') }} r on {{ during_run('r', 'try_cast(t.start_time as timestamp)') }}
+  )
+  where ims_id is not null
+  group by system_id, point, condition, ims_id
+)
+
+select system_id, point, condition, true as is_run, 1 as position, null::double as seconds, null::varchar as workload,
+  subject, metric,
+  case when metric in ('passed', 'failed', 'stopped', 'tasks') then 'count' when metric like 'graph%' then 'graph'
+    when metric like '%_ms' then 'ms' else 's' end as unit,
+  'point' as aggregation, 1.0 as scale, coalesce(numerator, 0) as numerator, 1 as denominator
+from (
+  select * from counted
+  union all by name
+  select * from response
+  union all by name
+  select * from graph
+  union all by name
+  select * from class_response
+  union all by name
+  select * from transit where numerator is not null
+)

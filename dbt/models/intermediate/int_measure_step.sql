@@ -1,0 +1,59 @@
+-- Batch steps (SMF 30 subtype 4) and FTP transfers (SMF 119 subtype 70). Their records carry local time alone; what the
+-- RMF records of the same system say of its offset makes UTC of it, and none is taken where there are none.
+with clock as (
+  select smf_sid, median(date_diff('second', interval_start_utc, interval_start_local)) as offset_s
+  from {{ ref('int_interval') }}
+  where interval_start_utc is not null and interval_start_local is not null
+  group by smf_sid
+),
+
+step as (
+  select
+    h.smf_sid,
+    i.step_start_date + to_microseconds(i.step_start_clock_us) as start_local,
+    h.written_local as end_local,
+    coalesce(io.excps, io.excps_4byte) as excps,
+    (coalesce(c.cpu_tcb_us, 0) + coalesce(c.cpu_srb_us, 0) + coalesce(c.region_control_us, 0)
+      + coalesce(c.io_interrupt_us, 0) + coalesce(c.hiperspace_us, 0)) / 1e6 as cpu_s
+  from {{ ref('stg_smf30_header') }} h
+  join {{ ref('stg_smf30_identification') }} i using (file_id, record_seq)
+  left join {{ ref('stg_smf30_io') }} io using (file_id, record_seq)
+  left join {{ ref('stg_smf30_cpu') }} c using (file_id, record_seq)
+  where h.subtype = 4
+),
+
+steps as (
+  select r.system_id, r.point, r.condition, null::double as seconds,
+    unnest([
+      {'metric': 'elapsed_s', 'unit': 's',
+        'numerator': date_diff('microsecond', min(s.start_local), max(s.end_local)) / 1e6},
+      {'metric': 'excps', 'unit': 'count', 'numerator': sum(s.excps)},
+      {'metric': 'cpu_s', 'unit': 's', 'numerator': sum(s.cpu_s)},
+      {'metric': 'steps', 'unit': 'count', 'numerator': count(*)}
+    ], recursive := true),
+    1.0 as denominator
+  from step s
+  left join clock k using (smf_sid)
+  join {{ ref('int_run') }} r
+    on {{ at_run('r', 's.smf_sid', 's.start_local - to_seconds(coalesce(k.offset_s, 0)::bigint)') }}
+  group by r.system_id, r.point, r.condition
+),
+
+transfers as (
+  select r.system_id, r.point, r.condition, date_diff('microsecond', r.start_utc, r.end_utc) / 1e6 as seconds,
+    'ftp_bytes_per_s' as metric, 'bytes/s' as unit, sum(t.transferred_bytes) as numerator, seconds as denominator
+  from {{ ref('stg_smf119_70_transfer') }} t
+  left join clock k using (smf_sid)
+  join {{ ref('int_run') }} r
+    on {{ at_run('r', 't.smf_sid',
+                 't.ended_date + to_microseconds(t.ended_clock_us) - to_seconds(coalesce(k.offset_s, 0)::bigint)') }}
+  group by r.system_id, r.point, r.condition, r.start_utc, r.end_utc
+)
+
+select system_id, point, condition, true as is_run, 1 as position, seconds, null::varchar as workload, '' as subject,
+  metric, unit, 'point' as aggregation, 1.0 as scale, numerator, denominator
+from (
+  select * from steps
+  union all by name
+  select * from transfers
+)

@@ -1,0 +1,65 @@
+-- Storage in use by area: private areas of address spaces from SMF 78.2, everything else from displays. The subject is
+-- `<job> private|lsqa below|above` (lsqa with SWA and subpools 229 and 230), `<area>` or `<area> <location>`, or a total.
+-- Totals add up the means of all parts; CSM in the ECSA and fixed CSM are contained in other areas and left out of them.
+with recorded as (
+  select r.system_id, r.point, r.condition, s.interval_start_utc as sampled_utc, s.interval_s, trim(s.job_name) as job_name,
+    unnest([
+      {% for area, column in [('private', 'user'), ('lsqa', 'system')] -%}
+      {% for location in ['below', 'above'] -%}
+      {'area': '{{ area }}', 'location': '{{ location }}',
+        'kb': s.{{ column }}_allocated_{{ location }}_total_bytes / 1024,
+        'max_kb': s.{{ column }}_allocated_{{ location }}_max_bytes / 1024.0}
+      {%- if not (area == 'lsqa' and location == 'above') %},{% endif %}
+      {% endfor -%}
+      {% endfor -%}
+    ], recursive := true),
+    s.job_samples as samples
+  from {{ ref('stg_smf78_2_private') }} s
+  join {{ ref('int_run') }} r on {{ in_run('r', 's.smf_sid', 's.interval_start_utc', 's.interval_s') }}
+  where s.job_samples > 0
+),
+
+displayed as (
+  select r.system_id, r.point, r.condition, s.sampled_utc, null::double as interval_s, s.job_name, s.area, s.location,
+    s.used_kb as kb, s.used_kb as max_kb, 1 as samples
+  from {{ ref('stg_collector_storage') }} s
+  join {{ ref('int_run') }} r on {{ at_run('r', 's.smf_sid', 's.sampled_utc') }}
+),
+
+part as (
+  select *, concat_ws(' ', nullif(job_name, ''), area, nullif(location, '')) as subject,
+    row_number() over (
+      partition by system_id, point, condition, job_name, area, location order by sampled_utc
+    ) as position
+  from (
+    select * from recorded where kb > 0
+    union all by name
+    select * from displayed
+  )
+),
+
+mean as (
+  select system_id, point, condition, job_name, area, location, sum(kb) / sum(samples) as kb
+  from part
+  where area not in ('csm_ecsa', 'csm_fixed')
+  group by all
+),
+
+total as (
+  select system_id, point, condition, unnest([
+    'total', 'total ' || nullif(location, ''), nullif(job_name, '') || ' total'
+  ]) as subject, kb
+  from mean
+)
+
+select system_id, point, condition, true as is_run, position, interval_s as seconds, null::varchar as workload, subject,
+  'storage_kb' as metric, 'KB' as unit, 'ratio' as aggregation, 1.0 as scale, kb as numerator, samples as denominator
+from part
+union all
+select system_id, point, condition, true, position, interval_s, null, subject,
+  'storage_max_kb', 'KB', 'max', 1.0, max_kb, 1
+from part
+union all
+select system_id, point, condition, true, 1, null, null, subject, 'storage_kb', 'KB', 'sum', 1.0, kb, 1
+from total
+where subject is not null

@@ -1,0 +1,43 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.smf119hdsid, chr(0) || ' ') as smf_sid,
+  header.smf119hddate + to_microseconds(header.smf119hdtime::BIGINT * 10000) as written_local,
+  rtrim(section.smf119ap_ttrname, chr(0) || ' ') as resource_name,
+  section.smf119ap_ttconnid::BIGINT as connection_id,
+  section.smf119ap_ttttlscs::BIGINT as tls_connection_status,
+  section.smf119ap_ttttlsps::BIGINT as tls_policy_status,
+  section.smf119ap_tttermcode::BIGINT as termination_code,
+  section.smf119ap_ttsubtask::BIGINT as subtask,
+  section.smf119ap_ttstime::BIGINT * 10000 as started_clock_us,
+  section.smf119ap_ttsdate as started_date,
+  section.smf119ap_ttetime::BIGINT * 10000 as ended_clock_us,
+  section.smf119ap_ttedate as ended_date,
+  case when substr(hex(section.smf119ap_ttrip), 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000') then ('0x' || substr(hex(section.smf119ap_ttrip), 25, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ap_ttrip), 27, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ap_ttrip), 29, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ap_ttrip), 31, 2))::UTINYINT else lower(substr(hex(section.smf119ap_ttrip), 1, 4)) || ':' || lower(substr(hex(section.smf119ap_ttrip), 5, 4)) || ':' || lower(substr(hex(section.smf119ap_ttrip), 9, 4)) || ':' || lower(substr(hex(section.smf119ap_ttrip), 13, 4)) || ':' || lower(substr(hex(section.smf119ap_ttrip), 17, 4)) || ':' || lower(substr(hex(section.smf119ap_ttrip), 21, 4)) || ':' || lower(substr(hex(section.smf119ap_ttrip), 25, 4)) || ':' || lower(substr(hex(section.smf119ap_ttrip), 29, 4)) end as remote_ip,
+  case when substr(hex(section.smf119ap_ttlip), 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000') then ('0x' || substr(hex(section.smf119ap_ttlip), 25, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ap_ttlip), 27, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ap_ttlip), 29, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ap_ttlip), 31, 2))::UTINYINT else lower(substr(hex(section.smf119ap_ttlip), 1, 4)) || ':' || lower(substr(hex(section.smf119ap_ttlip), 5, 4)) || ':' || lower(substr(hex(section.smf119ap_ttlip), 9, 4)) || ':' || lower(substr(hex(section.smf119ap_ttlip), 13, 4)) || ':' || lower(substr(hex(section.smf119ap_ttlip), 17, 4)) || ':' || lower(substr(hex(section.smf119ap_ttlip), 21, 4)) || ':' || lower(substr(hex(section.smf119ap_ttlip), 25, 4)) || ':' || lower(substr(hex(section.smf119ap_ttlip), 29, 4)) end as local_ip,
+  section.smf119ap_ttrport::BIGINT as remote_port,
+  section.smf119ap_ttlport::BIGINT as local_port,
+  try_cast(section.smf119ap_ttinbytes as BIGINT) as received_bytes,
+  try_cast(section.smf119ap_ttoutbytes as BIGINT) as sent_bytes,
+  section.smf119ap_ttsws::BIGINT as send_window,
+  section.smf119ap_ttmsws::BIGINT as send_window_max,
+  section.smf119ap_ttcws::BIGINT as congestion_window,
+  section.smf119ap_ttsms::BIGINT as segment_max_bytes,
+  section.smf119ap_ttrtt::BIGINT as round_trip_ms,
+  section.smf119ap_ttrva::BIGINT as round_trip_variance_ms,
+  section.smf119ap_ttstatus::BIGINT as open_kind,
+  section.smf119ap_tttos::BIGINT as type_of_service,
+  section.smf119ap_ttxrt::BIGINT as retransmitted_segments,
+  rtrim(section.smf119ap_ttprof, chr(0) || ' ') as service_profile,
+  rtrim(section.smf119ap_ttpol, chr(0) || ' ') as service_policy,
+  try_cast(section.smf119ap_ttinseg as BIGINT) as received_segments,
+  try_cast(section.smf119ap_ttoutseg as BIGINT) as sent_segments,
+  section.smf119ap_ttsstck as started_utc,
+  section.smf119ap_ttestck as ended_utc,
+  section.smf119ap_ttdupacksrcvd::BIGINT as duplicate_acks_received
+from {{ source('raw', 'smf119_2_connection') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
+left join {{ source('raw', 'smf119_2_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

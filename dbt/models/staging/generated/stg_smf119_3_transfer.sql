@@ -1,0 +1,40 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.smf119hdsid, chr(0) || ' ') as smf_sid,
+  header.smf119hddate + to_microseconds(header.smf119hdtime::BIGINT * 10000) as written_local,
+  rtrim(section.smf119ft_fccmd, chr(0) || ' ') as command,
+  rtrim(section.smf119ft_fcftype, chr(0) || ' ') as file_type,
+  case when substr(hex(section.smf119ft_fcdrip), 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000') then ('0x' || substr(hex(section.smf119ft_fcdrip), 25, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fcdrip), 27, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fcdrip), 29, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fcdrip), 31, 2))::UTINYINT else lower(substr(hex(section.smf119ft_fcdrip), 1, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdrip), 5, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdrip), 9, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdrip), 13, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdrip), 17, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdrip), 21, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdrip), 25, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdrip), 29, 4)) end as data_remote_ip,
+  case when substr(hex(section.smf119ft_fcdlip), 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000') then ('0x' || substr(hex(section.smf119ft_fcdlip), 25, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fcdlip), 27, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fcdlip), 29, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fcdlip), 31, 2))::UTINYINT else lower(substr(hex(section.smf119ft_fcdlip), 1, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdlip), 5, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdlip), 9, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdlip), 13, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdlip), 17, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdlip), 21, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdlip), 25, 4)) || ':' || lower(substr(hex(section.smf119ft_fcdlip), 29, 4)) end as data_local_ip,
+  section.smf119ft_fcdrport::BIGINT as data_remote_port,
+  section.smf119ft_fcdlport::BIGINT as data_local_port,
+  case when substr(hex(section.smf119ft_fccrip), 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000') then ('0x' || substr(hex(section.smf119ft_fccrip), 25, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fccrip), 27, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fccrip), 29, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fccrip), 31, 2))::UTINYINT else lower(substr(hex(section.smf119ft_fccrip), 1, 4)) || ':' || lower(substr(hex(section.smf119ft_fccrip), 5, 4)) || ':' || lower(substr(hex(section.smf119ft_fccrip), 9, 4)) || ':' || lower(substr(hex(section.smf119ft_fccrip), 13, 4)) || ':' || lower(substr(hex(section.smf119ft_fccrip), 17, 4)) || ':' || lower(substr(hex(section.smf119ft_fccrip), 21, 4)) || ':' || lower(substr(hex(section.smf119ft_fccrip), 25, 4)) || ':' || lower(substr(hex(section.smf119ft_fccrip), 29, 4)) end as control_remote_ip,
+  case when substr(hex(section.smf119ft_fcclip), 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000') then ('0x' || substr(hex(section.smf119ft_fcclip), 25, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fcclip), 27, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fcclip), 29, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fcclip), 31, 2))::UTINYINT else lower(substr(hex(section.smf119ft_fcclip), 1, 4)) || ':' || lower(substr(hex(section.smf119ft_fcclip), 5, 4)) || ':' || lower(substr(hex(section.smf119ft_fcclip), 9, 4)) || ':' || lower(substr(hex(section.smf119ft_fcclip), 13, 4)) || ':' || lower(substr(hex(section.smf119ft_fcclip), 17, 4)) || ':' || lower(substr(hex(section.smf119ft_fcclip), 21, 4)) || ':' || lower(substr(hex(section.smf119ft_fcclip), 25, 4)) || ':' || lower(substr(hex(section.smf119ft_fcclip), 29, 4)) end as control_local_ip,
+  section.smf119ft_fccrport::BIGINT as control_remote_port,
+  section.smf119ft_fcclport::BIGINT as control_local_port,
+  rtrim(section.smf119ft_fcruser, chr(0) || ' ') as remote_user_id,
+  rtrim(section.smf119ft_fcluser, chr(0) || ' ') as local_user_id,
+  rtrim(section.smf119ft_fctype, chr(0) || ' ') as data_type,
+  rtrim(section.smf119ft_fcmode, chr(0) || ' ') as transfer_mode,
+  rtrim(section.smf119ft_fcstruct, chr(0) || ' ') as data_structure,
+  rtrim(section.smf119ft_fcdstype, chr(0) || ' ') as data_set_type,
+  section.smf119ft_fcstime::BIGINT * 10000 as started_clock_us,
+  section.smf119ft_fcsdate as started_date,
+  section.smf119ft_fcetime::BIGINT * 10000 as ended_clock_us,
+  section.smf119ft_fcedate as ended_date,
+  section.smf119ft_fcdur::BIGINT * 10000 as duration_us,
+  try_cast(section.smf119ft_fcbytes as BIGINT) as transferred_bytes,
+  rtrim(section.smf119ft_fclreply, chr(0) || ' ') as last_reply,
+  rtrim(section.smf119ft_fcm1, chr(0) || ' ') as member_1,
+  rtrim(section.smf119ft_fchostname, chr(0) || ' ') as host_name,
+  rtrim(section.smf119ft_fcrs, chr(0) || ' ') as abnormal_end,
+  section.smf119ft_fcbytesfloat as transferred_float_bytes,
+  section.smf119ft_fccconnid::BIGINT as control_connection_id,
+  section.smf119ft_fcdconnid::BIGINT as data_connection_id
+from {{ source('raw', 'smf119_3_transfer') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
+left join {{ source('raw', 'smf119_3_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0

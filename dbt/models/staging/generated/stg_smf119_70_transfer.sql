@@ -1,0 +1,41 @@
+select
+  section.file_id,
+  section.record_seq,
+  section.section_seq,
+  rtrim(header.smf119hdsid, chr(0) || ' ') as smf_sid,
+  header.smf119hddate + to_microseconds(header.smf119hdtime::BIGINT * 10000) as written_local,
+  section.smf119ft_fsoper::BIGINT as operation,
+  rtrim(section.smf119ft_fscmd, chr(0) || ' ') as command,
+  rtrim(section.smf119ft_fsftype, chr(0) || ' ') as file_type,
+  case when substr(hex(section.smf119ft_fsdrip), 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000') then ('0x' || substr(hex(section.smf119ft_fsdrip), 25, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fsdrip), 27, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fsdrip), 29, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fsdrip), 31, 2))::UTINYINT else lower(substr(hex(section.smf119ft_fsdrip), 1, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdrip), 5, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdrip), 9, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdrip), 13, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdrip), 17, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdrip), 21, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdrip), 25, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdrip), 29, 4)) end as data_remote_ip,
+  case when substr(hex(section.smf119ft_fsdlip), 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000') then ('0x' || substr(hex(section.smf119ft_fsdlip), 25, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fsdlip), 27, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fsdlip), 29, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fsdlip), 31, 2))::UTINYINT else lower(substr(hex(section.smf119ft_fsdlip), 1, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdlip), 5, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdlip), 9, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdlip), 13, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdlip), 17, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdlip), 21, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdlip), 25, 4)) || ':' || lower(substr(hex(section.smf119ft_fsdlip), 29, 4)) end as data_local_ip,
+  section.smf119ft_fsdrport::BIGINT as data_remote_port,
+  section.smf119ft_fsdlport::BIGINT as data_local_port,
+  case when substr(hex(section.smf119ft_fscrip), 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000') then ('0x' || substr(hex(section.smf119ft_fscrip), 25, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fscrip), 27, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fscrip), 29, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fscrip), 31, 2))::UTINYINT else lower(substr(hex(section.smf119ft_fscrip), 1, 4)) || ':' || lower(substr(hex(section.smf119ft_fscrip), 5, 4)) || ':' || lower(substr(hex(section.smf119ft_fscrip), 9, 4)) || ':' || lower(substr(hex(section.smf119ft_fscrip), 13, 4)) || ':' || lower(substr(hex(section.smf119ft_fscrip), 17, 4)) || ':' || lower(substr(hex(section.smf119ft_fscrip), 21, 4)) || ':' || lower(substr(hex(section.smf119ft_fscrip), 25, 4)) || ':' || lower(substr(hex(section.smf119ft_fscrip), 29, 4)) end as control_remote_ip,
+  case when substr(hex(section.smf119ft_fsclip), 1, 24) in ('00000000000000000000FFFF', '000000000000000000000000') then ('0x' || substr(hex(section.smf119ft_fsclip), 25, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fsclip), 27, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fsclip), 29, 2))::UTINYINT || '.' || ('0x' || substr(hex(section.smf119ft_fsclip), 31, 2))::UTINYINT else lower(substr(hex(section.smf119ft_fsclip), 1, 4)) || ':' || lower(substr(hex(section.smf119ft_fsclip), 5, 4)) || ':' || lower(substr(hex(section.smf119ft_fsclip), 9, 4)) || ':' || lower(substr(hex(section.smf119ft_fsclip), 13, 4)) || ':' || lower(substr(hex(section.smf119ft_fsclip), 17, 4)) || ':' || lower(substr(hex(section.smf119ft_fsclip), 21, 4)) || ':' || lower(substr(hex(section.smf119ft_fsclip), 25, 4)) || ':' || lower(substr(hex(section.smf119ft_fsclip), 29, 4)) end as control_local_ip,
+  section.smf119ft_fscrport::BIGINT as control_remote_port,
+  section.smf119ft_fsclport::BIGINT as control_local_port,
+  rtrim(section.smf119ft_fssuser, chr(0) || ' ') as server_user_id,
+  rtrim(section.smf119ft_fstype, chr(0) || ' ') as data_type,
+  rtrim(section.smf119ft_fsmode, chr(0) || ' ') as transfer_mode,
+  rtrim(section.smf119ft_fsstruct, chr(0) || ' ') as data_structure,
+  rtrim(section.smf119ft_fsdstype, chr(0) || ' ') as data_set_type,
+  section.smf119ft_fsstime::BIGINT * 10000 as started_clock_us,
+  section.smf119ft_fssdate as started_date,
+  section.smf119ft_fsetime::BIGINT * 10000 as ended_clock_us,
+  section.smf119ft_fsedate as ended_date,
+  section.smf119ft_fsdur::BIGINT * 10000 as duration_us,
+  try_cast(section.smf119ft_fsbytes as BIGINT) as transferred_bytes,
+  rtrim(section.smf119ft_fslreply, chr(0) || ' ') as last_reply,
+  rtrim(section.smf119ft_fsm1, chr(0) || ' ') as member_1,
+  rtrim(section.smf119ft_fsrs, chr(0) || ' ') as abnormal_end,
+  rtrim(section.smf119ft_fsm2, chr(0) || ' ') as member_2,
+  section.smf119ft_fsbytesfloat as transferred_float_bytes,
+  section.smf119ft_fscconnid::BIGINT as control_connection_id,
+  section.smf119ft_fsdconnid::BIGINT as data_connection_id,
+  rtrim(section.smf119ft_fssessionid, chr(0) || ' ') as session_id
+from {{ source('raw', 'smf119_70_transfer') }} as section
+anti join {{ source('meta', 'record_overlap') }} as elsewhere
+  on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq
+left join {{ source('raw', 'smf119_70_header') }} as header
+  on header.file_id = section.file_id and header.record_seq = section.record_seq and header.section_seq = 0
