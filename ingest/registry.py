@@ -17,11 +17,13 @@ from typing import Any
 import pyarrow as pa
 
 from ingest.formats import FORMATS, RAW_TYPES, UNITS, Format
+from ingest.layout_checks import check_document, line_of
 
 LAYOUT_DIR = Path(__file__).parent / "layouts"
 CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
 WALKS = ("fixed", "length_prefixed", "chained")
 IMS_ROLE = "ims:"
+HANDLERS = ("", "cics_monitoring", "cics_statistics")
 HEADER_ROLES = ("record_type", "smf_sid", "written_clock_us", "written_date")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CONDITION = re.compile(r"(\w+) *(!?=) *(\d+(?: *, *\d+)*)\Z")
@@ -30,6 +32,8 @@ _FORMAT = re.compile(r"([a-z0-9_]+)(?:\[(\d+)(?:/(\d+))?\])?\Z")
 
 class RegistryError(ValueError):
     """A layout file that cannot be used. The message names the file, the entry and what was expected."""
+
+    exit_code = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +287,11 @@ def load(extra_dirs: Iterable[Path | str] = ()) -> Registry:
     auxiliary: dict[str, Layout] = {}
     for directory in (LAYOUT_DIR, *map(Path, extra_dirs)):
         if not directory.is_dir():
-            raise RegistryError(f"{directory}: not a directory of layout files")
-        for path in sorted(directory.glob("*.toml")):
+            raise RegistryError(f"{directory}: there is no such folder of layout files; check the path")
+        paths = sorted(directory.glob("*.toml"))
+        if not paths:
+            raise RegistryError(f"{directory}: the folder holds no layout files; their names end with .toml")
+        for path in paths:
             role, layout = _read(path)
             (auxiliary if role else layouts)[role or layout.name] = layout
     ordered = tuple(sorted(layouts.values(), key=lambda item: (item.type, item.subtypes, item.name)))
@@ -295,22 +302,37 @@ def load(extra_dirs: Iterable[Path | str] = ()) -> Registry:
 def _refuse_overlaps(layouts: Sequence[Layout]) -> None:
     claims: dict[tuple[int, int | None], Layout] = {}
     tables: dict[str, Layout] = {}
-    for layout in layouts:
+    for layout in sorted(layouts, key=lambda item: item.path.parent != LAYOUT_DIR):
+        whole = [other for (kind, subtype), other in claims.items() if kind == layout.type and subtype is None]
+        part = [other for (kind, _), other in claims.items() if kind == layout.type and not layout.subtypes]
+        for other in [*whole, *part][:1]:
+            raise RegistryError(
+                f"{layout.path}: record {layout.type} is already described, with all or some of its subtypes, by "
+                f"{other.path}; name the subtypes that are meant, or take its place with the name {other.name!r}"
+            )
         for subtype in layout.subtypes or (None,):
             other = claims.setdefault((layout.type, subtype), layout)
             if other is not layout:
+                shown = layout.type if subtype is None else f"{layout.type}.{subtype}"
                 raise RegistryError(
-                    f"{layout.path}: record {layout.type}.{subtype} is already described by {other.path}"
+                    f"{layout.path}: record {shown} is already described by {other.path}; to take its place, give the "
+                    f"record the name {other.name!r}"
                 )
-        for section in layout.sections:
+        for section in (*layout.sections, *layout.handled):
             other = tables.setdefault(section.table, layout)
             if other is not layout:
-                raise RegistryError(f"{layout.path}: table {section.table} is already described by {other.path}")
+                raise RegistryError(
+                    f"{layout.path}: table {section.table} is already described by {other.path}; name the section "
+                    "differently"
+                )
 
 
 def _read(path: Path) -> tuple[str, Layout]:
+    text = ""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        document = tomllib.loads(text)
+        check_document(document)
         record = document["record"]
         name = _identifier(record["name"])
         role = _role(record, name)
@@ -328,11 +350,12 @@ def _read(path: Path) -> tuple[str, Layout]:
         )
         _check(layout, role)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RegistryError(f"{path}: not a TOML file: {error}") from error
-    except KeyError as error:
-        raise RegistryError(f"{path}: entry {error} is missing") from error
-    except (TypeError, ValueError) as error:
-        raise RegistryError(f"{path}: {error}") from error
+        raise RegistryError(f"{path}: not a TOML file: {error}; correct what stands there") from error
+    except OSError as error:
+        raise RegistryError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        line = line_of(text, str(error))
+        raise RegistryError(f"{path}{f', line {line}' if line else ''}: {error}") from error
     return role, layout
 
 
@@ -415,8 +438,6 @@ def _catalogue_lines(path: Path) -> list[list[Any]]:
 
 
 def _field(line: list[Any], section: str) -> Field:
-    if len(line) not in (9, 10):
-        raise ValueError(f"section {section}: a field line has nine or ten entries, this has {len(line)}: {line}")
     name, ibm, offset, length, form, unit, meaning, since, confidence = line[:9]
     where = f"section {section}, field {ibm}"
     match = _FORMAT.match(form)
@@ -426,7 +447,8 @@ def _field(line: list[Any], section: str) -> Field:
         )
     kind = FORMATS[match[1]]
     if not kind.accepts(length):
-        raise ValueError(f"{where}: format {kind.name} cannot have length {length}")
+        allowed = ", ".join(map(str, sorted(kind.lengths or ())))
+        raise ValueError(f"{where}: format {kind.name} cannot have length {length}; it may have {allowed}")
     if confidence not in CONFIDENCES:
         raise ValueError(f"{where}: confidence {confidence!r}, expected one of {', '.join(CONFIDENCES)}")
     if not str(meaning).strip():
@@ -436,6 +458,8 @@ def _field(line: list[Any], section: str) -> Field:
         raise ValueError(f"{where}: unit {unit!r} asks for a name that ends with {suffix!r}, not {name!r}")
     when = _condition(line[9], where) if len(line) == 10 else None
     count, stride = int(match[2] or 1), int(match[3] or 0)
+    if offset + max(stride, length) * count > 1 << 16:
+        raise ValueError(f"{where}: ends beyond the 65,535 bytes that a record can have")
     if match[3] and stride < length:
         raise ValueError(f"{where}: repeated every {stride} bytes, although it has {length}")
     if count > 1 and kind.name in RAW_TYPES:
@@ -456,10 +480,10 @@ def _bit(line: list[Any], fields: tuple[Field, ...], section: str) -> Bit:
     first, _, last = str(bits).partition("-")
     item = next((item for item in fields if item.ibm == owner), None)
     if item is None:
-        raise ValueError(f"section {section}: bit {ibm} belongs to {owner}, which is not a field of the section")
+        raise ValueError(f"section {section}, bit {ibm}: belongs to {owner}, which is not a field of the section")
     bit = Bit(owner, int(first), int(last or first), ibm, _identifier(name) if name else "", meaning)
     if not bit.first <= bit.last < item.length * 8:
-        raise ValueError(f"section {section}: bit {ibm} at {bits} is outside {owner} of {item.length} bytes")
+        raise ValueError(f"section {section}, bit {ibm}: {bits} is outside {owner} of {item.length} bytes")
     return bit
 
 
@@ -469,19 +493,24 @@ def _refuse_doubles(section: Section) -> None:
     for kind, values in (("name", names), ("column", columns)):
         doubles = {value for value in values if values.count(value) > 1}
         if doubles:
-            raise ValueError(f"section {section.name}: {kind} {', '.join(sorted(doubles))} is used more than once")
+            raise ValueError(
+                f"section {section.name}: {kind} {', '.join(sorted(doubles))} is used more than once; rename one"
+            )
     for item in section.fields:
         if item.when and not any(other.name == item.when.selector and not other.when for other in section.fields):
-            raise ValueError(f"section {section.name}: {item.ibm} depends on {item.when.selector}, which is not there")
+            raise ValueError(f"section {section.name}, field {item.ibm}: depends on {item.when.selector}, not a field")
         last = section.fields[-1]
         if item.is_rest and (item is not last or (item.form.name != "bytes" and section.walk != "length_prefixed")):
-            raise ValueError(f"section {section.name}: {item.ibm} has no length; only last fields of bytes may")
+            raise ValueError(f"section {section.name}, field {item.ibm}: has no length; only last fields of bytes may")
     before: list[Field] = []
     for item in sorted(section.fields, key=lambda item: item.offset):
         before = [other for other in before if other.end > item.offset]
         for other in before:
             if _meet(item, other) and not (item.when and other.when and item.when.excludes(other.when)):
-                raise ValueError(f"section {section.name}: {item.ibm} at {item.offset} overlaps {other.ibm}")
+                raise ValueError(
+                    f"section {section.name}, field {item.ibm}: at offset {item.offset} it overlaps {other.ibm}, which "
+                    f"stands at {other.offset} and takes {other.end - other.offset} bytes; correct one of them"
+                )
         before.append(item)
 
 
@@ -500,13 +529,18 @@ def _check(layout: Layout, role: str) -> None:
         _check_ims(layout)
     if role:
         return
+    if layout.handler not in HANDLERS:
+        raise ValueError(f"[record]: there is no handler {layout.handler!r}; leave the entry out")
     if not 0 <= layout.type <= 2047:
         raise ValueError(f"record type {layout.type} is not between 0 and 2047")
     if layout.header.name != "header" or not layout.header.is_header:
         raise ValueError("the first section is the header, named 'header', without a triplet")
     missing = [name for name in HEADER_ROLES if not layout.header.has(name)]
     if missing:
-        raise ValueError(f"the header lacks the fields {', '.join(missing)}")
+        raise ValueError(
+            f"section header lacks fields with the friendly names {', '.join(missing)}; every record has them at the "
+            "same place, see docs/how-to-add-a-record-type.md"
+        )
     for section in layout.sections[1:]:
         holder = layout.header
         if section.parent:
@@ -518,14 +552,20 @@ def _check(layout: Layout, role: str) -> None:
             if not section.parent or section.triplet:
                 raise ValueError(f"section {section.name}: a chained section has a parent and no triplet")
         elif section.triplet is None:
-            raise ValueError(f"section {section.name} has no triplet")
+            raise ValueError(
+                f"section {section.name} has no triplet; say with `triplet = N` where the {holder.name} holds its "
+                "offset, length and number"
+            )
         elif section.triplet.end > holder.length:
-            raise ValueError(f"section {section.name}: its triplet ends after the {holder.name}")
+            raise ValueError(
+                f"section {section.name}: its triplet ends at {section.triplet.end}, after the {holder.name} of "
+                f"{holder.length} bytes; correct `triplet`, or the {holder.name}'s `length`"
+            )
         elif section.triplet.base == "section" and not section.parent:
             raise ValueError(f"section {section.name}: offsets_from = 'section' needs a parent")
 
 
 def _identifier(name: str) -> str:
     if not _NAME.match(name):
-        raise ValueError(f"name {name!r} is not lower case letters, digits and underscores")
+        raise ValueError(f"name {name!r} may only hold lower case letters, digits and underscores, a letter first")
     return name

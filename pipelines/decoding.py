@@ -14,20 +14,21 @@ from pipelines.exits import EtalonError, Exit
 Write = Callable[[Any], None]
 
 
-def decode_file(file: Path, form: str, folder: Path | None) -> dict[str, int]:
+def decode_file(file: Path, form: str, folder: Path | None, known: Any) -> dict[str, int]:
     """Decode `file` and write every table as `form` into `folder` (JSON lines on standard output without one).
 
+    file: a dump, a container of dumps, or `-` for standard input; known: the layouts, an `ingest.registry.Registry`.
     Returns the rows written by table. Raises EtalonError when nothing of the file can be decoded.
     """
-    from ingest import registry, sources
-    from ingest.containers.opening import form_of, unpack
+    from ingest import sources
+    from ingest.containers.opening import STANDARD_INPUT, form_of, standard_input, unpack
     from ingest.warehouse.readers import read
 
     if file.is_dir():
         raise EtalonError(f"{file}: is a folder; name one dump", Exit.NO_INPUT)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-    known = registry.load()
+    name, called = file.name, str(file)
     counts: Counter[str] = Counter()
     problems: Counter[str] = Counter()
     writers: dict[str, Write] = {}
@@ -45,21 +46,27 @@ def decode_file(file: Path, form: str, folder: Path | None) -> dict[str, int]:
                     counts[table] += rows.num_rows
 
     with ExitStack() as stack:
+        if str(file) == STANDARD_INPUT:
+            scratch = Path(stack.enter_context(TemporaryDirectory(prefix="etalon-")))
+            file, name = stack.enter_context(standard_input(scratch)), "standard input"
+            called = name
         with file.open("rb") as stream:
             packed = form_of(stream.read(sources.HEAD_BYTES))
+        if not file.stat().st_size:
+            raise EtalonError(f"{called}: is empty (0 bytes); check the transfer", Exit.NO_INPUT)
         if packed is None:
-            decode(file, file.name)
+            decode(file, name)
         else:
             scratch = Path(stack.enter_context(TemporaryDirectory(prefix="etalon-")))
-            for member in unpack(file, file.name, packed, scratch):
+            for member in unpack(file, name, packed, scratch):
                 decode(member.path, member.name.rsplit("!", 1)[-1])
                 if member.damage:
                     problems["container_damaged"] += 1
     if problems:
         told = ", ".join(f"{count} × {reason}" for reason, count in sorted(problems.items()))
         if not counts:
-            raise EtalonError(f"{file}: nothing could be decoded ({told})", Exit.UNRECOGNISED)
-        print(f"etalon: {file}: some records could not be decoded ({told})", file=sys.stderr)
+            raise EtalonError(f"{called}: nothing could be decoded ({told})", Exit.UNRECOGNISED)
+        print(f"etalon: {called}: some records could not be decoded ({told})", file=sys.stderr)
     return dict(counts)
 
 

@@ -26,6 +26,11 @@ class Home:
         return self.root / "landing"
 
     @property
+    def layouts(self) -> Path:
+        """An installation's own record layouts."""
+        return self.root / "layouts"
+
+    @property
     def lab(self) -> Path:
         """Dumps rendered by the lab."""
         return self.root / "lab"

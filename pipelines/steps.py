@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipelines import layouts
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 
@@ -34,12 +35,18 @@ def render(systems: Sequence[str], folder: Path, seed: int | None = None, tell: 
 
 
 def ingest(
-    home: Home, paths: Iterable[Path | str], *, reload: str = "never", progress: LoadProgress | None = None
+    home: Home,
+    paths: Iterable[Path | str],
+    *,
+    reload: str = "never",
+    progress: LoadProgress | None = None,
+    own_layouts: Sequence[Path] | None = None,
 ) -> list[Any]:
     """Load files into the warehouse; one `ingest.warehouse.FileReport` per file."""
-    from ingest import registry, warehouse
+    from ingest import warehouse
 
-    return warehouse.load(list(paths), home.warehouse, registry.load(), reload=reload, progress=progress)  # type: ignore[arg-type]
+    known = layouts.registry(home, own_layouts)
+    return warehouse.load(list(paths), home.warehouse, known, reload=reload, progress=progress)  # type: ignore[arg-type]
 
 
 def dbt_arguments(home: Home, *command: str) -> list[str]:
@@ -70,13 +77,13 @@ def check(home: Home) -> Any:
     """Run the expectations over the warehouse and write the data-quality site."""
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     import expectations
-    from ingest import registry, schema
+    from ingest import schema
 
     manifest = home.dbt / "target" / "manifest.json"
     return expectations.run(
         home.warehouse,
         home.quality,
-        baseline=schema.baseline_expectations(registry.load()),
+        baseline=schema.baseline_expectations(layouts.registry(home)),
         manifest=manifest if manifest.exists() else None,
     )
 
@@ -88,11 +95,11 @@ def quality_line(result: Any) -> str:
     return f"quality {result.verdict}: {counts['pass']} expectations met, {counts['warn']} warnings{failed}"
 
 
-def publish(home: Home) -> Path:
+def publish(home: Home, own_layouts: Sequence[Path] | None = None) -> Path:
     """Put a copy of the warehouse in place of the published snapshot."""
-    from ingest import registry, warehouse
+    from ingest import warehouse
 
-    return warehouse.publish(home.warehouse, home.snapshot, registry.load())
+    return warehouse.publish(home.warehouse, home.snapshot, layouts.registry(home, own_layouts))
 
 
 def measured_points(home: Home) -> Any:

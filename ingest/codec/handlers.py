@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.registry import Layout
+from ingest.registry import Layout, Registry
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,15 @@ def finisher(name: str) -> Finisher:
     from ingest.smf.cics import writing
 
     return {"cics_monitoring": writing.finish_monitoring, "cics_statistics": writing.finish_statistics}[name]
+
+
+def of(registry: Registry) -> dict[str, Handler]:
+    """Handlers by name that read by the registry's own layouts, which may replace built-in ones."""
+    from ingest.smf.cics.statistics import StatisticsDecoder
+
+    return {
+        layout.handler: StatisticsDecoder(layout) for layout in registry.layouts if layout.handler == "cics_statistics"
+    }
 
 
 def make(name: str) -> Handler:

@@ -165,8 +165,10 @@ def _unrecognised(path: Path, identity: Identity) -> Iterator[Batch]:
 def _smf(path: Path, registry: Registry, handlers: Mapping[str, Handler] | None) -> Iterator[Batch]:
     # Compiled kernels take a second to import; reports and CSV files do without them.
     from ingest.codec import decode_batches
+    from ingest.codec.handlers import of
 
-    return _records(path, decode_batches(path, registry, name=str(path), handlers=handlers))
+    every = {**of(registry), **(handlers or {})}
+    return _records(path, decode_batches(path, registry, name=str(path), handlers=every))
 
 
 def _ims_log(path: Path, registry: Registry) -> Iterator[Batch]:

@@ -8,9 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from pipelines import layouts as own
 from pipelines import steps, text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
+from pipelines.layouts import Layouts
 from pipelines.progress import Reporter
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
@@ -61,13 +63,14 @@ def ingest(
     reload: Annotated[
         Reload, typer.Option(help="Load content again that the ledger has: never, when layouts changed, or always.")
     ] = Reload.NEVER,
+    layouts: Layouts = None,
 ) -> None:
     """Load files into the warehouse. Each once, completely, with every byte accounted for."""
     from ingest.warehouse import exit_code
 
     reporter = Reporter()
     with reporter.step("ingesting"):
-        reports = steps.ingest(Home.from_environment(), paths, reload=reload.value)
+        reports = steps.ingest(Home.from_environment(), paths, reload=reload.value, own_layouts=layouts)
         reporter.note(f"{len(reports)} files")
     if as_json:
         typer.echo(json.dumps({"files": [report.to_dict() for report in reports]}, indent=2))
@@ -114,6 +117,7 @@ def build(
     to_publish: Annotated[
         bool, typer.Option("--publish/--no-publish", help="Check and publish the result as well.")
     ] = True,
+    layouts: Layouts = None,
 ) -> None:
     """Build the marts, check them, publish them. Only what passes the expectations is published."""
     home, reporter = Home.from_environment(), Reporter()
@@ -125,7 +129,7 @@ def build(
     if verdict.verdict == "fail":
         raise EtalonError(f"not published: a critical expectation failed; see {verdict.report}", Exit.QUALITY)
     with reporter.step("publishing the snapshot"):
-        path = steps.publish(home)
+        path = steps.publish(home, layouts)
     typer.echo(str(path))
 
 
@@ -160,10 +164,10 @@ def check(as_json: Json = False) -> None:
         raise EtalonError(f"a critical expectation failed; see {verdict.report}", Exit.QUALITY)
 
 
-def publish() -> None:
+def publish(layouts: Layouts = None) -> None:
     """Publish the warehouse as the snapshot. That is what analysts and the service read."""
     with Reporter().step("publishing the snapshot"):
-        path = steps.publish(Home.from_environment())
+        path = steps.publish(Home.from_environment(), layouts)
     typer.echo(str(path))
 
 
@@ -196,16 +200,17 @@ def sql(
 
 
 def decode(
-    file: Annotated[Path, typer.Argument(help="A dump.")],
+    file: Annotated[Path, typer.Argument(help="A dump; `-` reads it from standard input.")],
     to: Annotated[Form, typer.Option(help="What to write.")] = Form.JSON,
     out: Annotated[Path | None, typer.Option(help="Folder to write one file per table into.")] = None,
+    layouts: Layouts = None,
 ) -> None:
     """Decode a dump without a database. One file per table, or JSON lines on standard output."""
     from pipelines import decoding
 
     if out is None and to is not Form.JSON:
-        out = Path(f"{file.name}.{to.value}")
-    counts = decoding.decode_file(file, to.value, out)
+        out = Path(f"{'input' if str(file) == '-' else file.name}.{to.value}")
+    counts = decoding.decode_file(file, to.value, out, own.registry(Home.from_environment(), layouts))
     rows = [{"table": name, "rows": count} for name, count in sorted(counts.items())]
     typer.echo(text.table(rows, {"table": "table", "rows": "rows"}), err=True)
     if out is not None:

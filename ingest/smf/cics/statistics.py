@@ -25,18 +25,16 @@ _HEAD_END = 44
 Ints = NDArray[np.int64]
 
 
-def layout() -> Layout:
-    """The layout of statistics records."""
-    return built_in("smf_110_2.toml")
-
-
-def section(name: str) -> Section:
-    """A table of the statistics handler as its layout describes it. Raises KeyError."""
-    return next(item for item in layout().handled if item.name == name)
-
-
 class StatisticsDecoder:
-    """Decodes batches of 110.2 records; a row's `section_seq` is the place of its record in the data section."""
+    """Decodes batches of 110.2 records; a row's `section_seq` is the place of its record in the data section.
+
+    Which number has which table is said by the layout, the built-in one unless an installation has its own.
+    """
+
+    def __init__(self, layout: Layout | None = None) -> None:
+        tables = (layout or built_in("smf_110_2.toml")).handled
+        self._named = {item.name: item for item in tables}
+        self._numbered = {item.code: item for item in tables if item.code is not None}
 
     def decode(
         self,
@@ -58,7 +56,7 @@ class StatisticsDecoder:
         owner = np.repeat(np.arange(offset.size), counts)
         place = ordinals(owner)
         number = buffer[at + 2].astype(np.int64) << 8 | buffer[at + 3]
-        dispatcher = section("dispatcher")
+        dispatcher = self._named["dispatcher"]
         modes, pools = _entry_counts(buffer, at, size, number == dispatcher.code, dispatcher.length)
         crowded = modes < 0
         problems = [
@@ -73,7 +71,7 @@ class StatisticsDecoder:
             problems.append(Problem(i, "cics_statistics_length", text))
         kept = ~np.isin(owner, owner[crowded])
         at, size, owner, place, number = at[kept], size[kept], owner[kept], place[kept], number[kept]
-        tables = _tables(buffer, at, size, record_seq[owner], place, number)
+        tables = self._tables(buffer, at, size, record_seq[owner], place, number)
         chosen = number == dispatcher.code
         if chosen.any():
             lead, seq, parent = at[chosen] + size[chosen], record_seq[owner[chosen]], place[chosen]
@@ -82,9 +80,27 @@ class StatisticsDecoder:
                 ("dispatcher_mode", lead - (modes + pools) * ENTRY_BYTES, modes),
                 ("dispatcher_pool", lead - pools * ENTRY_BYTES, pools),
             ):
-                tables |= _entries(section(name), buffer, first, count, seq, parent)
+                tables |= _entries(self._named[name], buffer, first, count, seq, parent)
         problems.sort(key=lambda problem: problem.index)
         return Handled(tables, problems)
+
+    def _tables(
+        self,
+        data: NDArray[np.uint8],
+        at: Ints,
+        size: Ints,
+        record_seq: NDArray[np.uint32],
+        place: NDArray[np.uint32],
+        number: Ints,
+    ) -> dict[str, pa.Table]:
+        """A table for each number met that has one, and one for all others."""
+        wanted = [(item, number == code) for code, item in self._numbered.items()]
+        wanted.append((self._named["other_statistics"], ~np.isin(number, list(self._numbered))))
+        return {
+            kind.table: rows_table(kind, data, at[chosen], size[chosen], record_seq[chosen], place[chosen])
+            for kind, chosen in wanted
+            if chosen.any()
+        }
 
 
 def _extents(data: NDArray[np.uint8], offset: Ints, length: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
@@ -118,27 +134,6 @@ def _entry_counts(
     crowded = (modes + pools > 0) & (size - (modes + pools) * ENTRY_BYTES < shortest)
     modes[crowded] = -1
     return modes, pools
-
-
-def _tables(
-    data: NDArray[np.uint8],
-    at: Ints,
-    size: Ints,
-    record_seq: NDArray[np.uint32],
-    place: NDArray[np.uint32],
-    number: Ints,
-) -> dict[str, pa.Table]:
-    """A table for each number met that has one, and one for all others."""
-    known = {item.code: item for item in layout().handled if item.code is not None}
-    tables = {}
-    other = section("other_statistics")
-    for kind, chosen in [
-        *((item, number == code) for code, item in known.items()),
-        (other, ~np.isin(number, list(known))),
-    ]:
-        if chosen.any():
-            tables[kind.table] = rows_table(kind, data, at[chosen], size[chosen], record_seq[chosen], place[chosen])
-    return tables
 
 
 def _entries(

@@ -1,0 +1,78 @@
+"""A layout file that cannot be used is refused with its path, the line, and what to do."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ingest import registry
+from tests.shared import ROOT
+
+PAGE = (ROOT / "docs" / "how-to-add-a-record-type.md").read_text(encoding="utf-8")
+GOOD = re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL)[1]  # type: ignore[index]
+
+MISTAKES = {
+    "no TOML": ("type = 210 ", "type = = 210 ", "not a TOML file"),
+    "entry missing": ('name = "smf210_4"', "", "[record] lacks the entry 'name'"),
+    "entry unknown": ("triplet = 24 ", "tiplet = 24 ", "did you mean 'triplet'?"),
+    "entry of another type": ("subtypes = [4]", "subtypes = 4", "subtypes must be a list"),
+    "name": ('name = "smf210_4"', 'name = "SMF210"', "lower case letters"),
+    "field name": ('["door_name", "DOORNAME"', '[3, "DOORNAME"', "field DOORNAME: the friendly name must be text"),
+    "offset": ('"DOORNAME", 0, 8', '"DOORNAME", -4, 8', "field DOORNAME: the offset is -4"),
+    "offset as text": ('"DOORNAME", 0, 8', '"DOORNAME", "0", 8', "the offset must be a whole number"),
+    "format": ('8, "ebcdic"', '8, "ebcidc"', "unknown format 'ebcidc'; known are"),
+    "repetition": ('8, "ebcdic"', '8, "ebcdic[99999999]"', "65,535 bytes"),
+    "length": ('"DOORTIME", 16, 4', '"DOORTIME", 16, 9', "cannot have length 9; it may have 1, 2"),
+    "overlap": ('"DOORFLG", 8, 1', '"DOORFLG", 7, 1', "field DOORFLG: at offset 7 it overlaps DOORNAME"),
+    "used twice": ('"openings", "DOORCNT"', '"door_name", "DOORCNT"', "door_name is used more than once"),
+    "short line": (', "Name of the door.", "", "manual"]', "]", "this has 6"),
+    "trust": ('"Name of the door.", "", "manual"', '"Name of the door.", "", "sure"', "confidence 'sure'"),
+    "unit and name": ('"open_us"', '"open"', "ends with '_us'"),
+    "triplet": ("triplet = 24 ", "triplet = 30 ", "its triplet ends at 38, after the header of 32 bytes"),
+    "header": ('["smf_sid", ', '["sid", ', "lacks fields with the friendly names smf_sid"),
+    "bit": ('["DOORFLG", "0"', '["DOORFLX", "0"', "bit DOORLOCK: belongs to DOORFLX"),
+    "bit number": ('["DOORFLG", "0"', '["DOORFLG", "x"', "bits are written as"),
+    "handler": ('name = "smf210_4"', 'handler = "mine"\nname = "smf210_4"', "no handler 'mine'"),
+    "known record": ("type = 210 ", "type = 72 ", "is already described by"),
+    "known type": ("type = 210 ", "type = 30 ", "is already described by"),
+}
+LINES = {"offset": "DOORNAME", "format": "DOORNAME", "overlap": "DOORFLG", "length": "DOORTIME", "bit": "DOORLOCK"}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_with_file_and_remedy(tmp_path: Path, mistake: str) -> None:
+    before, after, said = MISTAKES[mistake]
+    text = GOOD.replace(before, after, 1)
+    assert text != GOOD
+    if mistake == "known record":
+        text = text.replace("subtypes = [4]", "subtypes = [3]")
+    path = tmp_path / "smf_210_4.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(registry.RegistryError) as raised:
+        registry.load([tmp_path])
+    message = str(raised.value)
+    assert message.startswith(str(path))
+    assert said in message
+    if mistake in LINES:
+        line = next(n for n, row in enumerate(text.splitlines(), 1) if f'"{LINES[mistake]}"' in row)
+        assert f"{path}, line {line}: " in message
+
+
+def test_all_subtypes_of_a_type_cannot_be_claimed_beside_some(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(GOOD.replace("type = 210 ", "type = 72 ").replace("subtypes = [4]", ""))
+    with pytest.raises(registry.RegistryError, match="name the subtypes that are meant"):
+        registry.load([tmp_path])
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_folder_without_layouts_is_told(tmp_path: Path, exists: bool) -> None:
+    folder = tmp_path if exists else tmp_path / "nowhere"
+    with pytest.raises(registry.RegistryError, match="holds no layout files" if exists else "no such folder"):
+        registry.load([folder])
+
+
+def test_a_layout_takes_the_place_of_a_built_in_one_of_its_name(tmp_path: Path) -> None:
+    built_in = registry.LAYOUT_DIR / "smf_88.toml"
+    (tmp_path / "ours.toml").write_text(built_in.read_text().replace("End of the interval.", "When it ended."))
+    known = registry.load([tmp_path])
+    assert [layout.path for layout in known.layouts if layout.type == 88] == [tmp_path / "ours.toml"]
