@@ -67,6 +67,16 @@ class Frames:
     framing_bytes: int
     quarantined: list[Quarantined] = field(default_factory=list)
 
+    def split(self, most: int) -> "tuple[Frames, Frames | None]":
+        """The first records, `most` bytes of them or one, with all that is no record; and the others, if any."""
+        ends = np.cumsum(self.lengths)
+        cut = max(int(np.searchsorted(ends, most, "right")), 1)
+        if cut >= len(ends):
+            return self, None
+        parts = [array[:cut] for array in (self.starts, self.lengths, self.offsets)]
+        others = [array[cut:] for array in (self.starts, self.lengths, self.offsets)]
+        return Frames(self.buffer, *parts, self.framing_bytes, self.quarantined), Frames(self.buffer, *others, 0)
+
 
 @dataclass(slots=True)
 class _Scan:

@@ -29,7 +29,12 @@ Ints = npt.NDArray[np.int64]
 MAX_TABLE_BYTES = 256 << 20
 """Most bytes of tables made at once; records that would make more are decoded in several batches."""
 
-DEFAULT_BATCH_BYTES = 8 << 20
+DEFAULT_BATCH_BYTES = 24 << 20
+
+_SHORTEST_STRETCH = 8 << 20
+_BYTES_PER_COLUMN = 48 << 10
+"""Bytes of records to decode at once for each column they become, so that making columns takes little of the time: a
+dump of many record types is decoded in long stretches, others in stretches that stay in the cache."""
 
 
 def decode_batches(
@@ -60,7 +65,10 @@ def _decode_stream(
 ) -> Iterator[Batch]:
     decoder = _Decoder(registry, handlers or {})
     for frames in read_frames(stream, name, batch_bytes=batch_bytes):
-        yield from decoder.decode(frames)
+        others: Frames | None = frames
+        while others is not None:
+            stretch, others = others.split(decoder.stretch)
+            yield from decoder.decode(stretch)
     missing = decoder.splits.close()
     if missing:
         last = Batch()
@@ -69,13 +77,17 @@ def _decode_stream(
 
 
 class _Decoder:
-    """Assigns records to layouts and decodes each layout's records together; remembers what spans stretches."""
+    """Assigns records to layouts and decodes each layout's records together; remembers what spans stretches.
+
+    `stretch` says how many bytes of records to hand over next.
+    """
 
     def __init__(self, registry: Registry, handlers: Mapping[str, Handler]) -> None:
         self._registry = registry
         self._plans: dict[str, Plan] = {}
         self._handlers = dict(handlers)
         self._next = 0
+        self.stretch = _SHORTEST_STRETCH
         head = registry.identification
         self._type = head.by_name("record_type").offset
         self._subtype = head.by_name("subtype").offset
@@ -100,6 +112,8 @@ class _Decoder:
             batch.tables.update(next(tables, {}))
             further.extend(tables)
         batch.accounting.quarantined_bytes = sum(item.length for item in batch.quarantined)
+        columns = sum(table.num_columns for table in batch.tables.values())
+        self.stretch = max(_SHORTEST_STRETCH, columns * _BYTES_PER_COLUMN)
         yield batch
         for tables_of_one in further:
             yield Batch(tables=tables_of_one)
@@ -226,15 +240,13 @@ class _Decoder:
 
 def _parts(estimate: Ints) -> list[slice]:
     """Runs of records whose tables together stay within `MAX_TABLE_BYTES`; a single record may exceed it."""
-    parts, low, total = [], 0, 0
-    if estimate.sum() <= MAX_TABLE_BYTES:
-        return [slice(0, len(estimate))] if len(estimate) else []
-    for place, size in enumerate(estimate.tolist()):
-        if total and total + size > MAX_TABLE_BYTES:
-            parts.append(slice(low, place))
-            low, total = place, 0
-        total += size
-    return [*parts, slice(low, len(estimate))]
+    ends = np.cumsum(estimate)
+    parts, low, done = [], 0, 0
+    while low < len(ends):
+        high = max(int(np.searchsorted(ends, done + MAX_TABLE_BYTES, "right")), low + 1)
+        parts.append(slice(low, high))
+        low, done = high, int(ends[high - 1])
+    return parts
 
 
 def _tables(
