@@ -82,7 +82,7 @@ select
   workload::varchar as workload,
   class_kind::varchar as class_kind,
   class_name::varchar as class_name,
-  period_number::integer as period_number,
+  coalesce(nullif(period_number, 0), section_seq + 1)::integer as period_number,
   importance::integer as importance,
   goal_kind::varchar as goal_kind,
   (case when goal_kind like '%response' then response_goal_ms end)::double as goal_ms,
