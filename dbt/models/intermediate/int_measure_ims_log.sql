@@ -1,0 +1,23 @@
+-- How long messages were sent and arrived, from IMS logs: between the first and the last record of a kind in the run.
+select
+  system_id, point, condition, true as is_run, 1 as position, null::double as seconds, null::varchar as workload,
+  '' as subject,
+  unnest([
+    {'metric': 'msc_send_s', 'unit': 's', 'numerator': sent_s},
+    {'metric': 'msc_receive_s', 'unit': 's', 'numerator': received_s},
+    {'metric': 'msc_messages_sent', 'unit': 'count', 'numerator': sent},
+    {'metric': 'msc_messages_received', 'unit': 'count', 'numerator': received}
+  ], recursive := true),
+  'point' as aggregation, 1.0 as scale, 1 as denominator
+from (
+  select r.system_id, r.point, r.condition,
+    count(*) filter (where e.event = 'output') as sent,
+    count(*) filter (where e.event = 'arrival') as received,
+    date_diff('microsecond', min(e.event_utc) filter (where e.event = 'output'),
+      max(e.event_utc) filter (where e.event = 'output')) / 1e6 as sent_s,
+    date_diff('microsecond', min(e.event_utc) filter (where e.event = 'arrival'),
+      max(e.event_utc) filter (where e.event = 'arrival')) / 1e6 as received_s
+  from {{ ref('stg_ims_log_event') }} e
+  join {{ ref('int_run') }} r on {{ during_run('r', 'e.event_utc') }}
+  group by r.system_id, r.point, r.condition
+)
