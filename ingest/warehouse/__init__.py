@@ -9,6 +9,7 @@ from ingest.warehouse.outcome import (
     SnapshotMissing,
     WarehouseError,
     WarehouseLocked,
+    WarehouseMissing,
     exit_code,
 )
 from ingest.warehouse.publish import publish, query
@@ -21,6 +22,7 @@ __all__ = [
     "SnapshotMissing",
     "WarehouseError",
     "WarehouseLocked",
+    "WarehouseMissing",
     "content_hash",
     "exit_code",
     "layouts_version",

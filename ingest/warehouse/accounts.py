@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from ingest.warehouse.outcome import ExitCode, FileReport
+
 
 class AccountsDoNotBalance(Exception):
     """Bytes or records of a file are missing or counted twice: a defect of a reader, so nothing of the file is kept."""
@@ -48,7 +50,11 @@ class Batch:
 
 @dataclass
 class Accounts:
-    """The sums over all batches of a file."""
+    """The sums over all batches of a file.
+
+    `message` is the first thing said of it: why a piece was quarantined, or what a reply says in place of data; `reach`
+    is how far the quarantined pieces go, in bytes from the start.
+    """
 
     decoded: int = 0
     decoded_bytes: int = 0
@@ -60,6 +66,8 @@ class Accounts:
     messages_only: int = 0
     reason_codes: Counter[str] = field(default_factory=Counter)
     rows: Counter[str] = field(default_factory=Counter)
+    message: str | None = None
+    reach: int = 0
 
     @property
     def records(self) -> int:
@@ -79,6 +87,9 @@ class Accounts:
             self.quarantined += 1
             self.quarantined_bytes += piece.length
             self.reason_codes[piece.reason] += 1
+            self.reach = max(self.reach, piece.byte_offset + piece.length)
+        said = batch.quarantined[0].detail if batch.quarantined else batch.message
+        self.message = self.message or said
         self.reason_codes.update(batch.notes)
         for group in batch.tables:
             for name, table in group.items():
@@ -92,3 +103,23 @@ class Accounts:
                 f"{size:,} bytes in, but {self.decoded_bytes:,} decoded + {self.skipped_bytes.total():,} skipped + "
                 f"{self.quarantined_bytes:,} quarantined + {self.framing_bytes:,} framing = {found:,}"
             )
+
+    def judge(self, report: FileReport) -> None:
+        """Put the sums into the report of the file, and what they come to: its status, exit code and message."""
+        report.records, report.decoded, report.quarantined = self.records, self.decoded, self.quarantined
+        report.skipped = dict(sorted(self.skipped.items()))
+        report.skipped_bytes = dict(sorted(self.skipped_bytes.items()))
+        report.rows = dict(sorted(self.rows.items()))
+        report.reason_codes = dict(sorted(self.reason_codes.items()))
+        report.decoded_bytes, report.quarantined_bytes = self.decoded_bytes, self.quarantined_bytes
+        report.framing_bytes = self.framing_bytes
+        if self.message:
+            report.message = f"{report.path}: {self.message}"
+        if self.quarantined and not self.decoded and not self.skipped:
+            report.status, report.exit_code = "quarantined", ExitCode.UNRECOGNISED
+        elif self.quarantined:
+            report.status, report.exit_code = "loaded", ExitCode.QUARANTINED
+        elif self.decoded and self.messages_only == self.decoded:
+            report.status = "message"
+        else:
+            report.status = "loaded"

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
@@ -11,6 +12,8 @@ from ingest.containers.opening import STANDARD_INPUT
 from ingest.warehouse.outcome import ExitCode, FileReport
 
 _CHUNK = 1 << 20
+#: A file that was written to within this many seconds may not be complete yet.
+_SETTLED_S = 60.0
 
 
 class StillChanging(Exception):
@@ -30,6 +33,17 @@ class Fingerprint:
         """Fingerprint of a file as it is now. Raises OSError."""
         stat = Path(path).stat()
         return cls(stat.st_size, stat.st_mtime_ns, stat.st_ino)
+
+    @property
+    def may_grow(self) -> str:
+        """What to say of a file that ends inside a record: empty unless it was written to a moment ago."""
+        age_s = time.time() - self.modified_ns / 1e9
+        if age_s > _SETTLED_S:
+            return ""
+        return (
+            f"; it was written to {max(age_s, 0):.0f} s ago and may not be complete yet: ingest it again when it is, "
+            "and the whole takes the place of this part"
+        )
 
 
 @dataclass(frozen=True)

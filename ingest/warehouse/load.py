@@ -20,7 +20,15 @@ from ingest.sources import HEAD_BYTES, Identity, Kind, identify
 from ingest.warehouse import ledger, overlaps
 from ingest.warehouse.accounts import Accounts
 from ingest.warehouse.inputs import Digest, Fingerprint, StillChanging, digest, expand
-from ingest.warehouse.outcome import ExitCode, FileReport, WarehouseError, WarehouseLocked
+from ingest.warehouse.outcome import (
+    ExitCode,
+    FileReport,
+    WarehouseError,
+    WarehouseLocked,
+    damaged,
+    empty,
+    unreadable,
+)
 from ingest.warehouse.readers import read
 from ingest.warehouse.tables import Tables, layouts_version
 
@@ -132,19 +140,19 @@ class _Loader:
             with path.open("rb") as stream:
                 form = form_of(stream.read(HEAD_BYTES))
         except OSError as error:
-            return [_unreadable(name, error)]
+            return [unreadable(name, error)]
         if form is None:
             return [self._load_steady(path, name)]
         try:
             before = Fingerprint.of(path)
-            reports = [self._load_member(member) for member in unpack(path, name, form, self._scratch)]
+            reports = [self._load_member(member, before) for member in unpack(path, name, form, self._scratch)]
             changed = Fingerprint.of(path) != before
             if not changed and len(reports) == 1 and reports[0].message and not reports[0].bytes:
                 detail = reports[0].message.removeprefix(f"{name}: ")
-                damaged = Identity(Kind.UNRECOGNISED, "container_damaged", detail)
-                return [self._load_steady(path, name, damaged)]
+                identity = Identity(Kind.UNRECOGNISED, "container_damaged", detail)
+                return [self._load_steady(path, name, identity)]
         except OSError as error:
-            return [_unreadable(name, error)]
+            return [unreadable(name, error)]
         if changed:
             return [_busy(name)]
         if not reports:
@@ -152,12 +160,11 @@ class _Loader:
             return [FileReport(name, message=text, exit_code=ExitCode.NO_INPUT, container=form)]
         return reports
 
-    def _load_member(self, member: Member) -> FileReport:
+    def _load_member(self, member: Member, container: Fingerprint) -> FileReport:
         report = self._load_steady(member.path, member.name)
         report.container = member.form
         if member.damage:
-            report.message = f"{member.name}: {member.damage}"
-            report.exit_code = ExitCode.QUARANTINED if report.decoded else ExitCode.UNRECOGNISED
+            damaged(report, member.damage + (container.may_grow if report.decoded else ""))
         return report
 
     def _load_steady(self, path: Path, name: str, identity: Identity | None = None) -> FileReport:
@@ -168,15 +175,15 @@ class _Loader:
             except StillChanging:
                 continue
             except OSError as error:
-                return _unreadable(name, error)
+                return unreadable(name, error)
         return _busy(name)
 
     def _load(self, path: Path, name: str, identity: Identity | None) -> FileReport:
         before = Fingerprint.of(path)
         if before.size == 0:
-            text = f"{name}: is empty (0 bytes); check the transfer and ingest it again"
-            return FileReport(name, message=text, exit_code=ExitCode.NO_INPUT)
-        real = name if self._scratch in path.parents else os.path.realpath(path)
+            return empty(name)
+        spooled = self._scratch in path.parents
+        real = name if spooled else os.path.realpath(path)
         self._progress(name, "hash", 0)
         earlier = ledger.of_path(self._con, real)
         content = digest(path, before.size, [entry.bytes for entry in earlier])
@@ -201,14 +208,11 @@ class _Loader:
                     recorder.add(group, content.file_id)
                 ledger.quarantine(self._con, content.file_id, batch.quarantined)
                 accounts.add(batch)
-                said = batch.quarantined[0].detail if batch.quarantined else batch.message
-                if said and not report.message:
-                    report.message = f"{name}: {said}"
                 self._progress(name, "batch", accounts.records)
             if Fingerprint.of(path) != before:
                 raise StillChanging
             accounts.prove(before.size)
-            _fill(report, accounts)
+            accounts.judge(report)
             recorder.close(content.file_id)
             report.overlap = overlaps.settle(self._con, content.file_id)
             report.overlap_with = overlaps.counted_elsewhere(self._con, content.file_id)
@@ -224,6 +228,8 @@ class _Loader:
         except BaseException:
             self._roll_back()
             raise
+        if report.decoded and accounts.reach == before.size and not spooled:
+            report.message = f"{report.message}{before.may_grow}"
         self._progress(name, "done", accounts.records)
         return report
 
@@ -268,11 +274,6 @@ class _Loader:
         self._tables.forget()
 
 
-def _unreadable(name: str, error: OSError) -> FileReport:
-    text = f"{name}: cannot be read: {error.strerror or error}; check its permissions and the disk"
-    return FileReport(name, message=text, exit_code=ExitCode.NO_INPUT)
-
-
 def _busy(name: str) -> FileReport:
     text = f"{name}: is still being written; it was left alone, ingest it again when it is complete"
     return FileReport(name, status="busy", message=text, exit_code=ExitCode.BUSY)
@@ -283,22 +284,3 @@ def _inner_name(name: str) -> str:
     base = Path(name.rsplit("!", 1)[-1]).name
     stem, _, ending = base.rpartition(".")
     return stem if ending.lower() in ("gz", "zst", "bz2", "trs") else base
-
-
-def _fill(report: FileReport, accounts: Accounts) -> None:
-    """Put the sums into the report and judge them."""
-    report.records, report.decoded, report.quarantined = accounts.records, accounts.decoded, accounts.quarantined
-    report.skipped = dict(sorted(accounts.skipped.items()))
-    report.skipped_bytes = dict(sorted(accounts.skipped_bytes.items()))
-    report.rows = dict(sorted(accounts.rows.items()))
-    report.reason_codes = dict(sorted(accounts.reason_codes.items()))
-    report.decoded_bytes, report.quarantined_bytes = accounts.decoded_bytes, accounts.quarantined_bytes
-    report.framing_bytes = accounts.framing_bytes
-    if accounts.quarantined and not accounts.decoded and not accounts.skipped:
-        report.status, report.exit_code = "quarantined", ExitCode.UNRECOGNISED
-    elif accounts.quarantined:
-        report.status, report.exit_code = "loaded", ExitCode.QUARANTINED
-    elif accounts.decoded and accounts.messages_only == accounts.decoded:
-        report.status = "message"
-    else:
-        report.status = "loaded"

@@ -15,8 +15,8 @@ class ExitCode(IntEnum):
     """A file could not be loaded for a reason of our own or of the machine's (disk full, an error in the program)."""
     NO_INPUT = 3
     """A file is missing, empty or unreadable, a folder or pattern has no files."""
-    NO_SNAPSHOT = 5
-    """There is no published snapshot to read."""
+    NOT_READY = 5
+    """There is no warehouse to publish, or no published snapshot to read."""
     BAD_QUERY = 6
     """The query cannot be run."""
     LOCKED = 7
@@ -41,10 +41,16 @@ class WarehouseLocked(WarehouseError):
     exit_code = ExitCode.LOCKED
 
 
+class WarehouseMissing(WarehouseError):
+    """There is no warehouse yet."""
+
+    exit_code = ExitCode.NOT_READY
+
+
 class SnapshotMissing(WarehouseError):
     """There is no published snapshot."""
 
-    exit_code = ExitCode.NO_SNAPSHOT
+    exit_code = ExitCode.NOT_READY
 
 
 class BadQuery(WarehouseError):
@@ -109,6 +115,24 @@ class FileReport:
             "overlap": self.overlap,
             "overlap_with": dict(self.overlap_with),
         }
+
+
+def unreadable(name: str, error: OSError) -> FileReport:
+    """The report of a file that cannot be read."""
+    text = f"{name}: cannot be read: {error.strerror or error}; check its permissions and the disk"
+    return FileReport(name, message=text, exit_code=ExitCode.NO_INPUT)
+
+
+def empty(name: str) -> FileReport:
+    """The report of a file without a byte."""
+    text = f"{name}: is empty (0 bytes); check the transfer and try again"
+    return FileReport(name, message=text, exit_code=ExitCode.NO_INPUT)
+
+
+def damaged(report: FileReport, damage: str) -> None:
+    """Put on the report of a container's member that the container was damaged there."""
+    report.message = f"{report.path}: {damage}"
+    report.exit_code = ExitCode.QUARANTINED if report.decoded else ExitCode.UNRECOGNISED
 
 
 _GRAVITY = (

@@ -13,12 +13,17 @@ import pyarrow as pa
 from ingest.registry import Registry
 from ingest.schema import staging_statements
 from ingest.warehouse.load import open_writer
-from ingest.warehouse.outcome import BadQuery, SnapshotMissing, WarehouseError
+from ingest.warehouse.outcome import BadQuery, SnapshotMissing, WarehouseMissing
 
 _READER: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
+
+#: Settings of a query that comes from outside: nothing but the snapshot is read, and no file is written.
+_CONFINED = {**_READER, "enable_external_access": False}
+#: Where tables named without a schema are looked for, and what `SHOW TABLES` shows.
+_SEARCHED = ("marts", "meta")
 
 
 def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None = None) -> Path:
@@ -26,12 +31,12 @@ def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None
 
     With a registry, the copy gets the staging views over its raw tables that the warehouse itself does without. Readers
     of the old snapshot keep it until they close it; who opens afterwards sees the new one; there is never a moment
-    without a whole snapshot. Raises WarehouseLocked while another process writes, WarehouseError if there is no
+    without a whole snapshot. Raises WarehouseLocked while another process writes, WarehouseMissing if there is no
     warehouse.
     """
     source, target = Path(db_path), Path(snapshot)
     if not source.is_file():
-        raise WarehouseError(f"{source}: there is no warehouse to publish; ingest something first")
+        raise WarehouseMissing(f"{source}: there is no warehouse to publish; ingest something first")
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     os.close(handle)
@@ -65,19 +70,33 @@ def _add_staging_views(path: str, registry: Registry) -> None:
 
 
 def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> pa.Table:
-    """Rows of a query over the published snapshot, which it cannot change.
+    """Rows of a query over the published snapshot, which it cannot change. It reads and writes no other file.
 
-    SnapshotMissing where nothing has been published; BadQuery, with DuckDB's own words, where the query cannot be run.
+    Tables of `marts` and `meta` need not be named with their schema. SnapshotMissing where nothing has been published;
+    BadQuery, with DuckDB's own words, where the query cannot be run, and for one that says nothing.
     """
     path = Path(snapshot)
     if not path.is_file():
         raise SnapshotMissing(f"{path}: nothing has been published yet; run `etalon build` (or `etalon demo`) first")
     try:
-        with duckdb.connect(str(path), read_only=True, config=_READER) as con:
+        with duckdb.connect(str(path), read_only=True, config=_CONFINED) as con:
+            if not con.extract_statements(sql):
+                raise BadQuery("the query is empty; `SHOW TABLES` shows what can be asked")
+            _search(con)
             relation = con.sql(sql, params=list(parameters) or None)
             return pa.table({}) if relation is None else relation.to_arrow_table()
+    except duckdb.PermissionException as error:
+        raise BadQuery(f"{error}; a query reads the snapshot alone and writes no file") from None
     except duckdb.Error as error:
         raise BadQuery(str(error)) from None
+
+
+def _search(con: duckdb.DuckDBPyConnection) -> None:
+    """Look for tables where a planner expects them, as far as the snapshot has the schemas; then no setting changes."""
+    present = {name for (name,) in con.execute("SELECT schema_name FROM duckdb_schemas()").fetchall()}
+    wanted = ",".join(name for name in _SEARCHED if name in present)
+    con.execute(f"SET search_path = '{wanted or 'main'}'")
+    con.execute("SET lock_configuration = true")
 
 
 def _sync(path: str | Path) -> None:

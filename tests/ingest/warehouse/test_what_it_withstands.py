@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -19,6 +20,7 @@ from ingest.warehouse import (
     SnapshotMissing,
     WarehouseError,
     WarehouseLocked,
+    WarehouseMissing,
     content_hash,
     exit_code,
     load,
@@ -248,8 +250,9 @@ def test_a_query_cannot_change_the_snapshot_and_says_what_is_wrong(tmp_path, ing
     snapshot = tmp_path / "s.duckdb"
     with pytest.raises(SnapshotMissing, match="nothing has been published yet"):
         query(snapshot, "SELECT 1")
-    with pytest.raises(WarehouseError, match="no warehouse to publish"):
+    with pytest.raises(WarehouseMissing, match="no warehouse to publish") as missing:
         publish(database, snapshot)
+    assert missing.value.exit_code == ExitCode.NOT_READY
     ingest(write(tmp_path / "in", a__xml=report_xml(1)))
     publish(database, snapshot)
     before = content_hash(snapshot)
@@ -258,6 +261,50 @@ def test_a_query_cannot_change_the_snapshot_and_says_what_is_wrong(tmp_path, ing
             query(snapshot, sql)
     assert query(snapshot, "SELECT ? + 1 AS n", [41]).to_pylist() == [{"n": 42}]
     assert content_hash(snapshot) == before
+
+
+def test_a_query_touches_no_other_file_and_no_setting(tmp_path, ingest, database):
+    ingest(write(tmp_path / "in", a__xml=report_xml(1)))
+    snapshot, outside = publish(database, tmp_path / "s.duckdb"), tmp_path / "out.csv"
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    for sql in (
+        f"COPY (SELECT 1) TO '{outside}'",
+        f"ATTACH '{tmp_path / 'other.duckdb'}'",
+        f"SELECT * FROM read_csv('{tmp_path / 'secret.csv'}')",
+    ):
+        with pytest.raises(BadQuery, match="reads the snapshot alone"):
+            query(snapshot, sql)
+    with pytest.raises(BadQuery, match="locked"):
+        query(snapshot, "SET enable_external_access = true")
+    assert not outside.exists()
+    assert sorted(path.name for path in tmp_path.glob("*.duckdb")) == ["s.duckdb"]
+
+
+@pytest.mark.parametrize("sql", ["", "  ", ";", "-- nothing"])
+def test_a_query_that_says_nothing_is_refused(tmp_path, ingest, database, sql):
+    ingest(write(tmp_path / "in", a__xml=report_xml(1)))
+    with pytest.raises(BadQuery, match="the query is empty"):
+        query(publish(database, tmp_path / "s.duckdb"), sql)
+
+
+def test_tables_are_shown_and_found_without_their_schema(tmp_path, ingest, database):
+    ingest(write(tmp_path / "in", a__xml=report_xml(1)))
+    snapshot = publish(database, tmp_path / "s.duckdb")
+    assert {"ledger", "quarantine"} <= set(query(snapshot, "SHOW TABLES")["name"].to_pylist())
+    assert query(snapshot, "SELECT status FROM ledger").to_pylist() == [{"status": "loaded"}]
+
+
+def test_a_cut_file_written_a_moment_ago_may_still_grow(tmp_path, ingest, rows):
+    folder = write(tmp_path / "in", fresh__xml=report_xml(1, 2)[:-40], old__xml=report_xml(3, 4)[:-40])
+    for name in ("whole.xml", "shop.runs.csv"):
+        (folder / name).write_text(RUNS if name.endswith("csv") else report_xml(5))
+    os.utime(folder / "old.xml", (1.6e9, 1.6e9))
+    reports = {Path(report.path).name: report for report in ingest(folder)}
+    assert [reports[name].exit_code for name in ("fresh.xml", "old.xml")] == [ExitCode.QUARANTINED] * 2
+    assert [name for name, report in reports.items() if "may not be complete yet" in (report.message or "")] == [
+        "fresh.xml"
+    ]
+    assert rows("SELECT path FROM meta.ledger WHERE message LIKE '%may not be complete yet%'") == []
 
 
 def test_the_snapshot_has_the_staging_views_the_warehouse_does_without(tmp_path, ingest, database):

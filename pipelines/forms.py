@@ -1,0 +1,161 @@
+"""Arrow tables as JSON and CSV: what becomes of values that these forms do not know."""
+
+import datetime as dt
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+Convert = Callable[[Any], Any]
+
+HELP = (
+    "Bytes are hexadecimal digits; in JSON, maps are objects, times ISO 8601, decimals numbers, and what is no number "
+    "(NaN, infinity) is null; CSV holds lists, maps and structures as JSON."
+)
+
+
+def records(table: Any) -> Iterator[dict[str, Any]]:
+    """Rows of a `pyarrow.Table` as plain values that JSON can hold; columns of one name are told apart (`a`, `a_1`)."""
+    names = _distinct(table.column_names)
+    for batch in table.to_batches():
+        columns = [_plain(column) for column in batch.columns]
+        for row in zip(*columns, strict=True):
+            yield dict(zip(names, row, strict=True))
+
+
+def flat(table: Any) -> Any:
+    """The `pyarrow.Table` with what CSV cannot hold as text: bytes in hexadecimal digits, nested values as JSON."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    for place, name in enumerate(_distinct(table.column_names)):
+        column = table.column(place)
+        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+        if (
+            types.is_string(kind)
+            or (types.is_primitive(kind) and not types.is_interval(kind))
+            or types.is_decimal(kind)
+        ):
+            table = table.set_column(place, name, column)
+            continue
+        values = [value for chunk in column.chunks for value in _plain(chunk)]
+        texts = [value if value is None or isinstance(value, str) else dumps(value) for value in values]
+        table = table.set_column(place, pa.field(name, pa.string()), pa.array(texts, pa.string()))
+    return table
+
+
+def dumps(value: Any, indent: int | None = None) -> str:
+    """JSON of plain values; a figure that is no number is refused, for JSON has none such."""
+    return json.dumps(value, indent=indent, allow_nan=False, ensure_ascii=False)
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        nth, candidate = 0, name
+        while candidate in found:
+            nth += 1
+            candidate = f"{name}_{nth}"
+        found.append(candidate)
+    return found
+
+
+def _plain(column: Any) -> list[Any]:
+    """Values of an Arrow array as JSON's own."""
+    import pyarrow as pa
+
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
+    try:
+        values = column.to_pylist()
+    except (OverflowError, ValueError):
+        # Python's dates end with the year 9999, and an infinite time has no date at all.
+        column = column.cast(_without_times(column.type))
+        values = column.to_pylist()
+    convert = _converter(column.type)
+    return values if convert is None else [None if value is None else convert(value) for value in values]
+
+
+def _without_times(kind: Any) -> Any:
+    """The Arrow type with text in place of its dates and times."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_temporal(kind):
+        return pa.string()
+    if types.is_list(kind):
+        return pa.list_(_without_times(kind.value_type))
+    if types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _without_times(field.type)) for field in kind])
+    return kind
+
+
+def _converter(kind: Any) -> Convert | None:
+    """What makes a value of an Arrow type plain; None where it is so already."""
+    from pyarrow import types
+
+    if types.is_map(kind):
+        return _map(_converter(kind.key_type), _converter(kind.item_type))
+    if types.is_struct(kind):
+        return _structure({field.name: _converter(field.type) for field in kind})
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return _sequence(_converter(kind.value_type))
+    if types.is_floating(kind):
+        return _number
+    if types.is_decimal(kind):
+        return _decimal
+    if types.is_integer(kind) or types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind):
+        return None
+    return _any
+
+
+def _map(key_of: Convert | None, item_of: Convert | None) -> Convert:
+    key, item = _optional(key_of), _optional(item_of)
+
+    def plain(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
+        named = ((key(name), item(value)) for name, value in pairs)
+        return {name if isinstance(name, str) else dumps(name): value for name, value in named}
+
+    return plain
+
+
+def _structure(fields: dict[str, Convert | None]) -> Convert:
+    converters = {name: _optional(convert) for name, convert in fields.items()}
+    return lambda value: {name: convert(value[name]) for name, convert in converters.items()}
+
+
+def _sequence(convert: Convert | None) -> Convert:
+    item = _optional(convert)
+    return lambda values: [item(value) for value in values]
+
+
+def _optional(convert: Convert | None) -> Convert:
+    if convert is None:
+        return lambda value: value
+    return lambda value: None if value is None else convert(value)
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _decimal(value: Decimal) -> int | float:
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def _any(value: Any) -> Any:
+    """Values by what they are: bytes, times, and whatever else has a text."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dt.datetime | dt.date | dt.time):
+        return value.isoformat()
+    if isinstance(value, dt.timedelta):
+        return value.total_seconds()
+    if isinstance(value, float):
+        return _number(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if hasattr(value, "nanoseconds"):
+        return f"P{value.months}M{value.days}DT{value.nanoseconds / 1e9:g}S"
+    return str(value)
