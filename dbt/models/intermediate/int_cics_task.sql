@@ -1,0 +1,38 @@
+{{ config(materialized='view') }}
+-- One row per CICS task record, with the RMF interval it ended in and whether its business transaction began with it.
+-- A task without origin data (before CICS 4.1, or of the system) is its own origin. Outside every RMF interval the
+-- quarter of an hour stands for one.
+with task as (
+  select
+    smf_sid, applid, transaction_id, record_kind,
+    date_diff('microsecond', start_utc, stop_utc) as response_us,
+    cpu_us, cpu_on_standard_processor_us, offload_eligible_cpu_on_standard_processor_us, dispatch_us, suspend_us,
+    file_io_wait_us, rls_io_wait_us, db2_wait_us, ims_dbctl_wait_us, mq_get_wait_us, first_dispatch_delay_us,
+    redispatch_wait_us, max_open_tcbs_delay_us, jvm_server_thread_wait_us, inter_region_io_wait_us, terminal_io_wait_us,
+    abend_code_current, user_storage_above_peak_bytes, user_storage_below_peak_bytes, user_storage_64bit_peak_bytes,
+    coalesce(nullif(origin_applid, ''), applid) as origin_applid,
+    coalesce(nullif(origin_transaction_id, ''), transaction_id) as origin_transaction_id,
+    coalesce(origin_applid, '') in ('', applid) and coalesce(origin_task_number, task_number) is not distinct from task_number
+      as is_origin,
+    time_bucket(interval '1 second', stop_utc) as ended_second
+  from {{ ref('stg_smf110_1_performance') }}
+),
+
+moment as (
+  select smf_sid, ended_second from task group by all
+),
+
+placed as (
+  select m.smf_sid, m.ended_second, n.interval_key, n.system_id,
+    coalesce(n.interval_start_utc, time_bucket(interval '15 minutes', m.ended_second)) as interval_start_utc,
+    coalesce(n.interval_s, 900) as interval_s
+  from moment m
+  left join {{ ref('int_interval') }} n
+    on n.smf_sid = m.smf_sid and m.ended_second >= n.interval_start_utc
+    and m.ended_second < n.interval_start_utc + to_microseconds((n.interval_s * 1000000)::bigint)
+  qualify row_number() over (partition by m.smf_sid, m.ended_second order by n.interval_start_utc desc) = 1
+)
+
+select t.*, p.interval_key, coalesce(p.system_id, t.smf_sid) as system_id, p.interval_start_utc, p.interval_s
+from task t
+left join placed p using (smf_sid, ended_second)

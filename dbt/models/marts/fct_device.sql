@@ -1,0 +1,26 @@
+select
+  coalesce(n.interval_key, {{ interval_key('d.smf_sid', 'd.interval_start_utc', 'd.interval_start_local') }})::varchar
+    as interval_key,
+  coalesce(n.system_id, d.smf_sid)::varchar as system_id,
+  d.smf_sid::varchar as smf_sid,
+  n.point::varchar as point,
+  n.condition::varchar as condition,
+  d.interval_start_utc::timestamp as interval_start_utc,
+  d.interval_start_local::timestamp as interval_start_local,
+  d.interval_s::double as interval_s,
+  d.device_number_text::varchar as device_number,
+  nullif(trim(d.volume_serial), '')::varchar as volume_serial,
+  d.lcu_number::varchar as lcu_number,
+  nullif(trim(d.storage_group), '')::varchar as storage_group,
+  d.start_subchannels::double as requests,
+  {{ ratio('d.start_subchannels', 'd.interval_s') }}::double as requests_per_s,
+  (1e-3 * {{ ratio('d.connect_us + d.disconnect_us + d.pending_us + coalesce(d.ios_queue_us, 0)',
+    'd.measured_operations') }})::double as response_ms,
+  (1e-3 * {{ ratio('d.ios_queue_us', 'd.measured_operations') }})::double as ios_queue_ms,
+  (1e-3 * {{ ratio('d.pending_us', 'd.measured_operations') }})::double as pending_ms,
+  (1e-3 * {{ ratio('d.disconnect_us', 'd.measured_operations') }})::double as disconnect_ms,
+  (1e-3 * {{ ratio('d.connect_us', 'd.measured_operations') }})::double as connect_ms,
+  {{ ratio('d.connect_us + d.disconnect_us', '1e4 * d.interval_s') }}::double as busy_pct
+from {{ ref('stg_smf74_1_device') }} d
+left join {{ ref('int_interval') }} n
+  on n.smf_sid = d.smf_sid and abs(epoch_ms(n.interval_start_utc) - epoch_ms(d.interval_start_utc)) <= 1000

@@ -1,0 +1,35 @@
+-- Means are sums over samples divided by the number of samples.
+with area as (
+  select smf_sid, interval_start_utc, interval_start_local, interval_s, trim(job_name) as job_name, job_samples,
+    unnest([
+      {% for area, column in [('user', 'user_allocated'), ('system', 'system_allocated')] -%}
+      {% for location in ['below', 'above'] -%}
+      {'area': '{{ area }}', 'location': '{{ location }}', 'total': {{ column }}_{{ location }}_total_bytes::double,
+        'most': {{ column }}_{{ location }}_max_bytes::double},
+      {% endfor -%}
+      {% endfor -%}
+      {'area': 'memory objects', 'location': 'above the bar', 'total': memory_total_bytes::double,
+        'most': memory_max_bytes::double}
+    ], recursive := true)
+  from {{ ref('stg_smf78_2_private') }}
+  where job_samples > 0
+)
+
+select
+  coalesce(n.interval_key, {{ interval_key('a.smf_sid', 'a.interval_start_utc', 'a.interval_start_local') }})::varchar
+    as interval_key,
+  coalesce(n.system_id, a.smf_sid)::varchar as system_id,
+  a.smf_sid::varchar as smf_sid,
+  n.point::varchar as point,
+  n.condition::varchar as condition,
+  a.interval_start_utc::timestamp as interval_start_utc,
+  a.interval_start_local::timestamp as interval_start_local,
+  a.interval_s::double as interval_s,
+  a.job_name::varchar as job_name,
+  a.area::varchar as area,
+  a.location::varchar as location,
+  {{ ratio('a.total', 'a.job_samples') }}::double as mean_bytes,
+  a.most::double as max_bytes
+from area a
+left join {{ ref('int_interval') }} n
+  on n.smf_sid = a.smf_sid and abs(epoch_ms(n.interval_start_utc) - epoch_ms(a.interval_start_utc)) <= 1000
