@@ -96,7 +96,8 @@ def test_staging_views_have_the_columns_and_types_they_describe(
     assert all(column.description for column in columns)
     context = ["file_id", "record_seq", "section_seq", "smf_sid", "written_local"]
     if layout.product == "rmf":
-        context += ["interval_start_local", "interval_start_utc", "interval_s", "sysplex_name", "system_name"]
+        context += ["interval_start_local", "store_clock_ahead_s", "interval_start_utc"]
+        context += ["interval_s", "sysplex_name", "system_name"]
     if layout.product == "cics":
         context += ["applid", "release_code"]
     assert [name for name, _ in described[: len(context)]] == context

@@ -48,7 +48,9 @@ def real_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 Query = Callable[[str], list[dict[str, Any]]]
 
 
-def _query(path: Path) -> Query:
+def query_on(path: Path) -> Query:
+    """A function that gives the rows of a query on the warehouse at `path`."""
+
     def run(sql: str) -> list[dict[str, Any]]:
         with duckdb.connect(str(path), read_only=True) as connection:
             return connection.sql(sql).to_arrow_table().to_pylist()
@@ -59,10 +61,10 @@ def _query(path: Path) -> Query:
 @pytest.fixture
 def marts(warehouse: Path) -> Query:
     """Rows of a query on the marts of hand-written records."""
-    return _query(warehouse)
+    return query_on(warehouse)
 
 
 @pytest.fixture
 def real_marts(real_warehouse: Path) -> Query:
     """Rows of a query on the marts of real reports."""
-    return _query(real_warehouse)
+    return query_on(real_warehouse)

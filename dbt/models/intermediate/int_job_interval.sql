@@ -1,11 +1,13 @@
 -- CPU of an address space between two SMF 30 interval records, placed in the RMF interval that holds its midpoint.
 -- Subtypes 2 and 3 count since the previous interval; subtype 6 (system address spaces) counts since the address
 -- space started, so the previous record is subtracted and the first one, whose span is unknown, is left out.
+-- Times are store clocks; leap seconds that they include are taken out.
 with records as (
   select
     h.file_id, h.record_seq, h.smf_sid, h.subtype, h.written_local,
     trim(i.job_name) as job_name, trim(i.program_name) as program_name, trim(i.step_name) as step_name, i.asid,
-    i.interval_begin_utc, i.interval_end_utc,
+    i.interval_begin_utc - to_seconds(coalesce(k.leap_s, 0)) as interval_begin_utc,
+    i.interval_end_utc - to_seconds(coalesce(k.leap_s, 0)) as interval_end_utc,
     nullif(trim(p.service_class), '') as service_class,
     nullif(trim(p.report_class), '') as report_class,
     nullif(trim(p.workload), '') as wlm_workload,
@@ -14,6 +16,7 @@ with records as (
   join {{ ref('stg_smf30_identification') }} i using (file_id, record_seq)
   join {{ ref('stg_smf30_cpu') }} c using (file_id, record_seq)
   left join {{ ref('stg_smf30_performance') }} p using (file_id, record_seq)
+  left join {{ ref('int_clock') }} k on k.smf_sid = h.smf_sid
   where h.subtype in (2, 3, 6)
 ),
 
