@@ -93,6 +93,13 @@ def unpack(path: Path, name: str, form: str, scratch: Path, *, depth: int = 0) -
     yield from _inner(Member(name, target, form, damage), scratch, depth)
 
 
+def inner_name(name: str) -> str:
+    """What the file inside a container is called: the member's name, or the file's without the container's ending."""
+    base = Path(name.rsplit("!", 1)[-1]).name
+    stem, _, ending = base.rpartition(".")
+    return stem if ending.lower() in ("gz", "zst", "bz2", "trs") else base
+
+
 def spool(stream: IO[bytes], scratch: Path) -> Path:
     """Write a stream, such as standard input, to a file of the scratch folder."""
     target = _fresh(scratch)

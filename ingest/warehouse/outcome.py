@@ -129,6 +129,12 @@ def empty(name: str) -> FileReport:
     return FileReport(name, message=text, exit_code=ExitCode.NO_INPUT)
 
 
+def holds_nothing(name: str, form: str) -> FileReport:
+    """The report of an archive without files."""
+    text = f"{name}: the archive holds no files; check what was packed"
+    return FileReport(name, message=text, exit_code=ExitCode.NO_INPUT, container=form)
+
+
 def damaged(report: FileReport, damage: str) -> None:
     """Put on the report of a container's member that the container was damaged there."""
     report.message = f"{report.path}: {damage}"
