@@ -10,13 +10,15 @@ from typing import Any
 
 from numba import njit
 
+from model.kernel_cache import with_room
+
 _OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "_nrt": False}
 
-compiled: Any = njit(**_OPTIONS)
+compiled: Any = with_room(njit(**_OPTIONS), __file__)
 """A compiled function."""
 
-inlined: Any = njit(**_OPTIONS, forceinline=True)
+inlined: Any = with_room(njit(**_OPTIONS, forceinline=True), __file__)
 """A compiled function that is always part of its caller."""
 
-released: Any = njit(**_OPTIONS, nogil=True)
+released: Any = with_room(njit(**_OPTIONS, nogil=True), __file__)
 """A compiled function that lets other threads run."""

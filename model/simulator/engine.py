@@ -3,7 +3,8 @@
 A transaction is a row of the customer tables stepping through its class's program. An event is an arrival, the end of
 a service, or the next completion of a sharing lane; after each, the customers it made ready run their programs until
 they wait for service, a unit or another branch. Everything is in the tables, so a run stops and goes on anywhere, and
-memory depends on how many transactions are inside at once, never on how many went through.
+memory depends on how many transactions are inside at once, never on how many went through. What slow responses are
+made of is kept only when the tables have room for it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ def run(t: Tables, until: float) -> int:
     times, owners, place = t.times, t.owners, t.place
     gr_f, gr_stations, rates, cust_instance = t.gr_f, t.gr_stations, t.rates, t.cust_instance
     trace_time, trace_class, trace_work, trace_left = t.trace_time, t.trace_class, t.trace_work, t.trace_left
+    visit_histogram, parts, cust_parts = t.visit_histogram, t.parts, t.cust_parts
+    n_parts = cust_parts.shape[1]
+    detailed = n_parts > 0
     float_view, bits_view, clock = t.float_view, t.bits_view, t.clock
     n_sources, n_lanes, n_stations = src_i.shape[0], lane_i.shape[0], st_i.shape[0]
     first_customer = n_sources + n_lanes
@@ -78,6 +82,8 @@ def run(t: Tables, until: float) -> int:
             if phase == L.THINKS:
                 cust_f[customer, L.CF_START] = now
                 acc_t[cust_i[customer, L.C_CLASS], L.T_STARTED] += 1.0
+                if detailed:
+                    cust_parts[customer, :] = 0.0
         elif owner < n_sources:
             source = np.uint32(owner)
             control[L.N_FREE] -= 1
@@ -116,6 +122,8 @@ def run(t: Tables, until: float) -> int:
             cust_i[customer, L.C_ROW] = row
             cust_f[customer, L.CF_START] = now
             acc_t[cls, L.T_STARTED] += 1.0
+            if detailed:
+                cust_parts[customer, :] = 0.0
             finished = False
         else:
             lane = np.uint32(owner - n_sources)
@@ -134,6 +142,10 @@ def run(t: Tables, until: float) -> int:
             acc_v[cls, station, L.V_COUNT] += 1.0
             acc_v[cls, station, L.V_RESIDENCE] += residence
             acc_v[cls, station, L.V_USING] += cust_f[customer, L.CF_WORK]
+            if detailed:
+                visit_histogram[station, bucket_of(residence, float_view, bits_view)] += 1
+                cust_parts[customer, 2 * station] += cust_f[customer, L.CF_WORK]
+                cust_parts[customer, 2 * station + 1] += residence - cust_f[customer, L.CF_WORK]
             flags = op_i[pc, L.P_FLAGS]
             if flags == 0:
                 leaving, leaver, leaving_server = station, customer, cust_i[customer, L.C_SERVER]
@@ -240,6 +252,8 @@ def run(t: Tables, until: float) -> int:
                     acc_q[cls, resource, L.Q_ACQUIRED] += 1.0
                     acc_q[cls, resource, L.Q_WAITED] += 1.0
                     acc_q[cls, resource, L.Q_WAIT] += now - cust_f[other, L.CF_WAIT]
+                    if detailed:
+                        cust_parts[other, 2 * n_stations + resource] += now - cust_f[other, L.CF_WAIT]
                     acc_q[cls, resource, L.Q_AREA] -= units * now
                     acc_q[cls, resource, L.Q_HELD] += units
                     ready[control[L.N_READY]] = other
@@ -443,7 +457,11 @@ def run(t: Tables, until: float) -> int:
                     acc_t[origin, L.T_DONE] += 1.0
                     acc_t[origin, L.T_SUM] += response
                     acc_t[origin, L.T_SQUARES] += response * response
-                    histogram[origin, bucket_of(response, float_view, bits_view)] += 1
+                    bucket = bucket_of(response, float_view, bits_view)
+                    histogram[origin, bucket] += 1
+                    if detailed:
+                        for index in range(n_parts):
+                            parts[origin, bucket >> L.BAND_BITS, index] += cust_parts[customer, index]
                 row = cust_i[customer, L.C_ROW]
                 if row != L.NONE and trace_left.shape[0] > 0:
                     trace_left[row] = now if op == L.END else np.nan
@@ -516,6 +534,8 @@ def run(t: Tables, until: float) -> int:
                     cust_i[child, L.C_PARENT] = customer
                     cust_i[child, L.C_COUNT] = 0
                     cust_f[child, L.CF_START] = cust_f[customer, L.CF_START]
+                    if detailed:
+                        cust_parts[child, :] = 0.0
                     ready[control[L.N_READY]] = child
                     control[L.N_READY] += 1
                 customer = none
@@ -527,6 +547,8 @@ def run(t: Tables, until: float) -> int:
                     cust_i[customer, L.C_HELD] = L.NONE
                     continue
                 parent = cust_i[customer, L.C_PARENT]
+                for index in range(n_parts):
+                    cust_parts[parent, index] += cust_parts[customer, index]
                 free[control[L.N_FREE]] = customer
                 control[L.N_FREE] += 1
                 cust_i[parent, L.C_JOIN] -= 1

@@ -54,6 +54,7 @@ S_N_COST, S_PACKING = 16, 17
 S_WIDTH = 18
 # Station floats.
 SF_PACE, SF_SMOOTHED, SF_AREA_AT, SF_ALLOCATED, SF_ACTIVE, SF_WEIGHT, SF_CAP, SF_LOW_COST, SF_SPEED = range(9)
+SF_ENTITLED = 9
 SF_WIDTH = 10
 
 # Lanes: the customers of one sharing station that progress at one rate.
@@ -93,7 +94,7 @@ T_WIDTH = 6
 Q_ACQUIRED, Q_WAITED, Q_WAIT, Q_AREA, Q_HELD, Q_REFUSED = range(6)
 Q_WIDTH = 6
 # Of one station.
-X_BUSY_AREA, X_ACTIVE_AREA, X_OVERFLOWED, X_SYNC, X_ASYNC = range(5)
+X_BUSY_AREA, X_ACTIVE_AREA, X_OVERFLOWED, X_SYNC, X_ASYNC, X_LOW_AREA = range(6)
 X_WIDTH = 6
 
 # Response histogram: log-linear buckets, BUCKETS_PER_OCTAVE to each power of two.
@@ -102,6 +103,10 @@ BUCKETS_PER_OCTAVE = 1 << MANTISSA_BITS
 LOWEST_EXPONENT = -40
 OCTAVES = 80
 BUCKETS = OCTAVES * BUCKETS_PER_OCTAVE
+
+# Parts of the response are kept by band of the response: eight to each power of two.
+BAND_BITS = 5
+BANDS = BUCKETS >> BAND_BITS
 
 # Why the engine returned.
 AT_TIME, AT_TARGET, NEEDS_ROOM, RAN_DRY = range(4)

@@ -13,6 +13,7 @@ from model.simulator import layout as L
 def station_tables(arrays: dict[str, np.ndarray], network: Network, n_levels: int, resources: tuple[str, ...]) -> None:
     ints = np.zeros((len(network.stations), L.S_WIDTH), np.int64)
     floats = np.zeros((len(network.stations), L.SF_WIDTH))
+    floats[:, L.SF_ENTITLED] = np.inf
     queues = 0
     speeds: list[float] = []
     costs: list[float] = []
@@ -124,6 +125,7 @@ def lane_tables(arrays: dict[str, np.ndarray], network: Network, levels: list[in
             part = share.weight / weights if share else 1.0
             cap = math.inf if share is None or share.cap == "none" else share.cap
             arrays["st_f"][i, L.SF_WEIGHT] = part
+            arrays["st_f"][i, L.SF_ENTITLED] = part * total if share else math.inf
             arrays["st_f"][i, L.SF_CAP] = part * total if cap == "share" else float(cap)
             vertical = share is not None and share.polarity == "vertical"
             arrays["st_f"][i, L.SF_LOW_COST] = share.low_cost if vertical and share else 1.0

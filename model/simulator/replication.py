@@ -31,6 +31,7 @@ class Replication:
     sequence: np.random.SeedSequence
     most_inside: int
     keep_departures: bool = False
+    details: bool = False
     tables: Tables = field(init=False)
     flat: np.ndarray = field(init=False)
     batches: list[np.ndarray] = field(default_factory=list)
@@ -41,7 +42,7 @@ class Replication:
 
     def __post_init__(self) -> None:
         self.flat, shaped = accumulators(self.program)
-        self.tables = start(self.program, self.sequence, self.keep_departures)._replace(**shaped)
+        self.tables = start(self.program, self.sequence, self.keep_departures, self.details)._replace(**shaped)
 
     @property
     def now(self) -> float:
@@ -118,7 +119,12 @@ class Replication:
                 self.settled = True
                 break
         self.warm_up_s = self.now
-        self.tables.histogram[:] = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Start counting responses anew."""
+        for counts in (self.tables.histogram, self.tables.visit_histogram, self.tables.parts):
+            counts[:] = 0
         self.transactions = 0
 
     def thinking(self) -> int:
@@ -136,8 +142,7 @@ class Replication:
             self.advance(np.inf, max(1, min(PILOT, transactions // 10)))
             rate = self.transactions / max(self.now - before, 1e-300)
             self.take()
-            self.tables.histogram[:] = 0
-            self.transactions = 0
+            self.forget()
             self.batch_s = transactions / rate / BATCHES
             slices = BATCHES
         else:

@@ -9,7 +9,7 @@ import numpy as np
 
 from model.network import Network
 from model.simulator.recorded import Recorded
-from model.simulator.result import SimulationResult
+from model.simulator.result import ClassResult, Part, SimulationResult
 from model.simulator.statistics import Estimate
 
 Row = tuple[str, ...]
@@ -31,7 +31,10 @@ def as_dict(result: SimulationResult) -> dict[str, Any]:
         "transactions": result.transactions,
         "bottleneck": result.bottleneck or None,
         "second_bottleneck": result.second_bottleneck or None,
-        "limits": [{"name": name, "utilization": _plain(value)} for name, value in result.limits],
+        "limits": [
+            {"name": name, "utilization": _plain(value), "rate_per_s": result.limit_rates_per_s.get(name)}
+            for name, value in result.limits
+        ],
         "classes": {name: _fields(value) for name, value in result.classes.items()},
         "stations": {name: _fields(value) for name, value in result.stations.items()},
         "resources": {name: _fields(value) for name, value in result.resources.items()},
@@ -66,15 +69,22 @@ def as_text(result: SimulationResult) -> str:
     lines += [f"Mind: {remark}." for remark in result.remarks]
     tables: list[tuple[Row, list[Row]]] = [
         (("class", "per s", "mean s", "median s", "90 % s", "99 % s", "inside", "lost per s"), _classes(result)),
-        (("class", "at", "using s", "waiting s", "share"), _parts(result)),
-        (("station", "busy %", "visits per s", "per visit s", "waiting s", "inside", "remarks"), _stations(result)),
+        (("class", "at", "using s", "waiting s", "share", "of 99 % using s", "waiting s"), _parts(result)),
+        (
+            ("station", "busy %", "visits per s", "per visit s", "99 % s", "waiting s", "inside", "remarks"),
+            _stations(result),
+        ),
         (("resource", "in use", "of it %", "reached per s", "waited %", "wait s", "refused per s"), _resources(result)),
     ]
     for heading, rows in tables:
         if rows:
             lines += ["", *_table(heading, rows)]
     if result.limits:
-        named = ", ".join(f"{name} {value:.1%}" for name, value in result.limits[:5])
+        rates = result.limit_rates_per_s
+        named = ", ".join(
+            f"{name} {value:.1%}" + (f" (full at {rates[name]:.4g} per s)" if name in rates else "")
+            for name, value in result.limits[:5]
+        )
         lines += ["", f"Busiest first: {named}"]
     return "\n".join(lines) + "\n"
 
@@ -137,11 +147,27 @@ def _classes(result: SimulationResult) -> list[Row]:
 
 def _parts(result: SimulationResult) -> list[Row]:
     return [
-        (name, at, _number(part.using_s), _number(part.waiting_s), f"{(part.using_s + part.waiting_s) / mean:.1%}")
+        (
+            name,
+            at,
+            _number(part.using_s),
+            _number(part.waiting_s),
+            f"{(part.using_s + part.waiting_s) / mean:.1%}",
+            *_slow(c, at),
+        )
         for name, c in result.classes.items()
         if (mean := c.response_s.value) > 0
         for at, part in c.parts.items()
     ]
+
+
+def _slow(c: ClassResult, at: str) -> tuple[str, str]:
+    """Using and waiting at a place of the responses around the 99th percentile."""
+    slow = c.percentile_parts.get(99.0)
+    if slow is None:
+        return "-", "-"
+    part = slow.get(at, Part(0.0, 0.0))
+    return _number(part.using_s), _number(part.waiting_s)
 
 
 def _stations(result: SimulationResult) -> list[Row]:
@@ -156,8 +182,12 @@ def _stations(result: SimulationResult) -> list[Row]:
             remarks.append(f"{_number(s.overflow_per_s)} per s overflow")
         if s.async_share is not None:
             remarks.append(f"{s.async_share:.1%} asynchronous")
+        if s.polarity is not None:
+            p = s.polarity
+            remarks.append(f"{p.high} high, {p.medium} medium, {p.low} low of which {_number(p.parked)} parked")
         busy = Estimate(100 * s.utilization.value, 100 * s.utilization.half_width)
-        cells = (_pm(busy), _pm(s.visits_per_s), _pm(s.residence_s), _number(s.waiting_s), _pm(s.queue_length))
+        slow = _number(s.residence_percentiles_s[99.0].value) if s.residence_percentiles_s else "-"
+        cells = (_pm(busy), _pm(s.visits_per_s), _pm(s.residence_s), slow, _number(s.waiting_s), _pm(s.queue_length))
         rows.append((name, *cells, ", ".join(remarks)))
     return rows
 

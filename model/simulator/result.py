@@ -18,8 +18,8 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class ClassResult:
     """One class. ``percentiles_s`` maps 50, 90, … to response times; ``parts`` splits the mean response by station
-    and resource name (branches of a fork overlap, so their parts can add up to more). ``lost_per_s`` counts
-    transactions turned away at a full station or queue."""
+    and resource name (branches of a fork overlap, so their parts can add up to more), ``percentile_parts`` the
+    responses around each percentile. ``lost_per_s`` counts transactions turned away at a full station or queue."""
 
     throughput_per_s: Estimate
     response_s: Estimate
@@ -28,6 +28,25 @@ class ClassResult:
     inside: Estimate
     lost_per_s: Estimate
     parts: dict[str, Part]
+    percentile_parts: dict[float, dict[str, Part]]
+
+
+@dataclass(frozen=True, slots=True)
+class Polarity:
+    """How PR/SM polarises an LPAR's logical engines, and how much of the low ones is used.
+
+    ``entitled_engines`` is the LPAR's part of the machine by weight: ``high`` engines are wholly entitled, a ``medium``
+    one to what is left, the ``low`` ones to nothing. ``low_in_use`` is the mean work beyond the entitlement, in
+    engines; the other low engines are ``parked``, on average. Source: IBM, *LPAR Entitlement Calculator*, z/VM
+    performance tips (www.ibm.com/support/pages/zvm/perf/tips/lparcalc.html).
+    """
+
+    entitled_engines: float
+    high: int
+    medium: int
+    low: int
+    low_in_use: float
+    parked: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +54,8 @@ class StationResult:
     """One station. ``utilization`` is busy engines over engines (mean customers inside for a delay),
     ``utilization_by_class`` its division; ``spin_utilization`` is the part spent waiting for synchronous
     coupling-facility requests. ``thread_density`` is mean active threads while a core is busy, under SMT only;
-    ``overflow_per_s`` went to the overflow station; ``async_share`` of heuristic requests went asynchronously."""
+    ``overflow_per_s`` went to the overflow station; ``async_share`` of heuristic requests went asynchronously;
+    ``polarity`` is that of a vertically polarised LPAR."""
 
     visits_per_s: Estimate
     utilization: Estimate
@@ -43,6 +63,7 @@ class StationResult:
     spin_utilization: float
     residence_s: Estimate
     residence_s_by_class: dict[str, Estimate]
+    residence_percentiles_s: dict[float, Estimate]
     waiting_s: float
     queue_length: Estimate
     queue_length_by_class: dict[str, Estimate]
@@ -51,6 +72,7 @@ class StationResult:
     thread_density: Estimate | None
     overflow_per_s: float
     async_share: float | None
+    polarity: Polarity | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +113,12 @@ class SimulationResult:
     machines: dict[str, Estimate]
     limits: tuple[tuple[str, float], ...]
     overloaded: tuple[str, ...] = ()
+
+    @property
+    def limit_rates_per_s(self) -> dict[str, float]:
+        """Transactions of all classes a second at which each limit would be full, the mix staying as it is."""
+        total = sum(c.throughput_per_s.value for c in self.classes.values() if c.throughput_per_s.value > 0)
+        return {name: total / value for name, value in self.limits if value > 0}
 
     @property
     def remarks(self) -> tuple[str, ...]:

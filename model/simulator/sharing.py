@@ -76,10 +76,11 @@ def plan(lane, now, owner, lane_i, lane_f, keys, times, owners, place, state):
 
 @inlined
 def integrate(station, now, st_f, acc_x):
-    """Add the engine and thread time since the last change to the station's accumulators."""
+    """Add the engine time, that beyond the entitlement, and the thread time since the last change."""
     dt = now - st_f[station, L.SF_AREA_AT]
     acc_x[station, L.X_BUSY_AREA] += st_f[station, L.SF_ALLOCATED] * dt
     acc_x[station, L.X_ACTIVE_AREA] += st_f[station, L.SF_ACTIVE] * dt
+    acc_x[station, L.X_LOW_AREA] += max(st_f[station, L.SF_ALLOCATED] - st_f[station, L.SF_ENTITLED], 0.0) * dt
     st_f[station, L.SF_AREA_AT] = now
 
 

@@ -33,13 +33,15 @@ def simulate(
     level: float = 0.95,
     workers: int | None = None,
     most_inside: int = 4_000_000,
+    details: bool = False,
 ) -> SimulationResult:
     """Simulate ``network`` and estimate its measures with confidence intervals.
 
     Each of the independent ``replications`` finds its own warm-up, drops it, and runs its share of ``horizon``
     transactions. With ``precision`` (0.01 = 1 %) all go on until the half-width of every class's mean response is
     within that share of it, or ``most`` transactions have run (``result.precise`` says which). The same seed gives
-    the same answer on any number of ``workers``.
+    the same answer on any number of ``workers``. With ``details`` the result also has percentiles by station and what
+    slow responses are made of, at up to a fifth of the speed.
 
     Raises :class:`NetworkError` for a network in which nothing happens and :class:`SimulationError` when more than
     ``most_inside`` transactions pile up or all of them block each other.
@@ -54,7 +56,7 @@ def simulate(
     each = math.ceil(horizon / replications)
     threads = workers or min(replications, os.cpu_count() or 1)
     with ThreadPoolExecutor(threads) as pool:
-        runs = list(pool.map(lambda s: Replication(program, s, most_inside), sequences))
+        runs = list(pool.map(lambda s: Replication(program, s, most_inside, details=details), sequences))
         list(pool.map(lambda r: r.warm_up(max(500, each // 10), doublings), runs))
         list(pool.map(lambda r: r.measure(each), runs))
         precise = precision is None
@@ -91,7 +93,7 @@ def replay(
     """
     trace = _trace(network, arrival_s, classes, work_s)
     program = compile_network(network, trace)
-    run = Replication(program, np.random.SeedSequence(seed), 1 << 28, keep_departures=True)
+    run = Replication(program, np.random.SeedSequence(seed), 1 << 28, keep_departures=True, details=True)
     run.advance_through_trace()
     run.batches.append(run.take())
     run.batch_s = run.now
@@ -127,7 +129,9 @@ def _groups(program: Program, runs: list[Replication], level: float) -> summary.
         rows.append(merge(np.stack(run.batches), count))
         seconds.append(merge(np.full((len(run.batches), 1), run.batch_s), count)[:, 0])
     histograms = np.stack([run.tables.histogram for run in runs])
-    return summary.Groups.of(program, level, np.concatenate(seconds), np.concatenate(rows), histograms)
+    visits = np.stack([run.tables.visit_histogram for run in runs])
+    parts = np.sum([run.tables.parts for run in runs], axis=0)
+    return summary.Groups.of(program, level, np.concatenate(seconds), np.concatenate(rows), histograms, visits, parts)
 
 
 def _worst(groups: summary.Groups) -> float:

@@ -36,13 +36,20 @@ def views(program: Program, flat: np.ndarray) -> dict[str, np.ndarray]:
     return out
 
 
-def start(program: Program, sequence: np.random.SeedSequence, keep_departures: bool = False) -> Tables:
-    """Tables of one replication at time zero, with its own random stream."""
+def start(
+    program: Program, sequence: np.random.SeedSequence, keep_departures: bool = False, details: bool = False
+) -> Tables:
+    """Tables of one replication at time zero, with its own random stream.
+
+    ``details`` are response histograms by station and the parts of every response by band of its length.
+    """
     shared = ("op_i", "op_f", "branch_to", "branch_p", "dist_i", "dist_f", "dist_table", "rates", "costs", "speeds",
               "lane_of", "gr_i", "gr_f", "gr_stations", "res_i", "cls_i", "trace_time", "trace_class", "trace_work",
 )  # fmt: skip
     arrays = {k: (v if k in shared else v.copy()) for k, v in program.arrays.items()}
-    n_classes, _, _ = program.shape
+    n_classes, n_stations, n_resources = program.shape
+    # Using and waiting by station, waiting by resource.
+    n_parts = 2 * n_stations + n_resources if details else 0
     bits = np.zeros(1, np.int64)
     n_traced = len(program.trace.arrival_s) if program.trace is not None and keep_departures else 0
     arrays |= accumulators(program)[1]
@@ -52,6 +59,9 @@ def start(program: Program, sequence: np.random.SeedSequence, keep_departures: b
         "heap": np.zeros(2, np.int64),
         "clock": np.zeros(1),
         "histogram": np.zeros((n_classes, L.BUCKETS), np.int64),
+        "visit_histogram": np.zeros((n_stations if details else 0, L.BUCKETS), np.int64),
+        "parts": np.zeros((n_classes, L.BANDS, n_parts)),
+        "cust_parts": np.zeros((0, n_parts)),
         "bits_view": bits,
         "float_view": bits.view(np.float64),
         "trace_left": np.full(n_traced, np.nan),
@@ -81,6 +91,7 @@ def grow(tables: Tables, room: int) -> Tables:
         "cust_i": ((room,), 0),
         "cust_f": ((room,), 0),
         "cust_instance": ((room,), 0),
+        "cust_parts": ((room,), 0),
         "times": ((4 * events + 8,), np.inf),
         "owners": ((4 * events + 8,), 0),
         "place": ((events,), -1),

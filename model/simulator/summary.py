@@ -9,17 +9,22 @@ import numpy as np
 
 from model.simulator import layout as L
 from model.simulator.program import Program
-from model.simulator.result import ClassResult, Part, ResourceResult, StationResult
+from model.simulator.result import ClassResult, Part, Polarity, ResourceResult, StationResult
 from model.simulator.state import views
-from model.simulator.statistics import Estimate, mean, percentile, ratio
+from model.simulator.statistics import Estimate, bucket_edges, mean, percentile, ratio
 
 PERCENTILES = (50.0, 90.0, 95.0, 99.0)
+ENOUGH = 100
+"""Transactions from which the parts of a percentile are told."""
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Accumulators by independent group: ``seconds`` has shape (groups,), the arrays (groups, …); ``histograms``
-    has shape (replications, classes, buckets)."""
+    """Accumulators by independent group: ``seconds`` has shape (groups,), the arrays (groups, …).
+
+    ``histograms`` (replications, classes, buckets) and ``visit_histograms`` (replications, stations, buckets) count
+    responses, ``parts`` (classes, bands, parts) sums what they were made of.
+    """
 
     program: Program
     level: float
@@ -29,12 +34,17 @@ class Groups:
     unit: np.ndarray
     station: np.ndarray
     histograms: np.ndarray
+    visit_histograms: np.ndarray
+    parts: np.ndarray
 
     @classmethod
-    def of(cls, program: Program, level: float, seconds: np.ndarray, flat: np.ndarray, hist: np.ndarray) -> Groups:
+    def of(
+        cls, program: Program, level: float, seconds: np.ndarray, flat: np.ndarray, hist: np.ndarray,
+        visits: np.ndarray, parts: np.ndarray,
+    ) -> Groups:  # fmt: skip
         """Groups from flat accumulator rows, shape (groups, n)."""
-        shaped = views(program, flat)
-        return cls(program, level, seconds, shaped["acc_v"], shaped["acc_t"], shaped["acc_q"], shaped["acc_x"], hist)
+        a = views(program, flat)
+        return cls(program, level, seconds, a["acc_v"], a["acc_t"], a["acc_q"], a["acc_x"], hist, visits, parts)
 
     def per_s(self, amount: np.ndarray) -> Estimate:
         """Rate per second of an amount by group."""
@@ -61,12 +71,7 @@ def _class(groups: Groups, k: int) -> ClassResult:
     n = done.sum()
     average = total[:, L.T_SUM].sum() / n if n else math.nan
     variance = total[:, L.T_SQUARES].sum() / n - average**2 if n else math.nan
-    percentiles = {}
-    merged = groups.histograms[:, k].sum(axis=0)
-    for p in PERCENTILES:
-        each = np.array([percentile(h, p) for h in groups.histograms[:, k] if h.sum() > 0])
-        spread = mean(each, groups.level).half_width if len(each) > 1 else math.nan
-        percentiles[p] = Estimate(percentile(merged, p), spread)
+    percentiles = _percentiles(groups.histograms[:, k], groups.level)
     return ClassResult(
         throughput_per_s=groups.per_s(done),
         response_s=response(groups, k),
@@ -75,7 +80,48 @@ def _class(groups: Groups, k: int) -> ClassResult:
         inside=groups.per_s(total[:, L.T_SUM]),
         lost_per_s=groups.per_s(total[:, L.T_LOST]),
         parts=_parts(groups, k, n),
+        percentile_parts=_slow_parts(groups, k, percentiles),
     )
+
+
+def _percentiles(histograms: np.ndarray, level: float) -> dict[float, Estimate]:
+    """Percentiles of histograms (replications, buckets), their intervals from the replications."""
+    merged = histograms.sum(axis=0)
+    out = {}
+    for p in PERCENTILES:
+        each = np.array([percentile(h, p) for h in histograms if h.sum() > 0])
+        spread = mean(each, level).half_width if len(each) > 1 else math.nan
+        out[p] = Estimate(percentile(merged, p), spread)
+    return out
+
+
+def _slow_parts(groups: Groups, k: int, percentiles: dict[float, Estimate]) -> dict[float, dict[str, Part]]:
+    """What the responses near each percentile are made of: the mean of those in its band, or of a few around it."""
+    if groups.parts.shape[2] == 0:
+        return {}
+    counts = groups.histograms[:, k].sum(axis=0).reshape(L.BANDS, -1).sum(axis=1)
+    edges = bucket_edges()[:: 1 << L.BAND_BITS]
+    stations, resources = groups.program.network.station_names, groups.program.resources
+    out: dict[float, dict[str, Part]] = {}
+    for p, estimate in percentiles.items():
+        if math.isnan(estimate.value):
+            continue
+        at = min(int(np.searchsorted(edges, estimate.value, side="right")) - 1, L.BANDS - 1)
+        low, high = at, at + 1
+        while counts[low:high].sum() < ENOUGH and (low > 0 or high < L.BANDS):
+            low, high = max(low - 1, 0), min(high + 1, L.BANDS)
+            if counts[:low].sum() + counts[high:].sum() == 0:
+                break
+        n = counts[low:high].sum()
+        mean_parts = groups.parts[k, low:high].sum(axis=0) / n if n else np.zeros(groups.parts.shape[2])
+        named = {
+            name: Part(float(mean_parts[2 * s]), max(float(mean_parts[2 * s + 1]), 0.0))
+            for s, name in enumerate(stations)
+        }
+        waits = mean_parts[2 * len(stations) :]
+        named |= {name: Part(0.0, float(waits[r])) for r, name in enumerate(resources)}
+        out[p] = {name: part for name, part in named.items() if part.using_s > 0 or part.waiting_s > 0}
+    return out
 
 
 def _parts(groups: Groups, k: int, n: float) -> dict[str, Part]:
@@ -125,6 +171,9 @@ def _station(groups: Groups, s: int) -> StationResult:
         spin_utilization=float(visit[..., L.V_SPIN].sum() * scale),
         residence_s=groups.over(residence.sum(axis=1), count.sum(axis=1)),
         residence_s_by_class={name: groups.over(residence[:, k], count[:, k]) for k, name in enumerate(names)},
+        residence_percentiles_s=_percentiles(groups.visit_histograms[:, s], groups.level)
+        if groups.visit_histograms.shape[1]
+        else {},
         waiting_s=_waiting(residence.sum(), visit[..., L.V_USING].sum()) / n if n else math.nan,
         queue_length=groups.per_s(residence.sum(axis=1)),
         queue_length_by_class={name: groups.per_s(residence[:, k]) for k, name in enumerate(names)},
@@ -133,7 +182,18 @@ def _station(groups: Groups, s: int) -> StationResult:
         thread_density=groups.over(own[:, L.X_ACTIVE_AREA], own[:, L.X_BUSY_AREA]) if station.smt else None,
         overflow_per_s=groups.per_s(own[:, L.X_OVERFLOWED]).value,
         async_share=float(own[:, L.X_ASYNC].sum() / decided) if decided else None,
+        polarity=_polarity(groups, s) if station.lpar is not None and station.lpar.polarity == "vertical" else None,
     )
+
+
+def _polarity(groups: Groups, s: int) -> Polarity:
+    servers = groups.program.network.stations[s].servers
+    entitled = min(float(groups.program.arrays["st_f"][s, L.SF_ENTITLED]), float(servers))
+    high = math.floor(entitled + 1e-9)
+    medium = int(entitled - high > 1e-9)
+    low = servers - high - medium
+    used = float(groups.station[:, s, L.X_LOW_AREA].sum() / groups.seconds.sum())
+    return Polarity(entitled, high, medium, low, used, max(low - used, 0.0))
 
 
 def resources(groups: Groups) -> dict[str, ResourceResult]:

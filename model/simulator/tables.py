@@ -49,12 +49,15 @@ class Tables(NamedTuple):
     acc_q: np.ndarray
     acc_x: np.ndarray
     histogram: np.ndarray
+    visit_histogram: np.ndarray
+    parts: np.ndarray
     float_view: np.ndarray
     bits_view: np.ndarray
     # These grow with the number of transactions inside at once.
     cust_i: np.ndarray
     cust_f: np.ndarray
     cust_instance: np.ndarray
+    cust_parts: np.ndarray
     times: np.ndarray
     owners: np.ndarray
     place: np.ndarray

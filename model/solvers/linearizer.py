@@ -12,6 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from model.kernel_cache import with_room
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -20,7 +22,7 @@ SHARING, FCFS, HEAD_OF_LINE, PREEMPTIVE, WEIGHTED, PRIORITY_SHARING, DELAY = ran
 ITERATIONS = 2000
 
 
-@njit(cache=True)
+@with_room(njit(cache=True), __file__)
 def idle_credit(
     mean: float,
     capacity: Floats,
@@ -85,7 +87,7 @@ def idle_credit(
     return credit / total, 1.0 - idle / total, min(max(log_x, -60.0), 60.0)
 
 
-@njit(cache=True)
+@with_room(njit(cache=True), __file__)
 def _core(
     n: Floats,
     rates: Floats,
@@ -196,7 +198,7 @@ def _core(
     return ITERATIONS, False
 
 
-@njit(cache=True)
+@with_room(njit(cache=True), __file__)
 def _residence(
     code: int,
     k: int,
@@ -258,7 +260,7 @@ def _residence(
     return visits * stretched / free
 
 
-@njit(cache=True, nogil=True)
+@with_room(njit(cache=True, nogil=True), __file__)
 def linearizer(
     populations: Floats,
     rates: Floats,
@@ -349,7 +351,7 @@ def linearizer(
     return iterations, converged
 
 
-@njit(cache=True)
+@with_room(njit(cache=True), __file__)
 def feeds(
     populations: Floats,
     rates: Floats,

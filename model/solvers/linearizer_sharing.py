@@ -9,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from model.kernel_cache import with_room
 from model.solvers.linearizer import DELAY, ITERATIONS, Floats, Ints, feeds, idle_credit
 
 # Sums may be taken in any order, which lets them be vectorised; nothing is assumed about infinities.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@with_room(njit(cache=True, fastmath=_FAST, error_model="numpy"), __file__)
 def _core(
     n: Floats,
     rates: Floats,
@@ -109,7 +110,7 @@ def _core(
     return ITERATIONS, False
 
 
-@njit(cache=True, nogil=True)
+@with_room(njit(cache=True, nogil=True), __file__)
 def linearizer_sharing(
     populations: Floats,
     rates: Floats,

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from model.kernel_cache import with_room
 from model.solvers.amva import OUTER_PASSES, capacities
 from model.solvers.linearizer import DELAY, Floats, Ints
 from model.solvers.linearizer_sharing import linearizer_sharing
@@ -24,7 +25,7 @@ class SweepResult(NamedTuple):
     converged: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@with_room(njit(cache=True, nogil=True), __file__)
 def _points(
     populations: Floats,
     rates: Floats,

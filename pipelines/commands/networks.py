@@ -111,6 +111,7 @@ def simulate(
                 replications=min(replications, horizon),
                 precision=precision,
                 horizon=horizon,
+                details=True,
             )
     typer.echo(json.dumps(report.as_dict(found), indent=2) if as_json else report.as_text(found))
 

@@ -372,6 +372,21 @@ def test_weighted_lpars_agree_with_their_markov_chain(cap):
     agrees(result.machines["m"], truth.machine_utilization)
 
 
+def test_engines_of_a_vertical_lpar_are_high_medium_low_and_parked():
+    """Alone on four engines, entitled to two and a half: an M/M/4 whose third engine is half and fourth all low."""
+    shares = [LparShare(cec="m", weight=w, polarity="vertical") for w in (5.0, 3.0)]
+    stations = [Station(name=n, servers=4, scheduling="ps", lpar=s) for n, s in zip("AB", shares, strict=True)]
+    classes = (open_class(2.0, visit("A", 1.0)), open_class(1e-6, visit("B", 1.0), name="b"))
+    result = simulate(network(stations, *classes, cecs=(Cec(name="m", engines=4),)), **RUN)
+    polarity = result.stations["A"].polarity
+    assert (polarity.entitled_engines, polarity.high, polarity.medium, polarity.low) == (2.5, 2, 1, 1)
+    weights = [2.0**n / math.prod(min(k, 4) for k in range(1, n + 1)) for n in range(60)]
+    low = sum(w * max(min(n, 4) - 2.5, 0.0) for n, w in enumerate(weights)) / sum(weights)
+    assert polarity.low_in_use == pytest.approx(low, rel=0.03)
+    assert polarity.parked == pytest.approx(1 - low, rel=0.03)
+    assert result.stations["B"].polarity.entitled_engines == 1.5
+
+
 def test_work_beyond_the_entitlement_of_a_vertical_lpar_costs_more():
     cheap, dear = (
         simulate(

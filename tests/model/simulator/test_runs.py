@@ -2,6 +2,9 @@
 
 import dataclasses
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -25,6 +28,7 @@ from model.simulator.replication import Replication
 from model.simulator.sampling import alias_table
 from model.simulator.statistics import bucket_edges, merge, mser5, percentile, ratio
 from tests.model.simulator.build import EXP, closed_class, network, open_class, visit
+from tests.shared import ROOT
 
 MM3 = network(Station(name="cp", servers=3), open_class(2.0, visit("cp", 1.0)))
 
@@ -293,3 +297,26 @@ def test_an_alias_table_gives_back_its_weights(weights):
     back = accept / n
     np.add.at(back, alias, (1 - accept) / n)
     np.testing.assert_allclose(back, w, atol=1e-9)
+
+
+def test_compiled_code_is_thrown_away_when_a_neighbour_changes(tmp_path):
+    """The engine holds what its neighbours say; a cache that looks at its own file alone would keep the old answer."""
+    (tmp_path / "kernel.py").write_text(
+        "from numba import njit\n"
+        "import neighbour\n"
+        "from model.kernel_cache import with_room\n"
+        "@with_room(njit(cache=True), __file__)\n"
+        "def kernel(x):\n"
+        "    return neighbour.FACTOR * x\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    ask = [
+        sys.executable,
+        "-c",
+        "import kernel; print(kernel.kernel(21), sum(kernel.kernel.stats.cache_hits.values()))",
+    ]
+    said = []
+    for factor in (2, 2, 3):
+        (tmp_path / "neighbour.py").write_text(f"FACTOR = {factor}\n")
+        said.append(subprocess.check_output(ask, env=environment, text=True, cwd=tmp_path).split())
+    assert said == [["42", "0"], ["42", "1"], ["63", "0"]]
