@@ -2,6 +2,7 @@
 
 import datetime as dt
 import struct
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,8 @@ from ingest.codec import EncodeError, decode_batches, encode_dump
 from ingest.smf import csrcesrv
 from ingest.smf.cics.dictionary import Entry, full_dictionary
 from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.sources import Identity, Kind
+from ingest.warehouse.readers import read
 from tests.ingest.tables import random_rows
 
 REGISTRY = registry.load()
@@ -257,3 +260,28 @@ def test_a_number_without_a_table_is_kept_and_counted_by_its_number() -> None:
 
 def other_table() -> str:
     return SECTIONS["smf110_2_other_statistics"].table
+
+
+def test_an_installation_gives_a_number_of_statistics_its_table(tmp_path: Path) -> None:
+    text = (registry.LAYOUT_DIR / "smf_110_2.toml").read_text(encoding="utf-8")
+    text += """
+[[handled]]
+name = "program"
+struct = "DFHLDRDS"
+title = "programs"
+code = 25
+fields = [
+  ["statistics_length", "LDRLEN", 0, 2, "uint", "", "Length of the statistics record.", "", "macro"],
+  ["program_name", "LDRPNAME", 8, 8, "ebcdic", "", "Program.", "", "macro"],
+]
+"""
+    (tmp_path / "statistics.toml").write_text(text, encoding="utf-8")
+    own = registry.load([tmp_path])
+    keys = {"record_seq": pa.array([0], pa.uint32()), "section_seq": pa.array([0], pa.uint32())}
+    dump = encode_dump({**heads("smf110_2", [0]), "smf110_2_program": pa.table({**keys, "ldrpname": ["PAY1"]})}, own)
+    path = tmp_path / "own.smf"
+    path.write_bytes(dump)
+    [batch] = read(path, Identity(Kind.SMF), own)
+    found = {name: table for group in batch.tables for name, table in group.items()}
+    assert found["smf110_2_program"]["ldrpname"].to_pylist() == ["PAY1"]
+    assert decode(dump)[other_table()]["stid"].to_pylist() == [25]

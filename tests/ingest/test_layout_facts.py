@@ -13,8 +13,11 @@ from tests.shared import shared
 REGISTRY = registry.load()
 LAYOUTS = {layout.name: layout for layout in REGISTRY.layouts}
 FACTS = {
+    "smf30": "smf_30_1_6.csv",
+    "smf70_1": "smf_70_1.csv",
     "smf70_2": "smf_70_2.csv",
     "smf71": "smf_71_1.csv",
+    "smf72_3": "smf_72_3.csv",
     "smf73": "smf_73_1.csv",
     "smf74_1": "smf_74_1.csv",
     "smf74_4": "smf_74_4.csv",
