@@ -73,9 +73,10 @@ class Frames:
         cut = max(int(np.searchsorted(ends, most, "right")), 1)
         if cut >= len(ends):
             return self, None
-        parts = [array[:cut] for array in (self.starts, self.lengths, self.offsets)]
-        others = [array[cut:] for array in (self.starts, self.lengths, self.offsets)]
-        return Frames(self.buffer, *parts, self.framing_bytes, self.quarantined), Frames(self.buffer, *others, 0)
+        first = Frames(
+            self.buffer, self.starts[:cut], self.lengths[:cut], self.offsets[:cut], self.framing_bytes, self.quarantined
+        )
+        return first, Frames(self.buffer, self.starts[cut:], self.lengths[cut:], self.offsets[cut:], 0)
 
 
 @dataclass(slots=True)
