@@ -58,6 +58,21 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         """,
     ),
     (
+        "overlaps",
+        "Records that a file has in common with another, where they are counted",
+        ("file", "counted_in"),
+        """
+        select own.path as file, coalesce(other.path, '') as counted_in, own.records::bigint as records,
+          count(shared.record_seq) as records_shared
+        from meta.ledger as own
+        left join meta.record_overlap as shared using (file_id)
+        left join meta.ledger as other on other.file_id = shared.counted_in
+        where own.status <> 'superseded'
+        group by all
+        order by file, counted_in
+        """,
+    ),
+    (
         "duplicates",
         "Records by how often they were found",
         ("system", "records", "interval", "file"),
@@ -147,6 +162,17 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
           on n.smf_sid = r.smf_sid and n.system_id = r.system_id and n.point = r.point and n.condition = r.condition
         group by r.smf_sid, r.point, r.condition, r.start_utc, r.end_utc
         order by system, r.point
+        """,
+    ),
+    (
+        "reconciliation",
+        "Figures computed from SMF records beside those RMF prints of the same interval",
+        ("system", "interval", "subject", "field"),
+        f"""
+        select smf_sid as system, {_AT.format("interval_start_local")} as interval, report || ' ' || subject as subject, field,
+          etalon_value, rmf_value, excess_pct
+        from marts.fct_rmf_reconciliation
+        order by system, interval, subject, field
         """,
     ),
     (

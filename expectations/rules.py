@@ -30,6 +30,8 @@ class Rule:
 ADJOINING_S = 1.0
 #: Printed and sampled figures may exceed a bound by this part without being wrong.
 SLACK = 0.005
+#: Figures of Etalon and RMF may differ by this, in percent, beyond the rounding of print.
+RMF_EXCESS_PCT = 1.0
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -121,11 +123,22 @@ RULES: tuple[Rule, ...] = (
         high=ADJOINING_S,
     ),
     Rule(
+        "files_do_not_overlap",
+        "overlaps",
+        "records_shared",
+        "No file holds records that another file holds too",
+        "Nothing counts twice: such records are kept in both files and counted in one. If the dumps were not meant to "
+        "overlap, look where each begins and ends.",
+        "warning",
+        low=0,
+        high=0,
+    ),
+    Rule(
         "records_are_not_duplicated",
         "duplicates",
         "copies",
         "No record was found twice",
-        "It was counted once. The same dump may lie in two files: load only one of them.",
+        "It was counted once. It was written twice with another time of writing, or stands twice in one dump.",
         "warning",
         high=1,
     ),
@@ -201,6 +214,17 @@ RULES: tuple[Rule, ...] = (
         "critical",
         low=0,
         metric="fct_transaction_cost.response_ms",
+    ),
+    Rule(
+        "figures_agree_with_rmf",
+        "reconciliation",
+        "excess_pct",
+        "Figures computed from records are those that RMF prints of the same interval",
+        "Records and report differ beyond what rounding explains: were both made of the same interval and system? "
+        "`select * from marts.fct_rmf_reconciliation where excess_pct > 1` sets them side by side.",
+        "warning",
+        high=RMF_EXCESS_PCT,
+        metric="fct_rmf_reconciliation.excess_pct",
     ),
     Rule(
         "runs_have_intervals",

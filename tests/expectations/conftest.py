@@ -52,6 +52,7 @@ DEFECTS = (
     "update meta.ledger set decoded_bytes = decoded_bytes - 7, decoded = decoded - 3, quarantined = 1",
     "update meta.ledger set status = 'message', message = 'no data in range'",
     "delete from raw.smf70_1_cpu where record_seq = 0 and section_seq = 0",
+    "insert into meta.record_overlap values (1, 0, 1), (1, 1, 1)",
     "update marts.dim_interval set interval_s = 100 where interval_key = 'LPA 2020-05-01T08:00:00Z'",
     "update marts.dim_interval set interval_s = 1000 where interval_key = 'SHRD 2021-05-01T08:00:00Z'",
     "update intermediate.int_record set copies = 3 where smf_sid = 'LPA' and record_type = '70.1'",

@@ -37,6 +37,7 @@ def test_a_sound_warehouse_passes_every_expectation(examine: Examine) -> None:
         ("nothing_is_quarantined", "warn", {"file": FILE, "quarantined": 1}),
         ("intervals_have_no_holes", "warn", {"system": "LPA", "interval": "2020-05-01 08:02:00", "hole_s": 20.0}),
         ("intervals_do_not_overlap", "fail", {"system": "SHRD", "interval": "2021-05-01 08:15:00", "overlap_s": 100.0}),
+        ("files_do_not_overlap", "warn", {"file": FILE, "counted_in": FILE, "records_shared": 2}),
         ("records_are_not_duplicated", "warn", {"system": "LPA", "records": "SMF 70.1", "file": FILE, "copies": 3}),
         ("busy_is_a_percentage", "fail", {"system": "LPB", "engine_type": "CP", "cpu_busy_pct": 104.0}),
         ("lpar_busy_is_a_percentage", "warn", {"system": "LPB", "lpar_busy_pct": 101.0}),
