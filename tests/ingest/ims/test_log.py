@@ -20,6 +20,7 @@ from ingest.ims.reference import reference
 from ingest.registry import RegistryError
 from ingest.sources import Kind, identify
 from tests.ingest.ims.logs import FIRST_CLOCK, random_codes, records
+from tests.ingest.tables import random_rows
 from tests.shared import ROOT, shared
 
 REGISTRY = registry.load()
@@ -64,6 +65,28 @@ def test_what_is_written_is_read_again(seed, count, framing):
             assert tables["ims_log_9928_record"][name].to_pylist() == typed[name].to_pylist()
     assert sum(batch.accounting.decoded for batch in batches) == len(ours)
     assert encode_log(tables, REGISTRY, bodies=bodies, framing=framing) == data
+
+
+@pytest.mark.parametrize("layout", ims_layouts(REGISTRY).values(), ids=lambda layout: layout.name)
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32), count=st.integers(1, 5))
+def test_every_layout_of_a_log_record_is_written_and_read_alike(layout, seed, count):
+    section = layout.header
+    rows = random_rows(
+        section, seed, {"record_seq": list(range(count)), "section_seq": [0] * count}, list(range(count))
+    )
+    subcode = layout.subtypes[seed % len(layout.subtypes)] if layout.subtypes else seed % 256
+    heads = {0: None, 2: 0, 4: layout.type, 5: subcode}
+    for item in section.fields:
+        if item.offset in heads and item.offset:
+            place, values = rows.column_names.index(item.column), [heads[item.offset]] * count
+            rows = rows.set_column(place, rows.field(place), pa.array(values, item.arrow))
+    data = encode_log({"ims_log_record": records([(layout.type, subcode)] * count), section.table: rows}, REGISTRY)
+    tables, batches = decoded(data)
+    kept = [name for name in rows.column_names if name != section.fields[0].column]
+    assert tables[section.table].select(kept).to_pylist() == rows.select(kept).to_pylist()
+    assert sum(batch.accounting.decoded for batch in batches) == count
+    assert encode_log(tables, REGISTRY) == data
 
 
 def test_times_are_utc_and_the_sequence_is_watched():
