@@ -9,11 +9,6 @@ from typing import Any
 
 Convert = Callable[[Any], Any]
 
-HELP = (
-    "Bytes are hexadecimal digits; in JSON, maps are objects, times ISO 8601, decimals numbers, and what is no number "
-    "(NaN, infinity) is null; CSV holds lists, maps and structures as JSON."
-)
-
 
 def records(table: Any) -> Iterator[dict[str, Any]]:
     """Rows of a `pyarrow.Table` as plain values that JSON can hold; columns of one name are told apart (`a`, `a_1`)."""
@@ -22,6 +17,18 @@ def records(table: Any) -> Iterator[dict[str, Any]]:
         columns = [_plain(column) for column in batch.columns]
         for row in zip(*columns, strict=True):
             yield dict(zip(names, row, strict=True))
+
+
+def shown(table: Any) -> list[dict[str, Any]]:
+    """Rows for a reader: nested values as JSON, bytes in hexadecimal digits, figures as they are."""
+    from pyarrow import types
+
+    plain = flat(table).combine_chunks()
+    columns = [
+        column.to_pylist() if types.is_floating(column.type) else [v for chunk in column.chunks for v in _plain(chunk)]
+        for column in plain.columns
+    ]
+    return [dict(zip(plain.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def flat(table: Any) -> Any:
@@ -47,7 +54,7 @@ def flat(table: Any) -> Any:
 
 def dumps(value: Any, indent: int | None = None) -> str:
     """JSON of plain values; a figure that is no number is refused, for JSON has none such."""
-    return json.dumps(value, indent=indent, allow_nan=False, ensure_ascii=False)
+    return json.dumps(value, indent=indent, allow_nan=False)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -34,6 +34,23 @@ def render(systems: Sequence[str], folder: Path, seed: int | None = None, tell: 
     return written
 
 
+def require_renderable(systems: Sequence[str]) -> None:
+    """Raise an EtalonError naming those that the lab can render, nearest first, unless it can render each of these."""
+    from difflib import get_close_matches
+
+    from model import lab
+
+    known = lab.renderable()
+    for system in systems:
+        if system not in known:
+            near = get_close_matches(system, known, n=5, cutoff=0.4)
+            rest = [name for name in known if name not in near]
+            meant = f"; did you mean {' or '.join(near)}?" if near else "."
+            raise EtalonError(
+                f"the lab cannot render {system!r}{meant} It can render {', '.join([*near, *rest])}", Exit.QUESTION
+            )
+
+
 def ingest(
     home: Home,
     paths: Iterable[Path | str],

@@ -8,10 +8,15 @@ def figure(value: float | None, digits: int = 4) -> str:
     """A number with `digits` significant digits and thousands separated; a dash for none."""
     if value is None:
         return "–"
-    if value == 0:
-        return "0"
+    if float(value).is_integer():
+        return f"{value:,.0f}"
     decimals = max(0, digits - len(str(int(abs(value))))) if abs(value) >= 1 else digits
     return f"{value:,.{decimals}f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: `1 file`, `2,000 files`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def exact(value: float | None) -> str:

@@ -2,14 +2,15 @@
 
 import json
 import sys
+from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from pipelines import forms, steps, text
 from pipelines import layouts as own
-from pipelines import steps, text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.layouts import Layouts
@@ -43,7 +44,9 @@ def register(app: typer.Typer) -> None:
 
 def lab(
     system: Annotated[str, typer.Argument(help="A reference system, or `all`; `etalon systems` lists them.")],
-    out: Annotated[Path | None, typer.Option(help="Folder to write into; ETALON_HOME/lab without it.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Folder to write into; ETALON_HOME/lab without it.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the interval-to-interval variation.")] = None,
 ) -> None:
     """Render a published measurement as the records that carry it."""
@@ -51,6 +54,7 @@ def lab(
 
     names = list(renderable()) if system == "all" else [system]
     folder = out or Home.from_environment().lab
+    steps.require_renderable(names)
     with Reporter().step(f"rendering {', '.join(names) if len(names) < 3 else f'{len(names)} systems'}"):
         written = steps.render(names, folder, seed)
     for path in written:
@@ -71,7 +75,7 @@ def ingest(
     reporter = Reporter()
     with reporter.step("ingesting"):
         reports = steps.ingest(Home.from_environment(), paths, reload=reload.value, own_layouts=layouts)
-        reporter.note(f"{len(reports)} files")
+        reporter.note(text.counted(len(reports), "file"))
     if as_json:
         typer.echo(json.dumps({"files": [report.to_dict() for report in reports]}, indent=2))
     else:
@@ -178,7 +182,13 @@ def sql(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")] = False,
 ) -> None:
-    """Query the published snapshot."""
+    """Query the published snapshot.
+
+    `show tables` lists the marts and the ledger, `show all tables` every table with its schema. Bytes are printed in
+    hexadecimal digits. In JSON, maps are objects, times ISO 8601, decimals numbers, and what is no number (NaN,
+    infinity) is null; CSV holds lists, maps and structures as JSON. Other files are neither read nor written: redirect
+    the output.
+    """
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --csv and --json")
     from ingest import warehouse
@@ -190,28 +200,44 @@ def sql(
 
         sys.stdout.flush()
         with open(sys.stdout.fileno(), "wb", closefd=False) as sink:
-            pyarrow.csv.write_csv(found, sink)
+            pyarrow.csv.write_csv(forms.flat(found), sink)
     elif as_json:
-        typer.echo(json.dumps(found.to_pylist(), indent=2, default=str))
+        typer.echo(forms.dumps(list(forms.records(found)), indent=2))
     else:
-        rows = found.to_pylist()
-        typer.echo(text.table(rows, {name: name for name in found.column_names}, number=text.exact))
-        typer.echo(f"({len(rows)} rows)", err=True)
+        names = forms.flat(found.slice(0, 0)).column_names
+        typer.echo(text.table(forms.shown(found), {name: name for name in names}, number=text.exact))
+        typer.echo(f"({text.counted(found.num_rows, 'row')})", err=True)
 
 
 def decode(
     file: Annotated[Path, typer.Argument(help="A dump; `-` reads it from standard input.")],
     to: Annotated[Form, typer.Option(help="What to write.")] = Form.JSON,
-    out: Annotated[Path | None, typer.Option(help="Folder to write one file per table into.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False,
+            help="Folder to write one file per table into. Without it, JSON goes to standard output, and the other "
+            "forms into a folder here named after the dump and the form, such as DUMP.csv.",
+        ),
+    ] = None,
     layouts: Layouts = None,
 ) -> None:
     """Decode a dump without a database. One file per table, or JSON lines on standard output."""
+    from ingest.warehouse import exit_code
     from pipelines import decoding
 
     if out is None and to is not Form.JSON:
         out = Path(f"{'input' if str(file) == '-' else file.name}.{to.value}")
-    counts = decoding.decode_file(file, to.value, out, own.registry(Home.from_environment(), layouts))
-    rows = [{"table": name, "rows": count} for name, count in sorted(counts.items())]
-    typer.echo(text.table(rows, {"table": "table", "rows": "rows"}), err=True)
-    if out is not None:
+    reports = decoding.decode_file(file, to.value, out, own.registry(Home.from_environment(), layouts))
+    counts = sum((Counter(report.rows) for report in reports), Counter())
+    if counts:
+        rows = [{"table": name, "rows": count} for name, count in sorted(counts.items())]
+        typer.echo(text.table(rows, {"table": "table", "rows": "rows"}), err=True)
+    if counts and out is not None:
         typer.echo(str(out))
+    for report in reports:
+        if report.message:
+            typer.echo(f"etalon: {report.message}", err=True)
+    code = exit_code(reports)
+    if code:
+        raise typer.Exit(int(code))

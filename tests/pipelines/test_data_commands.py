@@ -1,0 +1,170 @@
+"""The commands over dumps and tables: what they print, and how they refuse."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from ingest import registry
+from ingest.warehouse import FileReport, load, publish
+from pipelines.cli import app, explain
+from pipelines.exits import Exit
+from tests.pipelines.conftest import ROOT
+
+RUNS = "system_id,smf_sid,point,condition,start_utc,end_utc\nshop,SYS1,1,,2026-11-20T10:00:00Z,2026-11-20T10:05:00Z\n"
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch):
+    """An empty state folder in force for commands run in this process."""
+    for name in ("ETALON_HOME", "NUMBA_CACHE_DIR", "ETALON_WAREHOUSE", "ETALON_DAGSTER"):
+        monkeypatch.setenv(name, str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture(scope="session")
+def dump(tmp_path_factory):
+    """A rendered dump, whole."""
+    folder = tmp_path_factory.mktemp("dump")
+    done = CliRunner().invoke(app, ["--home", str(folder / "state"), "lab", "ims10-tls", "--out", str(folder)])
+    assert done.exit_code == 0, done.output
+    return folder / "ims10-tls.smf"
+
+
+def run(*arguments, **more):
+    """Result of a command; its exit code also where it raises, with the message that the user would see."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], **more)
+    if result.exception is None or isinstance(result.exception, SystemExit):
+        return result.exit_code, result.stdout, result.stderr
+    message, code = explain(result.exception)
+    return int(code), result.stdout, result.stderr + message
+
+
+@pytest.fixture(scope="session")
+def ingested(dump, tmp_path_factory):
+    """Files that are wrong in one way each, by name, with the reports of loading them."""
+    data, folder = dump.read_bytes(), tmp_path_factory.mktemp("files")
+    made = {
+        "cut.smf": data[:-5],
+        "cut.smf.gz": gzip.compress(data[:-7]),
+        "empty.smf": b"",
+        "words.txt": b"These are words, and no records at all.\n" * 20,
+        "noise.bin": bytes(n * 37 % 251 for n in range(1, 4000)),
+        "whole.smf": data,
+    }
+    for name, content in made.items():
+        (folder / name).write_bytes(content)
+    paths = [*(folder / name for name in made), folder / "missing", Path("/proc/self/mem")]
+    return {Path(report.path).name: report for report in load(paths, folder / "etalon.duckdb", registry.load())}
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("whole.smf", Exit.OK),
+        ("cut.smf", Exit.QUARANTINED),
+        ("cut.smf.gz", Exit.QUARANTINED),
+        ("empty.smf", Exit.NO_INPUT),
+        ("missing", Exit.NO_INPUT),
+        ("mem", Exit.NO_INPUT),
+        ("words.txt", Exit.UNRECOGNISED),
+        ("noise.bin", Exit.UNRECOGNISED),
+    ],
+)
+def test_decode_judges_a_file_as_ingest_does(state, tmp_path, ingested, name, code):
+    loaded = ingested[name]
+    decoded, _, said = run("decode", loaded.path, "--to", "parquet", "--out", tmp_path / "out")
+    assert (decoded, loaded.exit_code) == (code, code)
+    told = [line.removeprefix("etalon: ") for line in said.splitlines() if line.startswith("etalon: ")]
+    assert told == ([re.sub("; it was written to .*", "", loaded.message)] if loaded.message else [])
+    assert bool(told) == (code != Exit.OK)
+    assert (tmp_path / "out").exists() == (code in (Exit.OK, Exit.QUARANTINED))
+
+
+def test_decode_reads_one_dump(state, tmp_path):
+    assert run("decode", tmp_path)[::2] == (Exit.NO_INPUT, f"{tmp_path}: is a folder; name one dump")
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory):
+    """A state folder with a small snapshot."""
+    home = tmp_path_factory.mktemp("published")
+    (home / "shop.runs.csv").write_text(RUNS)
+    (home / "words.txt").write_text("words and more words\n" * 9)
+    database = home / "warehouse" / "etalon.duckdb"
+    load([home / "shop.runs.csv", home / "words.txt"], database, registry.load())
+    publish(database, home / "published" / "etalon.duckdb")
+    return home
+
+
+def ask(home: Path, *arguments: str) -> tuple[int, str, str]:
+    """`etalon sql` over a state folder."""
+    return run("--home", home, "sql", *arguments)
+
+
+def test_lists_maps_and_bytes_are_printed_in_every_form(published):
+    for query in ("select * from meta.ledger order by path", "select * from meta.quarantine", "select [1, 2] as d"):
+        code, said, _ = ask(published, query, "--json")
+        assert code == 0
+        assert json.loads(said)
+        assert ask(published, query)[0] == 0
+    ledger = json.loads(ask(published, "select * from meta.ledger order by path", "--json")[1])
+    assert [row["reason_codes"] for row in ledger] == [{}, {"text": 1}]
+    quarantine = json.loads(ask(published, "select raw from meta.quarantine", "--json")[1])
+    assert bytes.fromhex(quarantine[0]["raw"]).startswith(b"words and more")
+
+
+def test_a_query_that_says_nothing_or_writes_a_file_is_refused(published, tmp_path):
+    assert ask(published, "")[0] == Exit.QUESTION
+    assert ask(published, f"copy (select 1) to '{tmp_path / 'out.csv'}'")[0] == Exit.QUESTION
+    assert not (tmp_path / "out.csv").exists()
+    assert "ledger" in ask(published, "show tables")[1]
+
+
+def test_counts_are_said_in_the_right_number(published):
+    assert "(1 row)" in ask(published, "select 1 as a")[2]
+    assert "(2 rows)" in ask(published, "select unnest([1, 2]) as a")[2]
+
+
+def test_publishing_nothing_says_what_to_ingest_first(state):
+    code, _, said = run("publish")
+    assert code == Exit.NOT_READY
+    assert "ingest something first" in said
+
+
+def test_the_lab_names_what_it_can_render_nearest_first(state):
+    from model.lab import renderable
+    from model.systems.catalogue import systems
+
+    code, _, said = run("lab", "cics53-18")
+    assert code == Exit.QUESTION
+    assert "did you mean cics53-18cp " in said
+    assert re.findall(r"It can render (\S+),", said) == ["cics53-18cp"]
+    named = set(re.split(r"[ ,?]+", said.partition("It can render ")[2]))
+    assert set(renderable()) == named
+    assert set(systems()) - named, "all systems can be rendered: the test has lost its subject"
+
+
+@pytest.mark.parametrize("command", [("lab", "ims10-tls"), ("decode", "x.smf")])
+def test_a_file_is_no_folder_to_write_into(state, tmp_path, command):
+    (tmp_path / "taken").write_text("")
+    code, _, said = run(*command, "--out", tmp_path / "taken")
+    assert code == Exit.USAGE
+    assert "is a file" in said
+
+
+def test_arguments_are_explained():
+    said = run("decode", "--help")[1]
+    assert "standard input" in said.partition("FILE")[2]
+    for command in typer.main.get_command(app).commands.values():
+        assert all(parameter.help for parameter in command.params), command.name
+
+
+def test_the_page_names_every_key_of_the_report_of_a_file():
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    shape = page.partition('{"files": [{')[2].partition("```")[0]
+    assert set(re.findall(r'"(\w+)"', shape)) == set(FileReport("x").to_dict())
