@@ -31,9 +31,16 @@ RULES: Mapping[str, Rule] = {
     "quotient": Rule(lambda v: v[0] / v[1], 1, -1, lambda t: f"{t[0]} / {t[1]}"),
     "quotient_pct": Rule(lambda v: v[0] / v[1] * 100, 1, -1, lambda t: f"{t[0]} / {t[1]} x 100"),
     "product": Rule(math.prod, 1, 1, " x ".join),
+    "largest_deviation": Rule(
+        lambda v: math.sqrt((v[0] - v[1]) * (v[1] - v[2])),
+        1,
+        -1,
+        lambda t: f"sqrt(({t[0]} - {t[1]}) x ({t[1]} - {t[2]}))",
+    ),
 }
 """Kinds of derived figure. New over old comes first: a rate's improvement is `change_pct`, that of an elapsed time or a
-cost `saving_pct`."""
+cost `saving_pct`. `largest_deviation` of a maximum, a mean in the upper half, and a minimum is the most that values
+between them can scatter (Bhatia and Davis, *American Mathematical Monthly* 107, 2000)."""
 
 
 def compute(rule: str, values: Values, factor: float = 1.0) -> float | None:

@@ -22,6 +22,7 @@ RULES = (
     "quotient",
     "quotient_pct",
     "product",
+    "largest_deviation",
 )
 BOUNDS = ("", "over", "under")
 ACTIVITY = "activity"

@@ -15,12 +15,15 @@ import numpy as np
 
 from model.lab.carriers.interface import Cell, Output, Target, Window, by_subject
 from model.lab.errors import LabError
+from model.lab.printed import prints_as
 from model.lab.records.common import Setting
 from model.lab.samples import Moments, sample, spread_total
 
 TICKS_PER_S = 10_000
 LEAST_TICKS = (0, 1, 10, 50)
 FEW = 12
+PEAK = 1.282
+AWAY = (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9)
 PASSED_SHARES = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 LEAST_PROCESS_MS = 4.0
 QUEUE_SPREAD = 0.02
@@ -55,8 +58,9 @@ def cics_pa(setting: Setting, window: Window, targets: Sequence[Target], random:
 def _tasks(random: np.random.Generator, wanted: Mapping[str, Target]) -> np.ndarray:
     """Response times of all tasks, in ticks."""
     size = round(wanted["tasks"].value)
-    mean, deviation = (wanted[name].value * TICKS_PER_S for name in ("response_avg_s", "response_stddev_s"))
-    half_unit = (wanted["response_stddev_s"].interval.hi - wanted["response_stddev_s"].value) * TICKS_PER_S
+    mean_s, deviation_s, part = _agreeing(wanted)
+    mean, deviation = mean_s * TICKS_PER_S, deviation_s * TICKS_PER_S
+    half_unit = (wanted["response_stddev_s"].interval.hi - wanted["response_stddev_s"].value) * TICKS_PER_S * part
     reasons = ""
     for low in LEAST_TICKS:
         high = round(wanted["response_max_s"].value * TICKS_PER_S)
@@ -66,6 +70,17 @@ def _tasks(random: np.random.Generator, wanted: Mapping[str, Target]) -> np.ndar
         except LabError as error:
             reasons = str(error)
     raise LabError(reasons)
+
+
+def _agreeing(wanted: Mapping[str, Target]) -> tuple[float, float, float]:
+    """Mean and deviation in seconds that round to the printed ones and give the printed peak; how far they may miss."""
+    mean, deviation = wanted["response_avg_s"], wanted["response_stddev_s"]
+    for away in AWAY:
+        moved = [target.value + away * (target.interval.hi - target.value) for target in (mean, deviation)]
+        peak = wanted.get("response_peak90_s")
+        if peak is None or prints_as(moved[0] + PEAK * moved[1], peak.figure.value):
+            return moved[0], moved[1], (1 - abs(away)) / 2
+    raise LabError(f"no mean and deviation printed as {mean.value} and {deviation.value} give the 90 % peak")
 
 
 def ims_pa(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:

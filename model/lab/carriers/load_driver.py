@@ -57,7 +57,8 @@ def graphs(setting: Setting, window: Window, targets: Sequence[Target], random: 
         graph, _, series = subject.rpartition(" ")
         options = next(iter(wanted.values())).options
         values = random.permutation(_graph(random, wanted, int(options["ticks"]), int(options["samples"])))
-        every = float(options.get("every_s", 0)) or window.seconds / (len(values) + 1)
+        room = window.seconds / (len(values) + 1)
+        every = min(float(options.get("every_s", room)), room)
         rows += [
             {
                 "time_utc": (window.start + timedelta(seconds=every * (i + 0.5))).isoformat(timespec="milliseconds"),

@@ -45,6 +45,11 @@ CASES = {
         b"smf_sid,time_utc,data_set,rec_total,rec_inserted,free_space_bytes\nSYSA,2007-01-01T08:00:00,A.B,9,9,8192\n",
         {"data_set_name": "A.B", "records_inserted": 9.0, "free_space_bytes": 8192.0},
     ),
+    "gauges": (
+        "collector_gauge",
+        b"smf_sid,start_utc,gauge,mean,minimum,maximum\nSYSA,2002-06-03T08:00:00,expanded csa,0,0,30\n",
+        {"gauge": "expanded csa", "mean": 0.0, "maximum": 30.0},
+    ),
     "capacity_ratings": (
         "collector_capacity",
         b"smf_sid,rating,capacity,source\nSYSA,MIPS,822,LSPR\n",

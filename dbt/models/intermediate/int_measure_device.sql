@@ -1,0 +1,194 @@
+-- Frames of central storage, unreferenced interval counts and paging (SMF 71, and 78.2 for the nucleus), disks (74.1),
+-- channel paths (73), gauges, CICS statistics, and the capacity used.
+{%- set areas = {
+  'available': 'available_frames', 'sqa': 'sqa_frames', 'lpa': 'lpa_frames', 'csa': 'csa_frames', 'lsqa': 'lsqa_frames',
+  'regions': 'address_space_frames', 'fixed_sqa': 'sqa_fixed_frames', 'fixed_lpa': 'lpa_fixed_frames',
+  'fixed_csa': 'csa_fixed_frames', 'fixed_lsqa': 'lsqa_fixed_frames', 'fixed_regions': 'address_space_fixed_frames',
+  'fixed_below_16m': 'fixed_frames_below_16m', 'fixed_total': 'fixed_frames'} %}
+with paging as (
+  select r.system_id, r.point, r.condition, p.*,
+    row_number() over (partition by r.system_id, r.point, r.condition order by p.interval_start_utc) as position
+  from {{ ref('stg_smf71_paging') }} p
+  join {{ ref('int_run') }} r on {{ in_run('r', 'p.smf_sid', 'p.interval_start_utc', 'p.interval_s') }}
+),
+
+nucleus as (
+  select r.system_id, r.point, r.condition, c.interval_start_utc, c.smf_sid, c.interval_s,
+    (c.nucleus_bytes + c.nucleus_above_bytes) / 4096.0 as frames,
+    row_number() over (partition by r.system_id, r.point, r.condition order by c.interval_start_utc) as position
+  from {{ ref('stg_smf78_2_common') }} c
+  join {{ ref('int_run') }} r on {{ in_run('r', 'c.smf_sid', 'c.interval_start_utc', 'c.interval_s') }}
+),
+
+level as (
+  {% for area, column in areas.items() -%}
+  select system_id, point, condition, position, interval_s, 'central {{ area }}' as subject, 'frames' as kind,
+    {{ column }}_min as low, {{ column }}_avg as mean, {{ column }}_max as high
+  from paging
+  union all by name
+  {% endfor -%}
+  select system_id, point, condition, position, interval_s, 'uic' as subject, 'uic' as kind,
+    uic_low_s as low, uic_avg_s as mean, uic_high_s as high
+  from paging
+  union all by name
+  select system_id, point, condition, position, interval_s, 'central nucleus' as subject, 'frames' as kind,
+    frames as low, frames as mean, frames as high
+  from nucleus
+  union all by name
+  -- Frames of central storage: those RMF counts without the nucleus, and the nucleus.
+  select p.system_id, p.point, p.condition, p.position, p.interval_s, 'central total' as subject, 'frames' as kind,
+    p.frames_total + n.frames as low, p.frames_total + n.frames as mean, p.frames_total + n.frames as high
+  from paging p
+  join nucleus n using (system_id, point, condition, interval_start_utc, smf_sid)
+  union all by name
+  select r.system_id, r.point, r.condition,
+    row_number() over (partition by r.system_id, r.point, r.condition, g.gauge order by g.start_utc) as position,
+    1 as interval_s, g.gauge as subject, 'gauge' as kind, g.minimum as low, g.mean, g.maximum as high
+  from {{ ref('stg_collector_gauge') }} g
+  join {{ ref('int_run') }} r on {{ at_run('r', 'g.smf_sid', 'g.start_utc') }}
+),
+
+levels as (
+  select system_id, point, condition, position, interval_s as seconds, subject, case kind when 'uic' then 's' else kind end
+    as unit,
+    unnest([
+      {'metric': kind || '_min', 'aggregation': 'min', 'numerator': low, 'denominator': 1},
+      {'metric': kind || '_avg', 'aggregation': 'ratio', 'numerator': mean * interval_s, 'denominator': interval_s},
+      {'metric': kind || '_max', 'aggregation': 'max', 'numerator': high, 'denominator': 1}
+    ], recursive := true)
+  from level
+),
+
+pages as (
+  select system_id, point, condition, position, interval_s as seconds, '' as subject, 'pages/s' as unit,
+    'page_ins_per_s' as metric, 'ratio' as aggregation,
+    page_ins + coalesce(block_page_ins, 0) + coalesce(shared_page_ins, 0) as numerator, interval_s as denominator
+  from paging
+),
+
+device as (
+  select r.system_id, r.point, r.condition, d.interval_start_utc, max(d.interval_s) as seconds,
+    sum(d.start_subchannels) as starts,
+    sum(d.measured_operations) as measured,
+    sum(d.connect_us + d.pending_us + d.disconnect_us + coalesce(d.ios_queue_us, 0)) as response_us
+  from {{ ref('stg_smf74_1_device') }} d
+  join {{ ref('int_run') }} r on {{ in_run('r', 'd.smf_sid', 'd.interval_start_utc', 'd.interval_s') }}
+  group by r.system_id, r.point, r.condition, d.interval_start_utc
+),
+
+devices as (
+  select system_id, point, condition, seconds, '' as subject, 'ratio' as aggregation,
+    row_number() over (partition by system_id, point, condition order by interval_start_utc) as position,
+    unnest([
+      {'metric': 'dasd_io_per_s', 'unit': '1/s', 'numerator': starts, 'denominator': seconds},
+      {'metric': 'dasd_response_ms', 'unit': 'ms', 'numerator': response_us / 1e3, 'denominator': measured}
+    ], recursive := true)
+  from device
+),
+
+channel as (
+  select r.system_id, r.point, r.condition, c.interval_s as seconds, trim(c.channel_type) as subject,
+    row_number() over (
+      partition by r.system_id, r.point, r.condition, trim(c.channel_type), c.chpid order by c.interval_start_utc
+    ) as position,
+    c.total_work_units, c.work_units_max_per_s, c.bus_cycles, c.bus_cycles_max_per_s, c.total_read_units,
+    c.total_write_units, c.data_unit_bytes
+  from {{ ref('stg_smf73_channel') }} c
+  join {{ ref('int_run') }} r on {{ in_run('r', 'c.smf_sid', 'c.interval_start_utc', 'c.interval_s') }}
+  where c.measurement_group = 2
+),
+
+channels as (
+  select system_id, point, condition, seconds, subject, position,
+    unnest([
+      {'metric': 'channel_busy_pct', 'unit': 'pct', 'numerator': 100 * sum(total_work_units),
+        'denominator': sum(work_units_max_per_s * seconds)},
+      {'metric': 'channel_bus_pct', 'unit': 'pct', 'numerator': 100 * sum(bus_cycles),
+        'denominator': sum(bus_cycles_max_per_s * seconds)},
+      {'metric': 'channel_read_bytes_per_s', 'unit': 'bytes/s', 'numerator': sum(total_read_units * data_unit_bytes),
+        'denominator': seconds},
+      {'metric': 'channel_write_bytes_per_s', 'unit': 'bytes/s', 'numerator': sum(total_write_units * data_unit_bytes),
+        'denominator': seconds}
+    ], recursive := true)
+  from channel
+  group by system_id, point, condition, seconds, subject, position
+),
+
+clock as (
+  select smf_sid, median(date_diff('second', interval_start_utc, interval_start_local)) as offset_s
+  from {{ ref('int_interval') }}
+  where interval_start_utc is not null and interval_start_local is not null
+  group by smf_sid
+),
+
+statistic as (
+  select r.system_id, r.point, r.condition, s.section || ': ' || s.label as subject, s.section, s.label,
+    case
+      when s.label like 'Current %' then arg_max(s.value_num, s.collected_local)
+      when s.label like 'Peak %' then max(s.value_num)
+      else sum(s.value_num)
+    end as value
+  from {{ ref('stg_cics_statistic') }} s
+  join {{ ref('int_run') }} r on true
+  left join clock k on k.smf_sid = r.smf_sid
+  where s.value_num is not null and s.section is not null
+    and {{ during_run('r', 's.collected_local - to_seconds(coalesce(k.offset_s, 0)::bigint)') }}
+  group by r.system_id, r.point, r.condition, s.section, s.label
+),
+
+-- Mean delays of a TCB pool follow from their totals and numbers; where nothing was delayed the mean is 0.
+statistics as (
+  select system_id, point, condition, subject, value from statistic where label not like 'Average %'
+  union all by name
+  select t.system_id, t.point, t.condition,
+    t.section || ': ' || replace(t.label, 'Total ', 'Average ') as subject,
+    t.value / greatest(n.value, 1) as value
+  from statistic t
+  join statistic n
+    on n.system_id = t.system_id and n.point = t.point and n.condition = t.condition and n.section = t.section
+    and n.label = case t.label
+      when 'Total Max TCB Pool Limit delay time' then 'Requests Delayed by Max TCB Pool Limit'
+      when 'Total Delay time for current delayed' then 'Current Requests Delayed by Max TCB Pool Limit'
+    end
+),
+
+capacity as (
+  select i.system_id, i.point, i.condition, i.position, i.seconds, c.rating as subject, 'ratio' as aggregation,
+    unnest([
+      {'metric': 'capacity_used', 'unit': lower(c.rating), 'numerator': i.cp_busy_s * c.capacity,
+        'denominator': i.cp_online_s},
+      {'metric': 'capacity_per_tps', 'unit': lower(c.rating) || ' s',
+        'numerator': i.cp_busy_s / nullif(i.cp_online_s, 0) * c.capacity * i.seconds, 'denominator': w.ended}
+    ], recursive := true)
+  from {{ ref('int_point_interval') }} i
+  join (
+    select distinct r.system_id, r.point, r.condition, c.rating, c.capacity
+    from {{ ref('stg_collector_capacity') }} c
+    join {{ ref('int_run') }} r using (smf_sid)
+  ) c using (system_id, point, condition)
+  left join (
+    select k.system_id, k.point, k.condition, k.position, sum(w.transactions_ended) as ended
+    from (select *, unnest(interval_keys) as interval_key from {{ ref('int_point_interval') }}) k
+    join {{ ref('int_workload_interval') }} w using (interval_key)
+    group by all
+  ) w using (system_id, point, condition, position)
+)
+
+select system_id, point, condition, true as is_run, position, seconds, null::varchar as workload, subject, metric, unit,
+  aggregation, 1.0 as scale, numerator, denominator
+from (
+  select system_id, point, condition, position, seconds, subject, metric, unit, aggregation, numerator, denominator
+  from levels
+  union all by name
+  select * from pages
+  union all by name
+  select * from devices
+  union all by name
+  select *, 'ratio' as aggregation from channels
+  union all by name
+  select system_id, point, condition, 1 as position, null::double as seconds, subject, 'statistic' as metric,
+    'count or s' as unit, 'point' as aggregation, value as numerator, 1 as denominator
+  from statistics
+  union all by name
+  select * from capacity
+)

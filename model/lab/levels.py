@@ -1,0 +1,50 @@
+"""Levels that go up and down: means, lowest and highest by interval, of a quantity known by its mean and extremes."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from model.lab.carriers.interface import Target
+from model.lab.errors import LabError
+from model.lab.samples import mend
+from model.lab.split import around_one, split
+
+SPREAD = 0.02
+
+
+class Level(NamedTuple):
+    """One interval of a gauge."""
+
+    mean: int
+    low: int
+    high: int
+
+
+def levels(
+    random: np.random.Generator, wanted: Mapping[str, Target], prefix: str, count: int, ticks: int = 1
+) -> list[Level]:
+    """`count` intervals in ticks; `wanted` has `<prefix>_min`, `<prefix>_max` and `<prefix>_avg`, or
+    some of them. Both extremes are attained in one interval each. LabError when the mean does not lie between them.
+    """
+    known = {end: target.value * ticks for end in ("min", "avg", "max") if (target := wanted.get(f"{prefix}_{end}"))}
+    low, high = (round(known.get(end, known.get("avg", next(iter(known.values()))))) for end in ("min", "max"))
+    mean = known.get("avg", (low + high) / 2)
+    if not low <= mean <= high:
+        raise LabError(f"a mean of {mean} does not lie between {low} and {high}")
+    total = round(mean * count)
+    means = mend(random, np.array(split(total, around_one(random, count, SPREAD)), np.int64), total, low, high)
+    lowest, highest = random.integers(count, size=2)
+    return [
+        Level(
+            mean=int(means[i]),
+            low=low if i == lowest else _between(random, low, int(means[i])),
+            high=high if i == highest else _between(random, high, int(means[i])),
+        )
+        for i in range(count)
+    ]
+
+
+def _between(random: np.random.Generator, end: int, mean: int) -> int:
+    """A whole number between a mean and an extreme, nearer to the mean."""
+    return mean + round((end - mean) * float(random.uniform(0, 0.5)))
