@@ -169,8 +169,8 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         "Figures computed from SMF records beside those RMF prints of the same interval",
         ("system", "interval", "subject", "field"),
         f"""
-        select smf_sid as system, {_AT.format("interval_start_local")} as interval, report || ' ' || subject as subject, field,
-          etalon_value, rmf_value, excess_pct
+        select smf_sid as system, {_AT.format("interval_start_local")} as interval, report || ' ' || subject as subject,
+          field, etalon_value, rmf_value, excess_pct
         from marts.fct_rmf_reconciliation
         order by system, interval, subject, field
         """,

@@ -29,6 +29,10 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build(path, path.parent, unit_tests=False)
     with duckdb.connect(str(path)) as connection:
         create(connection)
+        connection.execute(
+            "insert into marts.fct_rmf_reconciliation select interval_key, system_id, smf_sid, interval_start_local, "
+            "'CPU', 'CP', 'engines', 'engines', 5, 5, 0, 0, 0, 0 from marts.dim_interval where smf_sid = 'LPA' limit 1"
+        )
         tables = [
             row[0]
             for row in connection.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
@@ -57,6 +61,7 @@ DEFECTS = (
     "update marts.dim_interval set interval_s = 1000 where interval_key = 'SHRD 2021-05-01T08:00:00Z'",
     "update intermediate.int_record set copies = 3 where smf_sid = 'LPA' and record_type = '70.1'",
     "delete from intermediate.int_record where smf_sid = 'SHRD' and record_type = '72.3'",
+    "update marts.fct_rmf_reconciliation set etalon_value = 4, difference = -1, difference_pct = -20, excess_pct = 20",
     "update marts.fct_interval_utilization set cpu_busy_pct = 104, lpar_busy_pct = 101 where smf_sid = 'LPB'",
     "update marts.fct_transaction_cost set response_ms = -5, appl_cp_pct = 90 "
     "where class_kind = 'service_class' and interval_start_utc < '2021-05-01 08:10:00'",

@@ -47,6 +47,11 @@ def test_a_sound_warehouse_passes_every_expectation(examine: Examine) -> None:
         ("cost_is_within_the_total", "warn", {"system": "LPA", "class_kind": "workload", "class_name": "ims"}),
         ("responses_are_not_negative", "fail", {"system": "SHRD", "class_name": "ONLINE", "response_ms": -5.0}),
         ("runs_have_intervals", "warn", {"system": "LPB", "point": "9", "covered_pct": 0.0}),
+        (
+            "figures_agree_with_rmf",
+            "warn",
+            {"system": "LPA", "subject": "CPU CP", "field": "engines", "excess_pct": 20.0},
+        ),
         ("groups_match_something", "warn", {"system": "pair", "kind": "job_name", "pattern": "IMZ%", "matches": 0}),
         ("points_are_unique", "fail", {"system": "SHRD", "workload": ""}),
         ("measured_points_have_a_rate", "warn", {"system": "pair", "point": "1", "etr_tps": 0.0}),
