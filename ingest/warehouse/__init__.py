@@ -1,7 +1,7 @@
 """The warehouse: files into DuckDB once and completely, a ledger that proves it, and a snapshot for readers."""
 
 from ingest.warehouse.content import content_hash
-from ingest.warehouse.load import load, open_writer
+from ingest.warehouse.load import load
 from ingest.warehouse.outcome import (
     BadQuery,
     ExitCode,
@@ -14,6 +14,7 @@ from ingest.warehouse.outcome import (
 )
 from ingest.warehouse.publish import publish, query
 from ingest.warehouse.tables import layouts_version, report_tables
+from ingest.warehouse.writer import open_writer
 
 __all__ = [
     "BadQuery",

@@ -14,23 +14,24 @@ from typing import Literal
 import duckdb
 
 from ingest import collector
-from ingest.containers.opening import STANDARD_INPUT, Member, form_of, standard_input, unpack
+from ingest.containers.opening import STANDARD_INPUT, Member, form_of, inner_name, standard_input, unpack
 from ingest.registry import Registry
 from ingest.sources import HEAD_BYTES, Identity, Kind, identify
 from ingest.warehouse import ledger, overlaps
 from ingest.warehouse.accounts import Accounts
+from ingest.warehouse.ahead import one_ahead
 from ingest.warehouse.inputs import Digest, Fingerprint, StillChanging, digest, expand
 from ingest.warehouse.outcome import (
     ExitCode,
     FileReport,
-    WarehouseError,
-    WarehouseLocked,
     damaged,
     empty,
+    holds_nothing,
     unreadable,
 )
 from ingest.warehouse.readers import read
 from ingest.warehouse.tables import Tables, layouts_version
+from ingest.warehouse.writer import open_writer
 
 #: When to load content again that the ledger already has: never, when layouts have changed since, or always.
 Reload = Literal["never", "outdated", "always"]
@@ -38,7 +39,6 @@ Reload = Literal["never", "outdated", "always"]
 #: Called with the path, what is being done (`hash`, `batch`, `commit`, `done`) and the records read so far.
 Progress = Callable[[str, str, int], None]
 
-_MEMORY_LIMIT = "512MB"
 _SCRATCH = ".unpack-"
 _ATTEMPTS = 2
 _REPLACES = {"etalon_run": collector.RUN_REPLACES, "etalon_group": collector.GROUP_REPLACES}
@@ -82,20 +82,6 @@ def _scratch(folder: Path) -> Iterator[Path]:
         shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=folder) as name:
         yield Path(name)
-
-
-def open_writer(db_path: str | Path) -> duckdb.DuckDBPyConnection:
-    """Open the writer's database, making it if need be. WarehouseLocked while another process has it open."""
-    path = Path(db_path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        return duckdb.connect(str(path), config={"memory_limit": _MEMORY_LIMIT, "preserve_insertion_order": True})
-    except duckdb.IOException as error:
-        if "lock" in str(error).lower():
-            raise WarehouseLocked(
-                f"{path}: another process is writing to the warehouse; wait until it is done and try again ({error})"
-            ) from None
-        raise WarehouseError(f"{path}: cannot be opened as a DuckDB database: {error}") from None
 
 
 class _Loader:
@@ -156,8 +142,7 @@ class _Loader:
         if changed:
             return [_busy(name)]
         if not reports:
-            text = f"{name}: the archive holds no files; check what was packed"
-            return [FileReport(name, message=text, exit_code=ExitCode.NO_INPUT, container=form)]
+            return [holds_nothing(name, form)]
         return reports
 
     def _load_member(self, member: Member, container: Fingerprint) -> FileReport:
@@ -194,14 +179,15 @@ class _Loader:
             return ledger.report_of(self._con, content.sha256, name)
         if identity is None:
             with path.open("rb") as stream:
-                identity = identify(_inner_name(name), stream.read(HEAD_BYTES))
+                identity = identify(inner_name(name), stream.read(HEAD_BYTES))
         report = FileReport(name, content.sha256, before.size, kind=str(identity.kind))
+        batches = one_ahead(read(path, identity, self._registry, self._handlers))
         self._con.execute("BEGIN")
         try:
             self._clear(content, known, earlier, identity.kind)
             accounts = Accounts()
             recorder = overlaps.Recorder(self._con, self._registry, path, identity.kind)
-            for batch in read(path, identity, self._registry, self._handlers):
+            for batch in batches:
                 for group in batch.tables:
                     for table, rows in group.items():
                         self._append(table, rows, content.file_id)
@@ -228,6 +214,8 @@ class _Loader:
         except BaseException:
             self._roll_back()
             raise
+        finally:
+            batches.close()
         if report.decoded and accounts.reach == before.size and not spooled:
             report.message = f"{report.message}{before.may_grow}"
         self._progress(name, "done", accounts.records)
@@ -277,10 +265,3 @@ class _Loader:
 def _busy(name: str) -> FileReport:
     text = f"{name}: is still being written; it was left alone, ingest it again when it is complete"
     return FileReport(name, status="busy", message=text, exit_code=ExitCode.BUSY)
-
-
-def _inner_name(name: str) -> str:
-    """What the file inside a container is called: the member's name, or the file's without the container's ending."""
-    base = Path(name.rsplit("!", 1)[-1]).name
-    stem, _, ending = base.rpartition(".")
-    return stem if ending.lower() in ("gz", "zst", "bz2", "trs") else base

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from ingest.registry import Registry
 from ingest.schema import staging_statements
-from ingest.warehouse.load import open_writer
 from ingest.warehouse.outcome import BadQuery, SnapshotMissing, WarehouseMissing
+from ingest.warehouse.writer import open_writer
 
 _READER: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,

@@ -1,0 +1,55 @@
+"""One batch ahead: the next part of a file is decoded in a thread of its own while the last one is being written."""
+
+import queue
+import threading
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """There is no more, or what was raised instead."""
+
+    error: BaseException | None = None
+
+
+def one_ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
+    """The same items in the same order, made while those before are in use; at most two are waiting or being made.
+
+    What `items` raises is raised where its item would have been taken. Close the generator when it is not read to its
+    end: that ends the thread and closes `items`.
+    """
+    made: queue.Queue[Item | _Ended] = queue.Queue(1)
+    unwanted = threading.Event()
+
+    def make() -> None:
+        ended = _Ended()
+        try:
+            for item in items:
+                made.put(item)
+                if unwanted.is_set():
+                    break
+        except BaseException as error:
+            ended = _Ended(error)
+        finally:
+            if isinstance(items, Generator):
+                items.close()
+        made.put(ended)
+
+    thread = threading.Thread(target=make, name="one-ahead", daemon=True)
+    thread.start()
+    last: Item | _Ended | None = None
+    try:
+        while not isinstance(last := made.get(), _Ended):
+            yield last
+    finally:
+        unwanted.set()
+        # The thread may be waiting for room; it ends when its last word has been taken.
+        while not isinstance(last, _Ended):
+            last = made.get()
+        thread.join()
+    if last.error is not None:
+        raise last.error

@@ -1,0 +1,44 @@
+"""The one connection that writes the warehouse."""
+
+from pathlib import Path
+
+import duckdb
+
+from ingest.warehouse.outcome import WarehouseError, WarehouseLocked
+
+_MEMORY_LIMIT = "512MB"
+
+#: Rows are written as soon as a row group is full; of rows of several hundred columns DuckDB's usual 122,880 would
+#: hold half a gigabyte, and be compressed only when the transaction ends.
+_ROW_GROUP = 20_480
+
+
+def open_writer(db_path: str | Path) -> duckdb.DuckDBPyConnection:
+    """Open the writer's database, making it if need be. WarehouseLocked while another process has it open."""
+    path = Path(db_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    limits: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": _MEMORY_LIMIT,
+        "temp_directory": f"{path}.tmp",
+        "preserve_insertion_order": True,
+    }
+    # The size of row groups can be given only where a database is attached; it gets the name it would have had.
+    con = duckdb.connect(config=limits)
+    name = _quoted(path.stem, '"')
+    try:
+        con.execute(f"ATTACH {_quoted(str(path), chr(39))} AS {name} (ROW_GROUP_SIZE {_ROW_GROUP})")
+        con.execute(f"USE {name}")
+    except duckdb.Error as error:
+        con.close()
+        if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
+            raise WarehouseLocked(
+                f"{path}: another process is writing to the warehouse; wait until it is done and try again ({error})"
+            ) from None
+        if isinstance(error, duckdb.IOException):
+            raise WarehouseError(f"{path}: cannot be opened as a DuckDB database: {error}") from None
+        raise
+    return con
+
+
+def _quoted(text: str, quote: str) -> str:
+    return quote + text.replace(quote, quote * 2) + quote
