@@ -1,0 +1,151 @@
+"""Made-up dumps to measure with: records with the sections and the share of zeros such records usually have."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from ingest.codec import encode_dump
+from ingest.registry import Field, Layout, Registry
+from ingest.smf.cics import catalogue
+from ingest.smf.cics.dictionary import full_dictionary
+from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
+
+SECTIONS = {
+    "smf30": {
+        "subsystem": 1, "identification": 1, "io": 1, "completion": 1, "cpu": 1, "accounting": 2, "storage": 1,
+        "performance": 1, "operator": 1, "excp": 8, "usage": 2, "counter": 1,
+    },
+    "smf72_3": {"product": 1, "control": 1, "period": 2, "response_distribution": 2, "resource_state": 2},
+    "smf74_1": {"product": 1, "control": 1, "device": 80},
+    "smf119_2": {"identification": 1, "connection": 1, "tls": 1},
+}  # fmt: skip
+RECORDS = {"smf30": 15_000, "smf72_3": 15_000, "smf74_1": 1_500, "smf119_2": 80_000}
+NAMES = ["", "BATCH", "CICSPROD", "DB2ADIST", "IMS1", "SYSA"]
+WRITTEN = dt.datetime(2026, 11, 21, 10, 0)
+REGION = Region("SYSA", "CICSAOR1", "AORJOB1")
+
+
+def made_up_dump(known: Registry, name: str, records: int) -> bytes:
+    """A dump of one record type with a layout of plain fields."""
+    layout = next(layout for layout in known.layouts if layout.name == name)
+    rng = np.random.default_rng(1)
+    sequence = np.arange(records, dtype=np.uint32)
+    tables = {layout.header.table: _header(layout, rng, sequence)}
+    for section, count in SECTIONS[name].items():
+        part = layout.section(section)
+        columns = {"record_seq": np.repeat(sequence, count), "section_seq": np.tile(np.arange(count), records)}
+        columns |= {item.column: _values(item, rng, records * count) for item in part.fields}
+        if part.has("reassembly_count"):
+            columns.pop(part.by_name("reassembly_count").column)
+        tables[part.table] = pa.table(columns)
+    return encode_dump(tables, known)
+
+
+def cics_dump(rows: int, *, compressed: bool = False) -> bytes:
+    """CICS monitoring: a dictionary of every field with a known number, and performance records of all these fields."""
+    return b"".join(cics_records(rows, 1, compressed=compressed))
+
+
+def cics_records(rows: int, times: int, *, compressed: bool = False) -> Iterator[bytes]:
+    """The dictionary, then `times` times performance records of the same rows, each time written a minute on."""
+    entries = full_dictionary()
+    yield b"".join(encode_dictionary(REGION, entries, WRITTEN))
+    records = list(encode_performance(REGION, entries, cics_rows(rows), WRITTEN, compressed=compressed))
+    written = WRITTEN.hour * 360_000 + WRITTEN.minute * 6_000
+    for minute in range(times):
+        # Time of writing in hundredths of a second, at offset 6 of every SMF record.
+        clock = ((written + minute * 6_000) % 8_640_000).to_bytes(4)
+        yield b"".join(record[:6] + clock + record[10:] for record in records)
+
+
+def cics_rows(rows: int) -> pa.Table:
+    """Rows of the performance table; two thirds of the counts and clocks are zero, as in most transactions."""
+    rng = np.random.default_rng(2)
+    columns: dict[str, pa.Array] = {}
+    for field in (field for field in catalogue.fields() if field.id):
+        used = rng.random() < 1 / 3
+        times, counts = rng.integers(1, 1 << 34, rows), rng.integers(1, 5000, rows)
+        if field.type == "C":
+            words = [name[: field.length] for name in NAMES]
+            columns[field.column] = pa.DictionaryArray.from_arrays(rng.integers(0, len(words), rows), words)
+            columns[field.column] = columns[field.column].cast(pa.string())
+        elif field.type == "T":
+            clocks = np.uint64(0xE2B0_0000_0000_0000) + (times << 8).astype(np.uint64)
+            columns[f"{field.column}_raw"] = pa.array(clocks if used else np.zeros(rows, np.uint64))
+        elif field.type == "S":
+            columns[field.column] = pa.array((times if used else times * 0).astype(np.uint64))
+            columns[f"{field.column}_n"] = pa.array((counts if used else counts * 0).astype(np.uint32))
+        else:
+            values = counts % 200 if field.length < 3 else counts
+            columns[field.column] = pa.array((values if used else values * 0).astype(np.uint32))
+    return pa.table(columns)
+
+
+def rmf_report(size: int) -> bytes:
+    """RMF Postprocessor CPU reports in XML of about `size` bytes: intervals with 16 processors and 12 partitions."""
+    headers = ["CPU Number", "CPU Type", "Time% Online", "Time% LPAR Busy", "Time% MVS Busy", "I/O Total Rate"]
+    partitions = ["Partition Name", "LPAR Number", "Dispatch Effective", "Dispatch Total", "Physical Total", "WLM"]
+    reports, length, interval = [], 0, 0
+    rng = np.random.default_rng(3)
+    while length < size:
+        start = WRITTEN + dt.timedelta(minutes=15 * interval)
+        cells = [
+            [[str(n), "CP", "100.00", *(f"{x:.2f}" for x in rng.random(3) * 100)] for n in range(16)],
+            [[f"LPAR{n}", str(n), "00.03.18.637", "00.03.19.012", f"{rng.random() * 9:.2f}", "NO"] for n in range(12)],
+        ]
+        segments = "".join(
+            f'<segment id="{i}"><name>{name}</name><part id="1"><name>{part}</name><table id="2">'
+            f"{_cells('column-headers', labels)}{''.join(_cells('row', row) for row in lines)}"
+            "</table></part></segment>\n"
+            for i, (name, part, labels, lines) in enumerate(
+                (("CPU Activity", "CPU", headers, cells[0]), ("Partition Data", "Partition", partitions, cells[1]))
+            )
+        )
+        reports.append(
+            f'<postprocessor><metric id="CPU"><description>CPU Activity Report</description></metric>\n'
+            f"<resource><resname>SYSA</resname><restype>SYSTEM</restype></resource>\n"
+            f'<time-data><display-start locale="en-us">{start:%m/%d/%Y-%H.%M.%S}</display-start>'
+            f'<report-interval unit="minutes">15:00:000</report-interval></time-data>\n{segments}</postprocessor>\n'
+        )
+        length, interval = length + len(reports[-1]), interval + 1
+    head = '<?xml version="1.0" encoding="UTF-8"?>\n<ddsml><server><name>RMF-DDS-Server</name></server>\n'
+    return (head + "".join(reports) + "</ddsml>\n").encode()
+
+
+def _cells(tag: str, texts: list[str]) -> str:
+    return f"<{tag}>\n{''.join(f'<col>{text}</col>' for text in texts)}</{tag}>\n"
+
+
+def _header(layout: Layout, rng: np.random.Generator, sequence: np.ndarray) -> pa.Table:
+    """Header rows: identification only, since the encoder computes the rest."""
+    columns: dict[str, object] = {"record_seq": sequence}
+    for item in layout.header.fields:
+        if item.name in ("written_clock_us", "written_date", "smf_sid"):
+            columns[item.column] = _values(item, rng, len(sequence))
+    columns[layout.header.by_name("subtype").column] = np.full(
+        len(sequence), layout.subtypes[len(layout.subtypes) // 2]
+    )
+    return pa.table(columns)
+
+
+def _values(item: Field, rng: np.random.Generator, rows: int) -> pa.Array:
+    form = item.form.name
+    if form.startswith("ebcdic"):
+        words = [name[: item.length or 8] for name in NAMES]
+        return pa.DictionaryArray.from_arrays(rng.integers(0, len(words), rows), words).cast(pa.string())
+    if form in ("bytes", "ip16"):
+        return pa.array([bytes(item.length)] * rows, item.arrow)
+    if form == "hfp":
+        return pa.array(np.round(rng.random(rows) * 1e9))
+    if form == "packed_date":
+        return pa.array(np.full(rows, np.datetime64("2026-11-21")))
+    if form in ("tod", "stcke"):
+        return pa.array(np.datetime64("2026-11-21T00:00:00", "us") + rng.integers(0, 86_400_000_000, rows))
+    numbers = pa.array(rng.integers(0, 100, rows * item.count))
+    if item.count > 1:
+        return pa.FixedSizeListArray.from_arrays(numbers, item.count).cast(item.arrow)
+    return numbers.cast(item.arrow)
