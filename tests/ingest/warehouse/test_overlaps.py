@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.framing import write_records
+from ingest.ims.encode import encode_log
 from ingest.smf.cics.dictionary import full_dictionary
 from ingest.smf.cics.encode import encode_dictionary, encode_performance
 from ingest.warehouse import content_hash, ledger, load, overlaps, publish, query
+from tests.ingest.ims.logs import records as log_records
 from tests.ingest.warehouse.samples import write
 from tests.ingest.warehouse.test_cics_dictionaries import NOW, REGION
 
@@ -81,6 +83,17 @@ def test_the_same_records_in_another_packing_overlap(tmp_path, ingest, rows, rec
     assert (first.overlap, second.overlap, second.records) == (0, 6, 6)
     assert rows(COUNTED) == [(n,) for n in range(12)]
     assert rows(SUMS) == [(True,)]
+
+
+def test_logs_of_ims_that_overlap_count_once(tmp_path, ingest, rows, layouts):
+    log = encode_log({"ims_log_record": log_records([(0x35, 0)] * 6)}, layouts)
+    size = len(log) // 6
+    first, second = ingest(write(tmp_path / "in", a__log=log[: 4 * size], b__log=log[2 * size :]))
+    assert (first.kind, first.records, first.overlap) == ("ims_log", 4, 0)
+    assert (second.kind, second.records, second.overlap) == ("ims_log", 4, 2)
+    assert rows("SELECT count(*) FROM raw.ims_log_event") == [(8,)]
+    counted = "SELECT log_seq FROM raw.ims_log_event ANTI JOIN meta.record_overlap USING (file_id, record_seq)"
+    assert rows(f"{counted} ORDER BY 1") == [(1000 + n,) for n in range(6)]
 
 
 def test_what_a_file_counted_is_counted_elsewhere_when_it_is_replaced(tmp_path, ingest, rows, records):
