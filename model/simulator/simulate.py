@@ -81,19 +81,21 @@ def replay(
     *,
     seed: int = 0,
     level: float = 0.95,
+    details: bool = False,
 ) -> tuple[SimulationResult, np.ndarray]:
     """Replay recorded transactions under ``network``: the same arrivals and work, another configuration.
 
     ``arrival_s`` ascends; ``classes`` holds class indices into ``network.classes``; ``work_s`` maps a visit's label,
     or a station (whose recorded total is divided over the visits there), to seconds of each transaction. Service of
-    visits not named there is drawn as described. Closed classes of the network run beside the trace.
+    visits not named there is drawn as described. Closed classes of the network run beside the trace. ``details`` as in
+    :func:`simulate`.
 
     Returns the result and the departure time of each transaction (NaN for one turned away). The recorded
     transactions are the whole population, so estimates have no interval.
     """
     trace = _trace(network, arrival_s, classes, work_s)
     program = compile_network(network, trace)
-    run = Replication(program, np.random.SeedSequence(seed), 1 << 28, keep_departures=True, details=True)
+    run = Replication(program, np.random.SeedSequence(seed), 1 << 28, keep_departures=True, details=details)
     run.advance_through_trace()
     run.batches.append(run.take())
     run.batch_s = run.now

@@ -149,7 +149,7 @@ def _replayed(network: "Network", source: str, seed: int, as_json: bool) -> str:
 
     records = recorded(network, _columns(source))
     with Reporter().step(f"replaying {len(records.arrival_s):,} transactions through {network.name}"):
-        found, left_s = run(network, records.arrival_s, records.classes, records.work_s, seed=seed)
+        found, left_s = run(network, records.arrival_s, records.classes, records.work_s, seed=seed, details=True)
     rows = report.replayed_rows(network, records, np.asarray(left_s))
     if as_json:
         return json.dumps(report.as_dict(found) | {"replayed": rows}, indent=2)

@@ -1,15 +1,20 @@
 """The commands over networks: solve, sweep, move to another machine, simulate, replay; and what they refuse."""
 
 import json
+import re
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
+from ingest.registry import load
+from ingest.schema import create_statements, staging_statements
 from pipelines.cli import app, explain
 from pipelines.exits import Exit
+from tests.shared import ROOT
 
 REGION = """
 name = "region"
@@ -123,6 +128,46 @@ def test_replay_takes_recorded_arrivals_and_work(region, tmp_path):
     message, code = refused("simulate", region, "--replay", csv)
     assert code == Exit.QUESTION
     assert "'cp_us' is empty in 1 rows" in message
+
+
+def test_the_queries_of_the_documentation_replay_recorded_transactions(region, tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "simulator.md").read_text()
+    cics, ims = re.findall(r"^```sql\n(.*?)^```$", page, re.M | re.S)
+    snapshot = tmp_path / "state" / "published" / "etalon.duckdb"
+    snapshot.parent.mkdir(parents=True)
+    monkeypatch.setenv("ETALON_HOME", str(tmp_path / "state"))
+    layouts = load()
+    wanted = ("smf110_1_header", "smf110_1_product", "smf110_1_performance")
+    with duckdb.connect(str(snapshot)) as database:
+        for schema in ("raw", "meta", "staging", "intermediate"):
+            database.execute(f"create schema {schema}")
+        for statement in create_statements(layouts):
+            if "raw." not in statement or any(f"raw.{name} " in statement for name in wanted):
+                database.execute(statement)
+        for statement in staging_statements(layouts, wanted, []):
+            if "staging.stg_smf110_1_performance" in statement:
+                database.execute(statement)
+        for row, (name, cpu_us) in enumerate((("inquiry", 10_000), ("update", 20_000), ("CEMT", 1))):
+            keys = "(file_id, record_seq, section_seq"
+            database.execute(f"insert into raw.smf110_1_header {keys}) values (1, ?, 0)", [row])
+            database.execute(
+                f"insert into raw.smf110_1_performance {keys}, tran, start, stop, usrcput, fciowtt) "
+                "values (1, ?, 0, ?, timestamp '2026-11-21 10:00:00', timestamp '2026-11-21 10:00:01', ?, 0)",
+                [row, name, cpu_us * 4096],
+            )
+        database.execute(
+            "create table intermediate.int_ims_message as select timestamp '2026-11-21 10:00:00' as arrival_utc, "
+            "'DEBIT' as transaction_code, 5000 as response_us"
+        )
+    route = 'route = [{ visit = "cp", service = 0.02 }, { visit = "dasd", service = 0.01 }]'
+    stations = REGION.split("[[classes]]")[0]
+    for query, names in ((cics, ("inquiry", "update")), (ims, ("debit", "report"))):
+        classes = [f'[[classes]]\nname = "{name}"\n{route}\n' for name in names]
+        region.write_text(stations + "".join(classes))
+        rows = json.loads(said("simulate", region, "--replay", query, "--json"))["replayed"]
+        assert rows[0]["class"] == names[0] and rows[0]["recorded_s"] is not None
+    replayed = json.loads(said("simulate", region, "--replay", ims, "--json"))["replayed"]
+    assert [row["transactions"] for row in replayed] == [1]
 
 
 @pytest.mark.parametrize(

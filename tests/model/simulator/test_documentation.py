@@ -11,7 +11,7 @@ from model.simulator import simulate
 from model.simulator.report import as_dict, as_text
 from tests.shared import ROOT
 
-PAGES = [ROOT / "docs" / name for name in ("network.md", "simulator.md", "oracles.md")]
+PAGES = [ROOT / "docs" / name for name in ("network.md", "simulator.md", "oracles.md", "solvers.md")]
 EXAMPLES = sorted((ROOT / "model" / "examples").glob("*.toml"))
 
 
