@@ -35,6 +35,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def common(
+    context: typer.Context,
     home: Annotated[Path | None, typer.Option(help="State folder; ETALON_HOME or .etalon without it.")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show where a fault happened.")] = False,
     show_version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
@@ -45,7 +46,12 @@ def common(
         os.environ["ETALON_DEBUG"] = "1"
     if home is not None:
         os.environ["ETALON_HOME"] = str(home.expanduser().absolute())
-    Home.from_environment().activate()
+    try:
+        Home.from_environment().activate()
+    except EtalonError:
+        # Help needs no state, and the doctor says what is wrong with it beside everything else.
+        if context.invoked_subcommand != "doctor" and not {"-h", "--help"} & set(sys.argv):
+            raise
 
 
 for subject in (running, data, answers, comparing, networks, reproducing):
@@ -96,6 +102,9 @@ def explain(error: Exception) -> tuple[str, Exit]:
     code: Any = getattr(error, "exit_code", None)
     if code is not None and int(code) in Exit.__members__.values():
         return str(error), Exit(int(code))
+    home = Home.from_environment()
+    if isinstance(error, OSError) and error.filename and Path(str(error.filename)).is_relative_to(home.root):
+        return home.refusal(error), Exit.FAILED
     if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError | NotADirectoryError):
         return f"{error.filename}: {error.strerror}", Exit.NO_INPUT
     if isinstance(error, OSError) and error.strerror:

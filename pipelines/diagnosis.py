@@ -4,7 +4,6 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -13,7 +12,9 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
+from pipelines.exits import EtalonError
 from pipelines.home import ROOT, Home
+from pipelines.text import counted
 
 MARKS = {"good": "✓", "note": "·", "bad": "✗"}
 LEAST_FREE_BYTES = 2 * 1024**3
@@ -42,18 +43,26 @@ class Finding:
 
 def examine(home: Home, folder: Path) -> list[Finding]:
     """All findings, in the order in which they should be mended."""
-    looks: tuple[Callable[[], Iterator[Finding]], ...] = (
-        _python,
-        _packages,
-        lambda: _lock(folder),
-        lambda: _home(home),
-        lambda: _warehouse(home),
-        lambda: _snapshot(home),
-        lambda: _champion(home),
-        lambda: _cache(home),
-        _ports,
-    )
-    return [finding for look in looks for finding in look()]
+    looks: dict[str, Callable[[], Iterator[Finding]]] = {
+        "python": _python,
+        "packages": _packages,
+        "lock file": lambda: _lock(folder),
+        "home": lambda: _home(home),
+        "warehouse": lambda: _warehouse(home),
+        "snapshot": lambda: _snapshot(home),
+        "champion": lambda: _champion(home),
+        "kernel cache": lambda: _cache(home),
+        "ports": _ports,
+    }
+    return [finding for what, look in looks.items() for finding in _guarded(what, home, look)]
+
+
+def _guarded(what: str, home: Home, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """What a look finds; that it cannot look is a finding too, and the others go on."""
+    try:
+        yield from look()
+    except OSError as error:
+        yield Finding(what, "bad", f"{error.filename}: {error.strerror}", f"mend its rights, or those of {home.root}")
 
 
 def _python() -> Iterator[Finding]:
@@ -80,7 +89,7 @@ def _packages() -> Iterator[Finding]:
     if wrong:
         yield Finding("packages", "bad", "; ".join(wrong), "run `make setup`")
     else:
-        yield Finding("packages", "good", f"etalon-z {version('etalon-z')}, {len(needed)} requirements met")
+        yield Finding("packages", "good", f"etalon-z {version('etalon-z')}, {counted(len(needed), 'requirement')} met")
 
 
 def _lock(folder: Path) -> Iterator[Finding]:
@@ -95,11 +104,10 @@ def _lock(folder: Path) -> Iterator[Finding]:
 
 def _home(home: Home) -> Iterator[Finding]:
     try:
-        home.root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=home.root):
-            pass
-    except OSError as error:
-        yield Finding("home", "bad", f"{home.root}: {error.strerror}", "choose a writable ETALON_HOME")
+        home.require_writable()
+    except EtalonError as error:
+        seen, _, remedy = str(error).partition("; ")
+        yield Finding("home", "bad", seen, remedy)
         return
     yield Finding("home", "good", str(home.root))
     free = shutil.disk_usage(home.root).free
@@ -117,14 +125,16 @@ def _warehouse(home: Home) -> Iterator[Finding]:
     try:
         with duckdb.connect(str(home.warehouse), read_only=True) as con:
             row = con.execute("SELECT count(*) FROM meta.ledger").fetchone()
-    except duckdb.IOException as error:
-        yield Finding("warehouse", "note", f"in use by another process ({str(error).splitlines()[0]})", "wait for it")
-        return
     except duckdb.Error as error:
+        if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
+            yield Finding(
+                "warehouse", "note", f"in use by another process ({str(error).splitlines()[0]})", "wait for it"
+            )
+            return
         yield Finding("warehouse", "bad", str(error).splitlines()[0], "delete it and ingest again")
         return
     size = home.warehouse.stat().st_size / 1024**2
-    yield Finding("warehouse", "good", f"{row[0] if row else 0} files loaded, {size:.0f} MiB, not locked")
+    yield Finding("warehouse", "good", f"{counted(row[0] if row else 0, 'file')} loaded, {size:.0f} MiB, not locked")
 
 
 def _snapshot(home: Home) -> Iterator[Finding]:
@@ -149,7 +159,7 @@ def _champion(home: Home) -> Iterator[Finding]:
     except (OSError, bundle.BundleError) as error:
         yield Finding("champion", "bad", str(error), "`etalon fit`")
         return
-    yield Finding("champion", "good", f"{found['model_version']}, {len(found['systems'])} systems")
+    yield Finding("champion", "good", f"{found['model_version']}, {counted(len(found['systems']), 'system')}")
 
 
 def _cache(home: Home) -> Iterator[Finding]:
@@ -158,7 +168,7 @@ def _cache(home: Home) -> Iterator[Finding]:
     if not os.access(folder if folder.exists() else home.root, os.W_OK):
         yield Finding("kernel cache", "bad", f"{folder} is not writable", "every start compiles again; mend its rights")
     elif compiled:
-        yield Finding("kernel cache", "good", f"{compiled} compiled kernels")
+        yield Finding("kernel cache", "good", counted(compiled, "compiled kernel"))
     else:
         yield Finding("kernel cache", "note", "empty: the first decode compiles for some seconds")
 

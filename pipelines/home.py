@@ -2,8 +2,11 @@
 
 import os
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from pipelines.exits import EtalonError
 
 ROOT = Path(__file__).resolve().parent.parent
 DBT_PROJECT = ROOT / "dbt"
@@ -96,6 +99,30 @@ class Home:
         }
 
     def activate(self) -> None:
-        """Put `environment()` in force for this process and its children."""
+        """Put `environment()` in force for this process and its children. Raises EtalonError where no folder can be."""
         os.environ.update(self.environment())
-        (self.cache / "numba").mkdir(parents=True, exist_ok=True)
+        try:
+            (self.cache / "numba").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            if not os.path.isdir(self.root):  # noqa: PTH112 (does not raise where nothing may be looked at)
+                raise EtalonError(self.refusal(error)) from error
+            # What may only be read still answers questions; kernels are then kept where numba keeps them by itself.
+            os.environ.pop("NUMBA_CACHE_DIR")
+
+    def require_writable(self) -> None:
+        """Raise EtalonError, naming ETALON_HOME and what to do, unless files can be made in the state folder."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.root):
+                pass
+        except OSError as error:
+            raise EtalonError(self.refusal(OSError(error.errno, error.strerror))) from error
+
+    def refusal(self, error: OSError) -> str:
+        """What to say when the state folder, or a path in it, cannot be used."""
+        path = str(self.root) if error.filename is None else str(error.filename)
+        where = "" if path == str(self.root) or not path.startswith(str(self.root)) else f", at {path}"
+        what = "is a file" if os.path.isfile(self.root) else f"cannot be written: {error.strerror}{where}"  # noqa: PTH113
+        return (
+            f"ETALON_HOME ({self.root}) {what}; name a folder of yours with --home or ETALON_HOME, or mend its rights"
+        )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines import layouts
+from pipelines import layouts, text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 
@@ -60,6 +60,7 @@ def ingest(
     own_layouts: Sequence[Path] | None = None,
 ) -> list[Any]:
     """Load files into the warehouse; one `ingest.warehouse.FileReport` per file."""
+    home.require_writable()
     from ingest import warehouse
 
     known = layouts.registry(home, own_layouts)
@@ -79,6 +80,7 @@ def build(home: Home, *more: str) -> None:
     Raises EtalonError with dbt's own account of what failed.
     """
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    home.require_writable()
     home.dbt.mkdir(parents=True, exist_ok=True)
     code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
     command = [sys.executable, "-c", code, "--quiet", *dbt_arguments(home, *BUILD, *more)]
@@ -93,6 +95,7 @@ def build(home: Home, *more: str) -> None:
 def check(home: Home) -> Any:
     """Run the expectations over the warehouse and write the data-quality site."""
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    home.require_writable()
     import expectations
     from ingest import schema
 
@@ -108,12 +111,16 @@ def check(home: Home) -> Any:
 def quality_line(result: Any) -> str:
     """The verdict of a quality run in one line."""
     counts = result.counts
-    failed = f", {counts['fail']} critical failures" if counts["fail"] else ""
-    return f"quality {result.verdict}: {counts['pass']} expectations met, {counts['warn']} warnings{failed}"
+    parts = [f"{text.counted(counts['pass'], 'expectation')} met", text.counted(counts["warn"], "warning")]
+    if counts["fail"]:
+        parts.append(text.counted(counts["fail"], "critical failure"))
+    return f"quality {result.verdict}: {', '.join(parts)}"
 
 
 def publish(home: Home, own_layouts: Sequence[Path] | None = None) -> Path:
     """Put a copy of the warehouse in place of the published snapshot."""
+    require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    home.require_writable()
     from ingest import warehouse
 
     return warehouse.publish(home.warehouse, home.snapshot, layouts.registry(home, own_layouts))
@@ -140,10 +147,10 @@ def data_identity(home: Home) -> dict[str, Any]:
 
 def validate(home: Home) -> Any:
     """Leave-one-rate-out validation of the standing model on the published points."""
+    require_snapshot(home)
     from model.calibration.descriptions import load_descriptions
     from model.validation import validate as held_out
 
-    require_snapshot(home)
     return held_out(measured_points(home), load_descriptions())
 
 
@@ -179,12 +186,13 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
 
     Raises EtalonError when there is nothing measured to calibrate on.
     """
+    require_snapshot(home)
+    home.require_writable()
     from model import registry
     from model.calibration.capacity import CapacityModel
     from model.calibration.descriptions import load_descriptions
     from model.validation import validate as held_out
 
-    require_snapshot(home)
     say = tell or (lambda _: None)
     points, descriptions = measured_points(home), load_descriptions()
     say("calibrating")

@@ -53,7 +53,10 @@ def lab(
     from model.lab import renderable
 
     names = list(renderable()) if system == "all" else [system]
-    folder = out or Home.from_environment().lab
+    home = Home.from_environment()
+    folder = out or home.lab
+    if out is None:
+        home.require_writable()
     steps.require_renderable(names)
     with Reporter().step(f"rendering {', '.join(names) if len(names) < 3 else f'{len(names)} systems'}"):
         written = steps.render(names, folder, seed)

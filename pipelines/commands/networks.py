@@ -57,7 +57,7 @@ def solve(
     pool: Pools = None,
     as_json: Json = False,
 ) -> None:
-    """Solve a network analytically and say whether the answer is exact."""
+    """Solve a network analytically. Says whether the answer is exact."""
     from model.solvers import report
     from model.solvers import solve as analytic
     from model.solvers.load_sweep import sweep_load
@@ -95,7 +95,7 @@ def simulate(
     pool: Pools = None,
     as_json: Json = False,
 ) -> None:
-    """Simulate a network and estimate its measures with confidence intervals."""
+    """Simulate a network. Every measure comes with its confidence interval."""
     from model.simulator import report
     from model.simulator import simulate as run
 

@@ -49,7 +49,20 @@ def serve(
                 f"cannot listen on {where} ({error.strerror}): choose another --port", Exit.LOCKED
             ) from error
     typer.echo(f"etalon: http://{settings.host}:{settings.port}/", err=True)
+    for lack in lacking(Home.from_environment()):
+        typer.echo(f"etalon: {lack}", err=True)
     run(settings)
+
+
+def lacking(home: Home) -> list[str]:
+    """What the service has to do without for now, and what to run for it."""
+    needs = {
+        home.snapshot: "no snapshot is published yet, so measurements cannot be shown: run `etalon build` on ingested "
+        "data, or `etalon demo`",
+        home.champion: "there is no champion yet, so questions cannot be answered: run `etalon fit` on published data, "
+        "or `etalon demo`",
+    }
+    return [said for path, said in needs.items() if not path.exists()]
 
 
 def doctor(

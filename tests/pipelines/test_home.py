@@ -1,0 +1,102 @@
+"""A state folder that cannot be used is named, with what to do; what needs none goes on."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pipelines.cli import app
+from pipelines.commands.running import lacking
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
+from tests.pipelines.conftest import ROOT, run_etalon
+
+#: A folder in which nobody can make a file, not even root.
+SEALED = Path("/proc/self/fdinfo")
+
+
+@pytest.fixture
+def taken(tmp_path):
+    """A plain file where the state folder should be."""
+    path = tmp_path / "state"
+    path.write_text("")
+    return path
+
+
+def test_a_file_in_place_of_the_state_folder_is_named_with_the_remedy(taken):
+    done = run_etalon(taken, "sql", "select 1")
+    assert done.returncode == Exit.FAILED
+    assert done.stderr.startswith(f"etalon: ETALON_HOME ({taken}) is a file; name a folder of yours")
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_the_remedy():
+    done = run_etalon(SEALED, "ingest", str(ROOT / "README.md"))
+    assert done.returncode == Exit.FAILED
+    assert f"ETALON_HOME ({SEALED}) cannot be written" in done.stderr
+    assert "--home" in done.stderr
+
+
+def test_the_doctor_examines_everything_else(taken, monkeypatch):
+    monkeypatch.setattr("os.environ", dict(os.environ))
+    for home in (taken, SEALED):
+        done = CliRunner().invoke(app, ["--home", str(home), "doctor", "--json"])
+        checks = {check["what"]: check for check in json.loads(done.stdout)["checks"]}
+        assert done.exit_code == Exit.FAILED
+        assert checks["home"]["status"] == "bad"
+        assert "ETALON_HOME" in checks["home"]["seen"]
+        assert "--home" in checks["home"]["remedy"]
+        assert {"python", "packages", "warehouse", "snapshot", "champion", "port of serve"} <= set(checks)
+
+
+def test_a_look_that_is_not_permitted_is_a_finding(tmp_path, monkeypatch):
+    from pipelines import diagnosis
+
+    def forbidden(home):
+        raise PermissionError(13, "Permission denied", str(home.snapshot))
+
+    monkeypatch.setattr(diagnosis, "_snapshot", forbidden)
+    findings = {finding.what: finding for finding in diagnosis.examine(Home(tmp_path), tmp_path)}
+    assert findings["snapshot"].status == "bad"
+    assert "Permission denied" in findings["snapshot"].seen
+    assert "port of serve" in findings
+
+
+def test_help_and_questions_need_no_place_to_write(taken, monkeypatch):
+    assert run_etalon(taken, "lab", "--help").returncode == 0
+    monkeypatch.setattr("os.environ", dict(os.environ))
+    Home(SEALED).activate()
+    with pytest.raises(EtalonError, match="ETALON_HOME"):
+        Home(SEALED).require_writable()
+
+
+@pytest.mark.parametrize("command", ["fit", "validate"])
+def test_nothing_heavy_is_loaded_to_find_that_there_is_no_snapshot(tmp_path, command):
+    code = (
+        "import sys\nfrom pipelines.cli import main\n"
+        f"try: main(['--home', {str(tmp_path)!r}, {command!r}])\n"
+        "except SystemExit as left: print(left.code, sorted({'sklearn', 'mlflow', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"{int(Exit.NOT_READY)} []"
+
+
+def test_the_service_says_what_it_lacks_and_what_to_run(tmp_path):
+    home = Home(tmp_path)
+    said = lacking(home)
+    assert ["etalon build" in line for line in said] == [True, False]
+    assert "etalon fit" in said[1]
+    home.snapshot.parent.mkdir()
+    home.snapshot.touch()
+    assert lacking(home) == said[1:]
+
+
+def test_the_benchmarks_explain_themselves():
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "decode " in done.stdout
+    assert "usage: python -m benchmarks" in done.stdout
