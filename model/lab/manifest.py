@@ -10,11 +10,15 @@ from model.lab.construct import IntervalData
 from model.lab.measure import Check
 from model.lab.printed import decimals
 from model.lab.records.common import Setting
+from model.lab.targeting import contradiction, derived_rule
 from model.lab.targets import PointTargets, why_not_rendered
 from model.systems.catalogue import Figure, System
 
 SCHEMA = "etalon-lab/1"
+ASSUMED = "assumed"
 NO_RECORD = "no record rendered so far carries it"
+FOLLOWS = "follows from other figures"
+CONTRADICTED = "the paper contradicts it"
 COMPARISON = "compares two systems; it follows from the points of both"
 WORDS = "a statement about the measurement, not a value of a point"
 
@@ -54,7 +58,7 @@ def manifest(
         "service_units_per_s": _service_rate(setting),
         "files": dict(files),
         "summary": {
-            "points": len(points),
+            "points": len({point.targets.point.id for point in points} | {target.point for target in carried}),
             "values": len(values),
             "equal": sum(value["status"] == "equal" for value in values),
             "excepted": sum(value["status"] == "excepted" for value in values),
@@ -64,7 +68,8 @@ def manifest(
         },
         "assumptions": [*plan.assumptions, *_rate_assumption(setting)],
         "points": rendered,
-        "carried": [_carried(target) for target in carried],
+        "carried": [_carried(target) for target in carried if target.figure.kind != ASSUMED],
+        "carried_assumed": [_carried(target) for target in carried if target.figure.kind == ASSUMED],
         "points_not_rendered": [
             {"point": point.id, "condition": point.condition, "reason": reason}
             for point in plan.points
@@ -122,6 +127,10 @@ def _left_out(system: System, figure: Figure) -> dict[str, Any]:
         reason = WORDS
     elif figure.conditions.get("quantity", "value") != "value":
         reason = COMPARISON
+    elif contradiction(system, figure) is not None:
+        reason = CONTRADICTED
+    elif derived_rule(system, figure) is not None:
+        reason = FOLLOWS
     else:
         reason = NO_RECORD
         for point in system.lab.points if system.lab is not None else ():

@@ -108,13 +108,15 @@ def construct_points(system: System, setting: Setting, seed: int) -> Iterator[Re
         yield RenderedPoint(targets, intervals, checks(setting, targets, intervals))
 
 
-def records_of(setting: Setting, points: Sequence[RenderedPoint]) -> Iterator[Record]:
-    """All activity records of the points, interval by interval, in the order they would have been written."""
+def records_of(setting: Setting, points: Sequence[RenderedPoint], parts: Sequence[Part] = ()) -> Iterator[Record]:
+    """All activity records of the points, interval by interval, then those of the carriers."""
     for point in points:
         for interval in point.intervals:
             yield cpu_activity(setting, interval)
             yield from workload_activity(setting, interval)
             yield from address_spaces(setting, interval)
+    for part in parts:
+        yield from part.output.records
 
 
 def _has_content(system: System) -> bool:
@@ -137,7 +139,7 @@ def _runs(
         window = part.window
         place = (window.point.id, window.smf_sid)
         rows.setdefault(place, (window.point.condition, iso(window.start), iso(window.end)))
-    for (point_id, smf_sid), rest in rows.items():
+    for (point_id, smf_sid), rest in sorted(rows.items(), key=lambda row: (row[1][1], row[0][1])):
         yield (system.id, smf_sid, point_id, *rest)
 
 

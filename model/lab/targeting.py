@@ -13,7 +13,7 @@ def derived_rule(system: System, figure: Figure) -> DerivedRule | None:
     """The rule by which a figure follows from others; None when it has none."""
     rules = system.lab.derived if system.lab is not None else ()
     for rule in rules:
-        if rule.selector.selects(figure.table, figure.conditions, figure.metric):
+        if rule.selector.selects(figure.table, figure.conditions, figure.metric, figure.unit):
             return rule
     return None
 
@@ -22,7 +22,7 @@ def contradiction(system: System, figure: Figure) -> Contradiction | None:
     """Why the paper is said to contradict a figure; None when nothing says so."""
     entries = system.lab.contradictions if system.lab is not None else ()
     for entry in entries:
-        if entry.selector.selects(figure.table, figure.conditions, figure.metric):
+        if entry.selector.selects(figure.table, figure.conditions, figure.metric, figure.unit):
             return entry
     return None
 
@@ -32,7 +32,7 @@ def value_rule(system: System, figure: Figure) -> ValueRule | None:
     if system.lab is None or figure.number is None or derived_rule(system, figure) is not None:
         return None
     for rule in system.lab.values:
-        if rule.selector.selects(figure.table, figure.conditions, figure.metric):
+        if rule.selector.selects(figure.table, figure.conditions, figure.metric, figure.unit):
             return rule
     return None
 
@@ -63,7 +63,7 @@ def target(system: System, figure: Figure) -> Target | None:
 def carried(system: System) -> Mapping[tuple[str, str, str], Sequence[Target]]:
     """The targets of a system by point, SMF system identifier and carrier.
 
-    A figure that the paper contradicts is set aside: it follows from the rest.
+    A figure that the paper contradicts is set aside: it follows from the rest. What the plan assumes is carried too.
     """
     found: list[tuple[tuple[str, str, str], Target]] = []
     for figure in system.figures:
@@ -72,5 +72,11 @@ def carried(system: System) -> Mapping[tuple[str, str, str], Sequence[Target]]:
             continue
         if wanted is not None and rule is not None:
             found.append(((wanted.point, wanted.smf_sid, rule.carrier), wanted))
+    if system.lab is None:
+        return {}
+    for entry in system.lab.assumed:
+        key = (system.lab.point(entry.point).id, entry.smf_sid or system.lab.smf_sid, entry.carrier)
+        figure = Figure("", "assumed", "", entry.metric, entry.value, entry.unit, "assumed", "low", False)
+        found.append((key, Target(figure, key[0], key[1], entry.subject, entry.metric, 1.0, entry.options)))
     found.sort(key=lambda pair: pair[0])
     return {key: [wanted for _, wanted in group] for key, group in groupby(found, key=lambda pair: pair[0])}

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from model.systems.values import (
+    Assumed,
     Contradiction,
     DerivedRule,
     RuleError,
@@ -159,6 +160,7 @@ class LabPlan:
     values: tuple[ValueRule, ...] = ()
     derived: tuple[DerivedRule, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    assumed: tuple[Assumed, ...] = ()
 
     def point(self, point_id: str) -> Point:
         """The point of this identity; PlanError when there is none."""
@@ -196,6 +198,7 @@ def read_plan(content: Mapping[str, Any]) -> LabPlan:
             values=read_values(content.get("values", [])),
             derived=read_derived(content.get("derived", [])),
             contradictions=read_contradictions(content.get("contradictions", [])),
+            assumed=tuple(Assumed(**entry) for entry in content.get("assumed", ())),
         )
     except RuleError as error:
         raise PlanError(f"lab: {error}") from error

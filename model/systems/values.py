@@ -35,18 +35,20 @@ class RuleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Figures of a table whose condition holds `where` (and may hold more), of all metrics or of the named ones."""
+    """Figures of a table whose condition holds `where` (and may hold more), of all or the named metrics and unit."""
 
     table: str
     where: Mapping[str, str]
     metrics: tuple[str, ...] = ()
+    unit: str = ""
 
-    def selects(self, table: str, conditions: Mapping[str, str], metric: str) -> bool:
+    def selects(self, table: str, conditions: Mapping[str, str], metric: str, unit: str) -> bool:
         """Whether a figure is selected."""
         return (
             table == self.table
             and self.where.items() <= conditions.items()
             and (not self.metrics or metric in self.metrics)
+            and (not self.unit or unit == self.unit)
         )
 
 
@@ -70,6 +72,21 @@ class ValueRule:
     factor: float = 1.0
     step: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """A value no one published, that a carrier writes so that what was published of it (a difference) can follow."""
+
+    point: str
+    carrier: str
+    metric: str
+    value: str
+    unit: str
+    basis: str
+    subject: str = ""
+    smf_sid: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -138,7 +155,7 @@ def read_values(entries: list[Mapping[str, Any]]) -> tuple[ValueRule, ...]:
         content = dict(entry)
         metrics = content.pop("metrics", {})
         only = tuple(metrics) + tuple(content.pop("only", ()))
-        selector = Selector(content.pop("table"), dict(content.pop("where", {})), only)
+        selector = Selector(content.pop("table"), dict(content.pop("where", {})), only, content.pop("unit", ""))
         found.append(ValueRule(selector=selector, metrics=metrics, **content))
     return tuple(found)
 
@@ -168,7 +185,8 @@ def read_contradictions(entries: list[Mapping[str, Any]]) -> tuple[Contradiction
 
 
 def _selector(content: dict[str, Any]) -> Selector:
-    return Selector(content.pop("table"), dict(content.pop("where", {})), tuple(content.pop("metrics", ())))
+    where, metrics = dict(content.pop("where", {})), tuple(content.pop("metrics", ()))
+    return Selector(content.pop("table"), where, metrics, content.pop("unit", ""))
 
 
 def _operands(content: dict[str, Any]) -> tuple[Operand, ...]:

@@ -86,6 +86,7 @@ APPLICATION = {
 
 FOLLOWING = {
     "wlm_ended_per_s",
+    "wlm_executed_per_s",
     "wlm_ssch_per_s",
     "wlm_service_per_s",
     "wlm_absorption",
@@ -183,39 +184,54 @@ def _totals(setting: Setting, window: Window, wanted: _Figures) -> dict[str, flo
     fields |= {
         field: wanted.value(metric) * 1000 * fields["r723circ"] / IO_UNIT_US for metric, field in IO_TIMES.items()
     }
-    fields |= _service(setting, wanted, seconds, ended)
+    fields |= _service(setting, wanted, seconds)
     total = fields["r723csrv"]
     resident = _residence(wanted, "wlm_mpl", "wlm_absorption", total, seconds)
     active = _residence(wanted, "wlm_average_active", "wlm_service_per_active_s", total, seconds)
     fields |= {"r723ctrr": resident * seconds * US / UNIT_US, "r723ctat": active * seconds * US / UNIT_US}
+    central = _central_frames(wanted, resident)
+    if central is not None:
+        fields["r723cprs"] = central * seconds * US / UNIT_US
     fields |= {field: wanted.value(metric) * resident * seconds for metric, field in PAGING.items()}
+    fields |= {field: mean * seconds * US / UNIT_US for field, mean in _frames(wanted, resident).items()}
     return fields
+
+
+def _frames(wanted: _Figures, resident: float) -> dict[str, float]:
+    """Frames in central and expanded storage that agree with their printed sum and with the printed mean per space."""
+    parts = {
+        field: wanted.interval(metric) or Interval(0.0, 0.0)
+        for metric, field in (("wlm_central_frames", "r723cprs"), ("wlm_expanded_frames", "r723cers"))
+    }
+    frames = {field: (interval.lo + interval.hi) / 2 for field, interval in parts.items()}
+    together = _meet(wanted.interval("wlm_frames"), _scaled(wanted.interval("wlm_frames_per_space"), resident))
+    _fit(frames, parts, tuple(parts), together)
+    return frames
 
 
 def _ended(wanted: _Figures, seconds: float) -> int:
     if "wlm_ended" in wanted.targets:
         return round(wanted.targets["wlm_ended"].value)
-    return round(wanted.value("wlm_ended_per_s") * seconds)
+    counted = _scaled(wanted.interval("wlm_ended_per_s"), seconds)
+    each = wanted.interval("wlm_cpu_srb_service_per_tran")
+    if each is not None and each.lo > 0:
+        service = (wanted.value("wlm_cpu_service_per_s") + wanted.value("wlm_srb_service_per_s")) * seconds
+        counted = _meet(counted, Interval(service / each.hi, service / each.lo))
+    return round((counted.lo + counted.hi) / 2) if counted else 0
 
 
-def _service(setting: Setting, wanted: _Figures, seconds: float, ended: int) -> dict[str, float]:
+def _service(setting: Setting, wanted: _Figures, seconds: float) -> dict[str, float]:
     """Service units by kind and altogether. The largest kind takes up what the printed total leaves."""
     rate = setting.rate.su_per_s
     parts = {field: _both(wanted, metric, rate, seconds) for metric, field in SERVICE.items()}
     total = _meet(
         wanted.interval("wlm_service_units"),
         _scaled(wanted.interval("wlm_service_per_s"), seconds),
+        _absorbed(wanted, seconds),
     )
     units = {field: (interval.lo + interval.hi) / 2 for field, interval in parts.items()}
-    if "wlm_cpu_srb_service_per_tran" in wanted.targets:
-        both = _scaled(wanted.interval("wlm_cpu_srb_service_per_tran"), ended)
-        _fit(units, parts, ("r723ccpu", "r723csrb"), both)
-    if "wlm_cpu_srb_service_per_s" in wanted.targets:
-        both = _meet(
-            _scaled(wanted.interval("wlm_cpu_srb_service_per_s"), seconds),
-            _scaled(wanted.interval("wlm_cpu_srb_service_per_tran"), ended),
-        )
-        _fit(units, parts, ("r723ccpu", "r723csrb"), both)
+    both = _scaled(wanted.interval("wlm_cpu_srb_service_per_s"), seconds)
+    _fit(units, parts, ("r723ccpu", "r723csrb"), both)
     _fit(units, parts, tuple(units), total)
     units["r723csrv"] = sum(units.values())
     for metric, field in APPLICATION.items():
@@ -245,19 +261,43 @@ def _fit(units: dict[str, float], parts: Mapping[str, Interval], names: Sequence
         missing -= moved - units[name]
         units[name] = moved
     if abs(missing) > (total.hi - total.lo) / 2:
-        raise LabError(f"service units as printed leave {missing:.0f} of their total")
+        raise LabError(f"the parts as printed leave {missing:.0f} of their total")
+
+
+def _absorbed(wanted: _Figures, seconds: float) -> Interval | None:
+    """Service units that the absorption rate gives for the address spaces that frames and frames per space tell of."""
+    rate, spaces = wanted.interval("wlm_absorption"), _spaces(wanted)
+    return Interval(rate.lo * spaces.lo * seconds, rate.hi * spaces.hi * seconds) if rate and spaces else None
+
+
+def _spaces(wanted: _Figures) -> Interval | None:
+    """Mean number of address spaces, from frames and frames per space; None where not both are printed."""
+    frames, each = wanted.interval("wlm_frames"), wanted.interval("wlm_frames_per_space")
+    return Interval(frames.lo / each.hi, frames.hi / each.lo) if frames and each and each.lo > 0 else None
 
 
 def _residence(wanted: _Figures, average: str, pace: str, total: float, seconds: float) -> float:
     """Mean number of address spaces or transactions, from what is printed of it and of service per second of it."""
     rate = wanted.interval(pace)
     from_rate = Interval(total / rate.hi / seconds, total / rate.lo / seconds) if rate and rate.lo > 0 else None
-    frames, each = wanted.interval("wlm_frames"), wanted.interval("wlm_frames_per_space")
-    from_frames = None
-    if average == "wlm_mpl" and frames and each and each.lo > 0:
-        from_frames = Interval(frames.lo / each.hi, frames.hi / each.lo)
+    from_frames = _spaces(wanted) if average == "wlm_mpl" else None
     found = _meet(wanted.interval(average), from_rate, from_frames)
     return max(0.0, (found.lo + found.hi) / 2) if found else 0.0
+
+
+def _central_frames(wanted: _Figures, resident: float) -> float | None:
+    """Central frames that agree with all frames and frames per space as printed; None where not all of it is."""
+    central, every = wanted.interval("wlm_central_frames"), wanted.interval("wlm_frames")
+    each = wanted.interval("wlm_frames_per_space")
+    if central is None or every is None or each is None:
+        return None
+    expanded = wanted.value("wlm_expanded_frames")
+    found = _meet(
+        central,
+        Interval(every.lo - expanded, every.hi - expanded),
+        Interval(each.lo * resident - expanded, each.hi * resident - expanded),
+    )
+    return (found.lo + found.hi) / 2 if found else None
 
 
 def _by_span(window: Window, totals: Mapping[str, float]) -> list[dict[str, Any]]:

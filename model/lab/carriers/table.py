@@ -16,6 +16,7 @@ from model.lab.carriers import (
     smf70_1,
     smf72_3,
     smf74_4,
+    smf88,
     smf119_70,
     storage,
     throughput,
@@ -43,6 +44,7 @@ CARRIERS: Mapping[str, Carrier] = {
     "smf73": devices.smf73,
     "smf74_1": devices.smf74_1,
     "smf74_4": smf74_4.render,
+    "smf88": smf88.render,
     "storage": storage.render,
     "throughput": throughput.render,
 }

@@ -1,9 +1,9 @@
 """SMF 70.1 and 72.3 of a point known by its rate, its busy time or its ITR alone, on one LPAR.
 
 The figures of the point are taken together (`model.lab.identities`). A point whose busy time neither is printed nor
-follows has no 70.1; settings of the point (`cpu_busy_pct`, `etr_tps`) stand in for what is not published and are
-assumed. Options: `service_class`, `report_class`, `workload`, `lpar_name` and `response`, the metric of the class's
-response time in ms.
+follows has no 70.1; settings of the point (`cpu_busy_pct`, `etr_tps`) stand in for what is not published of this LPAR.
+Metrics may begin with `lpar_`, where a system of several LPARs shows each. Options: `service_class`, `report_class`,
+`workload` and `response`, the metric of the class's response time in ms.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ NOTHING = Cpu(0, 0, 0)
 def render(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:
     """The records of one LPAR, and the row that makes its report class the workload's transactions."""
     options = targets[0].options
-    printed = {target.metric: target.figure.value for target in targets}
+    printed = {target.metric.removeprefix("lpar_"): target.figure.value for target in targets}
     assumed = {name: str(value) for name, value in window.point.settings.items() if name not in printed}
     response = str(options.get("response", ""))
     values = dict(
@@ -39,8 +39,8 @@ def render(setting: Setting, window: Window, targets: Sequence[Target], random: 
             identities(setting.plan.engines),
         ).values
     )
-    if response in printed:
-        values[response] = float(printed[response])
+    if response in {**assumed, **printed}:
+        values[response] = float({**assumed, **printed}[response])
     if "etr_tps" not in values:
         raise LabError(f"{window.system_id} point {window.point.id}: no rate is published, follows or is assumed")
     own = replace(setting, plan=_plan(setting, options))

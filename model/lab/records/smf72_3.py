@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from model.lab.construct import Cpu, IntervalData
-from model.lab.records.common import Record, Setting, rmf_product, standard_header
+from model.lab.records.common import Record, Setting, Timed, rmf_product, standard_header
 from model.systems.plan import Region, ServiceClass
 
 REPORT_CLASS = 0x80
+POLICY = "LABPOL"
 COEFFICIENT_ONE = 10_000
 STATE_SAMPLING_MS = 250
 GOAL_IN_MS = 0x80
@@ -33,10 +34,10 @@ def workload_activity(setting: Setting, interval: IntervalData) -> Iterator[Reco
             **_transactions(interval, mine),
             **_residency(interval, spaces),
         }
-        yield _record(setting, interval, service.name, service.workload, service.description, period)
+        yield class_record(setting, interval, service.name, service.workload, service.description, period)
     for entry in plan.transactions:
         period = _transactions(interval, [entry.report_class])
-        yield _record(
+        yield class_record(
             setting, interval, entry.report_class, "", "Transactions", period, contributor=entry.service_class
         )
     for group in known:
@@ -44,24 +45,26 @@ def workload_activity(setting: Setting, interval: IntervalData) -> Iterator[Reco
             **_cpu(setting, interval.group_cpu(group) or NOTHING),
             **_residency(interval, _spaces(group.regions)),
         }
-        yield _record(
+        yield class_record(
             setting, interval, group.report_class, "", group.report_description, period, contributor=group.service_class
         )
 
 
-def _record(
+def class_record(
     setting: Setting,
-    interval: IntervalData,
+    interval: Timed,
     name: str,
     workload: str,
     description: str,
     period: Mapping[str, Any],
     contributor: str = "",
+    policy: str = POLICY,
 ) -> Record:
+    """The record of a class with one period; a class with a `contributor` is a report class."""
     adjustment = setting.rate.adjustment
     control = {
         "r723mscf": REPORT_CLASS if contributor else 0,
-        "r723mnsp": "LABPOL",
+        "r723mnsp": policy,
         "r723mdsp": "Policy of the rendered system",
         "r723mcpu": COEFFICIENT_ONE,
         "r723msrb": COEFFICIENT_ONE,
