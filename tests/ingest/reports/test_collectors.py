@@ -1,11 +1,21 @@
 """Collector and load-driver tables are told by their headings and typed; times become UTC."""
 
 import io
+import re
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
-from ingest.reports.tabular import identify_table, read_table, utc
+from ingest.reports.tabular import identify_table, read_table, sources, utc
+
+BLANK_IN_EXAMPLES = {
+    "storage_use": {"job_name"},
+    "ims_pa": {
+        "program", "user_id", "lterm", "transaction_class", "shared_queue_s", "process_s", "output_queue_s", "cpu_s",
+        "ziip_s", "completion_code",
+    },
+}  # fmt: skip
 
 CASES = {
     "load_driver_results": (
@@ -71,3 +81,20 @@ def test_a_table_is_told_by_its_heading_and_its_known_columns_are_typed(kind):
 def test_a_time_that_is_none_is_left_out_and_an_offset_becomes_utc():
     assert utc("yesterday") is None and utc(None) is None and utc("") is None
     assert utc("2011-09-01T08:00:00Z") == datetime(2011, 9, 1, 8)
+
+
+def test_every_example_of_the_documentation_is_of_the_kind_it_stands_for():
+    page = (Path(__file__).parents[3] / "docs" / "collectors.md").read_text(encoding="utf-8")
+    tables = {source.kind: source.table for source in sources()}
+    found = []
+    for example in re.findall(r"^```\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE):
+        data = example.encode()
+        kind = identify_table(data)
+        assert kind is not None, example
+        (batch,) = read_table(io.BytesIO(data))
+        assert not batch.bad and batch.rows == len(example.splitlines()) - 1, example
+        rows = batch.tables[tables[kind]].to_pylist()
+        blank = [name for name in rows[0] if all(row[name] is None for row in rows)]
+        assert set(blank) <= BLANK_IN_EXAMPLES.get(kind, set()), (kind, blank)
+        found.append(kind)
+    assert len(found) == len(set(found)) >= 10
