@@ -38,6 +38,25 @@ def ten_by_twenty(servers: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.
     return g.integers(1, 60, 10), demands, g.choice(servers, 20), np.full(10, 1.0)
 
 
+def _described(n: np.ndarray, d: np.ndarray, m: np.ndarray, z: np.ndarray) -> Network:
+    """The same as a network of shared stations."""
+    names = [f"s{k}" for k in range(len(m))]
+    law = Distribution.exponential
+    return Network(
+        name="ten classes",
+        stations=tuple(Station(name=name, servers=int(c), scheduling="ps") for name, c in zip(names, m, strict=True)),
+        classes=tuple(
+            TransactionClass(
+                name=f"c{r}",
+                users=int(n[r]),
+                think=law(float(z[r])),
+                route=tuple(Visit(station=name, service=law(float(d[k, r]))) for k, name in enumerate(names)),
+            )
+            for r in range(len(n))
+        ),
+    )
+
+
 def measure() -> dict[str, float]:
     """Milliseconds by name."""
     out: dict[str, float] = {}
@@ -47,6 +66,8 @@ def measure() -> dict[str, float]:
             out[f"10 classes x 20 stations, {name}, {label}"] = best_ms(
                 lambda n=n, d=d, m=m, z=z, p=passes: amva(n, d, m, z, passes=p)  # type: ignore[misc]
             )
+        described = _described(n, d, m, z)
+        out[f"10 classes x 20 stations, {name}, described, solved again"] = best_ms(lambda x=described: solve(x))  # type: ignore[misc]
     n, d, m, z = ten_by_twenty((1, 2, 8, 18))
     scale = np.linspace(0.1, 2.0, 1000)
     points = np.round(n * scale[:, None])

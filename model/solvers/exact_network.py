@@ -36,6 +36,12 @@ class Figures(NamedTuple):
 
 def in_product_form(net: Reduced) -> bool:
     """Whether the network has a product-form solution that this package can compute."""
+    if net.product is None:
+        net.product = _in_product_form(net)
+    return net.product
+
+
+def _in_product_form(net: Reduced) -> bool:
     if net.sync or net.forks or np.any(net.acquires > 0) or np.any(net.arrival_scv != 1):
         return False
     alive = np.flatnonzero((net.rates != 0) & ((net.rates > 0) | (net.users > 0)))

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from model.network import Network, NetworkError
+from model.solvers.amva import amva
 from model.solvers.exact_network import Figures, in_product_form, one_open_queue, product_form
 from model.solvers.layers import layered
 from model.solvers.reduction import Reduced, reduce
@@ -66,6 +67,8 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
     if method == "exact":
         reason = f"{overloaded[0]} is overloaded" if overloaded else "it has no product form, or too many populations"
         raise NetworkError(f"network {network.name!r} cannot be solved exactly: {reason}; leave the method at auto")
+    if not overloaded and in_product_form(net) and all(p or d for p, d in zip(net.plain, net.delay, strict=True)):
+        return _solution(net, _large_lattice(net), False, ["large lattice"], ())
     region = None if overloaded else one_region(net)
     if region is not None and not _prefer_region(net, region):
         region = None
@@ -74,6 +77,15 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
     notes = [] if settled else ["the layers did not settle: take the figures as rough"]
     solution = _solution(net, figures, False, hard, tuple(overloaded))
     return solution if not notes else _with_notes(solution, notes)
+
+
+def _large_lattice(net: Reduced) -> Figures:
+    """Product form without the exact sums."""
+    result = amva(net.users, (net.demand * net.pace).T, net.servers, net.think, rates=net.rates)
+    busy = result.throughput[:, None] * net.demand * net.pace
+    none = np.zeros_like(net.acquires)
+    method = "approximate mean value analysis"
+    return Figures(result.throughput, result.residence.T, busy, none, none, method, np.zeros(len(busy)))
 
 
 def _prefer_region(net: Reduced, region: Figures) -> bool:

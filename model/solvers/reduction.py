@@ -72,6 +72,7 @@ class Reduced:
     pace: Floats = field(default_factory=lambda: np.zeros(0))
     curves: list[tuple[Floats, Floats]] = field(default_factory=list)
     plain: list[bool] = field(default_factory=list)
+    product: bool | None = None
     notes: list[str] = field(default_factory=list)
 
 
