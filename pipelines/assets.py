@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, DbtProject, dbt_assets
 
-from pipelines import steps
+from pipelines import pages, steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 from pipelines.partitions import daily, landed
@@ -84,17 +84,27 @@ def raw_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
     skipped = sum(count for report in reports for count in report.skipped.values())
     failed = [report.message or report.path for report in reports if report.status in ("failed", "busy")]
     told = [report.message for report in reports if report.message]
+    link = _link(pages.loads(home.reports / "loads", context.partition_key, reports))
     return dg.MaterializeResult(
-        metadata={"files": len(reports), **sums, "skipped": skipped, "quarantined": held, "messages": "\n".join(told)},
+        metadata={
+            "report": link,
+            "files": len(reports),
+            **sums,
+            "skipped": skipped,
+            "quarantined": held,
+            "messages": "\n".join(told),
+        },
         check_results=[
             dg.AssetCheckResult(
-                check_name="every_byte_accounted_for", passed=not failed, metadata={"failed": "\n".join(failed)}
+                check_name="every_byte_accounted_for",
+                passed=not failed,
+                metadata={"report": link, "failed": "\n".join(failed)},
             ),
             dg.AssetCheckResult(
                 check_name="nothing_quarantined",
                 passed=not held,
                 severity=dg.AssetCheckSeverity.WARN,
-                metadata={"quarantined": held},
+                metadata={"report": link, "quarantined": held},
             ),
         ],
     )
@@ -137,7 +147,7 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
         """The data-quality site: every expectation over raw tables and marts, and what to do where one is not met."""
         with _mending():
             result = steps.check(Home.from_environment())
-        link = dg.MetadataValue.url(Path(result.report).absolute().as_uri())
+        link = _link(Path(result.report))
         told = [f"{found.status}: {found.title} ({found.subject}): {found.advice}" for found in result.problems]
         counts = result.counts
         about: dict[str, Any] = {
@@ -183,8 +193,9 @@ def published_snapshot() -> dg.MaterializeResult:
 )
 def champion() -> dg.MaterializeResult:
     """The model calibrated on the snapshot, validated, registered, and exported if it passes its gate."""
+    home = Home.from_environment()
     try:
-        fitted = steps.fit(Home.from_environment())
+        fitted = steps.fit(home)
     except EtalonError as error:
         if error.code is not Exit.NOT_READY:
             raise
@@ -193,17 +204,27 @@ def champion() -> dg.MaterializeResult:
             check_name="validation_gate",
             passed=False,
             severity=dg.AssetCheckSeverity.WARN,
-            metadata={"reason": str(error)},
+            metadata={"report": _link(home.quality / "index.html"), "reason": str(error)},
         )
         return dg.MaterializeResult(metadata={"outcome": str(error)}, check_results=[unmeasured])
     gate = {check.name: check.value for check in fitted.validation.gate if check.value is not None}
-    result = dg.AssetCheckResult(check_name="validation_gate", passed=fitted.promoted, metadata=gate)
+    name = fitted.model_version.replace("/", "-")
+    link = _link(pages.validation(home.reports / "validation", fitted.line, name, fitted.validation.to_dict()))
+    result = dg.AssetCheckResult(
+        check_name="validation_gate", passed=fitted.promoted, metadata={"report": link, **gate}
+    )
     about: dict[str, Any] = {
+        "report": link,
         "model_version": fitted.model_version,
         "champion": fitted.promoted,
         "bundle": str(fitted.bundle),
     }
     return dg.MaterializeResult(metadata=about, check_results=[result])
+
+
+def _link(page: Path) -> dg.UrlMetadataValue:
+    """A page as a link in the web interface."""
+    return dg.MetadataValue.url(page.absolute().as_uri())
 
 
 class _mending:

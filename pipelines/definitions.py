@@ -1,7 +1,7 @@
 """What the Dagster server loads: assets, the nightly job and its schedule, the sensor on the landing folder."""
 
 import datetime as dt
-import time
+import json
 
 import dagster as dg
 from dagster_dbt import DbtCliResource
@@ -24,19 +24,22 @@ def nightly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
 
 
 @dg.sensor(job_name="day", minimum_interval_seconds=60, default_status=dg.DefaultSensorStatus.RUNNING)
-def landing() -> dg.SensorResult | dg.SkipReason:
-    """A run for every day whose landed files changed and have settled for a minute. The same files are run once."""
+def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+    """A run for every day whose landed files are the same, in name, size and time, as at the look before.
+
+    No clock is compared with another: a file server's may differ. The same files are run once.
+    """
     folder = Home.from_environment().landing
-    days = landed(folder, time.time())
-    if not days:
-        return dg.SkipReason(f"nothing new has settled in {folder}")
     known = set(daily.get_partition_keys())
+    seen = {day: fingerprint(files) for day, files in sorted(landed(folder).items()) if day in known}
+    before = json.loads(context.cursor or "{}")
     requests = [
-        dg.RunRequest(run_key=f"landed-{day}-{fingerprint(files)}", partition_key=day)
-        for day, files in sorted(days.items())
-        if day in known
+        dg.RunRequest(run_key=f"landed-{day}-{mark}", partition_key=day)
+        for day, mark in seen.items()
+        if before.get(day) == mark
     ]
-    return dg.SensorResult(run_requests=requests)
+    waiting = None if requests else f"nothing in {folder} has stood still since the look before"
+    return dg.SensorResult(run_requests=requests or None, skip_reason=waiting, cursor=json.dumps(seen))
 
 
 @dg.definitions

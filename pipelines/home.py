@@ -54,6 +54,11 @@ class Home:
         return self.root / "quality"
 
     @property
+    def reports(self) -> Path:
+        """Pages about single runs: what was loaded, how a model was validated."""
+        return self.root / "reports"
+
+    @property
     def mlflow(self) -> Path:
         """Model registry: `mlflow.db` and artifacts."""
         return self.root / "mlflow"

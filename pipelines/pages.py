@@ -1,0 +1,79 @@
+"""Pages that the checks of the pipelines link to: what became of a day's files, and how well the model predicts."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from pipelines import text
+
+_STYLE = (
+    ":root{color-scheme:light dark}"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}"
+    ".wide{overflow-x:auto}table{border-collapse:collapse}th,td{text-align:left;vertical-align:top;padding:.3rem .7rem;"
+    "border-bottom:1px solid #8886;font-variant-numeric:tabular-nums}"
+)
+
+
+def loads(folder: Path, day: str, reports: Sequence[Any]) -> Path:
+    """Write the account of a day's load: every file with its sums and what was said of it; the page's path.
+
+    reports: `ingest.warehouse.FileReport` of each file.
+    """
+    rows = [
+        {
+            "file": report.path,
+            "status": report.status,
+            "bytes": report.bytes,
+            "decoded bytes": report.decoded_bytes,
+            "skipped bytes": sum(report.skipped_bytes.values()),
+            "quarantined bytes": report.quarantined_bytes,
+            "framing bytes": report.framing_bytes,
+            "quarantined records": report.quarantined,
+            "said": report.message or "",
+        }
+        for report in reports
+    ]
+    lead = (
+        f"{text.counted(len(reports), 'file')}. Bytes are decoded, skipped, quarantined or framing, and nothing else."
+    )
+    return _write(folder / f"{day}.html", f"Files of {day}", lead, {"Files": rows})
+
+
+def validation(folder: Path, outcome: str, name: str, found: Mapping[str, Any]) -> Path:
+    """Write the error table and the gate of a model; the page's path. `found` is the validation as plain values."""
+    columns = ("system", "point", "etr_tps", "metric", "measured", "predicted", "error_pct", "lo", "hi", "covered")
+    rows = [{column: row.get(column) for column in columns} for row in found["rows"]]
+    gate = [
+        {"gate": check["name"], "seen": check["value"], "limit": check["limit"], "passed": check["passed"]}
+        for check in found["gate"]["checks"]
+    ]
+    tables = {"Gate": gate, "Every measured point, predicted from the others": rows}
+    return _write(folder / f"{name}.html", "Validation", outcome, tables)
+
+
+def _write(path: Path, title: str, lead: str, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Path:
+    body = "".join(f"<h2>{escape(heading)}</h2>{_table(rows)}" for heading, rows in tables.items())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title><style>{_STYLE}"
+        f"</style></head><body><h1>{escape(title)}</h1><p>{escape(lead)}</p>{body}</body></html>",
+        encoding="utf-8",
+    )
+    return path
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    if not rows:
+        return "<p>None.</p>"
+    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row.values()) + "</tr>" for row in rows
+    )
+    return f"<div class='wide'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return text.figure(value) if value is None or isinstance(value, int | float) else str(value)
