@@ -120,13 +120,21 @@ def _charts(charts: Sequence[Chart]) -> str:
 
 
 def _files(files: Sequence[dict[str, Any]]) -> str:
+    """The ledger as a table; what was said of a file stands below its figures, over the whole width."""
     if not files:
         return "<p>No file has been ingested.</p>"
-    header = "".join(f"<th>{escape(_label(name))}</th>" for name in files[0])
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(_value(value))}</td>" for value in row.values()) + "</tr>" for row in files
-    )
+    shown = [name for name in files[0] if name != "message"]
+    header = "".join(f"<th>{escape(_label(name))}</th>" for name in shown)
+    rows = "".join(_file(file, shown) for file in files)
     return _table(header, rows)
+
+
+def _file(file: dict[str, Any], shown: Sequence[str]) -> str:
+    cells = "".join(f"<td>{escape(_value(file[name]))}</td>" for name in shown)
+    message = file.get("message")
+    if not message:
+        return f"<tr>{cells}</tr>"
+    return f"<tr class='spoken'>{cells}</tr><tr class='said'><td colspan='{len(shown)}'>{escape(message)}</td></tr>"
 
 
 def _table(header: str, rows: str) -> str:

@@ -200,6 +200,25 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         """,
     ),
     (
+        "transaction_classes",
+        "Systems with measured points whose classes ended transactions, and how many of these the groups files name",
+        ("system",),
+        """
+        with measured as (
+          select distinct n.system_id
+          from intermediate.int_run r
+          join marts.dim_interval n using (system_id, smf_sid, point, condition)
+          join intermediate.int_class_interval c using (interval_key)
+          where c.transactions_ended > 0
+        )
+        select m.system_id as system, count(distinct g.pattern) as transaction_classes
+        from measured m
+        left join intermediate.int_group g on g.system_id = m.system_id and g.kind = 'transaction_class'
+        group by m.system_id
+        order by system
+        """,
+    ),
+    (
         "points",
         "Measured points",
         ("system", "point", "condition", "workload"),

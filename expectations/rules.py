@@ -246,6 +246,17 @@ RULES: tuple[Rule, ...] = (
         low=1,
     ),
     Rule(
+        "transaction_classes_are_named",
+        "transaction_classes",
+        "transaction_classes",
+        "A groups file names the transaction classes of every measured system",
+        "No groups file names a transaction class for the system: its rates and costs per transaction are empty; see "
+        "docs/loading.md.",
+        "warning",
+        low=1,
+        metric="fct_point.etr_tps",
+    ),
+    Rule(
         "points_are_unique",
         "points",
         "point_key",

@@ -133,11 +133,22 @@ def build(
     if not to_publish:
         return
     verdict = judged(home, reporter)
+    for found in verdict.problems:
+        typer.echo(f"etalon: {problem(found)}", err=True)
     if verdict.verdict == "fail":
         raise EtalonError(f"not published: a critical expectation failed; see {verdict.report}", Exit.QUALITY)
     with reporter.step("publishing the snapshot"):
         path = steps.publish(home, layouts)
     typer.echo(str(path))
+
+
+def problem(found: Any) -> str:
+    """An expectation that is not met, in one line: what was expected, where it is not so, what to do."""
+    where = ", ".join(str(value) for value in list(found.examples[0].values())[1:] if value) if found.examples else ""
+    first = f", such as {where}" if where else ""
+    title = found.title[:1].lower() + found.title[1:]
+    amount = f"{found.unexpected:,} of {found.checked:,}"
+    return f"{found.severity}: expected: {title}; not so for {amount}{first}. {found.advice}"
 
 
 def judged(home: Home, reporter: Reporter) -> Any:

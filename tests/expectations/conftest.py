@@ -70,6 +70,7 @@ DEFECTS = (
     "update marts.fct_transaction_cost set service_cpu_us_per_tran = 9999 where class_kind = 'workload'",
     "update intermediate.int_run set point = '9' where smf_sid = 'LPB'",
     "update intermediate.int_group set pattern = 'IMZ%' where kind = 'job_name'",
+    "update intermediate.int_group set kind = 'service_class' where kind = 'transaction_class'",
     "update marts.fct_point set etr_tps = null where is_run",
     "insert into marts.fct_point select * from marts.fct_point where system_id = 'SHRD'",
 )

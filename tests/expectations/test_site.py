@@ -43,6 +43,16 @@ def test_the_front_page_shows_verdict_counts_charts_and_files(spoiled: QualityRe
     assert len(marked) == 2
 
 
+def test_what_is_said_of_a_file_stands_whole_below_it(spoiled: QualityResult) -> None:
+    page = html.fromstring(spoiled.report.read_bytes())
+    (said,) = page.xpath("//tr[@class='said']/td")
+    columns = page.xpath("//section[h2='Files']//th/text()")
+    assert said.text == "no data in range"
+    assert int(said.get("colspan")) == len(columns)
+    assert "message" not in columns
+    assert page.xpath("//tr[@class='spoken']/td[1]/text()") == ["/landing/day.smf"]
+
+
 def test_remote_assets_are_stripped_and_local_ones_kept(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     page = tmp_path / "deep" / "page.html"

@@ -126,7 +126,15 @@ def test_errors_of_rooms_have_their_exit_codes():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "–"), (0.0, "0"), (961.31, "961.3"), (110560.9, "110,561"), (0.4845, "0.4845"), (99.9, "99.90")],
+    [
+        (None, "–"),
+        (0.0, "0"),
+        (961.31, "961.3"),
+        (110560.9, "110,561"),
+        (0.4845, "0.4845"),
+        (99.9, "99.90"),
+        (6.0, "6"),
+    ],
 )
 def test_figures_keep_four_significant_digits(value, text):
     assert figure(value) == text

@@ -9,9 +9,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from expectations.result import Finding
 from ingest import registry
 from ingest.warehouse import FileReport, load, publish
 from pipelines.cli import app, explain
+from pipelines.commands.data import problem
 from pipelines.exits import Exit
 from tests.pipelines.conftest import ROOT
 
@@ -162,6 +164,13 @@ def test_arguments_are_explained():
     assert "standard input" in said.partition("FILE")[2]
     for command in typer.main.get_command(app).commands.values():
         assert all(parameter.help for parameter in command.params), command.name
+
+
+def test_a_warning_of_the_build_says_where_and_what_to_do():
+    found = Finding(
+        "r", "Every system has groups", "frame", "warning", False, 9, 2, "Add them.", ({"n": 0, "system": "shop"},)
+    )
+    assert problem(found) == "warning: expected: every system has groups; not so for 2 of 9, such as shop. Add them."
 
 
 def test_the_page_names_every_key_of_the_report_of_a_file():
