@@ -9,7 +9,7 @@ from fastapi.staticfiles import StaticFiles
 
 from model import predictor
 from serve import problems
-from serve.catalogue import describe
+from serve.catalogue import describe, reference_systems
 from serve.champion import Champion, ChampionUnavailable
 from serve.evidence import measured_points
 from serve.guard import SESSION_COOKIE, Boundary, TokenGuard, session_value
@@ -110,10 +110,11 @@ def _questions(champion: Champion, snapshot: Snapshot, telemetry: Telemetry) -> 
 
     @router.get("/v1/systems")
     def systems(bundle: Bundle) -> Systems:
-        """List the systems that can be asked about, with what the model knows of each."""
+        """List the systems that can be asked about, and every reference system with what is known of it."""
         return Systems(
             model_version=str(bundle["model_version"]),
             systems=[describe(name, bundle["systems"][name]) for name in sorted(bundle["systems"])],
+            reference_systems=reference_systems(frozenset(bundle["systems"])),
         )
 
     @router.get("/v1/systems/{system}/points")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from serve.schemas import System
+from model.systems.overview import overview
+from serve.schemas import ReferenceSystem, System
 
 
 def describe(name: str, entry: Mapping[str, Any]) -> System:
@@ -25,6 +26,24 @@ def describe(name: str, entry: Mapping[str, Any]) -> System:
         has_response=bool(entry["response"]),
         relatives=list(entry["relatives"]),
     )
+
+
+def reference_systems(predictable: Collection[str]) -> list[ReferenceSystem]:
+    """Every reference system, whether or not the model can be asked about it."""
+    return [
+        ReferenceSystem(
+            system=about.system,
+            title=about.title,
+            study=about.study,
+            kind=about.class_,
+            hardware=about.hardware,
+            values=about.values,
+            reproducible=about.reproducible,
+            statements=about.statements,
+            predictable=about.system in predictable,
+        )
+        for about in overview()
+    ]
 
 
 def _main(entry: Mapping[str, Any]) -> str:

@@ -193,11 +193,26 @@ class System(BaseModel):
     relatives: list[str] = Field(description="systems whose measurements inform this one's model")
 
 
+class ReferenceSystem(BaseModel):
+    """A published measurement: how much of it is known, can be reproduced from records, and can be predicted."""
+
+    system: str
+    title: str
+    study: str
+    kind: str = Field(description="how it is known: numeric, relative, claim, chart or formula")
+    hardware: str
+    values: int = Field(description="numbers published of it")
+    reproducible: int = Field(description="how many of them follow from rendered records by a rule")
+    statements: int = Field(description="claims and words published of it")
+    predictable: bool = Field(description="whether the champion can be asked about it")
+
+
 class Systems(BaseModel):
-    """All systems of the champion."""
+    """All systems of the champion, and the reference systems, most of which it cannot be asked about."""
 
     model_version: str
     systems: list[System]
+    reference_systems: list[ReferenceSystem]
 
 
 class Models(BaseModel):

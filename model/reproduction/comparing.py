@@ -27,7 +27,7 @@ class Result:
     """A published figure beside its computed value.
 
     `verdict` is equal, excepted (the paper contradicts it; `note` holds the arithmetic), failing (`note` says why) or
-    statement (words, or a claim no rule derives). `reading` says how the value comes to be printed so: rounded,
+    statement (words, a claim no rule derives, or a figure of a system that is known by ratios or claims only). `reading` says how the value comes to be printed so: rounded,
     truncated, over or under for a claim that bounds it; with "from printed figures" where that takes the operands as
     the paper prints them.
     """
@@ -93,6 +93,8 @@ class _Comparison:
             return Result(system.id, figure, None, STATEMENT, "", "")
         if derived is not None:
             return self._derived(system, figure, derived)
+        if rule is None and system.class_ != "numeric":
+            return Result(system.id, figure, None, STATEMENT, "", f"the system is known as {system.class_} only")
         if rule is None:
             return Result(system.id, figure, None, FAILING, "", "no rule says where it is found")
         value = self.computed(system, figure)

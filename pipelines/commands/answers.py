@@ -21,21 +21,24 @@ def register(app: typer.Typer) -> None:
 
 
 def systems(as_json: Json = False) -> None:
-    """List the reference systems. What is known of each, what can be rendered, what can be predicted."""
+    """List the reference systems. What is known of each, what can be reproduced, what can be predicted."""
     from model.lab import renderable
-    from model.systems import catalogue
+    from model.systems.overview import overview
 
     home = Home.from_environment()
     calibrated = set(steps.champion(home)["systems"]) if home.champion.exists() else set()
-    known, rendered = catalogue.systems(), set(renderable())
+    known, rendered = {about.system: about for about in overview()}, set(renderable())
     rows: list[dict[str, Any]] = []
     for name in sorted({*known, *calibrated}):
-        about = catalogue.system(name) if name in known else None
+        about = known.get(name)
         rows.append(
             {
                 "system": name,
                 "class": about.class_ if about else "own",
                 "title": about.title if about else "",
+                "values": about.values if about else 0,
+                "reproducible": about.reproducible if about else 0,
+                "statements": about.statements if about else 0,
                 "lab": name in rendered,
                 "predict": name in calibrated,
             }

@@ -51,7 +51,10 @@ def test_a_curve_follows_the_predictions(client):
 
 
 def test_systems_models_and_measured_points_are_listed(client):
-    systems = client("GET", "/v1/systems").json()["systems"]
+    listed = client("GET", "/v1/systems").json()
+    systems = listed["systems"]
+    assert len(listed["reference_systems"]) == 68
+    assert not any(about["predictable"] for about in listed["reference_systems"])
     assert [(system["system"], system["engines"]) for system in systems] == [("shop", 8)]
     assert systems[0]["rates"] == [1000, 2000, 3000, 4000]
     models = client("GET", "/v1/models").json()["models"]
