@@ -119,7 +119,7 @@ def _parts(total: str, subjects: Sequence[str]) -> list[str]:
 
 
 def _kb(target: Target) -> Decimal:
-    return Decimal(target.figure.value) / Decimal(str(target.factor))
+    return Decimal(target.figure.value) / Decimal(f"{target.factor:g}")
 
 
 def _private(random: np.random.Generator, mean_kb: Decimal, intervals: int) -> list[list[int]]:
