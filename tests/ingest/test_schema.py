@@ -32,7 +32,7 @@ def test_staging_views_that_dbt_refers_to_are_models_and_all_others_are_made_in_
     referred = set(re.findall(r"ref\('stg_(smf\w+)'\)", " ".join(texts)))
     models = {path.stem for path in schema.generated_files(REGISTRY) if path.suffix == ".sql"}
     assert referred
-    assert {f"stg_{table}" for table in referred} <= models
+    assert {f"stg_{table}" for table in referred} == models, "MODELED is the list of tables that dbt refers to"
     con = duckdb.connect()
     for statement in (*schema.create_statements(REGISTRY), *schema.staging_statements(REGISTRY, TABLES, models)):
         con.execute(statement)
