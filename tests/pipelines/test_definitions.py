@@ -47,10 +47,11 @@ day = sys.argv[1]
 with dg.DagsterInstance.get() as instance:
     job = defs().resolve_job_def("day")
     result = job.execute_in_process(instance=instance, partition_key=day)
-    checks = {e.asset_check_key.name: e.passed for e in result.get_asset_check_evaluations()}
-    latest = instance.get_latest_materialization_event(dg.AssetKey("quality_report"))
-    link = latest.asset_materialization.metadata["report"].value
-    print("RESULT " + json.dumps({"success": result.success, "checks": checks, "link": link}))
+    evaluations = result.get_asset_check_evaluations()
+    checks = {e.asset_check_key.name: e.passed for e in evaluations}
+    named = ("every_byte_accounted_for", "nothing_quarantined", "critical_expectations", "warnings", "validation_gate")
+    links = {e.asset_check_key.name: e.metadata["report"].value for e in evaluations if e.asset_check_key.name in named}
+    print("RESULT " + json.dumps({"success": result.success, "checks": checks, "links": links}))
 """
 
 
@@ -107,7 +108,11 @@ def test_a_day_goes_from_landing_folder_to_snapshot_and_champion(demo, tmp_path)
     assert seen["success"] is True
     assert all(seen["checks"].values()), seen["checks"]
     assert {"every_byte_accounted_for", "critical_expectations", "validation_gate"} <= set(seen["checks"])
-    assert Path(seen["link"].removeprefix("file://")).is_file()
+    pages = {name: Path(link.removeprefix("file://")) for name, link in seen["links"].items()}
+    assert len(pages) == 5
+    assert all(page.is_file() for page in pages.values())
+    assert "cics52-18cp.smf" in pages["every_byte_accounted_for"].read_text()
+    assert "cics53-18cp" in pages["validation_gate"].read_text()
     assert (tmp_path / "published" / "etalon.duckdb").is_file()
     champion = json.loads((tmp_path / "models" / "champion.json").read_text())
     assert sorted(champion["systems"]) == ["cics52-18cp", "cics53-18cp"]
@@ -139,13 +144,6 @@ def test_landed_files_belong_to_the_day_of_their_folder_or_of_their_last_change(
     assert landed(tmp_path) == {"2026-11-20": [named], "2026-11-19": [plain], FIRST_DAY.isoformat(): [ancient]}
 
 
-def test_files_still_being_written_are_left_for_the_next_look(tmp_path):
-    now = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
-    touch(tmp_path / "fresh.smf", now - dt.timedelta(seconds=5))
-    settled = touch(tmp_path / "settled.smf", now - dt.timedelta(minutes=5))
-    assert landed(tmp_path, now.timestamp()) == {"2026-11-20": [settled]}
-
-
 def test_the_same_files_are_asked_for_once_and_a_grown_file_again(tmp_path):
     when = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
     path = touch(tmp_path / "a.smf", when)
@@ -156,16 +154,70 @@ def test_the_same_files_are_asked_for_once_and_a_grown_file_again(tmp_path):
     assert fingerprint([path]) != first
 
 
-def test_the_sensor_asks_for_settled_days_and_the_schedule_for_the_day_that_ended(tmp_path, monkeypatch):
+def look(cursor: str | None) -> tuple[list[str], str]:
+    """The days the sensor asks for, and what it remembers."""
     import dagster as dg
 
-    from pipelines.definitions import landing, nightly
+    from pipelines.definitions import landing
 
+    result = landing(dg.build_sensor_context(cursor=cursor))
+    return [request.partition_key for request in result.run_requests or ()], result.cursor
+
+
+def test_the_sensor_asks_for_a_day_once_its_files_stand_still_between_two_looks(tmp_path, monkeypatch):
     monkeypatch.setenv("ETALON_HOME", str(tmp_path))
-    assert isinstance(landing(dg.build_sensor_context()), dg.SkipReason)
-    touch(tmp_path / "landing" / "2026-11-20" / "a.smf", dt.datetime(2026, 11, 20, tzinfo=dt.UTC))
-    asked = landing(dg.build_sensor_context())
-    assert [request.partition_key for request in asked.run_requests] == ["2026-11-20"]
+    assert look(None)[0] == []
+    path = touch(tmp_path / "landing" / "2026-11-20" / "a.smf", dt.datetime(2026, 11, 20, tzinfo=dt.UTC))
+    days, cursor = look(None)
+    assert days == [], "a file seen for the first time may still be growing"
+    path.write_bytes(b"longer")
+    os.utime(path, (0, 0))
+    days, cursor = look(cursor)
+    assert days == [], "it has grown since, whatever its time says"
+    touch(tmp_path / "landing" / "2026-11-19" / "b.smf", dt.datetime(2026, 11, 19, tzinfo=dt.UTC))
+    days, cursor = look(cursor)
+    assert days == ["2026-11-20"]
+    assert look(cursor)[0] == ["2026-11-19", "2026-11-20"]
+
+
+def test_the_schedule_asks_for_the_day_that_ended():
+    import dagster as dg
+
+    from pipelines.definitions import nightly
+
     midnight = dt.datetime(2026, 11, 21, 0, 15, tzinfo=dt.UTC)
     request = nightly(dg.build_schedule_context(scheduled_execution_time=midnight))
     assert (request.partition_key, request.run_key) == ("2026-11-20", "nightly-2026-11-20")
+
+
+def page_of(metadata) -> str:
+    """The page that a check links to."""
+    return Path(metadata["report"].value.removeprefix("file://")).read_text(encoding="utf-8")
+
+
+def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, monkeypatch):
+    import dagster as dg
+
+    from pipelines import assets, steps
+
+    class Validation:
+        gate = ()
+
+        def to_dict(self):
+            check = {"name": "coverage", "value": 0.91, "limit": 0.8, "passed": True}
+            return {"rows": [{"system": "shop", "metric": "itr_tps", "measured": 5.0}], "gate": {"checks": [check]}}
+
+    monkeypatch.setattr("os.environ", os.environ | {"ETALON_HOME": str(tmp_path)})
+    folder = tmp_path / "landing" / DAY
+    folder.mkdir(parents=True)
+    (folder / "words.txt").write_text("words and more words\n" * 9)
+    fitted = steps.Fitted("etalon-capacity/7", True, Validation(), tmp_path / "champion.json")
+    monkeypatch.setattr(steps, "fit", lambda home: fitted)
+    result = dg.materialize([assets.landing_files, assets.raw_records, assets.champion], partition_key=DAY)
+    metadata = {e.asset_check_key.name: e.metadata for e in result.get_asset_check_evaluations()}
+    assert set(metadata) == {"every_byte_accounted_for", "nothing_quarantined", "validation_gate"}
+    for name in ("every_byte_accounted_for", "nothing_quarantined"):
+        assert "words.txt: text: if it was a dump" in page_of(metadata[name])
+    page = page_of(metadata["validation_gate"])
+    assert "etalon-capacity/7 is champion" in page
+    assert "<td>coverage</td>" in page and "<td>itr_tps</td>" in page
