@@ -97,7 +97,7 @@ def _problem(finding: Finding) -> str:
     detail = f"<a href='{escape(finding.page)}'>details</a>" if finding.page else ""
     return (
         f"<article class='{finding.status}'><h3><span class='badge'>{finding.severity}</span> "
-        f"Expected: {escape(finding.title[:1].lower() + finding.title[1:])}</h3>"
+        f"Expected: {escape(finding.expected)}</h3>"
         f"<p>Not so for {finding.unexpected:,} of {finding.checked:,}. {detail}</p>{table}{more}"
         f"<p class='advice'><b>What to do.</b> {escape(finding.advice)}</p>{about}</article>"
     )

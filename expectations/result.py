@@ -33,6 +33,11 @@ class Finding:
     page: str = ""
 
     @property
+    def expected(self) -> str:
+        """The title as it stands in the middle of a sentence; what begins with an abbreviation stays as it is."""
+        return self.title if self.title[1:2].isupper() else self.title[:1].lower() + self.title[1:]
+
+    @property
     def status(self) -> str:
         """`pass`, `warn` or `fail`."""
         if self.success:

@@ -53,6 +53,12 @@ def test_what_is_said_of_a_file_stands_whole_below_it(spoiled: QualityResult) ->
     assert page.xpath("//tr[@class='spoken']/td[1]/text()") == ["/landing/day.smf"]
 
 
+def test_a_title_goes_on_a_sentence_without_spoiling_abbreviations(spoiled: QualityResult) -> None:
+    page = html.fromstring(spoiled.report.read_bytes()).text_content()
+    assert "Expected: CPU of the service classes" in page
+    assert "Expected: a measured point appears once" in page
+
+
 def test_remote_assets_are_stripped_and_local_ones_kept(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     page = tmp_path / "deep" / "page.html"
