@@ -81,6 +81,9 @@ def build(home: Home, *more: str) -> None:
     """
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     home.require_writable()
+    from ingest import warehouse
+
+    warehouse.prepare(home.warehouse, layouts.registry(home))
     home.dbt.mkdir(parents=True, exist_ok=True)
     code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
     command = [sys.executable, "-c", code, "--quiet", *dbt_arguments(home, *BUILD, *more)]

@@ -1,7 +1,7 @@
 """The warehouse: files into DuckDB once and completely, a ledger that proves it, and a snapshot for readers."""
 
 from ingest.warehouse.content import content_hash
-from ingest.warehouse.load import load
+from ingest.warehouse.load import load, prepare
 from ingest.warehouse.outcome import (
     BadQuery,
     ExitCode,
@@ -29,6 +29,7 @@ __all__ = [
     "layouts_version",
     "load",
     "open_writer",
+    "prepare",
     "publish",
     "query",
     "report_tables",

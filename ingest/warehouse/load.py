@@ -75,6 +75,16 @@ def load(
         return reports
 
 
+def prepare(db_path: str | Path, registry: Registry) -> None:
+    """Make every table that an earlier version did not know yet in the database at `db_path`, and columns it lacked.
+
+    Raises WarehouseError (WarehouseLocked while another process writes) when the database cannot be opened.
+    """
+    with open_writer(db_path) as con:
+        ledger.create(con)
+        Tables(con).prepare(registry)
+
+
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
     """A folder to unpack into. Whoever holds the writer's lock may clear away what killed loads have left."""
