@@ -2,6 +2,7 @@
 -- a pattern is the address-space group, workload or class the metric is about.
 with pattern as (
   select * from (values
+    (0, 'capacity_per_tps', 'Capacity used per transaction rate', 'lower', false),
     (1, 'itr_tps', 'Internal transaction rate (ITR)', 'higher', false),
     (2, 'etr_tps', 'External transaction rate (ETR)', 'higher', true),
     (3, 'executed_tps', 'Executions in other regions', null, true),
@@ -26,7 +27,22 @@ with pattern as (
     (22, '(.+)_cpu_pct', 'CPU', null, true),
     (23, '(.+)_tps', 'Transaction rate', 'higher', true),
     (24, '(.+)_us_per_(?:tran|kb|request|message)', 'Cost', 'lower', false),
-    (25, '(?:(.+)_)?elapsed_(?:ms|s|us|min)', 'Elapsed time', 'lower', false)
+    (25, '(?:(.+)_)?elapsed_(?:ms|s|us|min)', 'Elapsed time', 'lower', false),
+    (26, 'msc_send_s', 'Time to send all messages', 'lower', false),
+    (27, 'msc_receive_s', 'Time to receive all messages', 'lower', false),
+    (28, 'transit_ms', 'Transit time', 'lower', false),
+    (29, '(.+)_queue_ms', 'Time on a queue', 'lower', false),
+    (30, 'response_avg_s', 'Response, mean', 'lower', false),
+    (31, 'response_p90_s', 'Response, 90th percentile', 'lower', false),
+    (33, 'storage_kb', 'Storage in use, mean', 'lower', true),
+    (34, 'storage_max_kb', 'Storage in use, largest', 'lower', true),
+    (35, 'buffers_max', 'Buffers in use, most', null, true),
+    (36, 'excps', 'I/O requests (EXCPs)', 'lower', true),
+    (37, 'cpu_s', 'CPU time', 'lower', true),
+    (38, 'ftp_bytes_per_s', 'FTP throughput', 'higher', true),
+    (39, 'dasd_io_per_s', 'Disk I/O rate', null, true),
+    (40, 'dasd_response_ms', 'Disk response', 'lower', false),
+    (43, '(.+)_change_pct', 'Change against the baseline', null, false)
   ) t (precedence, pattern, label, better, follows_load)
 ),
 
