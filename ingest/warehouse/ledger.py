@@ -155,12 +155,12 @@ def write(con: duckdb.DuckDBPyConnection, report: FileReport, file_id: int, path
 def quarantine(con: duckdb.DuckDBPyConnection, file_id: int, pieces: Sequence[Quarantined]) -> None:
     """Keep pieces of a file that could not be decoded."""
     if pieces:
-        rows = [{name: getattr(piece, name) for name in _QUARANTINE.names} for piece in pieces]
-        con.register("quarantined_pieces", pa.Table.from_pylist(rows, schema=_QUARANTINE))
-        con.execute(
-            f"INSERT INTO meta.quarantine BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM quarantined_pieces"
-        )
-        con.unregister("quarantined_pieces")
+        listed = [{name: getattr(piece, name) for name in _QUARANTINE.names} for piece in pieces]
+        _keep(con, file_id, pa.Table.from_pylist(listed, schema=_QUARANTINE))
+
+
+def _keep(con: duckdb.DuckDBPyConnection, file_id: int, rows: pa.Table) -> None:
+    con.execute(f"INSERT INTO meta.quarantine BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM rows")
 
 
 def etalon_version() -> str:

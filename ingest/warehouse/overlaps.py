@@ -96,11 +96,7 @@ def _one_row_per_record(registry: Registry, kind: Kind) -> set[str]:
 
 def record(con: duckdb.DuckDBPyConnection, file_id: int, rows: pa.Table) -> None:
     """Put down identities: columns `record_seq`, `written_raw`, `digest`."""
-    con.register("incoming_identities", rows)
-    con.execute(
-        f"INSERT INTO meta.record_identity BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM incoming_identities"
-    )
-    con.unregister("incoming_identities")
+    con.execute(f"INSERT INTO meta.record_identity BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM rows")
 
 
 def settle(con: duckdb.DuckDBPyConnection, file_id: int) -> int:

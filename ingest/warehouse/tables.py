@@ -80,17 +80,12 @@ class Tables:
     def append(self, name: str, rows: pa.Table, file_id: int) -> None:
         """Add rows of a file to a table, in their order; columns the table lacks are added first."""
         con = self._con
-        con.register("incoming_rows", rows)
-        try:
-            known = self._columns.get(name)
-            if known is None or not known.keys() >= set(rows.column_names):
-                described = con.execute("DESCRIBE SELECT * FROM incoming_rows").fetchall()
-                self._ensure(name, [("file_id", "UBIGINT NOT NULL"), *((row[0], row[1]) for row in described)])
-            con.execute(
-                f"INSERT INTO raw.{_quoted(name)} BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM incoming_rows"
-            )
-        finally:
-            con.unregister("incoming_rows")
+        # Queries find `rows` by its name: a registered table would be held until the transaction ends.
+        known = self._columns.get(name)
+        if known is None or not known.keys() >= set(rows.column_names):
+            described = con.execute("DESCRIBE SELECT * FROM rows").fetchall()
+            self._ensure(name, [("file_id", "UBIGINT NOT NULL"), *((row[0], row[1]) for row in described)])
+        con.execute(f"INSERT INTO raw.{_quoted(name)} BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM rows")
 
     def remove(self, file_id: int, names: Sequence[str] | None = None) -> None:
         """Remove what a file once put into the tables named (all, unless named) and into the quarantine."""
@@ -101,14 +96,10 @@ class Tables:
 
     def replaced(self, name: str, key: Sequence[str], rows: pa.Table) -> list[int]:
         """Remove the rows that have the same key as new ones; ids of the files they came from."""
-        self._con.register("incoming_rows", rows)
-        try:
-            same = " AND ".join(f"old.{column} = incoming_rows.{column}" for column in key)
-            gone = self._con.execute(
-                f"DELETE FROM raw.{_quoted(name)} AS old USING incoming_rows WHERE {same} RETURNING old.file_id"
-            ).fetchall()
-        finally:
-            self._con.unregister("incoming_rows")
+        same = " AND ".join(f"old.{column} = rows.{column}" for column in key)
+        gone = self._con.execute(
+            f"DELETE FROM raw.{_quoted(name)} AS old USING rows WHERE {same} RETURNING old.file_id"
+        ).fetchall()
         return sorted({row[0] for row in gone})
 
     def forget(self) -> None:

@@ -6,7 +6,7 @@ import duckdb
 
 from ingest.warehouse.outcome import WarehouseError, WarehouseLocked
 
-_MEMORY_LIMIT = "512MB"
+_MEMORY_LIMIT = "384MB"
 
 #: Rows are written as soon as a row group is full; of rows of several hundred columns DuckDB's usual 122,880 would
 #: hold half a gigabyte, and be compressed only when the transaction ends.
