@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import click
 import typer
 
-from pipelines.commands import answers, comparing, data, networks, reproducing, running
+from pipelines.commands import answers, asking, comparing, data, networks, reproducing, running
 from pipelines.exits import MEANINGS, EtalonError, Exit
 from pipelines.home import Home
 
@@ -54,7 +54,7 @@ def common(
             raise
 
 
-for subject in (running, data, answers, comparing, networks, reproducing):
+for subject in (running, data, answers, comparing, asking, networks, reproducing):
     subject.register(app)
 
 

@@ -60,9 +60,8 @@ def compare(
 def _intervals(home: Home, system: str) -> list[dict[str, Any]]:
     from ingest import warehouse
 
-    name = system.replace("'", "''")
-    query = f"SELECT * FROM marts.fct_interval_metric WHERE system_id = '{name}'"
-    return list(warehouse.query(home.snapshot, query).to_pylist())
+    query = "SELECT * FROM marts.fct_interval_metric WHERE system_id = ? AND denominator IS NOT NULL"
+    return list(warehouse.query(home.snapshot, query, [system]).to_pylist())
 
 
 def _systems(home: Home) -> list[str]:

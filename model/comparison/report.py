@@ -68,8 +68,9 @@ def _several_workloads(comparison: Comparison) -> bool:
 
 
 def shown(rows: Sequence[Row]) -> list[Row]:
-    """The rows worth a line in a table: those that are zero in every run are left to the CSV."""
-    return [row for row in rows if any(side.figure and side.figure.value for side in row.sides)]
+    """The rows worth a line in a table: what is zero in every run, and single WLM classes, are left to the CSV."""
+    kept = [row for row in rows if any(side.figure and side.figure.value for side in row.sides)]
+    return [row for row in kept if not row.metric.name.startswith("wlm_")] or kept
 
 
 def notes(comparison: Comparison) -> list[str]:
@@ -85,9 +86,12 @@ def notes(comparison: Comparison) -> list[str]:
             f"At equal busy: what follows the load, put to {comparison.equal_busy_pct:.2f} % CPU busy of every run in "
             "proportion to its busy, as ITR is to 100 %. Costs per transaction stay as measured."
         )
-    hidden = [row.about.label for row in comparison.rows if row not in shown(comparison.rows)]
+    hidden = len(comparison.rows) - len(shown(comparison.rows))
     if hidden:
-        told.append(f"Zero in every run, and left out of the tables: {', '.join(hidden)}.")
+        told.append(
+            f"{hidden} figures are left out of the tables, as they are zero in every run or of single WLM classes; "
+            "the CSV has them."
+        )
     return told
 
 

@@ -138,7 +138,7 @@ def from_rows(rows: Iterable[Mapping[str, object]]) -> tuple[list[Interval], dic
         start = row["interval_start_utc"] or row["interval_start_local"]
         assert isinstance(start, datetime)
         system, point, condition = str(row["system_id"]), str(row["point"]), str(row["condition"])
-        seconds = float(row["seconds"])  # type: ignore[arg-type]
+        seconds = float(row["seconds"] or 0.0)  # type: ignore[arg-type]
         position = int(row["position"])  # type: ignore[call-overload]
         intervals.append(
             Interval(system, point, condition, bool(row["is_run"]), position, start, seconds, parts[place], busy_pct)

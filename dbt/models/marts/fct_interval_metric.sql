@@ -1,10 +1,26 @@
+-- What was not measured by RMF intervals (logs, steps, displays) starts with its run. Parts of a sum are added up.
+with measure as (
+  select system_id, point, condition, is_run, position, max(seconds) as seconds, workload, subject, metric, unit, scale,
+    aggregation,
+    case when aggregation = 'sum' then sum({{ ratio('numerator', 'denominator') }}) else any_value(numerator) end as numerator,
+    case when aggregation = 'sum' then 1 else any_value(denominator) end as denominator
+  from {{ ref('int_point_measure') }}
+  group by system_id, point, condition, is_run, position, workload, subject, metric, unit, scale, aggregation
+),
+
+run as (
+  select system_id, point, condition, min(start_utc) as start_utc
+  from {{ ref('int_run') }}
+  group by all
+)
+
 select
   m.system_id::varchar as system_id,
   m.point::varchar as point,
   m.condition::varchar as condition,
   m.is_run::boolean as is_run,
   m.position::integer as position,
-  p.interval_start_utc::timestamp as interval_start_utc,
+  coalesce(p.interval_start_utc, r.start_utc)::timestamp as interval_start_utc,
   p.interval_start_local::timestamp as interval_start_local,
   m.seconds::double as seconds,
   m.workload::varchar as workload,
@@ -14,7 +30,8 @@ select
   m.denominator::double as denominator,
   m.scale::double as scale,
   (m.scale * {{ ratio('m.numerator', 'm.denominator') }})::double as value,
-  m.unit::varchar as unit
-from {{ ref('int_point_measure') }} m
-join {{ ref('int_point_interval') }} p using (system_id, point, condition, position)
-where m.aggregation = 'ratio'
+  m.unit::varchar as unit,
+  m.aggregation::varchar as aggregation
+from measure m
+left join {{ ref('int_point_interval') }} p using (system_id, point, condition, position)
+left join run r using (system_id, point, condition)

@@ -1,0 +1,47 @@
+"""Commands that answer ready questions: questions."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from pipelines import text
+from pipelines.home import Home
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the application."""
+    app.command()(questions)
+
+
+def questions(
+    name: Annotated[str | None, typer.Argument(help="A question; without one, all are listed.")] = None,
+    as_sql: Annotated[bool, typer.Option("--sql", help="Print the SQL instead of the answer.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")] = False,
+) -> None:
+    """Answer a planner's question from the published snapshot, or list the questions there are."""
+    from pipelines import questions as known
+
+    if name is None:
+        rows = [{"name": each.name, "question": each.title} for each in known.questions().values()]
+        typer.echo(text.table(rows))
+        return
+    asked = known.question(name)
+    if as_sql:
+        typer.echo(asked.sql.strip())
+        return
+    found = known.answer(Home.from_environment().snapshot, asked)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(found.to_pylist(), indent=2, default=str))
+    elif as_csv:
+        import pyarrow.csv
+
+        sys.stdout.flush()
+        with open(sys.stdout.fileno(), "wb", closefd=False) as sink:
+            pyarrow.csv.write_csv(found, sink)
+    else:
+        typer.echo(f"{asked.title} {asked.remark}\n")
+        typer.echo(text.table(found.to_pylist(), {column: column for column in found.column_names}, number=text.exact))

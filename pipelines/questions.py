@@ -1,0 +1,76 @@
+"""Questions planners ask, each as SQL over the published snapshot; `python -m pipelines.questions` writes their page.
+
+A question is a file of `dbt/questions/`: its first comment line is the question, the next ones say how to read the
+answer.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines import text
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import DBT_PROJECT, ROOT
+
+FOLDER = DBT_PROJECT / "questions"
+PAGE = ROOT / "docs" / "questions.md"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, how to read its answer, and the SQL."""
+
+    name: str
+    title: str
+    remark: str
+    sql: str
+
+
+def questions() -> dict[str, Question]:
+    """Every question by name."""
+    return {path.stem: _read(path) for path in sorted(FOLDER.glob("*.sql"))}
+
+
+def question(name: str) -> Question:
+    """The question of that name. Raises EtalonError naming those there are."""
+    known = questions()
+    if name not in known:
+        raise EtalonError(f"no question {name!r}; there are {', '.join(known)}", Exit.QUESTION)
+    return known[name]
+
+
+def _read(path: Path) -> Question:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comments = [line.removeprefix("--").strip() for line in lines if line.startswith("--")]
+    sql = "\n".join(line for line in lines if not line.startswith("--"))
+    return Question(path.stem, comments[0], " ".join(comments[1:]), sql)
+
+
+def answer(database: Path, asked: Question) -> Any:
+    """The answer as an Arrow table."""
+    from ingest import warehouse
+
+    return warehouse.query(database, asked.sql)
+
+
+def page(database: Path) -> str:
+    """The page of all questions, with their answers from this database."""
+    parts = [
+        "# Twenty questions",
+        "What planners ask most, as SQL over the marts of the [data dictionary](data-dictionary/README.md). "
+        "`etalon questions` lists them, `etalon questions NAME` answers one from the published snapshot, and "
+        "`--sql` prints the query to start from. The answers shown come from the "
+        "[reference systems](reference-systems.md) as the lab renders them, and from made-up CICS tasks, as no study "
+        "publishes those.",
+    ]
+    for asked in questions().values():
+        found = answer(database, asked)
+        shown = text.table(found.to_pylist(), {name: name for name in found.column_names}, number=text.exact)
+        parts += [f"## {asked.name}", f"**{asked.title}** {asked.remark}", f"```sql\n{asked.sql.strip()}\n```"]
+        parts.append(f"```text\n{shown}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(Path(sys.argv[1])), encoding="utf-8")
