@@ -8,6 +8,7 @@ records are left out: no layout of these records is published.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +32,7 @@ def render(setting: Setting, window: Window, targets: Sequence[Target], random: 
     if not set(wanted) <= CODES.keys():
         raise LabError(f"IMS logs cannot carry {', '.join(wanted)}")
     count = int(targets[0].options["messages"])
-    known = registry.load()
+    known = _layouts()
     files = {}
     for number, (metric, target) in enumerate(wanted.items()):
         span_us = round(target.value * 1e6) + int(window.point.settings.get(f"{metric}_us", 0))
@@ -43,6 +44,12 @@ def render(setting: Setting, window: Window, targets: Sequence[Target], random: 
         log = encode_log({"ims_log_record": _records(CODES[metric], moments)}, known)
         files[f"{window.point.id}.{FILES[metric]}.imslog"] = log
     return Output(files=files)
+
+
+@cache
+def _layouts() -> registry.Registry:
+    """The layouts, read once for all points."""
+    return registry.load()
 
 
 def _records(code: str, moments: Sequence[datetime]) -> pa.Table:
