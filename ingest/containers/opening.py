@@ -7,8 +7,10 @@ fails with a clear message after `limit` bytes, never for want of memory or disk
 
 import bz2
 import gzip
+import lzma
 import mmap
 import shutil
+import struct
 import sys
 import zipfile
 import zlib
@@ -35,6 +37,8 @@ _MAGIC = {
     b"PK\x05\x06": "zip",
     b"BZh": "bzip2",
 }
+# What the archive reader raises where a directory or an entry says what cannot be.
+_ZIP_DAMAGED = (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, OverflowError, struct.error)
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,17 @@ class Member:
     path: Path
     form: str
     damage: str | None = None
+
+
+@dataclass
+class _Budget:
+    """How many more bytes may be unpacked of one file, all members and containers inside it together."""
+
+    left: int
+
+    def limit(self, scratch: Path) -> int:
+        """The same, or less where the disk holds less."""
+        return min(self.left, max(0, shutil.disk_usage(scratch).free - _KEPT_FREE))
 
 
 class ContainerDamaged(Exception):
@@ -77,20 +92,25 @@ def _has_descriptors(head: bytes) -> bool:
     return True
 
 
-def unpack(path: Path, name: str, form: str, scratch: Path, *, depth: int = 0) -> Iterator[Member]:
+def unpack(path: Path, name: str, form: str, scratch: Path) -> Iterator[Member]:
     """Yield the files inside the container at `path`, innermost ones, each in a file of its own below `scratch`.
 
     `name` is what the container is called; members of archives are called `name!member`. A member's file is removed
     once the next one is asked for. A container that is damaged yields what was unpacked, with `damage`.
     """
-    limit = max(_ALWAYS_ALLOWED, _MOST_EXPANSION * path.stat().st_size)
-    limit = min(limit, max(0, shutil.disk_usage(scratch).free - _KEPT_FREE))
+    budget = _Budget(max(_ALWAYS_ALLOWED, _MOST_EXPANSION * path.stat().st_size))
+    yield from _unpack(path, name, form, scratch, budget, 0)
+
+
+def _unpack(path: Path, name: str, form: str, scratch: Path, budget: _Budget, depth: int) -> Iterator[Member]:
     if form == "zip":
-        yield from _members_of_zip(path, name, scratch, limit, depth)
+        yield from _members_of_zip(path, name, scratch, budget, depth)
         return
     target = _fresh(scratch)
+    limit = budget.limit(scratch)
     damage = _write(target, _PIECES[form](path, limit), limit)
-    yield from _inner(Member(name, target, form, damage), scratch, depth)
+    budget.left -= target.stat().st_size
+    yield from _inner(Member(name, target, form, damage), scratch, budget, depth)
 
 
 def inner_name(name: str) -> str:
@@ -125,7 +145,7 @@ def _fresh(scratch: Path) -> Path:
     return target
 
 
-def _inner(member: Member, scratch: Path, depth: int) -> Iterator[Member]:
+def _inner(member: Member, scratch: Path, budget: _Budget, depth: int) -> Iterator[Member]:
     """The member itself, or what is inside it where it is a container too."""
     try:
         with member.path.open("rb") as stream:
@@ -136,7 +156,7 @@ def _inner(member: Member, scratch: Path, depth: int) -> Iterator[Member]:
             text = f"containers inside containers, more than {MAX_DEPTH} deep; unpack it and ingest what is inside"
             yield Member(member.name, member.path, member.form, text)
         else:
-            yield from unpack(member.path, member.name, form, scratch, depth=depth + 1)
+            yield from _unpack(member.path, member.name, form, scratch, budget, depth + 1)
     finally:
         member.path.unlink(missing_ok=True)
 
@@ -154,14 +174,7 @@ def _write(target: Path, pieces: Iterator[bytes], limit: int) -> str | None:
                         "if it is genuine, unpack it and ingest what is inside"
                     )
                 sink.write(piece)
-        except (
-            ContainerDamaged,
-            TerseError,
-            EOFError,
-            OSError,
-            zlib.error,
-            zipfile.BadZipFile,
-        ) as error:
+        except (ContainerDamaged, TerseError, OSError, zlib.error, lzma.LZMAError, *_ZIP_DAMAGED) as error:
             return f"the packed data are cut or damaged ({error}); what came before is used, transfer the file again"
         except RuntimeError as error:
             return f"cannot be unpacked ({error}); unpack it and ingest what is inside"
@@ -228,21 +241,23 @@ _PIECES: dict[str, Callable[[Path, int], Iterator[bytes]]] = {
 }
 
 
-def _members_of_zip(path: Path, name: str, scratch: Path, limit: int, depth: int) -> Iterator[Member]:
-    left = limit
+def _members_of_zip(path: Path, name: str, scratch: Path, budget: _Budget, depth: int) -> Iterator[Member]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            for entry in entries:
-                target = _fresh(scratch)
-                damage = _write(target, _entry_pieces(archive, entry), left)
-                left -= target.stat().st_size
-                yield from _inner(Member(f"{name}!{entry.filename}", target, "zip", damage), scratch, depth)
-    except zipfile.BadZipFile as error:
+        archive = zipfile.ZipFile(path)
+    except _ZIP_DAMAGED as error:
         empty = _fresh(scratch)
         empty.touch()
         yield Member(name, empty, "zip", f"the archive is cut or damaged ({error}); transfer the file again")
         empty.unlink()
+        return
+    with archive:
+        for entry in archive.infolist():
+            if entry.is_dir():
+                continue
+            target = _fresh(scratch)
+            damage = _write(target, _entry_pieces(archive, entry), budget.limit(scratch))
+            budget.left -= target.stat().st_size
+            yield from _inner(Member(f"{name}!{entry.filename}", target, "zip", damage), scratch, budget, depth)
 
 
 def _entry_pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:

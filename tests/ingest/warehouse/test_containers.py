@@ -119,6 +119,41 @@ def test_a_bomb_stops_at_its_limit(tmp_path, ingest, monkeypatch):
     assert "expands beyond" in report.message
 
 
+def test_a_bomb_of_bombs_stops_at_the_limit_of_the_whole(tmp_path, ingest, monkeypatch):
+    monkeypatch.setattr(opening, "_ALWAYS_ALLOWED", 1 << 20)
+    monkeypatch.setattr(opening, "_MOST_EXPANSION", 1)
+    bomb = gzip.compress(bytes(700_000))
+    (tmp_path / "bombs.zip").write_bytes(zipped(**{f"{n}.gz": bomb for n in range(20)}))
+    reports = ingest(tmp_path / "bombs.zip")
+    assert len(reports) == 20
+    assert sum(report.bytes for report in reports) <= 1 << 20
+    assert all("expands beyond" in report.message for report in reports[1:])
+
+
+def impossible(kind: str) -> bytes:
+    """An archive whose directory asks for what no archive reader can do."""
+    data = bytearray(zipped(**{"name.smf": bytes(100)}))
+    central = data.index(b"PK\x01\x02")
+    if kind == "version":
+        data[central + 6] = 0xFF
+    elif kind == "name":
+        data[central + 9] |= 0x08
+        data[central + 46] = 0xFF
+    elif kind == "method":
+        data[central + 10] = data[8] = 14
+    else:
+        data[central + 42 : central + 46] = b"\xff\xff\xff\x7f"
+    return bytes(data)
+
+
+@pytest.mark.parametrize("kind", ["version", "name", "method", "offset"])
+def test_an_archive_that_says_what_cannot_be_is_told_damaged(tmp_path, ingest, kind):
+    (tmp_path / "odd.zip").write_bytes(impossible(kind))
+    (report,) = ingest(tmp_path / "odd.zip")
+    assert (report.decoded, report.exit_code) == (0, ExitCode.UNRECOGNISED)
+    assert "cut or damaged" in report.message
+
+
 def test_containers_inside_containers_end_somewhere(tmp_path, ingest, dump):
     data = dump
     for _ in range(5):

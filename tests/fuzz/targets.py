@@ -1,0 +1,170 @@
+"""What is fuzzed: for each target, inputs to begin with and a function that must accept any bytes."""
+
+import itertools
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from ingest.codec.decode import decode_batches
+from ingest.containers import opening
+from ingest.containers.terse import TerseError, is_terse, unterse
+from ingest.framing import FramingError
+from ingest.identity import IMS_CLOCK, SMF_CLOCK, read_identities
+from ingest.smf import csrcesrv
+from ingest.sources import Identity, Kind
+from tests.fuzz import seeds
+from tests.fuzz.checks import layouts, read_whole, scratch
+from tests.ingest.rmf.test_two_readings import assert_same
+
+COMPANIONS = ("a.runs.csv", "a.groups.csv", "a.dictionary.csv", "a.lab.json")
+EXPANDED_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Target:
+    """Inputs to begin with, and the function under test."""
+
+    seeds: Callable[[], Sequence[bytes]]
+    run: Callable[[bytes], None]
+
+
+def reframed(data: bytes) -> bytes:
+    """The same records with descriptors that tile: so that what is tried is the records, not the framing."""
+    records, at = [], 0
+    while at + 4 <= len(data) and len(records) < 64:
+        length = min(max(int.from_bytes(data[at : at + 2]), 4), len(data) - at)
+        records.append(length.to_bytes(2) + bytes(2) + data[at + 4 : at + length])
+        at += length
+    return b"".join(records)
+
+
+def framing(data: bytes) -> None:
+    """Any bytes as a dump: the same records whatever is read at once, and identities for every one."""
+    found = []
+    for size in (1 << 16, 1 << 20):
+        try:
+            batches = list(decode_batches(data, layouts(), batch_bytes=size))
+        except FramingError:
+            found.append(-1)
+            continue
+        assert sum(batch.accounting.bytes_in for batch in batches) == len(data)
+        found.append(sum(batch.accounting.records for batch in batches))
+    assert found[0] == found[1]
+    for clock in (SMF_CLOCK, IMS_CLOCK):
+        try:
+            digests = sum(len(part.digest) for part in read_identities(data, clock))
+        except FramingError:
+            digests = -1
+        assert digests == found[0]
+
+
+def smf(data: bytes) -> None:
+    """Any records: decoded, skipped or quarantined, with every record accounted for."""
+    dump = reframed(data)
+    if not dump:
+        return
+    accounts = read_whole("dump.smf", dump, Identity(Kind.SMF))
+    try:
+        batches = list(decode_batches(dump, layouts()))
+    except FramingError:
+        return
+    assert accounts.records == sum(batch.accounting.records for batch in batches)
+
+
+def expansion(data: bytes) -> None:
+    """Any stream, expanded in the midst of others that must stay as they are."""
+    length, stream = min(int.from_bytes(data[:2]), 20_000), data[2:]
+    good = b"before" * 40
+    before = csrcesrv.expand(csrcesrv.compress(good), len(good))
+    assert before == good
+    try:
+        assert len(csrcesrv.expand(stream, length)) == length
+    except ValueError as error:
+        assert "cannot be expanded" in str(error)
+    assert csrcesrv.expand(csrcesrv.compress(data), len(data)) == data
+
+
+def ims(data: bytes) -> None:
+    """Any records as an IMS log."""
+    log = reframed(data)
+    if log:
+        read_whole("log.ims", log, Identity(Kind.IMS_LOG))
+
+
+def container(data: bytes) -> None:
+    """Any bytes as a container: what is inside stays within the limit, what is wrong is said, nothing is left over."""
+    form = opening.form_of(data)
+    if form is None:
+        return
+    path, inside = scratch() / "packed", scratch() / "unpacked"
+    path.write_bytes(data)
+    inside.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opening, "_ALWAYS_ALLOWED", EXPANDED_BYTES)
+        patch.setattr(opening, "_MOST_EXPANSION", 1)
+        most = max(EXPANDED_BYTES, len(data))
+        for member in itertools.islice(opening.unpack(path, "packed", form, inside), 1000):
+            assert member.path.stat().st_size <= most
+            assert sum(file.stat().st_size for file in inside.iterdir()) <= opening.MAX_DEPTH * most
+            assert member.damage is None or member.damage
+    assert list(inside.iterdir()) == [] or shutil.rmtree(inside) is None
+
+
+def terse_file(data: bytes) -> None:
+    """Any bytes as an AMATERSE file: pieces within the limit, whole records in each."""
+    if not is_terse(data):
+        return
+    total = 0
+    try:
+        for piece in unterse(data, limit=EXPANDED_BYTES):
+            total += len(piece)
+            at = 0
+            while data[1] == 1 and at < len(piece):
+                length = int.from_bytes(piece[at : at + 2])
+                assert 4 <= length <= len(piece) - at
+                at += length
+    except TerseError as error:
+        assert 0 <= error.offset <= len(data) + 3
+    assert total <= EXPANDED_BYTES
+
+
+def rmf_xml(data: bytes) -> None:
+    """Any bytes as a report in XML: accounted for, and both readings say the same."""
+    read_whole("report.xml", data, Identity(Kind.RMF_XML))
+    assert_same(data)
+
+
+def printed(data: bytes) -> None:
+    """Any bytes as a printed report or statistics listing, if they are told to be one."""
+    read_whole("listing.txt", data)
+
+
+def companion(data: bytes) -> None:
+    """Any bytes as one of the small files that stand beside a dump; the first byte says which."""
+    if data:
+        read_whole(COMPANIONS[data[0] % len(COMPANIONS)], data[1:])
+
+
+def anything(data: bytes) -> None:
+    """Any bytes as a file: some reader takes it, and all of it."""
+    if data:
+        read_whole("file", data)
+
+
+TARGETS = {
+    "framing": Target(seeds.dumps, framing),
+    "smf": Target(seeds.smf_records, smf),
+    "cics": Target(seeds.cics_records, smf),
+    "csrcesrv": Target(seeds.csrcesrv_streams, expansion),
+    "ims": Target(seeds.ims_logs, ims),
+    "containers": Target(seeds.containers, container),
+    "amaterse": Target(seeds.terse_files, terse_file),
+    "rmf-xml": Target(seeds.rmf_documents, rmf_xml),
+    "rmf-text": Target(seeds.rmf_listings, printed),
+    "statistics": Target(seeds.statistics_listings, printed),
+    "tables": Target(seeds.tables, printed),
+    "companions": Target(seeds.companions, companion),
+    "files": Target(seeds.files, anything),
+}
