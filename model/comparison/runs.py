@@ -108,33 +108,33 @@ def aggregate(parts: Sequence[Part], how: Measure) -> Figure | None:
     return Figure(how.scale * chosen, None, len(parts))
 
 
-def run(name: str, intervals: Sequence[Interval], measures: Mapping[str, Measure], chosen: str) -> Run:
+def run(name: str, intervals: Sequence[Interval], measures: Mapping[Metric, Measure], chosen: str) -> Run:
     """A run of these intervals, with every metric that any of them adds to."""
     gathered: dict[Metric, list[Part]] = {}
     for interval in intervals:
         for metric, part in interval.parts.items():
             gathered.setdefault(metric, []).append(part)
-    figures = {metric: aggregate(parts, measures[metric.name]) for metric, parts in gathered.items()}
+    figures = {metric: aggregate(parts, measures[metric]) for metric, parts in gathered.items()}
     known = {metric: figure for metric, figure in figures.items() if figure is not None}
     return Run(name, intervals[0].system, tuple(intervals), chosen, known)
 
 
-def from_rows(rows: Iterable[Mapping[str, object]]) -> tuple[list[Interval], dict[str, Measure]]:
+def from_rows(rows: Iterable[Mapping[str, object]]) -> tuple[list[Interval], dict[Metric, Measure]]:
     """Intervals in the order of their time, and how each metric is made, from rows of `fct_interval_metric`."""
     parts: dict[tuple[object, ...], dict[Metric, Part]] = {}
     heads: dict[tuple[object, ...], Mapping[str, object]] = {}
-    measures: dict[str, Measure] = {}
+    measures: dict[Metric, Measure] = {}
     for row in rows:
         key = (row["system_id"], row["point"], row["condition"], row["position"])
         heads.setdefault(key, row)
         metric = Metric(_text(row["workload"]), str(row["metric"]), _text(row.get("subject")))
         parts.setdefault(key, {})[metric] = Part(float(row["numerator"]), float(row["denominator"]))  # type: ignore[arg-type]
-        measures[metric.name] = Measure(float(row["scale"]), str(row.get("aggregation") or "ratio"))  # type: ignore[arg-type]
+        measures[metric] = Measure(float(row["scale"]), str(row.get("aggregation") or "ratio"))  # type: ignore[arg-type]
     busy = Metric(None, "cpu_busy_pct")
     intervals = []
     for place, row in heads.items():
         part = parts[place].get(busy)
-        busy_pct = measures[busy.name].scale * part.numerator / part.denominator if part and part.denominator else None
+        busy_pct = measures[busy].scale * part.numerator / part.denominator if part and part.denominator else None
         start = row["interval_start_utc"] or row["interval_start_local"]
         assert isinstance(start, datetime)
         system, point, condition = str(row["system_id"]), str(row["point"]), str(row["condition"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from model.comparison.errors import ComparisonError
-from model.comparison.runs import Interval, Measure, Run, run
+from model.comparison.runs import Interval, Measure, Metric, Run, run
 from model.comparison.steady import BAND_POINTS, steady_stretch
 
 _MOST_NAMED = 30
@@ -40,7 +40,7 @@ def unknown_system(system: str, systems: Sequence[str]) -> ComparisonError:
 
 
 def choose(
-    asked: Asked, intervals: Sequence[Interval], measures: Mapping[str, Measure], *, band_points: float = BAND_POINTS
+    asked: Asked, intervals: Sequence[Interval], measures: Mapping[Metric, Measure], *, band_points: float = BAND_POINTS
 ) -> list[Run]:
     """The runs meant, of the intervals of that system in the order of time: one, or every measured point for `@*`.
 
@@ -127,7 +127,7 @@ def _window(asked: Asked, what: str) -> tuple[datetime, datetime] | None:
 
 
 def _in_window(
-    asked: Asked, intervals: Sequence[Interval], measures: Mapping[str, Measure], window: tuple[datetime, datetime]
+    asked: Asked, intervals: Sequence[Interval], measures: Mapping[Metric, Measure], window: tuple[datetime, datetime]
 ) -> Run:
     start, end = window
     chosen = [each for each in intervals if start <= each.start + timedelta(seconds=each.seconds / 2) < end]

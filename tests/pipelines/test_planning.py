@@ -24,7 +24,6 @@ TABLE = "table16_ff_haldb"
 def home(tmp_path_factory):
     """A state folder with a published snapshot of four systems and a day of made-up CICS tasks."""
     home = Home(tmp_path_factory.mktemp("planning"))
-    home.activate()
     steps.ingest(home, steps.render(SYSTEMS, home.lab))
     with duckdb.connect(str(home.warehouse)) as connection:
         add_tasks(connection, "C53A", TASKS)

@@ -16,10 +16,10 @@ RATE = Metric("ims", "etr_tps")
 ITR = Metric("ims", "itr_tps")
 COST = Metric("ims", "ims_cpu_us_per_tran")
 MEASURES = {
-    "cpu_busy_pct": Measure(100.0),
-    "etr_tps": Measure(1.0),
-    "itr_tps": Measure(1.0),
-    "ims_cpu_us_per_tran": Measure(1e6),
+    BUSY: Measure(100.0),
+    RATE: Measure(1.0),
+    ITR: Measure(1.0),
+    COST: Measure(1e6),
 }
 CATALOGUE = {
     "itr_tps": About("ITR", "tran/s", "higher", False, None),

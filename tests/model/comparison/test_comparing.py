@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from model.comparison import Band, ComparisonError, Measure, compare, ratio_of_sums
 from model.comparison.charts import figures
 from model.comparison.report import as_csv, as_dict, heads, html, markdown, shown
-from model.comparison.runs import Part, aggregate, run
-from tests.model.comparison.made import CATALOGUE, MEASURES, intervals
+from model.comparison.runs import Part, aggregate, from_rows, run
+from tests.model.comparison.made import CATALOGUE, MEASURES, START, intervals
 
 
 def made(name: str, busy: list[float], rate: float):
@@ -148,3 +148,22 @@ def test_csv_and_json_keep_full_precision() -> None:
         assert float(line["value"]) == value["value"]
         assert math.isfinite(value["standard_error"])
     assert metric["better"] == "higher"
+
+
+def test_one_metric_may_be_a_mean_for_parts_and_a_sum_for_totals() -> None:
+    row = {"system_id": "S", "point": "1", "condition": "", "is_run": True, "seconds": None, "workload": None}
+    row |= {"interval_start_utc": START, "interval_start_local": None, "metric": "storage_kb", "scale": 1.0}
+    rows = [
+        row
+        | {
+            "position": place,
+            "subject": "private",
+            "aggregation": "ratio",
+            "numerator": 30.0 * place,
+            "denominator": 10,
+        }
+        for place in (1, 2)
+    ]
+    rows.append(row | {"position": 1, "subject": "total", "aggregation": "sum", "numerator": 9.0, "denominator": 1})
+    found = run("S", *from_rows(rows), "point 1").figures
+    assert {metric.subject: figure.value for metric, figure in found.items()} == {"private": 4.5, "total": 9.0}
