@@ -27,9 +27,9 @@ class Result:
     """A published figure beside its computed value.
 
     `verdict` is equal, excepted (the paper contradicts it; `note` holds the arithmetic), failing (`note` says why) or
-    statement (words, a claim no rule derives, or a figure of a system that is known by ratios or claims only). `reading` says how the value comes to be printed so: rounded,
-    truncated, over or under for a claim that bounds it; with "from printed figures" where that takes the operands as
-    the paper prints them.
+    statement (words, a claim no rule derives, or a figure of a system that is known by ratios or claims only).
+    `reading` says how the value comes to be printed so: rounded, truncated, over or under for a claim that bounds it;
+    with "from printed figures" where that takes the operands as the paper prints them.
     """
 
     system: str

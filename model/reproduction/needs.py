@@ -16,6 +16,8 @@ def with_references(systems: Iterable[str]) -> list[str]:
         found.append(name)
         plan = catalogue.system(name).lab
         if plan is not None:
-            rules = (*plan.derived, *plan.contradictions)
-            waiting += [operand.system for rule in rules for operand in rule.operands if operand.system]
+            operands = [
+                operand for rules in (plan.derived, plan.contradictions) for rule in rules for operand in rule.operands
+            ]
+            waiting += [operand.system for operand in operands if operand.system]
     return found

@@ -50,6 +50,6 @@ def _overview(system: System) -> Overview:
 def _has_rule(system: System, figure: Figure) -> bool:
     if system.lab is None:
         return False
-    rules = (*system.lab.values, *system.lab.derived, *system.lab.contradictions)
-    conditions = figure.conditions
-    return any(rule.selector.selects(figure.table, conditions, figure.metric, figure.unit) for rule in rules)
+    plan, conditions = system.lab, figure.conditions
+    selectors = [rule.selector for rules in (plan.values, plan.derived, plan.contradictions) for rule in rules]
+    return any(selector.selects(figure.table, conditions, figure.metric, figure.unit) for selector in selectors)
