@@ -24,7 +24,9 @@ TABLE = "table16_ff_haldb"
 def home(tmp_path_factory):
     """A state folder with a published snapshot of four systems and a day of made-up CICS tasks."""
     home = Home(tmp_path_factory.mktemp("planning"))
-    steps.ingest(home, steps.render(SYSTEMS, home.lab))
+    for command in (*(("lab", system) for system in SYSTEMS), ("ingest", str(home.lab))):
+        done = run_etalon(home.root, *command)
+        assert done.returncode == 0, done.stderr
     with duckdb.connect(str(home.warehouse)) as connection:
         add_tasks(connection, "C53A", TASKS)
     steps.build(home)
