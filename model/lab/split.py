@@ -16,10 +16,10 @@ def split(total: int, weights: npt.ArrayLike) -> list[int]:
     quotas = [share * scale for share in shares]
     parts = [int(quota) for quota in quotas]
     by_remainder = sorted(range(len(parts)), key=lambda i: (parts[i] - quotas[i], i))
-    missing = total - sum(parts)
-    for step in range(abs(missing)):
-        index = by_remainder[step % len(parts)] if missing > 0 else by_remainder[-1 - step % len(parts)]
-        parts[index] += 1 if missing > 0 else -1
+    # What is missing is less than one each, unless the total has more digits than a float.
+    each, missing = divmod(total - sum(parts), len(parts))
+    for rank, index in enumerate(by_remainder):
+        parts[index] += each + (rank < missing)
     return parts
 
 

@@ -90,10 +90,10 @@ def consistent(targets: Sequence[Target]) -> tuple[dict[str, Decimal], dict[str,
     for total, value in totals.items():
         sum_kb = sum(means[part] for part in _parts(total, subjects))
         if sum_kb != value:
-            raise LabError(f"the parts of {total} add up to {sum_kb} KB, printed are {value}")
+            raise LabError(f"the parts of {total} add up to {sum_kb:f} KB, printed are {value:f}")
     for subject, target in ((target.subject, target) for target in targets if target.metric == PEAK):
         if subject in means and not target.interval.lo <= float(means[subject]) <= target.interval.hi:
-            raise LabError(f"{subject} is printed as {means[subject]} and as {target.figure.value}")
+            raise LabError(f"{subject} is printed as {means[subject]:f} and as {target.figure.value}")
     return means, peaks
 
 
@@ -119,7 +119,7 @@ def _parts(total: str, subjects: Sequence[str]) -> list[str]:
 
 
 def _kb(target: Target) -> Decimal:
-    return Decimal(target.figure.value) / Decimal(f"{target.factor:g}")
+    return Decimal(target.figure.value) / Decimal(str(target.factor))
 
 
 def _private(random: np.random.Generator, mean_kb: Decimal, intervals: int) -> list[list[int]]:

@@ -54,6 +54,12 @@ def test_storage_goes_to_78_2_where_it_is_private_and_to_displays_where_not():
     assert sum(shown["csa"]) == 3 * 436 and max(shown["csm_ecsa"]) == 1146.9
 
 
+def test_storage_printed_in_megabytes_is_carried_to_its_last_digit():
+    made = render(storage.render, figure("ecsa above", "storage_kb", "19.7", factor=1 / 1024))
+    shown = [row["used_kb"] for row in made.rows["storage"]]
+    assert sum(shown) == pytest.approx(3 * 19.7 * 1024, rel=1e-12)
+
+
 def test_a_part_the_paper_contradicts_is_what_the_totals_leave():
     parts = ["csa below", "sqa below"]
     means, _ = storage.consistent(

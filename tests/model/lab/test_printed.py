@@ -120,6 +120,13 @@ def test_parts_add_up_to_the_total_and_keep_their_proportions(total, weights):
         assert abs(part - total * weight / sum(weights)) <= 1 + 1e-9 * total
 
 
+def test_a_total_of_more_digits_than_a_float_is_divided_as_well():
+    total = 3 * 10**30 + 1
+    parts = split(total, [1.0, 2.0])
+    assert sum(parts) == total
+    assert parts[1] == pytest.approx(2 * parts[0])
+
+
 def test_weights_that_divide_nothing_are_refused():
     for weights in ([], [0.0, 0.0], [1.0, -1.0]):
         with pytest.raises(ValueError, match="cannot divide"):
