@@ -131,10 +131,10 @@ def _require(line: int, row: dict[str, str], names: tuple[str, ...]) -> None:
 def _utc(line: int, name: str, text: str) -> dt.datetime:
     try:
         stamp = dt.datetime.fromisoformat(text)
-    except ValueError:
+        if stamp.tzinfo is not None:
+            stamp = stamp.astimezone(dt.UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
         raise CollectorError(
             f"line {line}, field {name}: {text!r} is no ISO 8601 time, such as 2020-01-31T12:00:00Z"
         ) from None
-    if stamp.tzinfo is not None:
-        stamp = stamp.astimezone(dt.UTC).replace(tzinfo=None)
     return stamp

@@ -252,7 +252,7 @@ def _members_of_zip(path: Path, name: str, scratch: Path, budget: _Budget, depth
         return
     with archive:
         for entry in archive.infolist():
-            if entry.is_dir():
+            if entry.filename.endswith("/"):
                 continue
             target = _fresh(scratch)
             damage = _write(target, _entry_pieces(archive, entry), budget.limit(scratch))

@@ -28,6 +28,7 @@ def measure_sections(data, starts, lengths, triplets, prefixed, head_length, hea
     prefixed: 1 where a section's entries carry their own length. Fills, per record and section, offset, length of one
     section and count; per record the length of its header, which ends where the first section starts, and a fault: 0,
     or 4 times the number of the section plus 1 (reaches outside the record or into the header) or 2 (has no length).
+    Length and count may have 32 bits each: bounds are divided, as their product may not fit into an integer.
     """
     for i in range(starts.shape[0]):
         start, size = starts[i], lengths[i]
@@ -60,7 +61,7 @@ def measure_sections(data, starts, lengths, triplets, prefixed, head_length, hea
             elif length == 0:
                 faults[i] = 4 * s + 2
                 break
-            elif length * count > size - offset:
+            elif length > (size - offset) // count:
                 faults[i] = 4 * s + 1
                 break
             offsets[i, s], sizes[i, s], counts[i, s] = offset, length, count

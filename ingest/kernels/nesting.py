@@ -39,10 +39,10 @@ def measure_pointed(data, starts, lengths, heads, offset, size, count, triplet, 
                 break
             if from_parent:
                 at += parent
-            room -= length * number
-            if at < heads[i] or at > lengths[i] or length * number > lengths[i] - at or room < 0:
+            if at < heads[i] or at > lengths[i] or length > min(lengths[i] - at, room) // number:
                 faults[i] = fault + OUTSIDE
                 break
+            room -= length * number
             totals[i] += number
 
 

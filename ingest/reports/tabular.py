@@ -19,7 +19,10 @@ import pyarrow as pa
 from ingest.reports.arrow import schema_of, table_of
 
 MAX_LINE = 1 << 20
-_ROWS_PER_BATCH = 1 << 14
+MAX_NAME = 256
+"""Longest name of a column, or path in a JSON object: every value carries it."""
+
+_FIELDS_PER_BATCH = 1 << 17
 _DELIMITERS = ",;\t|"
 _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d*)(?:\.\d*)?(?:[eE][+-]?\d{1,3})?")
 _TYPES = {"text": pa.string(), "number": pa.float64(), "utc": pa.timestamp("us")}
@@ -126,7 +129,7 @@ def read_table(stream: BinaryIO) -> Iterator[TabularBatch]:
                 continue
         reading.add(text, offset, len(raw))
         offset += len(raw)
-        if reading.batch.rows >= _ROWS_PER_BATCH:
+        if reading.fields >= _FIELDS_PER_BATCH:
             yield reading.take()
     if reading is None:
         raise UnknownTable("no header line", offset)
@@ -149,6 +152,11 @@ class _Reading:
         self._typed: list[dict[str, Any]] = []
         self._fields: list[dict[str, Any]] = []
         self.batch = TabularBatch()
+
+    @property
+    def fields(self) -> int:
+        """How many values wait to be taken."""
+        return len(self._fields)
 
     def add(self, text: str, offset: int, length: int) -> None:
         """Take in a line."""
@@ -226,9 +234,9 @@ def utc(text: str | None) -> datetime | None:
     """UTC time, without offset, of an ISO 8601 date and time; None for other text."""
     try:
         moment = datetime.fromisoformat(text or "")
-    except ValueError:
+        return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
         return None
-    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def _milliseconds(name: str) -> bool:
@@ -247,9 +255,10 @@ def _names(first: str) -> list[str]:
         except (ValueError, RecursionError):
             return []
     try:
-        return [name.strip() for name in next(csv.reader([first], delimiter=_delimiter(first), strict=True), [])]
+        names = [name.strip() for name in next(csv.reader([first], delimiter=_delimiter(first), strict=True), [])]
     except csv.Error:
         return []
+    return names if all(len(name) <= MAX_NAME for name in names) else []
 
 
 def _json_pairs(text: str) -> list[tuple[str, str | None]]:
@@ -257,10 +266,16 @@ def _json_pairs(text: str) -> list[tuple[str, str | None]]:
     document = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
     if not isinstance(document, dict):
         raise ValueError("not a JSON object")
-    return list(_leaves("", document))
+    pairs = list(_leaves("", document))
+    for pair in pairs:
+        # Half of a surrogate pair is a text to JSON, but none to anybody else.
+        "".join(filter(None, pair)).encode()
+    return pairs
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, str | None]]:
+    if len(path) > MAX_NAME:
+        raise ValueError(f"a name of more than {MAX_NAME} characters")
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _leaves(f"{path}.{name}" if path else name, inner)

@@ -6,19 +6,24 @@ from typing import Any
 import pyarrow as pa
 
 from ingest.rmf import values
+from ingest.rmf.batch import BadReport
 from ingest.rmf.tables import SEPARATOR, TypedTable, schemas, typed_tables
+
+MAX_LABEL_TEXT = 1 << 28
+"""Most characters of labels in the tidy rows of one report in XML; they are repeated in every row."""
 
 
 class Builder:
     """State of one file being read, where in the report we are, and the columns gathered since the last `take`.
 
-    form: the form of the reports, for their heads.
+    form: the form of the reports, for their heads. Raises BadReport for a report in XML whose labels would fill memory.
     """
 
     def __init__(self, form: str = "xml") -> None:
         self._form = form
         self.record = -1
         self.pending = 0
+        self._label_text = 0
         self.has_content = False
         self._gathered_rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in schemas()}
         self._head: dict[str, Any] = {}
@@ -39,6 +44,7 @@ class Builder:
     def begin_report(self, head: dict[str, Any]) -> None:
         """A report starts; `head` holds the columns of `rmf_report` known so far."""
         self.record += 1
+        self._label_text = 0
         self.has_content = False
         self._head = {"form": self._form} | head
         self._row_of = {}
@@ -173,6 +179,9 @@ class Builder:
         table, row, column, row_label, row_type, label, text, number = cells
         values_ = (self.record, max(self._section, 0), self._section_name or None, self._part or None)
         self._append("rmf_value", (*values_, table, row, column, row_label, row_type, label, text, number))
+        self._label_text += len(self._section_name) + len(self._part) + len(row_label or "") + len(label or "")
+        if self._label_text > MAX_LABEL_TEXT and self._form == "xml":
+            raise BadReport("xml_too_large", f"labels of more than {MAX_LABEL_TEXT:,} characters in one report", 0)
 
     def _append(self, name: str, cells: Sequence[Any]) -> None:
         self._gathered_rows[name].append(tuple(cells))

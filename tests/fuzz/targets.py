@@ -65,12 +65,7 @@ def smf(data: bytes) -> None:
     dump = reframed(data)
     if not dump:
         return
-    accounts = read_whole("dump.smf", dump, Identity(Kind.SMF))
-    try:
-        batches = list(decode_batches(dump, layouts()))
-    except FramingError:
-        return
-    assert accounts.records == sum(batch.accounting.records for batch in batches)
+    read_whole("dump.smf", dump, Identity(Kind.SMF))
 
 
 def expansion(data: bytes) -> None:

@@ -124,11 +124,15 @@ def write_dictionary_file(items: Iterable[tuple[Key, Dictionary]]) -> str:
 
 def parse_dictionary_file(text: str, *, name: str = "dictionary file") -> list[tuple[Key, Entry]]:
     """The entries of a CSV text, each with its region's key. ValueError names line and column."""
-    reader = csv.DictReader(io.StringIO(text))
-    if reader.fieldnames != _COLUMNS:
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        header, rows = reader.fieldnames, list(reader)
+    except csv.Error as error:
+        raise ValueError(f"{name}, line {reader.line_num}: {error}") from None
+    if header != _COLUMNS:
         raise ValueError(f"{name}: the header line must be {','.join(_COLUMNS)}")
     found: list[tuple[Key, Entry]] = []
-    for line, row in enumerate(reader, start=2):
+    for line, row in enumerate(rows, start=2):
 
         def number(column: str, line: int = line, row: dict[str, str] = row) -> int:
             try:
@@ -139,6 +143,8 @@ def parse_dictionary_file(text: str, *, name: str = "dictionary file") -> list[t
                 raise ValueError(f"{name}, line {line}: {column} is {value}, expected 0 to 65535")
             return value
 
+        if None in row or None in row.values():
+            raise ValueError(f"{name}, line {line}: {len(_COLUMNS)} values are expected, as the header names")
         key = Key(row["smf_sid"], row["applid"], row["release"])
         length, connector, offset = number("length"), number("connector"), number("offset")
         found.append((key, Entry(row["group"], row["type"], row["id"], length, connector, offset, row["nickname"])))
