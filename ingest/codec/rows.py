@@ -109,7 +109,7 @@ def _sorted(section: Section, table: pa.Table) -> pa.Table:
 def _row_lengths(section: Section, table: pa.Table) -> Ints:
     """Bytes each row needs: up to its last field that is not NULL, the whole section if that is the last field."""
     lengths = np.zeros(table.num_rows, np.int64)
-    ordered = sorted(section.fields, key=lambda item: item.offset)
+    ordered = sorted(section.fields, key=lambda item: (item.end, item.offset))
     for item in reversed(ordered):
         if (lengths > 0).all():
             break

@@ -20,7 +20,7 @@ def questions(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")] = False,
 ) -> None:
-    """Answer a planner's question from the published snapshot, or list the questions there are."""
+    """Answer a planner's question, or list the questions there are."""
     from pipelines import questions as known
 
     if name is None:

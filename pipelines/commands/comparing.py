@@ -48,7 +48,7 @@ def compare(
     save_figures: Annotated[Path | None, typer.Option(help="Folder to save every picture in as SVG.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Set measured runs side by side: values, differences, and whether they are better, worse or equivalent."""
+    """Set measured runs side by side. Values, differences, and whether they are better, worse or equivalent."""
     from model.comparison import report
     from pipelines import comparing
 

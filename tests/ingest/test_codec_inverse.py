@@ -5,7 +5,7 @@ import datetime as dt
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ingest import registry
@@ -46,6 +46,7 @@ def renumbered(tables: dict[str, pa.Table], header: str) -> dict[str, pa.Table]:
 @pytest.mark.parametrize("name", LAYOUTS)
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32), records=st.integers(1, 5), framing=st.sampled_from(["rdw", "bdw"]))
+@example(seed=376_146, records=5, framing="rdw")
 def test_decoding_what_was_encoded_gives_the_tables_back(name: str, seed: int, records: int, framing: str) -> None:
     layout = LAYOUTS[name]
     tables = renumbered(random_tables(layout, seed, records), layout.header.table)

@@ -8,6 +8,7 @@ import duckdb
 from ingest import registry, schema
 from ingest.codec import decode_batches, encode_dump
 from ingest.schema import staging
+from ingest.schema.ddl import CREATE_OVERLAP
 from tests.shared import ROOT
 
 PAGE = ROOT / "docs" / "how-to-add-a-record-type.md"
@@ -26,12 +27,14 @@ def test_the_record_worked_by_hand_decodes_to_the_rows_shown(tmp_path: Path) -> 
 
     con = duckdb.connect()
     con.execute("CREATE SCHEMA raw")
+    con.execute("CREATE SCHEMA meta")
+    con.execute(CREATE_OVERLAP)
     for name, rows in batch.tables.items():
         con.execute(schema.create_table(known.table(name)[1]))
         con.register("incoming", rows)
         con.execute(f"INSERT INTO raw.{name} BY NAME SELECT 1 AS file_id, * FROM incoming")
     described, door = known.table("smf210_4_door")
-    view = re.sub(r"\{\{ source\('raw', '(\w+)'\) \}\}", r"raw.\1", staging.view_sql(described, door))
+    view = re.sub(r"\{\{ source\('(\w+)', '(\w+)'\) \}\}", r"\1.\2", staging.view_sql(described, door))
     cells = [line.strip("| ").split(" | ") for line in text[text.index("| door_name |") :].splitlines()[:4]]
     shown = [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
     found = con.sql(f"SELECT {', '.join(cells[0])} FROM ({view}) ORDER BY section_seq").to_arrow_table().to_pylist()

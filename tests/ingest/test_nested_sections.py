@@ -156,7 +156,7 @@ def test_nested_rows_without_their_parent_are_refused() -> None:
     [
         ('"measurement_group = 1"', '"measurement_group == 1"', "expected 'name = 1, 2'"),
         ('"measurement_group = 2"', '"measurement_group = 1"', "overlaps"),
-        ('"measurement_group = 2"', '"nobody = 2"', "depends on nobody, which is not there"),
+        ('"measurement_group = 2"', '"nobody = 2"', "depends on nobody, not a field"),
         ("triplet = 52", 'triplet = 52\nparent = "nobody"', "no section that the header places"),
         ("triplet = 52", 'walk = "chained"', "a chained section has a parent"),
         ("triplet = 52", 'triplet = 52\noffsets_from = "section"', "needs a parent"),

@@ -243,11 +243,11 @@ def test_a_record_type_is_added_at_run_time_by_one_file(tmp_path: Path) -> None:
         ('"Openings."', '""', "meaning is empty"),
         ('"memory"', '"rumour"', "expected one of macro"),
         ('"1/100 s", "Time', '"ms", "Time', "ends with '_ms'"),
-        ("triplet = 24", "triplet = 30", "triplet ends after the header"),
+        ("triplet = 24", "triplet = 30", "its triplet ends at 42, after the header"),
         ("type = 210", "type = 72\nsubtypes = [3]", "not a TOML file"),
         ("type = 210\nsubtypes = [4]", "type = 72\nsubtypes = [3]", "already described by"),
-        ('title = "door section"', "", "entry 'title' is missing"),
-        ('["smf_sid", "SMF210SID", 14, 4, "ebcdic", "", "System.", "", "manual"],', "", "lacks the fields smf_sid"),
+        ('title = "door section"', "", "lacks the entry 'title'"),
+        ('["smf_sid", "SMF210SID", 14, 4, "ebcdic", "", "System.", "", "manual"],', "", "lacks fields with the friendly names smf_sid"),
     ],
 )
 def test_a_layout_file_that_cannot_be_used_is_named_with_what_is_wrong(
