@@ -106,7 +106,8 @@ def test_a_day_goes_from_landing_folder_to_snapshot_and_champion(demo, tmp_path)
     assert done.returncode == 0, done.stderr[-4000:]
     seen = result_of(done)
     assert seen["success"] is True
-    assert [name for name, passed in seen["checks"].items() if not passed] == []
+    # Of some points only response is published: they have workload records, but no CPU activity, which is a warning.
+    assert [name for name, passed in seen["checks"].items() if not passed] == ["warnings"]
     assert {"every_byte_accounted_for", "critical_expectations", "validation_gate"} <= set(seen["checks"])
     pages = {name: Path(link.removeprefix("file://")) for name, link in seen["links"].items()}
     assert len(pages) == 5
