@@ -247,7 +247,7 @@ def test_a_record_type_is_added_at_run_time_by_one_file(tmp_path: Path) -> None:
         ("type = 210", "type = 72\nsubtypes = [3]", "not a TOML file"),
         ("type = 210\nsubtypes = [4]", "type = 72\nsubtypes = [3]", "already described by"),
         ('title = "door section"', "", "lacks the entry 'title'"),
-        ('["smf_sid", "SMF210SID", 14, 4, "ebcdic", "", "System.", "", "manual"],', "", "lacks fields with the friendly names smf_sid"),
+        ('["smf_sid", "SMF210SID", 14, 4, "ebcdic", "", "System.", "", "manual"],', "", "friendly names smf_sid"),
     ],
 )
 def test_a_layout_file_that_cannot_be_used_is_named_with_what_is_wrong(
