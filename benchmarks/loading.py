@@ -22,7 +22,7 @@ from ingest.warehouse.tables import Tables
 from ingest.warehouse.writer import open_writer
 
 RUNS = 3
-ROWS, TIMES = 20_000, 4
+ROWS, TIMES = 20_000, 10
 
 
 def main() -> int:

@@ -89,10 +89,10 @@ def _fit(points: list[tuple[float, float]]) -> str:
     slope, constant = np.polyfit(sizes, times, 1)
     left = times - (slope * sizes + constant)
     r2 = 1 - (left @ left) / ((times - times.mean()) @ (times - times.mean()))
-    exponent = np.polyfit(np.log(sizes), np.log(times - constant), 1)[0] if (times > constant).all() else np.nan
+    exponent = np.polyfit(np.log(sizes[1:] - sizes[0]), np.log(times[1:] - times[0]), 1)[0]
     return (
         f"processor time = {constant:.1f} s + {slope * 1000:.2f} s per GB, R² = {r2:.4f}; "
-        f"beyond the constant it grows with the size to the power of {exponent:.2f}"
+        f"what is added to the smallest grows with what is added to its size to the power of {exponent:.2f}"
     )
 
 

@@ -192,11 +192,11 @@ class _Loader:
                 identity = identify(inner_name(name), stream.read(HEAD_BYTES))
         report = FileReport(name, content.sha256, before.size, kind=str(identity.kind))
         batches = one_ahead(read(path, identity, self._registry, self._handlers))
+        recorder = overlaps.Recorder(self._con, self._registry, path, identity.kind)
         self._con.execute("BEGIN")
         try:
             self._clear(content, known, earlier, identity.kind)
             accounts = Accounts()
-            recorder = overlaps.Recorder(self._con, self._registry, path, identity.kind)
             for batch in batches:
                 for group in batch.tables:
                     for table, rows in group.items():
@@ -209,7 +209,7 @@ class _Loader:
                 raise StillChanging
             accounts.prove(before.size)
             accounts.judge(report)
-            recorder.close(content.file_id)
+            recorder.write(content.file_id)
             report.overlap = overlaps.settle(self._con, content.file_id)
             report.overlap_with = overlaps.counted_elsewhere(self._con, content.file_id)
             ledger.write(self._con, report, content.file_id, real, self._version)
@@ -226,6 +226,7 @@ class _Loader:
             raise
         finally:
             batches.close()
+            recorder.close()
         if report.decoded and accounts.reach == before.size and not spooled:
             report.message = f"{report.message}{before.may_grow}"
         self._progress(name, "done", accounts.records)

@@ -6,8 +6,9 @@ occurrence in one file is the same record as the second in another. So a record 
 it most often does, whatever the order in which files were loaded.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
@@ -17,6 +18,10 @@ import pyarrow as pa
 from ingest.registry import Registry
 from ingest.schema.ddl import CREATE_OVERLAP
 from ingest.sources import Kind
+from ingest.warehouse.ahead import one_ahead
+
+if TYPE_CHECKING:
+    from ingest.identity import Identities
 
 _CREATE = (
     """CREATE TABLE IF NOT EXISTS meta.record_identity (
@@ -25,6 +30,7 @@ _CREATE = (
     CREATE_OVERLAP,
 )
 _AT_ONCE = 1 << 18
+_READ_AT_ONCE = 12 << 20
 
 #: The records whose identity is in `shared_identity`: which occurrence in its file each is, and where it counts.
 _OCCURRENCES = """
@@ -43,14 +49,14 @@ def create(con: duckdb.DuckDBPyConnection) -> None:
 
 
 class Recorder:
-    """Puts down the identities of a file's records while their rows are loaded."""
+    """Puts down the identities of a file's records while their rows are loaded; they are computed in another thread."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, registry: Registry, path: Path, kind: Kind) -> None:
         self._con = con
         self._path, self._kind = path, kind
         self._kept: list[pa.Table] = []
         self._rows = 0
-        self._known: Iterator | None = None
+        self._known: Generator[Identities, None, None] | None = None
         self._stretch: tuple[int, npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None = None
         self._tables = _one_row_per_record(registry, kind)
 
@@ -67,20 +73,26 @@ class Recorder:
             self._kept.append(pa.table(found))
             self._rows += len(here)
         if self._rows >= _AT_ONCE:
-            self.close(file_id)
+            self.write(file_id)
 
-    def close(self, file_id: int) -> None:
+    def write(self, file_id: int) -> None:
         """Write what was put down and is not in the database yet."""
         if self._kept:
             record(self._con, file_id, pa.concat_tables(self._kept))
             self._kept, self._rows = [], 0
+
+    def close(self) -> None:
+        """Read no further in the file."""
+        if self._known is not None:
+            self._known.close()
 
     def _until(self, record_seq: int) -> tuple[int, npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
         """Identities of the stretch that holds a record: its first record's ordinal, times and digests."""
         from ingest.identity import IMS_CLOCK, SMF_CLOCK, read_identities
 
         if self._known is None:
-            self._known = read_identities(self._path, IMS_CLOCK if self._kind == Kind.IMS_LOG else SMF_CLOCK)
+            clock = IMS_CLOCK if self._kind == Kind.IMS_LOG else SMF_CLOCK
+            self._known = one_ahead(read_identities(self._path, clock, batch_bytes=_READ_AT_ONCE))
         while self._stretch is None or record_seq >= self._stretch[0] + len(self._stretch[1]):
             found = next(self._known)
             self._stretch = found.first, found.written, found.digest

@@ -21,6 +21,9 @@ def open_writer(db_path: str | Path) -> duckdb.DuckDBPyConnection:
         "memory_limit": _MEMORY_LIMIT,
         "temp_directory": f"{path}.tmp",
         "preserve_insertion_order": True,
+        # Appending one part of a file after another leaves nothing to share out: a second thread slows the first, and
+        # is wanted for decoding.
+        "threads": 1,
     }
     # The size of row groups can be given only where a database is attached; it gets the name it would have had.
     con = duckdb.connect(config=limits)
