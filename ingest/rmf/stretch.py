@@ -39,7 +39,8 @@ class Scan:
 def scan(data: bytes) -> Scan:
     """Find what a run of reports is made of. Raises NotPlain."""
     array = np.frombuffer(data, np.uint8)
-    room = int(data.count(b"<")) + 2
+    # One comparison of all bytes: `bytes.count` stops at each tag, of which there is one in every twenty bytes.
+    room = int(np.count_nonzero(array == ord("<"))) + 2
     shapes = (m.VALUE_FIELDS, 4, 6, 4, 5, 3, 2)
     found = [np.empty((fields, room), np.int32) for fields in shapes]
     value_array, rows, tables, segments, messages, reports, spans = found

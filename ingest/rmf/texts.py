@@ -41,6 +41,8 @@ class Texts:
         stops[odd] = starts[odd]
         copy_spans(np.frombuffer(data, np.uint8), starts, stops, self._bytes, self._offsets[:-1])
         copy_spans(rewritten, begins[places], ends[places], self._bytes, self._offsets[odd])
+        # Views give single numbers and short texts several times as fast as arrays do.
+        self._view, self._places = self._bytes.data, self._offsets.data
         self.present = lengths > 0
         self._added: list[str] = []
         self._strings: pa.Array | None = None
@@ -60,7 +62,7 @@ class Texts:
         """One text."""
         if number >= len(self.present):
             return self._added[number - len(self.present)]
-        return self._bytes[self._offsets[number] : self._offsets[number + 1]].tobytes().decode() or None
+        return str(self._view[self._places[number] : self._places[number + 1]], "utf-8") or None
 
     def strings(self, numbers: npt.NDArray[np.integer]) -> pa.Array:
         """Texts as an Arrow array."""

@@ -3,7 +3,9 @@
 import datetime as dt
 import math
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import TypeVar
 
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)?(?:\.\d+)?")
 _CLOCK = re.compile(r"(\d+)[.:](\d\d)[.:](\d\d)(?:[.:](\d{1,6}))?")
@@ -14,17 +16,30 @@ _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)")
 # Tidy rows may carry megabytes of digits; a number RMF prints has at most a few dozen characters.
 _LONGEST_NUMBER = 64
 
+Value = TypeVar("Value")
 
-@lru_cache(maxsize=65536)
+
+def _remembered(read: Callable[[str | None], Value | None]) -> Callable[[str | None], Value | None]:
+    """The same function, which reads each text once; longer texts are no values, and are not remembered."""
+    known = lru_cache(maxsize=65536)(read)
+
+    @wraps(read)
+    def recalled(text: str | None) -> Value | None:
+        return known(text) if text and len(text) <= _LONGEST_NUMBER else None
+
+    return recalled
+
+
+@_remembered
 def number(text: str | None) -> float | None:
     """Value of a plain decimal such as `0.42` or `85106.4`; None for anything else (`N/A`, `16K`, `0042`, `***`)."""
-    if not text or len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text) or not text[-1].isdigit():
+    if not text or not _NUMBER.fullmatch(text) or not text[-1].isdigit():
         return None
     value = float(text)
     return value if math.isfinite(value) else None
 
 
-@lru_cache(maxsize=65536)
+@_remembered
 def integer(text: str | None) -> int | None:
     """Value of a whole number that fits 64 bits; None for anything else."""
     value = number(text)
@@ -34,7 +49,7 @@ def integer(text: str | None) -> int | None:
     return whole if -(2**63) <= whole < 2**63 else None
 
 
-@lru_cache(maxsize=65536)
+@_remembered
 def count(text: str | None) -> float | None:
     """Value of a number that may carry a suffix K, M or G for thousands, millions or thousands of millions."""
     factor = {"K": 1e3, "M": 1e6, "G": 1e9}.get((text or "")[-1:])
@@ -44,10 +59,10 @@ def count(text: str | None) -> float | None:
     return None if value is None else value * factor
 
 
-@lru_cache(maxsize=65536)
+@_remembered
 def duration_us(text: str | None) -> int | None:
     """Microseconds of `HHH.MM.SS.FFFFFF` or `HH.MM.SS.TTT`; None when the text is not such a duration."""
-    match = _CLOCK.fullmatch(text) if text and len(text) <= _LONGEST_NUMBER else None
+    match = _CLOCK.fullmatch(text) if text else None
     if match is None:
         return None
     hours, minutes, seconds, fraction = match.groups(default="")
@@ -73,6 +88,7 @@ def interval_s(text: str | None, unit: str | None) -> float | None:
     return plain * factor if plain is not None and factor is not None else None
 
 
+@_remembered
 def local_time(text: str | None) -> dt.datetime | None:
     """Time stamp of `mm/dd/yyyy-hh.mm.ss` (the only form the DDS writes, locale en-us) or `yyyymmddhhmmss`.
 
