@@ -196,16 +196,14 @@ def _pieces_of(opened: Callable[[Path], Any]) -> Callable[[Path, int], Iterator[
 
 
 def _terse_pieces(path: Path, limit: int) -> Iterator[bytes]:
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        nested: bool | None = None
-        view = memoryview(data)
-        try:
-            for piece in unterse(view, limit=limit):
-                if nested is None:
-                    nested = data[1] == 1 and _carries_descriptors(piece)
-                yield _without_outer(piece) if nested else piece
-        finally:
-            view.release()
+    with path.open("rb") as file:
+        # Let go of, not closed: the traceback of an error still looks into it, and a map in use refuses to close.
+        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    nested: bool | None = None
+    for piece in unterse(data, limit=limit):
+        if nested is None:
+            nested = data[1] == 1 and _carries_descriptors(piece)
+        yield _without_outer(piece) if nested else piece
 
 
 def _records(piece: bytes) -> Iterator[tuple[int, int]]:

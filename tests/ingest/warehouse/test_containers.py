@@ -111,6 +111,18 @@ def test_a_container_of_which_nothing_can_be_unpacked_is_told_so(tmp_path, inges
     assert "cut or damaged" in report.message
 
 
+@pytest.mark.parametrize("spack", [False, True])
+def test_a_cut_amaterse_file_delivers_what_came_before_and_stops_no_other(tmp_path, ingest, dump, spack):
+    packed = terse(records_of(dump), spack=spack, variable=True).rstrip(b"\0")
+    (tmp_path / "cut.trs").write_bytes(packed[: len(packed) * 3 // 4])
+    (tmp_path / "next.smf").write_bytes(dump)
+    cut, following = ingest(tmp_path / "cut.trs", tmp_path / "next.smf")
+    assert cut.exit_code == ExitCode.QUARANTINED
+    assert 0 < cut.decoded < 6
+    assert "cut or damaged" in cut.message
+    assert following.decoded == 6
+
+
 def test_a_bomb_stops_at_its_limit(tmp_path, ingest, monkeypatch):
     monkeypatch.setattr(opening, "_ALWAYS_ALLOWED", 1 << 20)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(bytes(64 << 20)))
