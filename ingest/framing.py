@@ -20,10 +20,13 @@ Ints = npt.NDArray[np.int64]
 ByteStream = io.RawIOBase | io.BufferedIOBase
 
 MAX_LOGICAL_RECORD = 8 << 20
-"""Longest chain of segments that is still taken for one record, in bytes."""
+"""Longest chain of segments, in bytes of input, that is still taken for one record."""
 
 MAX_BLOCK = 32_760
 """Longest block and longest segment written, in bytes."""
+
+HEAD_BYTES = 1 << 18
+"""What of an input its framing is told by, so that how it is read makes no difference."""
 
 BLANK_BYTES = 1 << 16
 """Zeros at the end of every buffer of records, more than any section is long."""
@@ -32,7 +35,7 @@ MAX_KEPT = 1 << 16
 """Most bytes kept of one quarantined stretch; the stretch is counted in full."""
 
 FRAMINGS = ("rdw", "bdw")
-_ENDED, _BAD_DESCRIPTOR, _BAD_BLOCK = 0, 1, 2
+_ENDED = 0
 
 
 class FramingError(ValueError):
@@ -97,17 +100,18 @@ def read_frames(stream: ByteStream, name: str, *, batch_bytes: int = 16 << 20) -
     """Logical records of a dump, stretch by stretch of about `batch_bytes`.
 
     stream: binary input, read once from its position to its end; name: what errors call it. A cut or damaged dump
-    yields what stands before the damage and the rest as quarantined bytes. Raises FramingError when not even a first
-    record is found.
+    yields what stands before the damage and the rest as quarantined bytes. Which records there are does not depend on
+    `batch_bytes`. Raises FramingError when not even a first record is found.
     """
-    room = max(batch_bytes, 1 << 16) + MAX_LOGICAL_RECORD
+    step = max(batch_bytes, 1 << 16)
+    room = max(step, HEAD_BYTES) + MAX_LOGICAL_RECORD
     buffer = np.empty(2 * room + BLANK_BYTES, np.uint8)
     buffer[-BLANK_BYTES:] = 0
     filled, base, left, framing = 0, 0, 0, ""
     while True:
-        filled, final = _fill(stream, buffer, filled, min(room, filled + max(batch_bytes, 1 << 16)))
+        filled, final = _fill(stream, buffer, filled, min(room, filled + step if framing else max(step, HEAD_BYTES)))
         if not framing:
-            framing = detect(buffer[:filled], name, final=final)
+            framing = detect(buffer[: min(filled, HEAD_BYTES)], name, final=final and filled <= HEAD_BYTES)
         scan = _scan(buffer[:filled], framing, left)
         frames, used, left = _logical(buffer, filled, room, base, scan, final)
         damaged = scan.stop != _ENDED
@@ -246,13 +250,11 @@ def _logical(buffer: Bytes, filled: int, spill: int, base: int, scan: _Scan, fin
     size = len(scan.starts)
     starts, lengths, firsts, bad = (np.empty(size, np.int64) for _ in range(4))
     found, orphans, open_at = join_segments(
-        buffer, spill, scan.starts, scan.lengths, scan.codes, starts, lengths, firsts, bad
+        buffer, spill, scan.starts, scan.lengths, scan.codes, MAX_LOGICAL_RECORD, starts, lengths, firsts, bad
     )
     used, left = scan.consumed, scan.left
     if open_at >= 0:
         used, left = int(scan.starts[open_at]), int(scan.block_left[open_at])
-        if filled - used > MAX_LOGICAL_RECORD and not final:
-            scan.stop = _BAD_DESCRIPTOR
     dropped = bad[:orphans]
     quarantined = [
         Quarantined(

@@ -34,10 +34,12 @@ class Accounting:
 class Batch:
     """Decoded records and what became of the others.
 
-    tables: table name → rows; skipped: `type.subtype` → (records, bytes) of records without a layout.
+    tables: table name → rows; skipped: `type.subtype` → (records, bytes) of records without a layout; incomplete:
+    `record_seq` of records of this or an earlier batch that are pieces of a split record → number of pieces missing.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
     skipped: dict[str, tuple[int, int]] = field(default_factory=dict)
     quarantined: list[Quarantined] = field(default_factory=list)
     accounting: Accounting = field(default_factory=Accounting)
+    incomplete: dict[int, int] = field(default_factory=dict)

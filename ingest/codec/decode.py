@@ -69,10 +69,10 @@ def _decode_stream(
         while others is not None:
             stretch, others = others.split(decoder.stretch)
             yield from decoder.decode(stretch)
-    missing = decoder.splits.close()
-    if missing:
-        last = Batch()
-        last.accounting.notes["split_record_incomplete"] = missing
+    decoder.splits.close()
+    last = Batch()
+    decoder.tell_incomplete(last)
+    if last.incomplete:
         yield last
 
 
@@ -111,12 +111,19 @@ class _Decoder:
             tables = self._decode_layout(layout, frames, rows, sequence[rows], batch)
             batch.tables.update(next(tables, {}))
             further.extend(tables)
+        self.tell_incomplete(batch)
         batch.accounting.quarantined_bytes = sum(item.length for item in batch.quarantined)
         columns = sum(table.num_columns for table in batch.tables.values())
         self.stretch = max(_SHORTEST_STRETCH, columns * _BYTES_PER_COLUMN)
         yield batch
         for tables_of_one in further:
             yield Batch(tables=tables_of_one)
+
+    def tell_incomplete(self, batch: Batch) -> None:
+        """Put down with a batch the split records whose missing pieces are waited for no longer."""
+        records, batch.incomplete = self.splits.incomplete()
+        if records:
+            batch.accounting.notes["split_record_incomplete"] = records
 
     def _assign(self, frames: Frames, sequence: Ints, batch: Batch) -> list[tuple[Layout, Ints]]:
         """Records by layout; those without one are counted as skipped, those too short to tell are quarantined."""

@@ -20,10 +20,14 @@ REMEMBERED = 1024
 
 @dataclass(slots=True)
 class _Whole:
-    """What is known of a split record: the row number it goes under, its pieces, and the sections placed so far."""
+    """What is known of a split record: the row number it goes under, its pieces, and the sections placed so far.
+
+    pieces: the `record_seq` of each piece met; seen: their numbers.
+    """
 
     record_seq: int
     total: int
+    pieces: list[int] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
     placed: dict[int, int] = field(default_factory=dict)
 
@@ -47,7 +51,7 @@ class SplitRecords:
         self._area = area
         self._block = block
         self._open: OrderedDict[bytes, _Whole] = OrderedDict()
-        self.incomplete = 0
+        self._given_up: list[_Whole] = []
 
     def place(
         self, layout: Layout, data: Bytes, start: int, size: int, product: int, counts: list[int], seq: int
@@ -66,6 +70,7 @@ class SplitRecords:
         if whole is None or number in whole.seen:
             whole = self._begin(key, seq, total)
         whole.seen.add(number)
+        whole.pieces.append(seq)
         expected = [index for index, section in enumerate(layout.sections[1:]) if section.name != "product"]
         placed = [index for index in expected if not layout.sections[1 + index].parent]
         positions = self._told(record, (area, product), area, [counts[index] for index in placed])
@@ -81,20 +86,25 @@ class SplitRecords:
             del self._open[key]
         return Placement(whole.record_seq, first)
 
-    def close(self) -> int:
-        """Number of split records of which pieces are missing, now that no more will come."""
-        missing = self.incomplete + len(self._open)
+    def close(self) -> None:
+        """Wait for no more pieces: there are none."""
+        self._given_up += self._open.values()
         self._open.clear()
-        self.incomplete = 0
-        return missing
+
+    def incomplete(self) -> tuple[int, dict[int, int]]:
+        """Split records whose other pieces are waited for no longer, each told once.
+
+        How many records, and by the `record_seq` of each of their pieces how many pieces are missing.
+        """
+        told, self._given_up = self._given_up, []
+        return len(told), {seq: whole.total - len(whole.seen) for whole in told for seq in whole.pieces}
 
     def _begin(self, key: bytes, seq: int, total: int) -> _Whole:
         if key in self._open:
-            self.incomplete += 1
+            self._given_up.append(self._open.pop(key))
         whole = self._open[key] = _Whole(seq, total)
         if len(self._open) > REMEMBERED:
-            self._open.popitem(last=False)
-            self.incomplete += 1
+            self._given_up.append(self._open.popitem(last=False)[1])
         return whole
 
     def _told(self, record: Bytes, bases: tuple[int, int], area: int, counts: list[int]) -> list[int]:

@@ -63,17 +63,22 @@ def _copy(buffer, source, target, length):
 
 
 @kernel
-def join_segments(buffer, spill, places, sizes, codes, starts, lengths, firsts, orphans):
+def join_segments(buffer, spill, places, sizes, codes, longest, starts, lengths, firsts, orphans):
     """Join spanned segments into records written from `spill` on; whole records stay where they are.
 
     Fills place and length of each record and the number of its first segment, and the numbers of segments that belong
-    to no record. Returns how many records and orphans there are, and the first segment of a record that is not complete
-    yet, or -1.
+    to no record, as those of a chain that goes on for more than `longest` bytes do. Returns how many records and
+    orphans there are, and the first segment of a record that is not complete yet, or -1.
     """
     found = lost = 0
     opened = -1
     for i in range(places.shape[0]):
         code = codes[i]
+        if opened >= 0 and code > 1 and places[i] + sizes[i] - places[opened] > longest:
+            for j in range(opened, i):
+                orphans[lost] = j
+                lost += 1
+            opened = -1
         if code <= 1:
             if opened >= 0:
                 for j in range(opened, i):

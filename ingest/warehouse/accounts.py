@@ -34,7 +34,7 @@ class Batch:
 
     `skipped` maps a record type without a layout to (records, bytes). `notes` counts, by reason code, things worth
     knowing that are no records of their own, such as sections longer than known. `message` is what a reply says in
-    place of data.
+    place of data. `incomplete` maps records that are pieces of a split one to the number of its missing pieces.
     """
 
     tables: Sequence[Mapping[str, pa.Table]] = ()
@@ -46,6 +46,7 @@ class Batch:
     messages_only: int = 0
     message: str | None = None
     notes: Mapping[str, int] = field(default_factory=dict)
+    incomplete: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass

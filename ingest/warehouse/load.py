@@ -202,6 +202,7 @@ class _Loader:
                     for table, rows in group.items():
                         self._append(table, rows, content.file_id)
                     recorder.add(group, content.file_id)
+                overlaps.record_incomplete(self._con, content.file_id, batch.incomplete)
                 ledger.quarantine(self._con, content.file_id, batch.quarantined)
                 accounts.add(batch)
                 self._progress(name, "batch", accounts.records)
@@ -220,6 +221,8 @@ class _Loader:
             raise
         except Exception as error:
             self._roll_back()
+            if Fingerprint.of(path) != before:
+                raise StillChanging from error
             return self._failed(report, error, content, real)
         except BaseException:
             self._roll_back()

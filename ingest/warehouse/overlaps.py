@@ -4,15 +4,19 @@
 such record that is counted in another file. Equal records within a file are legitimate and all count: the second
 occurrence in one file is the same record as the second in another. So a record counts as often as the file that holds
 it most often does, whatever the order in which files were loaded.
+
+RMF splits large records. A piece of one whose other pieces a file lacks, as at the end of a dump that was cut, holds
+less than the same piece in a file that has them all, where the sections of all are together: `meta.record_incomplete`
+says how many pieces are missing, and of equal records the one that lacks fewest counts, then the one loaded first.
 """
 
+from collections import deque
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ingest.registry import Registry
@@ -27,18 +31,25 @@ _CREATE = (
     """CREATE TABLE IF NOT EXISTS meta.record_identity (
         file_id UBIGINT NOT NULL, record_seq UINTEGER NOT NULL, written_raw UBIGINT NOT NULL, digest UBIGINT NOT NULL
     )""",
+    """CREATE TABLE IF NOT EXISTS meta.record_incomplete (
+        file_id UBIGINT NOT NULL, record_seq UINTEGER NOT NULL, missing UINTEGER NOT NULL
+    )""",
     CREATE_OVERLAP,
 )
 _AT_ONCE = 1 << 18
 _READ_AT_ONCE = 12 << 20
+_KEPT = 6
+"""Stretches of identities remembered: more than the records that are decoded at once, whose tables may come apart."""
 
 #: The records whose identity is in `shared_identity`: which occurrence in its file each is, and where it counts.
 _OCCURRENCES = """
-    SELECT file_id, record_seq, written_raw, digest, counted_in,
-      row_number() OVER (PARTITION BY file_id, written_raw, digest ORDER BY record_seq) AS occurrence
+    SELECT file_id, record_seq, written_raw, digest, counted_in, coalesce(missing, 0) AS missing,
+      row_number() OVER (PARTITION BY file_id, written_raw, digest ORDER BY coalesce(missing, 0), record_seq)
+        AS occurrence
     FROM meta.record_identity
     SEMI JOIN shared_identity USING (written_raw, digest)
     LEFT JOIN meta.record_overlap USING (file_id, record_seq)
+    LEFT JOIN meta.record_incomplete USING (file_id, record_seq)
 """
 
 
@@ -57,19 +68,23 @@ class Recorder:
         self._kept: list[pa.Table] = []
         self._rows = 0
         self._known: Generator[Identities, None, None] | None = None
-        self._stretch: tuple[int, npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None = None
+        self._stretches: deque[Identities] = deque(maxlen=_KEPT)
         self._tables = _one_row_per_record(registry, kind)
 
     def add(self, tables: Mapping[str, pa.Table], file_id: int) -> None:
-        """Put down the records that have rows in these tables; those of one stretch come before those of the next."""
+        """Put down the records that have rows in these tables, which come in the order of the file but for a stretch.
+
+        Raises LookupError where the file has no such record, as when it was cut short meanwhile.
+        """
         columns = [tables[name]["record_seq"].to_numpy() for name in self._tables & tables.keys()]
         if not columns:
             return
         sequence = np.sort(np.concatenate(columns))
         while len(sequence):
-            first, written, digest = self._until(int(sequence[0]))
-            here, sequence = np.split(sequence, [np.searchsorted(sequence, first + len(written))])
-            found = {"record_seq": here, "written_raw": written[here - first], "digest": digest[here - first]}
+            known = self._with(int(sequence[0]))
+            here, sequence = np.split(sequence, [np.searchsorted(sequence, known.first + len(known.digest))])
+            at = here - known.first
+            found = {"record_seq": here, "written_raw": known.written[at], "digest": known.digest[at]}
             self._kept.append(pa.table(found))
             self._rows += len(here)
         if self._rows >= _AT_ONCE:
@@ -86,17 +101,21 @@ class Recorder:
         if self._known is not None:
             self._known.close()
 
-    def _until(self, record_seq: int) -> tuple[int, npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-        """Identities of the stretch that holds a record: its first record's ordinal, times and digests."""
+    def _with(self, record_seq: int) -> "Identities":
+        """Identities of the stretch that holds a record."""
         from ingest.identity import IMS_CLOCK, SMF_CLOCK, read_identities
 
         if self._known is None:
             clock = IMS_CLOCK if self._kind == Kind.IMS_LOG else SMF_CLOCK
             self._known = one_ahead(read_identities(self._path, clock, batch_bytes=_READ_AT_ONCE))
-        while self._stretch is None or record_seq >= self._stretch[0] + len(self._stretch[1]):
-            found = next(self._known)
-            self._stretch = found.first, found.written, found.digest
-        return self._stretch
+        for known in reversed(self._stretches):
+            if known.first <= record_seq < known.first + len(known.digest):
+                return known
+        for found in self._known:
+            self._stretches.append(found)
+            if found.first <= record_seq < found.first + len(found.digest):
+                return found
+        raise LookupError(f"{self._path}: record {record_seq} was decoded, but is not found again")
 
 
 def _one_row_per_record(registry: Registry, kind: Kind) -> set[str]:
@@ -108,13 +127,25 @@ def _one_row_per_record(registry: Registry, kind: Kind) -> set[str]:
 
 def record(con: duckdb.DuckDBPyConnection, file_id: int, rows: pa.Table) -> None:
     """Put down identities: columns `record_seq`, `written_raw`, `digest`."""
-    con.execute(f"INSERT INTO meta.record_identity BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM rows")
+    _insert(con, "record_identity", file_id, rows)
+
+
+def record_incomplete(con: duckdb.DuckDBPyConnection, file_id: int, missing: Mapping[int, int]) -> None:
+    """Put down which records are pieces of split ones, and how many further pieces of each the file lacks."""
+    if missing:
+        columns = {"record_seq": pa.array(missing, pa.uint32()), "missing": pa.array(missing.values(), pa.uint32())}
+        _insert(con, "record_incomplete", file_id, pa.table(columns))
+
+
+def _insert(con: duckdb.DuckDBPyConnection, table: str, file_id: int, rows: pa.Table) -> None:
+    con.execute(f"INSERT INTO meta.{table} BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM rows")
 
 
 def settle(con: duckdb.DuckDBPyConnection, file_id: int) -> int:
     """Flag the records of a file that another file has and counts; how many of them there are now.
 
-    Only identities written in the time that the file covers are looked at, which are few in a database of many days.
+    Pieces of a split record that another file has less of are counted in this one from now on, and flagged there. Only
+    identities written in the time that the file covers are looked at, which are few in a database of many days.
     """
     low, high = con.execute(
         "SELECT min(written_raw), max(written_raw) FROM meta.record_identity WHERE file_id = ?", [file_id]
@@ -129,6 +160,7 @@ def settle(con: duckdb.DuckDBPyConnection, file_id: int) -> int:
     )
     try:
         if con.execute("SELECT count(*) FROM shared_identity").fetchone() != (0,):
+            _take_over(con, file_id)
             con.execute(
                 f"WITH found AS ({_OCCURRENCES}) "
                 "INSERT INTO meta.record_overlap SELECT own.file_id, own.record_seq, other.file_id "
@@ -140,6 +172,36 @@ def settle(con: duckdb.DuckDBPyConnection, file_id: int) -> int:
     finally:
         con.execute("DROP TABLE shared_identity")
     return _flagged(con, file_id)
+
+
+def _take_over(con: duckdb.DuckDBPyConnection, file_id: int) -> None:
+    """Count in this file what the file that counts it so far has less of, and flag it wherever else it is.
+
+    The ledger's figures of the other files follow.
+    """
+    known = con.execute(
+        "SELECT count(*) FROM meta.record_incomplete SEMI JOIN (SELECT file_id, record_seq FROM "
+        "meta.record_identity SEMI JOIN shared_identity USING (written_raw, digest)) AS shared "
+        "USING (file_id, record_seq)"
+    ).fetchone()
+    if known == (0,):
+        return
+    con.execute(
+        f"CREATE OR REPLACE TEMP TABLE taken AS WITH found AS ({_OCCURRENCES}) "
+        "SELECT other.file_id, other.record_seq FROM found AS own "
+        "JOIN found AS before USING (written_raw, digest, occurrence) "
+        "JOIN found AS other USING (written_raw, digest, occurrence) "
+        "WHERE own.file_id = $id AND own.counted_in IS NULL AND before.counted_in IS NULL "
+        "AND before.missing > own.missing AND other.file_id <> $id ORDER BY ALL",
+        {"id": file_id},
+    )
+    con.execute(
+        "DELETE FROM meta.record_overlap USING taken WHERE record_overlap.file_id = taken.file_id "
+        "AND record_overlap.record_seq = taken.record_seq"
+    )
+    con.execute(f"INSERT INTO meta.record_overlap SELECT *, {file_id}::UBIGINT FROM taken ORDER BY ALL")
+    _tell_ledger(con, "taken")
+    con.execute("DROP TABLE taken")
 
 
 def release(con: duckdb.DuckDBPyConnection, file_id: int) -> None:
@@ -154,16 +216,16 @@ def release(con: duckdb.DuckDBPyConnection, file_id: int) -> None:
     )
     con.execute("CREATE OR REPLACE TEMP TABLE shared_identity AS SELECT DISTINCT written_raw, digest FROM orphan")
     con.execute("DELETE FROM meta.record_overlap WHERE file_id = $id OR counted_in = $id", {"id": file_id})
-    con.execute("DELETE FROM meta.record_identity WHERE file_id = ?", [file_id])
+    for table in ("record_identity", "record_incomplete"):
+        con.execute(f"DELETE FROM meta.{table} WHERE file_id = ?", [file_id])
     con.execute(
         f"WITH found AS ({_OCCURRENCES}), "
-        "heir AS (SELECT found.*, min(file_id) OVER (PARTITION BY written_raw, digest, occurrence) AS counts_in "
-        "FROM found SEMI JOIN orphan USING (file_id, record_seq)) "
+        "heir AS (SELECT found.*, first_value(file_id) OVER (PARTITION BY written_raw, digest, occurrence "
+        "ORDER BY missing, file_id) AS counts_in FROM found SEMI JOIN orphan USING (file_id, record_seq)) "
         "INSERT INTO meta.record_overlap SELECT file_id, record_seq, counts_in FROM heir WHERE file_id <> counts_in "
         "ORDER BY file_id, record_seq"
     )
-    for (other,) in con.execute("SELECT DISTINCT file_id FROM orphan ORDER BY file_id").fetchall():
-        con.execute("UPDATE meta.ledger SET overlap = ? WHERE file_id = ?", [_flagged(con, other), other])
+    _tell_ledger(con, "orphan")
     con.execute("DROP TABLE orphan")
     con.execute("DROP TABLE shared_identity")
 
@@ -176,6 +238,12 @@ def counted_elsewhere(con: duckdb.DuckDBPyConnection, file_id: int) -> dict[str,
         [file_id],
     ).fetchall()
     return dict(rows)
+
+
+def _tell_ledger(con: duckdb.DuckDBPyConnection, table: str) -> None:
+    """Bring what the ledger says of overlap up to date for the files named in a table."""
+    for (other,) in con.execute(f"SELECT DISTINCT file_id FROM {table} ORDER BY file_id").fetchall():
+        con.execute("UPDATE meta.ledger SET overlap = ? WHERE file_id = ?", [_flagged(con, other), other])
 
 
 def _flagged(con: duckdb.DuckDBPyConnection, file_id: int) -> int:

@@ -197,6 +197,7 @@ def _records(path: Path, batches: "Iterator[codec.Batch]") -> Iterator[Batch]:
                 ],
                 sums.framing_bytes,
                 notes=sums.notes,
+                incomplete=batch.incomplete,
             )
     except FramingError as error:
         if started:

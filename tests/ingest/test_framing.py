@@ -105,6 +105,24 @@ def test_segments_without_their_record_are_quarantined_and_the_rest_read() -> No
     assert [item.raw for item in quarantined] == [last, first]
 
 
+@pytest.mark.parametrize("framing", ["rdw", "bdw"])
+@pytest.mark.parametrize("longest", [150_000, 400_000])
+def test_how_a_dump_is_read_makes_no_difference_to_its_records(
+    framing: str, longest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.framing.MAX_LOGICAL_RECORD", longest)
+    monkeypatch.setattr("ingest.framing.HEAD_BYTES", 1 << 16)
+    chain = bytes(4) + HEAD + bytes([5]) * 300_000
+    data = dump([*[record(900, place) for place in range(150)], chain, record(100, 1), chain, record(200, 2)], framing)
+    results = [read(data, batch_bytes=size) for size in (1 << 16, 100_000, 1 << 20)]
+    assert results[0] == results[1] == results[2]
+    found, quarantined, _ = results[0]
+    kept = [item for item in found if len(item) > 300]
+    assert len(found) == (154 if longest > len(chain) else 152)
+    assert kept[150:] == ([chain] * 2 if longest > len(chain) else [])
+    assert {item.reason for item in quarantined} <= {"segment_without_record"}
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [

@@ -8,6 +8,7 @@ import pytest
 
 from ingest import registry
 from ingest.codec import decode_batches, encode_dump
+from ingest.framing import HEAD_BYTES
 
 REGISTRY = registry.load()
 LAYOUT = REGISTRY.table("smf70_1_header")[0]
@@ -91,9 +92,9 @@ def test_pieces_without_positions_are_put_together_as_they_come() -> None:
 
 
 def test_pieces_far_apart_in_the_dump_are_put_together() -> None:
-    filler = whole(200)
+    filler = whole(800)
     dump = piece(0, blocks=True) + filler + piece(1, blocks=True) + filler + piece(2, blocks=True)
-    assert len(filler) > 1 << 16
+    assert len(filler) > HEAD_BYTES
     found = rows(dump, "smf70_1_partition", "smf70lpm", batch_bytes=1 << 16)
     assert found == [(0, place, name) for place, name in enumerate(NAMES)]
 

@@ -16,8 +16,10 @@ from ingest.framing import write_records
 from ingest.ims.encode import encode_log
 from ingest.smf.cics.dictionary import full_dictionary
 from ingest.smf.cics.encode import encode_dictionary, encode_performance
+from ingest.sources import Kind
 from ingest.warehouse import content_hash, ledger, load, overlaps, publish, query
 from tests.ingest.ims.logs import records as log_records
+from tests.ingest.test_split_records import NAMES, piece
 from tests.ingest.warehouse.samples import write
 from tests.ingest.warehouse.test_cics_dictionaries import NOW, REGION
 
@@ -125,6 +127,95 @@ def test_records_that_cannot_be_decoded_stand_for_none_that_can(tmp_path, ingest
     assert sorted(rows(counted)) == [("AAAA",), ("BBBB",)]
     assert rows("SELECT path LIKE '%1.smf', overlap FROM meta.ledger ORDER BY path") == [(True, 2), (False, 0)]
     assert rows(SUMS) == [(True,)]
+
+
+PARTITIONS = """SELECT smf70lpm FROM raw.smf70_1_partition ANTI JOIN meta.record_overlap USING (file_id, record_seq)
+    ORDER BY ALL"""
+PIECES = [piece(number, blocks=True) for number in range(3)]
+
+
+@pytest.mark.parametrize("order", ["abc", "cba", "bac"])
+def test_a_record_in_pieces_counts_where_all_of_them_are_whatever_came_first(tmp_path, ingest, rows, order):
+    parts = {"a": PIECES[:1], "b": PIECES, "c": PIECES[:2]}
+    folder = write(tmp_path / "in", **{f"{name}__smf": b"".join(part) for name, part in parts.items()})
+    for name in order:
+        ingest(folder / f"{name}.smf")
+    every = [(name,) for name in NAMES]
+    assert rows(PARTITIONS) == every
+    told = "SELECT parse_filename(path), overlap FROM meta.ledger ORDER BY path"
+    assert rows(told) == [("a.smf", 1), ("b.smf", 0), ("c.smf", 2)]
+    where = "FROM meta.record_overlap AS o JOIN meta.ledger AS l ON l.file_id = counted_in"
+    assert rows(f"SELECT DISTINCT parse_filename(path) {where}") == [("b.smf",)]
+    ingest(folder, reload="always")
+    assert rows(PARTITIONS) == every
+    assert rows(told) == [("a.smf", 1), ("b.smf", 0), ("c.smf", 2)]
+
+
+def test_when_the_file_with_all_pieces_goes_the_one_that_lacks_fewest_counts(tmp_path, ingest, rows, database):
+    folder = write(tmp_path / "in", a__smf=PIECES[0], c__smf=b"".join(PIECES[:2]))
+    write(folder, b__smf=b"".join(PIECES))
+    ingest(folder)
+    assert rows(PARTITIONS) == [(name,) for name in NAMES]
+    ((whole,),) = rows("SELECT file_id FROM meta.ledger WHERE path LIKE '%b.smf'")
+    with duckdb.connect(str(database)) as con:
+        overlaps.release(con, whole)
+    assert rows("SELECT parse_filename(path), overlap FROM meta.ledger ORDER BY path")[::2] == [
+        ("a.smf", 1),
+        ("c.smf", 0),
+    ]
+    assert rows("SELECT record_seq, missing FROM meta.record_incomplete ORDER BY ALL") == [(0, 1), (0, 2), (1, 1)]
+
+
+def test_a_cut_dump_before_a_whole_one_in_the_same_file_takes_no_place_of_the_whole(tmp_path, ingest, rows):
+    twice, once = PIECES[:1] + PIECES, PIECES
+    for name, part in (("a", twice), ("b", once)):
+        ingest(write(tmp_path / "in", **{f"{name}__smf": b"".join(part)}) / f"{name}.smf")
+    assert rows(PARTITIONS) == sorted([*((name,) for name in NAMES), ("P0",), ("P1",)])
+
+
+@pytest.fixture
+def recorder(tmp_path, layouts, records, monkeypatch):
+    """Puts down the records of a file of 6000 in stretches of a few hundred kilobytes."""
+    monkeypatch.setattr(overlaps, "_READ_AT_ONCE", 1 << 16)
+    (tmp_path / "many.smf").write_bytes(b"".join(records) * 1000)
+    with duckdb.connect() as con:
+        ledger.create(con)
+        made = overlaps.Recorder(con, layouts, tmp_path / "many.smf", Kind.SMF)
+        yield con, made
+        made.close()
+
+
+def header_of(*sequence):
+    return {"smf30_header": pa.table({"record_seq": pa.array(sequence, pa.uint32())})}
+
+
+def test_tables_of_one_stretch_may_come_one_after_the_other(recorder):
+    con, made = recorder
+    for sequence in ([0, 5], [1, 505], [4, 504], [5999]):
+        made.add(header_of(*sequence), 1)
+    made.write(1)
+    found = con.execute("SELECT record_seq % 6, written_raw & 65535 FROM meta.record_identity").fetchall()
+    assert sorted(found) == [(n, 100 + n) for n in (0, 0, 1, 1, 4, 5, 5)]
+
+
+def test_a_record_that_the_file_has_not_is_told(recorder):
+    _, made = recorder
+    with pytest.raises(LookupError, match="record 6000"):
+        made.add(header_of(5999, 6000), 1)
+
+
+def test_a_dump_cut_short_while_it_is_read_is_left_alone(tmp_path, database, layouts, records, monkeypatch):
+    path = tmp_path / "shrinks.smf"
+    path.write_bytes(b"".join(records))
+    real = overlaps.Recorder.add
+
+    def cut(self, tables, file_id):
+        path.write_bytes(b"".join(records[:3]))
+        real(self, tables, file_id)
+
+    monkeypatch.setattr(overlaps.Recorder, "add", cut)
+    (report,) = load([path], database, layouts)
+    assert report.status == "busy"
 
 
 @pytest.mark.slow
