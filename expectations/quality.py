@@ -19,7 +19,7 @@ from expectations.frame import Frame
 from expectations.frames import read_frames
 from expectations.offline import make_offline
 from expectations.page import Chart, front_page, suites_page
-from expectations.result import Finding, QualityError, QualityResult
+from expectations.result import Finding, QualityError, QualityLocked, QualityResult
 from expectations.rules import RULES
 from expectations.suites import validate
 
@@ -37,7 +37,7 @@ def run(
 
     `baseline` are expectations that follow from the record layouts; `manifest` is dbt's manifest.json, from which
     findings about a mart column take its definition. Opens the warehouse read-only. QualityError if there is no
-    warehouse or its marts have not been built.
+    warehouse or its marts have not been built, QualityLocked while another process writes it.
     """
     database, site = Path(db_path), Path(site_dir)
     if not database.is_file():
@@ -48,6 +48,11 @@ def run(
             ledger = _ledger(connection)
     except duckdb.CatalogException as error:
         raise QualityError(f"{database}: the marts have not been built, build them first ({error})") from error
+    except duckdb.IOException as error:
+        if "lock" in str(error).lower():
+            told = f"{database}: another process is writing to the warehouse; wait until it is done and try again"
+            raise QualityLocked(f"{told} ({error})") from error
+        raise QualityError(f"{database}: cannot be opened as a DuckDB database: {error}") from error
     building = site.with_name(site.name + ".new")
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)

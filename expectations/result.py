@@ -10,6 +10,14 @@ from typing import Any
 class QualityError(Exception):
     """The warehouse cannot be examined; the message says what is missing and what to do."""
 
+    exit_code = 5
+
+
+class QualityLocked(QualityError):
+    """Another process has the warehouse open for writing."""
+
+    exit_code = 7
+
 
 @dataclass(frozen=True)
 class Finding:

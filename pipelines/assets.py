@@ -5,6 +5,7 @@ Each asset calls the step that the command line calls. Everything that opens the
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, DbtProject, dbt_assets
 
 from pipelines import pages, steps
-from pipelines.exits import EtalonError, Exit
+from pipelines.exits import EtalonError, Exit, code_of
 from pipelines.home import DBT_PROJECT, Home
 from pipelines.partitions import daily, landed
 
@@ -77,7 +78,7 @@ def raw_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
     """The day's files in the raw tables, with their ledger and quarantine. Files loaded before change nothing."""
     home = Home.from_environment()
     files = landed(home.landing).get(context.partition_key, [])
-    with _mending():
+    with mending():
         reports = steps.ingest(home, files) if files else []
     sums = {name: sum(getattr(report, name) for report in reports) for name in ("bytes", "records", "decoded")}
     held = sum(report.quarantined for report in reports)
@@ -122,7 +123,10 @@ def marts(project: DbtProject) -> dg.AssetsDefinition:
         retry_policy=AGAIN,
     )
     def dbt_build(context: dg.AssetExecutionContext, dbt: DbtCliResource) -> Iterator[Any]:
-        os.environ.update(Home.from_environment().environment())
+        home = Home.from_environment()
+        os.environ.update(home.environment())
+        with mending():
+            steps.prepare(home)
         yield from dbt.cli(list(steps.BUILD), context=context).stream()
 
     return dbt_build
@@ -138,6 +142,7 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
         group_name="quality",
         kinds={"greatexpectations"},
         pool=POOL,
+        retry_policy=AGAIN,
         check_specs=[
             dg.AssetCheckSpec("critical_expectations", asset="quality_report", blocking=True),
             dg.AssetCheckSpec("warnings", asset="quality_report"),
@@ -145,7 +150,7 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
     )
     def _quality_report() -> dg.MaterializeResult:
         """The data-quality site: every expectation over raw tables and marts, and what to do where one is not met."""
-        with _mending():
+        with mending():
             result = steps.check(Home.from_environment())
         link = _link(Path(result.report))
         told = [f"{found.status}: {found.title} ({found.subject}): {found.advice}" for found in result.problems]
@@ -176,10 +181,11 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
     group_name="publish",
     kinds={"duckdb"},
     pool=POOL,
+    retry_policy=AGAIN,
 )
 def published_snapshot() -> dg.MaterializeResult:
     """The read-only copy that analysts and the service open."""
-    with _mending():
+    with mending():
         path = steps.publish(Home.from_environment())
     return dg.MaterializeResult(metadata={"path": str(path), "bytes": path.stat().st_size})
 
@@ -189,6 +195,8 @@ def published_snapshot() -> dg.MaterializeResult:
     partitions_def=daily,
     group_name="model",
     kinds={"scikitlearn", "mlflow"},
+    pool="model_registry",
+    retry_policy=AGAIN,
     check_specs=[dg.AssetCheckSpec("validation_gate", asset="champion")],
 )
 def champion() -> dg.MaterializeResult:
@@ -227,13 +235,13 @@ def _link(page: Path) -> dg.UrlMetadataValue:
     return dg.MetadataValue.url(page.absolute().as_uri())
 
 
-class _mending:
-    """Turns a refusal that will not go away by itself into a failure that is not tried again."""
-
-    def __enter__(self) -> None:
-        """Enter."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Fail at once unless waiting may help: another process had the warehouse."""
-        if isinstance(error, EtalonError) and error.code is not Exit.LOCKED:
-            raise dg.Failure(description=str(error), allow_retries=False) from error
+@contextmanager
+def mending() -> Iterator[None]:
+    """Turn a refusal that will not go away by itself into a failure that is not tried again."""
+    try:
+        yield
+    except Exception as error:
+        # Waiting may help where another process had the warehouse, and where nothing is known of the fault.
+        if code_of(error) in (None, Exit.LOCKED):
+            raise
+        raise dg.Failure(description=str(error), allow_retries=False) from error

@@ -5,13 +5,13 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import click
 import typer
 
 from pipelines.commands import answers, asking, comparing, data, networks, reproducing, running
-from pipelines.exits import MEANINGS, EtalonError, Exit
+from pipelines.exits import MEANINGS, EtalonError, Exit, code_of
 from pipelines.home import Home
 
 EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning in MEANINGS.items()) + "."
@@ -67,9 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = Exit.INTERRUPTED
     except KeyboardInterrupt:
         code = _say("stopped", Exit.INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = Exit.OK
+    except SystemExit as left:
+        # Typer wraps the streams and leaves with 1 when whoever read them has gone, as in `etalon decode … | head`.
+        code = Exit.OK if isinstance(sys.stdout, click.utils.PacifyFlushWrapper) else left.code
     except click.ClickException as error:
         error.show()
         code = Exit.USAGE
@@ -85,8 +85,6 @@ def explain(error: Exception) -> tuple[str, Exit]:
 
     Rooms are not imported for it: an error of theirs can only have come from a module that is loaded.
     """
-    if isinstance(error, EtalonError):
-        return str(error), error.code
     own: dict[str, Exit] = {
         "model.questions.QuestionError": Exit.QUESTION,
         "model.bundle.BundleError": Exit.NOT_READY,
@@ -99,9 +97,9 @@ def explain(error: Exception) -> tuple[str, Exit]:
         name = f"{kind.__module__}.{kind.__qualname__}"
         if name in own:
             return str(error), own[name]
-    code: Any = getattr(error, "exit_code", None)
-    if code is not None and int(code) in Exit.__members__.values():
-        return str(error), Exit(int(code))
+    code = code_of(error)
+    if code is not None:
+        return str(error), code
     home = Home.from_environment()
     if isinstance(error, OSError) and error.filename and Path(str(error.filename)).is_relative_to(home.root):
         return home.refusal(error), Exit.FAILED

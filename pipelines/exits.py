@@ -51,3 +51,9 @@ class EtalonError(Exception):
     def __init__(self, message: str, code: Exit = Exit.FAILED) -> None:
         super().__init__(message)
         self.code = code
+
+
+def code_of(error: BaseException) -> Exit | None:
+    """The exit code that an error carries: an EtalonError's, or that of a room whose `exit_code` is one of these."""
+    code = error.code if isinstance(error, EtalonError) else getattr(error, "exit_code", None)
+    return None if code is None or int(code) not in Exit.__members__.values() else Exit(int(code))

@@ -74,16 +74,21 @@ def dbt_arguments(home: Home, *command: str) -> list[str]:
     return ["--log-path", logs, *command, *folders]
 
 
+def prepare(home: Home) -> None:
+    """Make the tables that the marts are built from, as far as the warehouse lacks them; the warehouse itself too."""
+    home.require_writable()
+    from ingest import warehouse
+
+    warehouse.prepare(home.warehouse, layouts.registry(home))
+
+
 def build(home: Home, *more: str) -> None:
     """Build and test the marts with dbt, in a process of its own.
 
     Raises EtalonError with dbt's own account of what failed.
     """
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
-    home.require_writable()
-    from ingest import warehouse
-
-    warehouse.prepare(home.warehouse, layouts.registry(home))
+    prepare(home)
     home.dbt.mkdir(parents=True, exist_ok=True)
     code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
     command = [sys.executable, "-c", code, "--quiet", *dbt_arguments(home, *BUILD, *more)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from expectations import QualityError, QualityResult, run
+from expectations import QualityError, QualityLocked, QualityResult, run
 from ingest.registry import load
 from ingest.schema import baseline_expectations
 from tests.expectations.conftest import FILE
@@ -131,3 +133,23 @@ def test_a_missing_warehouse_or_unbuilt_marts_are_said_plainly(tmp_path: Path) -
     with pytest.raises(QualityError, match="marts have not been built"):
         run(tmp_path / "empty.duckdb", tmp_path / "quality")
     assert not (tmp_path / "quality").exists()
+
+
+def test_a_warehouse_that_is_being_written_is_told_apart_from_a_fault(tmp_path: Path) -> None:
+    database = tmp_path / "etalon.duckdb"
+    code = f"import duckdb, sys; con = duckdb.connect({str(database)!r}); print(1, flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        with pytest.raises(QualityLocked, match="another process is writing") as refused:
+            run(database, tmp_path / "site")
+        writer.communicate()
+    assert refused.value.exit_code == 7
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    database = tmp_path / "etalon.duckdb"
+    database.write_text("no database " * 1000)
+    with pytest.raises(QualityError, match="cannot be opened"):
+        run(database, tmp_path / "site")

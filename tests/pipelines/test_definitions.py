@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from expectations import QualityError, QualityLocked
+from pipelines.exits import EtalonError, Exit
 from pipelines.partitions import FIRST_DAY, fingerprint, landed
 from tests.pipelines.conftest import ROOT
 
@@ -222,3 +224,46 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
     page = page_of(metadata["validation_gate"])
     assert "etalon-capacity/7 is champion" in page
     assert "<td>coverage</td>" in page and "<td>itr_tps</td>" in page
+
+
+@pytest.mark.slow
+def test_the_marts_of_a_day_without_files_are_built_over_empty_tables(demo, tmp_path, monkeypatch):
+    import duckdb
+
+    from pipelines import assets
+    from pipelines.home import Home
+
+    class Dbt:
+        def cli(self, arguments, context):
+            with duckdb.connect(str(Home(tmp_path).warehouse), read_only=True) as con:
+                self.files = con.execute("SELECT count(*) FROM meta.ledger").fetchone()[0]
+            return self
+
+        def stream(self):
+            return iter(())
+
+    monkeypatch.setattr("os.environ", os.environ | Home(tmp_path).environment())
+    built, dbt = assets.marts(assets.dbt_project(Home(demo[0]))), Dbt()
+    assert list(built.op.compute_fn.decorated_fn(None, dbt)) == []
+    assert dbt.files == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        (EtalonError("no snapshot", Exit.NOT_READY), False),
+        (EtalonError("in use", Exit.LOCKED), True),
+        (QualityLocked("in use"), True),
+        (QualityError("no marts"), False),
+        (OSError("out of memory"), True),
+    ],
+)
+def test_only_what_waiting_may_mend_is_tried_again(error, again):
+    import dagster as dg
+
+    from pipelines.assets import mending
+
+    with pytest.raises(type(error) if again else dg.Failure) as raised, mending():
+        raise error
+    if not again:
+        assert raised.value.allow_retries is False
