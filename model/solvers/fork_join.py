@@ -113,8 +113,8 @@ def fork_join_closed(population: int, delay: float, service_rates: ArrayLike, di
     """
     mu = tuple(float(m) for m in np.asarray(service_rates, dtype=float))
     branches = len(mu)
-    if delay <= 0:
-        raise ValueError("a closed fork-join needs a positive delay")
+    if delay < 0:
+        raise ValueError("the delay of a closed fork-join must be zero or more")
     if discipline == "fcfs":
 
         def in_order(state: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], float]]:
@@ -123,10 +123,13 @@ def fork_join_closed(population: int, delay: float, service_rates: ArrayLike, di
                 yield tuple(n + 1 for n in state), outside / delay
             for i, n in enumerate(state):
                 if n:
-                    yield (*state[:i], n - 1, *state[i + 1 :]), mu[i]
+                    new = (*state[:i], n - 1, *state[i + 1 :])
+                    # Without a delay whoever is done starts again at once.
+                    yield (new if delay > 0 or max(new) == population else tuple(m + 1 for m in new)), mu[i]
 
-        chain = explore((0,) * branches, in_order)
+        chain = explore((0 if delay > 0 else population,) * branches, in_order)
         p = stationary(chain.rates)
+        throughput = mu[0] * chain.mean(lambda s: s[0] > 0, p)
         inside = chain.mean(lambda s: max(s), p)
         queues = [chain.mean(lambda s, i=i: s[i], p) for i in range(branches)]  # type: ignore[misc]
     elif discipline == "ps":
@@ -144,12 +147,13 @@ def fork_join_closed(population: int, delay: float, service_rates: ArrayLike, di
                         new = list(state)
                         new[s - 1] -= 1
                         rest = s & ~(1 << i)
-                        if rest:
+                        if rest or delay == 0:
                             new[rest - 1] += 1
                         yield tuple(new), mu[i] * state[s - 1] / at
 
-        chain = explore((0,) * len(sets), shared)
+        chain = explore((0,) * (len(sets) - 1) + (0 if delay > 0 else population,), shared)
         p = stationary(chain.rates)
+        throughput = mu[0] * chain.mean(lambda state: any(state[s - 1] for s in sets if s & 1), p)
         inside = chain.mean(sum, p)
         queues = [
             chain.mean(lambda state, i=i: sum(state[s - 1] for s in sets if s >> i & 1), p)  # type: ignore[misc]
@@ -157,7 +161,6 @@ def fork_join_closed(population: int, delay: float, service_rates: ArrayLike, di
         ]
     else:
         raise ValueError(f"unknown branch discipline {discipline!r}: ps or fcfs")
-    throughput = (population - inside) / delay
     branch = np.array(queues) / throughput
     response = inside / throughput
     return ForkJoinResult(throughput, response, branch, response - float(branch.mean()), True, 0.0)

@@ -3,6 +3,7 @@ priorities."""
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from model.network import Distribution, Go, Network, Visit
 from model.solvers.amva import DELAY, FCFS, SHARING, amva
+from model.solvers.convolution import convolution
 from model.solvers.markov_network import (
     MarkovNetwork,
     MarkovResult,
@@ -170,23 +172,44 @@ def solve_class_dependent(model: Model) -> Answer:
         names, servers = [*names, "think"], np.append(servers, -1)
         visits, service = np.column_stack((visits, think > 0)), np.column_stack((service, think))
         codes = np.append(codes, DELAY)
-    result = amva(users, (visits * service).T, servers, discipline=codes, service=service.T)
-    flow = (result.throughput[:, None] * visits).T
-    metrics = _metrics(
-        {**model, "stations": names}, result.queue_length, flow, flow * service.T, result.throughput, servers, False
-    )
+    named = {**model, "stations": names}
     kinds = ["delay" if c < 0 else "fcfs" for c in servers]
     network = _random_network(names, servers, kinds, visits, [list(s) for s in service], users, np.zeros(len(users)))
-    check = Check(
-        network, lambda run: _run_metrics({**model, "stations": names}, run, visits, service, servers, False), 1_000_000
+    check = Check(network, lambda run: _run_metrics(named, run, visits, service, servers, False), 1_000_000)
+    note = "each visit's station drawn independently by visit share"
+    demands = (visits * service).T
+    alike = not np.any(codes == FCFS)
+    chain = None if alike else _in_order_chain(users, visits, service, servers)
+    if chain is not None:
+        metrics = _markov_metrics(named, chain, np.where(visits > 0, visits, 0.0), servers, False)
+        return Answer(metrics, method=f"Markov chain of {chain.states} states", note=note, check=check)
+    result: Any = convolution(users, demands, servers) if alike else None
+    if result is None:
+        result = amva(users, demands, servers, discipline=codes, service=service.T)
+    flow = (result.throughput[:, None] * visits).T
+    metrics = _metrics(named, result.queue_length, flow, flow * service.T, result.throughput, servers, False)
+    method = "convolution" if alike else "Linearizer, class-dependent first come, first served"
+    return Answer(metrics, exact=alike, method=method, note=note, check=check)
+
+
+def _in_order_chain(users: list[int], visits: Floats, service: Floats, servers: Floats) -> MarkovResult | None:
+    """Classes of different service in order of arrival, exactly; None where there are too many states."""
+    places = [math.comb(n + int((v > 0).sum()) - 1, n) for n, v in zip(users, visits, strict=True)]
+    if math.prod(places) > MARKOV_LIMIT or any(n == 0 for n in users):
+        return None
+    parts = tuple(
+        MarkovStation(
+            tuple(Phases.exponential(float(s)) if s > 0 else None for s in column),
+            "delay" if c < 0 else "fcfs",
+            int(c),
+        )
+        for c, column in zip(servers, service.T, strict=True)
     )
-    return Answer(
-        metrics,
-        exact=False,
-        method="Linearizer, class-dependent first come, first served",
-        note="simulated with each visit's station drawn independently by visit share",
-        check=check,
-    )
+    routing = tuple(cyclic_routing(v) for v in visits)
+    try:
+        return solve_markov(MarkovNetwork(parts, tuple(users), routing), MARKOV_LIMIT)
+    except ValueError:
+        return None
 
 
 def _mixed(service: Floats, visits: Floats) -> bool:

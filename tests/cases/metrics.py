@@ -47,6 +47,7 @@ class Metrics:
         return {
             "Q": self.queue,
             "L": self.queue,
+            "N": self.queue,
             "U": self.utilisation,
             "X": self.flow,
             "R": self.visit_response,
@@ -62,7 +63,7 @@ class Metrics:
                 return self.extras[name]
         words = TOOLS.sub("", key).split("_")
         table = self.table(words[0])
-        if table is None:
+        if table is None or table.size == 0:
             return None
         classes, stations = list(range(table.shape[1])), list(range(table.shape[0]))
         for word in words[1:]:
@@ -79,7 +80,7 @@ class Metrics:
         if len(stations) < table.shape[0]:
             return _fit(part, shape, self.station_major)
         whole = self._whole(words[0], classes)
-        if shape == () or (shape == (len(classes),) and (not self.single or table.shape[0] == 1) and words[0] in "XR"):
+        if shape == () or (shape == (len(classes),) and not self.single and words[0] in "XR"):
             return whole if shape else float(whole[0] if len(whole) == 1 else whole.sum())
         return _fit(part, shape, self.station_major)
 
@@ -89,7 +90,7 @@ class Metrics:
             return self.rate[classes]
         if name in ("R", "residence", "W"):
             return self.residence[:, classes].sum(axis=0)
-        return (self.queue if name in "QL" else self.utilisation)[:, classes].sum(axis=0)
+        return (self.queue if name in "QLN" else self.utilisation)[:, classes].sum(axis=0)
 
     def _class(self, word: str, classes: int) -> list[int] | None:
         if word == "open":

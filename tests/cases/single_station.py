@@ -12,7 +12,7 @@ from model.solvers.priorities import mg1_fcfs, mg1_head_of_line, mg1_preemptive_
 from model.solvers.stations import StationResult, mmc, mmck
 from tests.cases.answer import Answer, Check, extras_only
 from tests.cases.build import Exp, Run, opened
-from tests.cases.inputs import first, need, vector
+from tests.cases.inputs import CaseError, first, need, vector
 from tests.cases.metrics import Metrics
 
 Model = dict[str, Any]
@@ -23,15 +23,16 @@ def _service(model: Model) -> float:
     return 1.0 / float(rate) if rate is not None else float(need(model, "service", "service_time", "mean_service"))
 
 
-def _station_values(s: StationResult, capacity: int | None = None) -> dict[str, Any]:
+def _station_values(s: StationResult, capacity: int | None = None, offered: float = 0.0) -> dict[str, Any]:
     values = {
         "rho": s.utilisation, "U": s.utilisation, "utilization": s.utilisation, "X": s.throughput, "L": s.queue_length,
         "Q": s.queue_length, "N": s.queue_length, "Lq": s.waiting, "Nq": s.waiting, "W": s.response, "R": s.response,
         "T": s.response, "Wq": s.wait, "Pw": s.wait_probability, "C": s.wait_probability, "p0": s.empty_probability,
-        "P0": s.empty_probability,
+        "P0": s.empty_probability, "lambda_eff": s.throughput,
     }  # fmt: skip
     if capacity is not None:
-        values |= {"pK": s.loss_probability, "PK": s.loss_probability, "p_loss": s.loss_probability}
+        # Where some are turned away, rho is the load offered and U what of the servers is used.
+        values |= {"rho": offered, "pK": s.loss_probability, "PK": s.loss_probability, "p_loss": s.loss_probability}
     return values
 
 
@@ -65,6 +66,7 @@ def solve_mmck(model: Model) -> Answer:
     capacity = int(need(model, "capacity", "K"))
     result = mmck(rate, service, servers, capacity)
     c = capacity if servers < 0 else min(servers, capacity)
+    offered = rate * service / (capacity if servers < 0 else servers)
     network = Network(
         name="mmck",
         stations=(Station(name="q", servers=c, capacity=capacity, when_full="reject"),),
@@ -77,10 +79,12 @@ def solve_mmck(model: Model) -> Answer:
         waiting = length - x * service
         return extras_only(
             {"L": length, "Q": length, "R": length / x, "W": length / x, "X": x, "Lq": waiting, "Wq": waiting / x,
-             "pK": lost, "PK": lost, "p_loss": lost, "rho": x * service / c, "U": x * service / c}
+             "pK": lost, "PK": lost, "p_loss": lost, "lambda_eff": x, "U": x * service / c}
         )  # fmt: skip
 
-    return Answer(extras_only(_station_values(result, capacity)), method="birth-death", check=Check(network, read))
+    return Answer(
+        extras_only(_station_values(result, capacity, offered)), method="birth-death", check=Check(network, read)
+    )
 
 
 def _levels(model: Model, classes: int) -> np.ndarray:
@@ -105,6 +109,8 @@ def _variation(model: Model, mean: np.ndarray) -> np.ndarray:
         return vector(first(model, "scv", "service_scv"), len(mean))
     if model.get("deterministic"):
         return np.zeros(len(mean))
+    if model.get("exponential") is False:
+        raise CaseError("service that is not exponential needs scv, variance, second_moment or deterministic")
     return np.ones(len(mean))
 
 
@@ -116,7 +122,7 @@ def solve_mg1_priority(model: Model) -> Answer:
     mean = mean if len(mean) == len(rates) else np.repeat(mean, len(rates))
     scv, levels = _variation(model, mean), _levels(model, len(rates))
     second = mean**2 * (1 + scv)
-    discipline = str(model.get("discipline", "")).lower()
+    discipline = str(model.get("discipline", model.get("type", ""))).lower()
     preemptive = "preemptive" in discipline and "non" not in discipline
     if discipline in ("fcfs", "fifo"):
         response, scheduling = mg1_fcfs(rates, mean, second), "fcfs"

@@ -125,6 +125,40 @@ VARIATIONS = [
     ),
     ({"type": "fork_join_closed", "population": 1, "delay": 1.5, "service_rates": [1, 1]}, {"X": 1 / 3, "R": 1.5}),
     ({"type": "mmck", "arrival_rate": 1, "service_rate": 1, "servers": 1, "capacity": 1}, {"pK": 0.5, "L": 0.5}),
+    (
+        {"type": "mmck", "arrival_rate": 1, "service_rate": 1, "servers": 1, "capacity": 4},
+        {"rho": 1.0, "U": 0.8, "lambda_eff": 0.8, "L": 2.0},
+    ),
+    (
+        {"type": "closed_multiserver_single", "servers": 1, "service": 1.0, "think_time": 1.0, "populations": [1, 2]},
+        {"X": [0.5, 0.8], "R": [1.0, 1.5], "U": [0.5, 0.8]},
+    ),
+    (
+        {"type": "open_jackson_routing", "external_arrivals": [1.0], "routing": [[0.5]], "service": [0.4]},
+        {"X": [2.0], "R": [2.0], "Q": [4.0]},
+    ),
+    (
+        {"type": "mg1_preemptive", "arrival_rates": [0.25, 0.25], "mean_service": [1, 1], "priority": [1, 0]},
+        {"R": [4 / 3, 8 / 3]},
+    ),
+    (
+        {"type": "fork_join_closed", "population": 1, "delay": 0, "service_rates": [1, 2]},
+        {"X": 6 / 7, "R_branch": [1.0, 0.5]},
+    ),
+    (
+        {"type": "fork_join_closed", "population": 2, "delay": 0, "service_rates": [1, 1], "discipline": "fcfs"},
+        {"X": 0.8, "R": 2.5},
+    ),
+    (
+        {"type": "closed_multiclass_fcfs", "populations": [1, 1], "service": [[1, 1], [1, 1]], "visits": [[1, 1]],
+         "scheduling": ["FCFS", "IS"]},
+        {"Q": [[0.6, 0.6], [0.4, 0.4]]},
+    ),
+    (
+        # In order of arrival two users change places: each waits for the other's service (1 and 3) and has its own.
+        {"type": "closed_multiclass_fcfs", "populations": [1, 1], "service": [[1], [3]], "scheduling": ["FCFS"]},
+        {"X": [0.25, 0.25], "Q": [1.0, 1.0]},
+    ),
 ]  # fmt: skip
 
 
@@ -135,6 +169,28 @@ def test_variations_of_inputs_are_read(model: dict[str, object], expected: dict[
     case = {"id": "v", "kind": "exact", "model": model, "expected": expected, "tolerance": {"rel": 1e-9}}
     row = judge(case, tmp_path, simulated=False)
     assert row.verdict == "pass", (row.outputs, row.lines)
+
+
+def test_service_of_unknown_variation_is_not_guessed(tmp_path: Path) -> None:
+    model = {"type": "mg1_hol", "arrival_rates": [0.5], "mean_service": [1], "priority": [0], "exponential": False}
+    row = judge({"id": "v", "kind": "exact", "model": model, "expected": {"R": [2.0]}}, tmp_path)
+    assert row.verdict == "fail"
+    assert "needs scv" in row.lines[0]
+
+
+def test_one_of_several_populations_is_simulated(tmp_path: Path) -> None:
+    model = {
+        "type": "closed_multiserver_single",
+        "servers": 1,
+        "service": 1.0,
+        "think_time": 1.0,
+        "populations": [1, 2],
+    }
+    model["populations"] = [1, 2]
+    case = {"id": "v", "kind": "exact", "model": model, "expected": {"X": [0.5, 0.8], "U": [0.5, 0.8]}}
+    row = judge(case, tmp_path)
+    assert row.verdict == "pass", row.lines
+    assert set(row.simulated or {}) == {"X"}
 
 
 def test_variations_agree_with_the_simulator(tmp_path: Path) -> None:
