@@ -1,11 +1,13 @@
 """The command line: its help, its exit codes, its one clear message."""
 
 import json
+import os
+import sys
 
 import pytest
 import typer
 
-from pipelines.cli import app, explain
+from pipelines.cli import app, explain, main
 from pipelines.commands.answers import operating_point
 from pipelines.exits import MEANINGS, EtalonError, Exit
 from pipelines.text import figure, table
@@ -143,3 +145,16 @@ def test_figures_keep_four_significant_digits(value, text):
 def test_tables_line_up_and_survive_being_empty():
     assert table([{"a": 1, "b": "x"}, {"a": 22, "b": "yy"}]).splitlines() == [" a  b", "──  ──", " 1  x", "22  yy"]
     assert table([], {"a": "a"}).splitlines() == ["a", "─"]
+
+
+def test_a_reader_that_leaves_a_pipe_is_no_fault(monkeypatch, tmp_path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    (tmp_path / "d.smf").write_bytes(b"\0\x12\0\0\x1e\x02\0\x36\xee\x80\x01\x26\x32\x5f\xe2\xe8\xe2\xc1" * 4000)
+    monkeypatch.setattr(sys, "stderr", sys.stderr)
+    monkeypatch.setattr(sys, "stdout", os.fdopen(writing, "w"))
+    for name in ("ETALON_HOME", "NUMBA_CACHE_DIR", "ETALON_WAREHOUSE", "ETALON_DAGSTER"):
+        monkeypatch.setenv(name, str(tmp_path / "state"))
+    with pytest.raises(SystemExit) as left:
+        main(["decode", str(tmp_path / "d.smf")])
+    assert left.value.code == Exit.OK
