@@ -13,7 +13,7 @@ from ingest.codec.handlers import Handler
 from ingest.identity import read_identities
 from ingest.registry import Registry
 from ingest.smf.cics import catalogue
-from ingest.smf.cics.dictionary import DictionaryMemory, Entry, Key
+from ingest.smf.cics.dictionary import DictionaryMemory, Entry, Key, start_digits
 from ingest.smf.cics.performance import MonitoringDecoder
 from ingest.warehouse import overlaps
 from ingest.warehouse.tables import Tables
@@ -32,16 +32,17 @@ def remembered(con: duckdb.DuckDBPyConnection) -> DictionaryMemory:
     """Every dictionary the warehouse holds, in the order in which the files were loaded."""
     memory = DictionaryMemory()
     rows = con.execute(
-        "SELECT smf_sid, applid, release, cmodname, cmodtype, cmodidnt, cmodleng, cmodconn, cmodofst, cmodhead "
-        f"FROM raw.{catalogue.DICTIONARY_TABLE} JOIN meta.ledger USING (file_id) "
-        "ORDER BY loaded_at, file_id, record_seq, section_seq"
+        "SELECT smf_sid, applid, release, smfmnrsd, smfmnrst, "
+        "cmodname, cmodtype, cmodidnt, cmodleng, cmodconn, cmodofst, cmodhead "
+        f"FROM raw.{catalogue.DICTIONARY_TABLE} AS listed JOIN meta.ledger USING (file_id) "
+        "LEFT JOIN raw.smf110_1_product AS product USING (file_id, record_seq) "
+        "ORDER BY loaded_at, file_id, record_seq, listed.section_seq"
     ).fetchall()
-    found: dict[Key, list[Entry]] = {}
-    for sid, applid, release, group, kind, number, length, connector, offset, nickname in rows:
-        entry = Entry(group, kind, number, length, connector, offset, nickname)
-        found.setdefault(Key(sid, applid, release), []).append(entry)
-    for key, entries in found.items():
-        memory.remember(key, entries)
+    found: dict[tuple[Key, str], list[Entry]] = {}
+    for sid, applid, release, day, hundredths, *entry in rows:
+        found.setdefault((Key(sid, applid, release), start_digits(day, hundredths)), []).append(Entry(*entry))
+    for (key, start), entries in found.items():
+        memory.remember(key, entries, start)
     return memory
 
 

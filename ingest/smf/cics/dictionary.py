@@ -4,6 +4,7 @@ Source: CICS TS, monitoring data, dictionary data section (DFHMCTDR), 26 bytes a
 """
 
 import csv
+import datetime as dt
 import io
 import struct
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ import pyarrow as pa
 from ingest.smf.cics import catalogue
 
 ENTRY_BYTES = 26
+_START_AT = 90
 _ENTRY = struct.Struct(">8s1s3sHHH8s")
 
 
@@ -83,25 +85,50 @@ class Dictionary:
         return cls({entry.connector: entry for entry in entries})
 
 
-class DictionaryMemory:
-    """Dictionaries met so far. A region's latest one counts; a region that restarted with more fields extends it.
+def start_of(product: bytes) -> str:
+    """When a region was started, as the product section of its records says (SMFMNRSD and SMFMNRST); empty if unknown.
 
-    A dictionary supplied from a file may hold for one region, or under the key `("*", "*", release)` for every region
-    of a release that has none of its own.
+    The digits of the packed date, then those of the hundredths of a second in hexadecimal, as `start_digits` has them.
+    """
+    told = product[_START_AT : _START_AT + 8].hex()
+    return told[:7] + told[8:] if len(told) == 16 and told[:7].strip("0") else ""
+
+
+def start_digits(day: dt.date | None, hundredths: int | None) -> str:
+    """What `start_of` says of this date and time of day."""
+    if day is None or hundredths is None:
+        return ""
+    return f"{(day.year - 1900) // 100:02d}{day.year % 100:02d}{day.timetuple().tm_yday:03d}{hundredths:08x}"
+
+
+class DictionaryMemory:
+    """Dictionaries met so far, by region and by each of its starts: connectors change when monitoring is changed.
+
+    For a start whose dictionary was not met, the region's latest one is the best guess. A dictionary supplied from a
+    file may hold for one region, or under the key `("*", "*", release)` for every region of a release that has none of
+    its own.
     """
 
     def __init__(self) -> None:
         self._met: dict[Key, Dictionary] = {}
+        self._started: dict[tuple[Key, str], Dictionary] = {}
 
-    def remember(self, key: Key, entries: Iterable[Entry]) -> None:
+    def remember(self, key: Key, entries: Iterable[Entry], start: str = "") -> None:
         """Take note of entries; a dictionary may come in several records, so earlier connectors stay."""
-        known = self._met.get(key)
         fresh = {entry.connector: entry for entry in entries}
+        known = self._met.get(key)
         self._met[key] = Dictionary({**known.entries, **fresh} if known else fresh)
+        if start:
+            same = self._started.get((key, start))
+            self._started[key, start] = Dictionary({**same.entries, **fresh} if same else fresh)
 
-    def find(self, key: Key) -> Dictionary | None:
-        """The dictionary of this region and release, or the one supplied for the release."""
-        return self._met.get(key) or self._met.get(Key("*", "*", key.release))
+    def find(self, key: Key, start: str = "") -> Dictionary | None:
+        """The dictionary of this start of a region, else the region's latest, else the one supplied for its release."""
+        return self._started.get((key, start)) or self._met.get(key) or self._met.get(Key("*", "*", key.release))
+
+    def is_guess(self, key: Key, start: str) -> bool:
+        """True where `find` has no dictionary of this very start, though the start is known."""
+        return bool(start) and (key, start) not in self._started
 
     def items(self) -> list[tuple[Key, Dictionary]]:
         """All dictionaries, for keeping them between runs."""

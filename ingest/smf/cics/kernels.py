@@ -49,6 +49,7 @@ _MAX_RATIO = 64
 
 COUNT4, COUNT8, CLOCK12, CLOCK8, STORE_CLOCK, PACKED = range(6)
 _TILE = 128
+_START_END = 98
 _UNIX_EPOCH_US = 2_208_988_800_000_000
 
 
@@ -73,8 +74,8 @@ def read_heads(b: NDArray[np.uint8], offset: NDArray[np.int64], length: NDArray[
     """Heads of n records of type 110.1: an array (n, HEAD_COLUMNS), positions relative to the start of the record.
 
     Every extent that a head names is checked against the record, or against the expanded data section of a compressed
-    one; PROBLEM says what failed. IDENTITY hashes release, APPLID, system and connectors: records of one identity have
-    one layout.
+    one; PROBLEM says what failed. IDENTITY hashes release, APPLID, system, start of the region and connectors: records
+    of one identity and data length have one layout.
     """
     n = offset.size
     heads = np.zeros((n, HEAD_COLUMNS), np.int64)
@@ -153,6 +154,9 @@ def hash_identities(
         product = record[i] + heads[i, PRODUCT_AT]
         for k in range(18):
             value = (value ^ np.uint64(b[product + k])) * prime
+        if _u16(b, np.uint64(record[i] + 32)) >= _START_END:
+            for k in range(_START_END - 8, _START_END):
+                value = (value ^ np.uint64(b[product + k])) * prime
         at = connector_base[i] + heads[i, CONNECTORS_AT]
         for k in range(2 * heads[i, CONNECTOR_COUNT]):
             value = (value ^ np.uint64(connector_buffer[at + k])) * prime

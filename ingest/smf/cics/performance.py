@@ -16,7 +16,7 @@ from ingest.codec.handlers import Handled, Problem
 from ingest.framing import BLANK_BYTES
 from ingest.smf import csrcesrv
 from ingest.smf.cics import catalogue, kernels, resources
-from ingest.smf.cics.dictionary import Dictionary, DictionaryMemory, Entry, Key, entry_table, parse_entries
+from ingest.smf.cics.dictionary import Dictionary, DictionaryMemory, Entry, Key, entry_table, parse_entries, start_of
 
 _RECORDS_AT_ONCE = 2048
 _DICTIONARY, _PERFORMANCE, _EXCEPTION, _RESOURCE = _CLASSES = 1, 3, 4, 5
@@ -29,21 +29,25 @@ class _Place:
     field: catalogue.Field | None
 
 
-def _places(dictionary: Dictionary, connectors: list[int], record_length: int) -> list[_Place] | str:
-    """Where the fields of a record stand; a text where connectors and dictionary do not fit."""
+def _places(dictionary: Dictionary, connectors: list[int], record_length: int, is_guess: bool) -> list[_Place] | str:
+    """Where the fields of a record stand; a text where connectors and dictionary do not fit.
+
+    A dictionary of another start of the region must fit to the byte: it may have been made for other fields.
+    """
+    other = "; the dictionary known is of another start of the region: supply the one of this start" if is_guess else ""
     places: list[_Place] = []
     offset = 0
     for connector in connectors:
         entry = dictionary.entries.get(connector)
         if entry is None:
-            return f"connector {connector} is not in the region's dictionary"
+            return f"connector {connector} is not in the region's dictionary{other}"
         known = catalogue.find(entry.group, entry.id, entry.nickname)
         if known and not known.accepts(entry.type, entry.length):
             known = None
         places.append(_Place(offset, entry, known))
         offset += entry.length
-    if offset > record_length:
-        return f"the connectors name {offset} bytes of fields, SMFMNDRL says {record_length}"
+    if offset > record_length or (is_guess and offset != record_length):
+        return f"the connectors name {offset} bytes of fields, SMFMNDRL says {record_length}{other}"
     return places
 
 
@@ -276,12 +280,16 @@ class MonitoringDecoder:
                 text = "MNR_LENGTH/MNR_TRN: a resource record, or an entry it names, lies outside the data"
                 problems.append(Problem(first + i, "cics_resource_record", text))
 
-    def _key(self, buffer: NDArray[np.uint8], offset: int, product: int) -> Key:
+    def _region(self, buffer: NDArray[np.uint8], offset: int, product: int) -> tuple[Key, str]:
+        """Whose a record is, and of which start of the region."""
+
         def text(at: int, size: int) -> str:
             return buffer[at : at + size].tobytes().decode("cp037").rstrip(" \0")
 
         at = offset + product
-        return Key(text(offset + 14, 4), text(at + 10, 8), buffer[at : at + 2].tobytes().hex().upper())
+        size = int.from_bytes(buffer[offset + 32 : offset + 34].tobytes())
+        key = Key(text(offset + 14, 4), text(at + 10, 8), buffer[at : at + 2].tobytes().hex().upper())
+        return key, start_of(buffer[at : at + size].tobytes())
 
     def _remember(
         self,
@@ -304,8 +312,8 @@ class MonitoringDecoder:
         except ValueError as problem:
             problems.append(Problem(first + i, "cics_dictionary_damaged", str(problem)))
             return
-        key = self._key(buffer, int(offset[i]), int(head[kernels.PRODUCT_AT]))
-        self.memory.remember(key, entries)
+        key, start = self._region(buffer, int(offset[i]), int(head[kernels.PRODUCT_AT]))
+        self.memory.remember(key, entries, start)
         table = entry_table([(key, entry) for entry in entries], int(record_seq[i]))
         parts.setdefault(catalogue.DICTIONARY_TABLE, []).append(table)
 
@@ -322,13 +330,14 @@ class MonitoringDecoder:
         parts: dict[str, list[pa.Table]],
         problems: list[Problem],
     ) -> None:
-        identities = heads[group, kernels.IDENTITY]
-        for identity in dict.fromkeys(identities.tolist()):
-            members = group[identities == identity]
+        identities, sizes = heads[group, kernels.IDENTITY], heads[group, kernels.DATA_LENGTH]
+        for identity, size in dict.fromkeys(zip(identities.tolist(), sizes.tolist(), strict=True)):
+            # Equal lengths keep reading within every member, even where hashes were made to collide.
+            members = group[(identities == identity) & (sizes == size)]
             lead = int(members[0])
             head = heads[lead]
-            key = self._key(buffer, int(offset[lead]), int(head[kernels.PRODUCT_AT]))
-            dictionary = self.memory.find(key)
+            key, start = self._region(buffer, int(offset[lead]), int(head[kernels.PRODUCT_AT]))
+            dictionary = self.memory.find(key, start)
             if dictionary is None:
                 detail = (
                     f"no dictionary known for region {key.applid} of system {key.smf_sid}, release {key.release}: "
@@ -336,13 +345,15 @@ class MonitoringDecoder:
                 )
                 problems += [Problem(first + int(i), "cics_dictionary_missing", detail) for i in members]
                 continue
+            is_guess = self.memory.is_guess(key, start)
             at = int(base[lead] + head[kernels.CONNECTORS_AT])
             count = int(head[kernels.CONNECTOR_COUNT])
             connectors = source[at : at + 2 * count].tobytes()
             numbers = np.frombuffer(connectors, ">u2").tolist()
-            places = _places(dictionary, numbers, int(head[kernels.DATA_LENGTH]))
+            places = _places(dictionary, numbers, size, is_guess)
             if isinstance(places, str):
-                problems += [Problem(first + int(i), "cics_connectors", places) for i in members]
+                reason = "cics_dictionary_missing" if is_guess else "cics_connectors"
+                problems += [Problem(first + int(i), reason, places) for i in members]
                 continue
             counts = heads[members, kernels.DATA_COUNT]
             section = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

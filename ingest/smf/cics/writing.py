@@ -13,7 +13,7 @@ from ingest.codec.rows import EncodeError
 from ingest.codec.tables import row_bytes
 from ingest.registry import Layout, Section
 from ingest.smf.cics import catalogue, walking
-from ingest.smf.cics.dictionary import ENTRY_BYTES, DictionaryMemory, Entry, Key, pack_entries
+from ingest.smf.cics.dictionary import ENTRY_BYTES, DictionaryMemory, Entry, Key, pack_entries, start_of
 from ingest.smf.cics.encode import performance_matrix
 
 _DATA_AT, _PRODUCT_AT, _CLASS_AT, _CONNECTORS_AT = 36, 28, 22, 24
@@ -86,14 +86,15 @@ def finish_monitoring(
             record[product + 10 : product + 18].decode("cp037").rstrip(" \0"),
             record[product : product + 2].hex().upper(),
         )
+        start = start_of(record[product:])
         connectors, data, size = b"", b"", 0
         if kind == _DICTIONARY:
             listed = [_entry(row) for row in dictionaries.get(number, [])]
             if listed:
-                memory.remember(key, listed)
+                memory.remember(key, listed, start)
             data, size = pack_entries(listed), ENTRY_BYTES
         elif kind == _PERFORMANCE and number in at:
-            known = memory.find(key)
+            known = memory.find(key, start)
             if known is None or performance is None:
                 raise EncodeError(f"{layout.name}: record {number} has performance rows but no dictionary before it")
             fields = list(known.entries.values())

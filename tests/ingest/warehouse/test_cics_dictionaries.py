@@ -1,6 +1,7 @@
 """CICS records without a dictionary wait in the quarantine until one arrives, and then come out complete."""
 
 import datetime as dt
+import itertools
 
 import pyarrow as pa
 import pytest
@@ -75,3 +76,70 @@ def test_a_faulty_dictionary_file_is_told_by_line_and_column(tmp_path, ingest):
     (report,) = ingest(tmp_path / "x.dictionary.csv")
     assert report.exit_code == ExitCode.UNRECOGNISED
     assert "line 2: connector is 'one'" in report.message
+
+
+FULL = full_dictionary()
+STARTS = {"old": bytes.fromhex("0126060F000F4240"), "new": bytes.fromhex("0126065F001E8480")}
+"""Date and time at which the region's job was read in, as product sections have them from their byte 90 on."""
+
+
+def renumbered(entries):
+    """The dictionary of a region that monitors these fields."""
+    offsets = itertools.accumulate((entry.length for entry in entries), initial=0)
+    numbered = zip(itertools.count(1), offsets, entries)
+    return [entry._replace(connector=number, offset=offset) for number, offset, entry in numbered]
+
+
+FIELDS = {"old": renumbered(FULL), "new": renumbered(FULL[:10] + FULL[11:])}
+
+
+def started(start, records):
+    """The same records, written after this start of the region."""
+    return b"".join(record[:134] + STARTS[start] + record[142:] for record in records)
+
+
+def tasks(start, tran):
+    rows = pa.table({"tran": [tran], "userid": ["SOMEONE"]})
+    return started(start, encode_performance(REGION, FIELDS[start], rows, NOW))
+
+
+def dictionary_of(start):
+    return started(start, encode_dictionary(REGION, FIELDS[start], NOW))
+
+
+DECODED = "SELECT tran, userid FROM raw.smf110_1_performance ORDER BY tran"
+
+
+@pytest.mark.parametrize("order", ["012", "021", "102"])
+def test_a_region_that_was_started_with_other_fields_is_read_by_the_dictionary_of_each_start(
+    tmp_path, ingest, rows, order
+):
+    files = [dictionary_of("old"), dictionary_of("new") + tasks("new", "NEWT"), tasks("old", "OLDT")]
+    for place in order:
+        (tmp_path / f"{place}.smf").write_bytes(files[int(place)])
+        ingest(tmp_path / f"{place}.smf")
+    assert rows(DECODED) == [("NEWT", "SOMEONE"), ("OLDT", "SOMEONE")]
+    assert rows("SELECT count(*) FROM meta.quarantine") == [(0,)]
+
+
+def test_starts_that_take_turns_in_one_dump_are_told_apart(tmp_path, ingest, rows):
+    parts = [
+        tasks("old", "OLD1"),
+        dictionary_of("new"),
+        dictionary_of("old"),
+        tasks("new", "NEW1"),
+        tasks("old", "OLD2"),
+    ]
+    (tmp_path / "both.smf").write_bytes(b"".join(parts))
+    ingest(tmp_path / "both.smf")
+    assert rows(DECODED) == [(name, "SOMEONE") for name in ("NEW1", "OLD1", "OLD2")]
+
+
+def test_a_dictionary_of_another_start_that_does_not_fit_is_not_used(tmp_path, ingest, rows):
+    (tmp_path / "1.smf").write_bytes(dictionary_of("new") + tasks("old", "OLDT"))
+    (report,) = ingest(tmp_path / "1.smf")
+    assert report.reason_codes == {"cics_dictionary_missing": 1}
+    assert "another start of the region" in report.message
+    (tmp_path / "2.smf").write_bytes(dictionary_of("old"))
+    ingest(tmp_path / "2.smf")
+    assert rows(DECODED) == [("OLDT", "SOMEONE")]
