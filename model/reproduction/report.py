@@ -28,6 +28,9 @@ h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:c
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}.equal{color:#00684a}
 .failing{color:#a83200;font-weight:600}.excepted{color:#8a5a00}.statement{color:#666}"""
 
+_NUMERIC = ("published", "computed", "difference")
+_REMARKABLE = ((FAILING, "Failing"), (EXCEPTED, "Excepted, with the arithmetic"))
+
 Results = Mapping[str, Sequence[Result]]
 
 
@@ -71,19 +74,24 @@ def as_csv(results: Results) -> str:
 def markdown(results: Results) -> str:
     """Counts by system, then every exception and failure with its arithmetic, then every figure."""
     lines = ["# Published figures, computed from records", "", _sentence(results), "", *_counts(results)]
-    for verdict, title in ((FAILING, "Failing"), (EXCEPTED, "Excepted, with the arithmetic")):
-        chosen = [
-            f"- {system}: {named(result)}, printed {result.figure.value}: {why(result)}"
-            for system, found in results.items()
-            for result in found
-            if result.verdict == verdict
-        ]
+    for verdict, title in _REMARKABLE:
+        chosen = _of(results, verdict)
         if chosen:
-            lines += ["", f"## {title}", "", *chosen]
+            lines += ["", f"## {title}", "", *(f"- {system}: {line}" for system, line in chosen)]
     for system, found in results.items():
         lines += ["", f"## {system}", "", f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
         lines += [f"| {' | '.join(_cell(text) for text in _shown(result).values())} |" for result in found]
     return "\n".join(lines) + "\n"
+
+
+def _of(results: Results, verdict: str) -> list[tuple[str, str]]:
+    """System and a line of words for every figure with this verdict."""
+    return [
+        (system, f"{named(result)}, printed {result.figure.value}: {why(result)}")
+        for system, found in results.items()
+        for result in found
+        if result.verdict == verdict
+    ]
 
 
 def html(results: Results) -> str:
@@ -99,8 +107,13 @@ def html(results: Results) -> str:
         cells = "".join(f"<td class=n>{count}" for count in counts)
         parts.append(f"<tr><td><a href=#{escape(system)}>{escape(system)}</a>{cells}</tr>")
     parts.append("</table></div>")
+    for verdict, title in _REMARKABLE:
+        chosen = _of(results, verdict)
+        if chosen:
+            items = (f"<li><a href=#{escape(s)}>{escape(s)}</a>: {escape(line)}" for s, line in chosen)
+            parts.append(f"<h2 id={verdict}>{title}</h2><ul>{''.join(items)}</ul>")
     for system, found in results.items():
-        heads = "".join(f"<th>{head}" for head in HEADS)
+        heads = "".join(f"<th{' class=n' if head in _NUMERIC else ''}>{head}" for head in HEADS)
         parts.append(f"<h2 id={escape(system)}>{escape(system)}</h2><div class=wide><table><tr>{heads}</tr>")
         parts += [_row(result) for result in found]
         parts.append("</table></div>")
@@ -163,7 +176,7 @@ def _shown(result: Result) -> dict[str, str]:
 
 def _row(result: Result) -> str:
     cells = [
-        f"<td class={'n' if head in ('published', 'computed', 'difference') else result.verdict}>{escape(text)}"
+        f"<td class={'n' if head in _NUMERIC else result.verdict if head == 'verdict' else 't'}>{escape(text)}"
         for head, text in _shown(result).items()
     ]
     return f"<tr>{''.join(cells)}</tr>"

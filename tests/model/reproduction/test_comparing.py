@@ -1,6 +1,7 @@
 """Verdicts on figures, from marts made by hand: what the marts say decides, not what was printed."""
 
 import json
+from html import unescape
 
 import pytest
 
@@ -83,4 +84,7 @@ def test_the_reports_hold_every_figure_and_the_counts_add_up():
     assert report.html(results).count("<tr>") >= figures
     assert "http" not in report.html(results).replace("http_tps", "").replace("HTTP", "")
     assert "## Excepted, with the arithmetic" in report.markdown(results)
+    for system, _, line in (item.partition(": ") for item in report.markdown(results).splitlines() if item[:2] == "- "):
+        assert f"<li><a href=#{system[2:]}>" in report.html(results)
+        assert line.partition(" computed")[0] in unescape(report.html(results))
     assert json.loads(json.dumps(plain)) == plain
