@@ -28,6 +28,7 @@ __all__ = ["QuestionError", "predict", "size"]
 
 INTERVAL_PCT = 90
 Z90 = 1.6448536269514722
+HIGHEST_RATE = 1e12
 LPAR = "lpar"
 CPS = "general-purpose CPs of the LPAR"
 
@@ -238,28 +239,32 @@ def _load(
     if "cpu_busy_pct" in asked:
         busy = positive("cpu_busy_pct", asked["cpu_busy_pct"], 100.0)
         blank = Load(entry, Estimate(0.0, 0.0, 0.0), engines, sd)
-        return replace(blank, rate=_rate_at(blank, busy * engines / 100.0)), None
+        found = _rate_at(blank, busy * engines / 100.0)
+        if found.value <= 1e-9 * entry["usage"][blank.capacity_series]["reference_rate"]:
+            told = f"cpu_busy_pct: {busy:g} is less than the fixed part alone takes"
+            raise QuestionError("cpu_busy_pct", asked["cpu_busy_pct"], told)
+        return replace(blank, rate=found), None
     point = point_entry(entry, asked.get("point", entry["operating_point"]))
     rate = point["etr_tps"]
     return Load(entry, Estimate(rate, rate, rate), engines, sd), point
 
 
 def _rate_at(load: Load, engines_used: float) -> Estimate:
-    """The rate at which that many engines are in use, with the rates at which the limits are."""
+    """The rate at which that many engines are in use, with the rates at which the limits are; infinite where none."""
     series = load.capacity_series
 
     def solve(side: Callable[[Estimate], float]) -> float:
         low, high = 0.0, load.entry["usage"][series]["reference_rate"]
-        while side(load.usage(series, high)) < engines_used and high < 1e12:
+        while side(load.usage(series, high)) < engines_used:
             low, high = high, 2.0 * high
+            if high > HIGHEST_RATE:
+                return math.inf
         for _ in range(200):
             middle = (low + high) / 2.0
             low, high = (middle, high) if side(load.usage(series, middle)) < engines_used else (low, middle)
         return high
 
     value = solve(lambda e: e.value)
-    if value <= 1e-9 * load.entry["usage"][series]["reference_rate"]:
-        raise QuestionError("cpu_busy_pct", engines_used, "cpu_busy_pct: the fixed part alone uses more than that")
     return Estimate(value, solve(lambda e: e.hi), max(value, solve(lambda e: e.lo)))
 
 
@@ -268,8 +273,9 @@ def _output(load: Load, output: Mapping[str, Any]) -> Estimate | None:
     here = _output_at(load, output, load.rate.value)
     if load.rate.lo == load.rate.hi or here is None or math.isinf(here.hi):
         return here
-    ends = [_output_at(load, output, max(rate, 1e-9)) for rate in (load.rate.lo, load.rate.hi)]
-    swing = abs(ends[1].value - ends[0].value) / 2.0 if ends[0] and ends[1] else 0.0
+    limits = [max(rate, 1e-9) for rate in (load.rate.lo, load.rate.hi) if math.isfinite(rate)]
+    ends = [end.value for end in (_output_at(load, output, rate) for rate in limits) if end is not None]
+    swing = (max(here.value, *ends) - min(here.value, *ends)) / 2.0 if ends else 0.0
     down, up = math.hypot(here.value - here.lo, swing), math.hypot(here.hi - here.value, swing)
     return Estimate(here.value, max(0.0, here.value - down), here.value + up)
 

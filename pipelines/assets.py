@@ -226,6 +226,7 @@ def champion() -> dg.MaterializeResult:
         "model_version": fitted.model_version,
         "champion": fitted.promoted,
         "bundle": str(fitted.bundle),
+        "left_out": "\n".join(fitted.left_out.values()),
     }
     return dg.MaterializeResult(metadata=about, check_results=[result])
 

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -164,12 +164,16 @@ def validate(home: Home) -> Any:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What came of a fit: the version, whether it became champion, its validation and the bundle in force."""
+    """What came of a fit: the version, whether it became champion, its validation and the bundle in force.
+
+    `left_out` gives the reason for every measured system that could not be calibrated.
+    """
 
     model_version: str
     promoted: bool
     validation: Any
     bundle: Path
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def line(self) -> str:
@@ -185,6 +189,7 @@ class Fitted:
             "model_version": self.model_version,
             "champion": self.promoted,
             "bundle": str(self.bundle),
+            "left_out": dict(self.left_out),
             "validation": self.validation.to_dict(),
         }
 
@@ -214,7 +219,7 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     version = registry.register(fitted, validation, data_identity(home), home.mlflow)
     if version.champion:
         registry.export_champion(home.mlflow, home.champion)
-    return Fitted(version.model_version, version.champion, validation, home.champion)
+    return Fitted(version.model_version, version.champion, validation, home.champion, fitted.left_out_)
 
 
 def require(path: Path, what: str, remedy: str) -> None:

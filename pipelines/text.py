@@ -100,7 +100,7 @@ def basis(found: Mapping[str, Any]) -> list[str]:
     low, high = seen["etr_tps"]
     rates = figure(low, 6) if low == high else f"{figure(low, 6)} to {figure(high, 6)}"
     lines = [
-        f"  model {found['model_version']}, calibrated on {seen['points']} measured points "
+        f"  model {found['model_version']}, calibrated on {counted(seen['points'], 'measured point')} "
         f"({rates} transactions/s on {seen['engines']} engines)"
     ]
     return lines + [f"  note: {note}" for note in found["notes"]]

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from model.calibration.borrowing import borrow_response, borrow_usage, nearest, stray_sd
 from model.calibration.descriptions import SystemDescription, condition_pairs, condition_text
 from model.calibration.family import Priors
-from model.calibration.observations import LPAR, SystemPoints, as_frame, system_points
+from model.calibration.observations import LPAR, SystemPoints, as_frame, rows_of, system_points
 from model.calibration.response import fit_response
 from model.calibration.utilization import UtilizationLaw
 from model.laws import usage
@@ -41,6 +41,7 @@ class CapacityModel(BaseEstimator):
     Attributes:
         systems_: by system id, everything a prediction needs, as plain data.
         points_: the measured points it was fitted on.
+        left_out_: systems of the mart that cannot be calibrated, each with the reason.
         stray_sd_: how far ratios of address-space groups stray from the ratio of the total.
     """
 
@@ -55,16 +56,18 @@ class CapacityModel(BaseEstimator):
         self.calibrate = calibrate
 
     def fit(self, X: Any, y: None = None) -> CapacityModel:
-        """Fit every system of the mart.
+        """Fit every system of the mart that can be; the others are named in ``left_out_``.
 
         Raises:
-            ValueError: no measured point, a required column is missing, or a number of engines is not known.
+            ValueError: no system can be fitted, or a required column is missing.
         """
         known = dict(self.descriptions or {})
-        self.points_ = as_frame(X)
-        observed = system_points(self.points_, {key: value.engines for key, value in known.items()})
+        frame = as_frame(X)
+        observed, self.left_out_ = system_points(frame, {key: value.engines for key, value in known.items()})
         if not observed:
-            raise ValueError("there is no measured point to fit: no row has a system, a point and a rate above zero")
+            reasons = "; ".join(self.left_out_.values()) or "no row has a system, a point and a rate above zero"
+            raise ValueError(f"there is no measured point to fit: {reasons}")
+        self.points_ = rows_of(frame, observed)
         about = {key: known.get(key, SystemDescription(key)) for key in observed}
         families: dict[str, list[str]] = {}
         for key in observed:
@@ -220,8 +223,6 @@ def main_total(points: SystemPoints) -> str:
         return min(totals)
     if LPAR in points.series:
         return LPAR
-    if not points.series:
-        raise ValueError(f"{points.system_id} has rates but no CPU figure at any point")
     return max(points.series, key=lambda name: points.series[name].reference)
 
 

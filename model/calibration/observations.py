@@ -68,7 +68,7 @@ def as_frame(points: Any) -> pd.DataFrame:
     Intervals that belong to no run (``is_run`` false) are no measured points and are left out.
 
     Raises:
-        ValueError: a required column is missing, or a point stands there twice.
+        ValueError: a required column is missing.
     """
     frame = points.to_pandas() if hasattr(points, "to_pandas") else pd.DataFrame(points)
     if {"metric", "value"} <= set(frame.columns):
@@ -83,10 +83,6 @@ def as_frame(points: Any) -> pd.DataFrame:
     frame = frame[usable].copy()
     frame["system_id"] = frame["system_id"].astype(str)
     frame["point"] = frame["point"].astype(str)
-    twice = frame[frame.duplicated(["system_id", "point"])]
-    if len(twice):
-        row = twice.iloc[0]
-        raise ValueError(f"point {row['point']} of {row['system_id']} occurs more than once")
     return frame.sort_values(["system_id", "etr_tps"], ignore_index=True)
 
 
@@ -123,23 +119,54 @@ def group_columns(columns: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def system_points(frame: pd.DataFrame, engines_of: Mapping[str, int | None]) -> dict[str, SystemPoints]:
-    """Every system of the frame.
+def system_points(
+    frame: pd.DataFrame, engines_of: Mapping[str, int | None]
+) -> tuple[dict[str, SystemPoints], dict[str, str]]:
+    """Every system of the frame that can be calibrated, and the reason for each that cannot.
 
-    Raises:
-        ValueError: a system's number of engines is neither in the frame nor in ``engines_of``.
+    A point without CPU figure or response says nothing of the system and is left out of its points. A system is left
+    out where no point remains, where a point stands there twice, or where the number of its engines is neither in the
+    frame nor in ``engines_of``.
     """
     groups = group_columns(map(str, frame.columns))
-    parts = frame.groupby("system_id", sort=True)
-    return {str(key): _one(str(key), part, groups, engines_of.get(str(key))) for key, part in parts}
+    found, left_out = {}, {}
+    for key, part in frame.groupby("system_id", sort=True):
+        system = str(key)
+        try:
+            found[system] = _one(system, part, groups, engines_of.get(system))
+        except _Unusable as reason:
+            left_out[system] = str(reason)
+    return found, left_out
+
+
+def rows_of(frame: pd.DataFrame, observed: Mapping[str, SystemPoints]) -> pd.DataFrame:
+    """The rows of the frame that the observed systems are made of."""
+    known = {(system, point) for system, own in observed.items() for point in own.points}
+    kept = [pair in known for pair in zip(frame["system_id"], frame["point"], strict=True)]
+    return frame[kept].reset_index(drop=True)
+
+
+class _Unusable(ValueError):
+    """A system's points cannot be calibrated."""
 
 
 def _one(
     system: str, part: pd.DataFrame, groups: dict[str, list[tuple[str, str]]], described: int | None
 ) -> SystemPoints:
+    twice = part[part.duplicated("point")]
+    if len(twice):
+        raise _Unusable(
+            f"point {twice.iloc[0]['point']} of {system} occurs more than once: calibration takes one workload and one "
+            "condition a point"
+        )
+    responses = [str(name) for name in part.columns if str(name).endswith("_response_ms") and part[name].notna().any()]
+    usages = [column for columns in groups.values() for column, _ in columns] + [BUSY] * (BUSY in part)
+    part = part[(part[[*usages, *responses]].astype(float) > 0).any(axis=1)]
+    if not (part[usages].astype(float) > 0).any(axis=None):
+        raise _Unusable(f"{system} has rates but no CPU figure at any point")
     measured = part["engines"].dropna() if "engines" in part else pd.Series(dtype=float)
     if not len(measured) and described is None:
-        raise ValueError(f"the number of engines of {system} is not known: column engines is empty")
+        raise _Unusable(f"the number of engines of {system} is not known: column engines is empty")
     engines = round(float(measured.iloc[-1])) if len(measured) else int(described or 0)
     rate = part["etr_tps"].to_numpy(dtype=np.float64)
     points = tuple(part["point"])
@@ -160,7 +187,6 @@ def _one(
         error = _usage_error(part, column) if form == "pct" else _error(part, column)
         series[name] = _series(name, name.startswith("total_"), points, rate, usage, error)
         metrics[name] = tuple(column for column, _ in usable)
-    responses = [str(name) for name in part.columns if str(name).endswith("_response_ms") and part[name].notna().any()]
     conditions = {}
     if "condition" in part:
         conditions = dict(zip(points, part["condition"].fillna("").astype(str), strict=True))

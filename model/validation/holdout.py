@@ -16,7 +16,7 @@ from sklearn.base import clone
 from model import bundle as bundles
 from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription
-from model.calibration.observations import as_frame
+from model.calibration.observations import as_frame, rows_of, system_points
 from model.predictor import predict
 from model.validation.gate import Check, checks, passed
 
@@ -76,15 +76,18 @@ def error_table(
         One row a point and metric: ``system, point, etr_tps, metric, role`` (total, part, response), ``measured,
         predicted, error_pct, lo, hi, half_width_pct, covered, extrapolated``.
     """
-    frame = as_frame(points)
     prototype = CapacityModel(descriptions) if model is None else model
     known = dict(prototype.descriptions or {})
+    frame = as_frame(points)
+    frame = rows_of(frame, system_points(frame, {key: value.engines for key, value in known.items()})[0])
     rows: list[dict[str, Any]] = []
     for index, row in frame.iterrows():
         system, point = str(row["system_id"]), str(row["point"])
         if (frame["system_id"] == system).sum() < 2:
             continue
         fitted = clone(prototype).fit(frame.drop(index=index))
+        if system not in fitted.systems_:
+            continue
         answer = predict(_bundle(fitted), system, {"etr_tps": float(row["etr_tps"])})
         about = known.get(system, SystemDescription(system))
         for metric, role in _compared(fitted.systems_[system]):

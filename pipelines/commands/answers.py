@@ -55,6 +55,8 @@ def fit(as_json: Json = False) -> None:
     with reporter.step("calibrating, validating, registering"):
         fitted = steps.fit(home)
         reporter.note(fitted.line)
+    for reason in fitted.left_out.values():
+        typer.echo(f"etalon: not calibrated: {reason}", err=True)
     if as_json:
         typer.echo(json.dumps(fitted.to_dict(), indent=2, default=str))
     else:

@@ -8,11 +8,14 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
+from model import bundle as bundles
 from model.calibration.borrowing import stray_sd
 from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription, condition_pairs, condition_text, describe
 from model.calibration.observations import as_frame, group_columns
 from model.laws import usage
+from model.predictor import predict
+from model.validation import validate
 from tests.model.points import made_points
 
 OLD = SystemDescription("old", workload="shop", machine="m1", software="shop 1", engines=8)
@@ -168,6 +171,34 @@ def test_ziip_columns_and_views_of_the_same_time_are_no_groups():
 def test_a_frame_that_cannot_be_fitted_says_why(spoil, message):
     with pytest.raises(ValueError, match=message):
         CapacityModel().fit(spoil(made_points("a", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda f: f[["system_id", "point", "etr_tps", "engines"]], "b has rates but no CPU figure"),
+        (lambda f: pd.concat([f, f.assign(workload="batch")]), "point 1 of b occurs more than once"),
+        (lambda f: f.assign(engines=np.nan), "number of engines of b is not known"),
+    ],
+)
+def test_a_system_that_cannot_be_calibrated_is_left_out_and_does_not_hinder_the_others(spoil, reason):
+    sound = made_points("a", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)
+    spoilt = spoil(made_points("b", [1000.0, 2000.0], fixed=0.1, demand_us=800.0))
+    model = CapacityModel().fit(pd.concat([sound, spoilt]))
+    assert sorted(model.systems_) == ["a"]
+    assert reason in model.left_out_["b"]
+    assert set(model.points_["system_id"]) == {"a"}
+    assert set(validate(pd.concat([sound, spoilt])).table["system"]) == {"a"}
+
+
+def test_a_rate_without_any_figure_neither_counts_as_a_point_nor_widens_the_calibrated_rates():
+    points = made_points("a", [1000.0, 2000.0, 5000.0], fixed=0.1, demand_us=800.0)
+    figures = [name for name in points if name.endswith(("_pct", "_us_per_tran", "itr_tps"))]
+    points.loc[points["etr_tps"] == 5000.0, figures] = np.nan
+    entry = CapacityModel().fit(points).systems_["a"]
+    assert [point["etr_tps"] for point in entry["points"]] == [1000.0, 2000.0]
+    bundle = bundles.build({"a": entry}, data={}, validation={})
+    assert predict(bundle, "a", {"etr_tps": 3000.0})["extrapolated"]
 
 
 def test_a_system_that_was_not_fitted_is_named():

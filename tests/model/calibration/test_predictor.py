@@ -192,6 +192,21 @@ def test_a_question_that_cannot_be_answered_names_the_field(bundle, at, field, n
     assert raised.value.nearest == nearest
 
 
+def test_a_busy_below_the_fixed_part_is_refused_with_the_busy_that_was_asked(bundle):
+    with pytest.raises(QuestionError, match=r"0\.001 is less than the fixed part") as raised:
+        predict(bundle, "shop", {"cpu_busy_pct": 0.001})
+    assert raised.value.value == 0.001
+
+
+@pytest.mark.parametrize("engines", [1, 2, 64, 256])
+def test_a_busy_on_any_number_of_engines_has_an_answer(bundle, engines):
+    answer = predict(bundle, "shop", {"cpu_busy_pct": 90.0, "engines": engines})
+    json.dumps(answer, allow_nan=False)
+    rate = value(answer, "etr_tps")
+    assert rate["lo"] <= rate["value"]
+    assert rate["hi"] is None or rate["value"] <= rate["hi"] < 1e9
+
+
 def test_an_unknown_system_is_met_with_the_nearest_name(bundle):
     with pytest.raises(QuestionError, match="did you mean shop"):
         predict(bundle, "shp")
