@@ -71,7 +71,8 @@ def load(
         reports: list[FileReport] = []
         for item in inputs:
             reports += [item] if isinstance(item, FileReport) else loader.load(item)
-        loader.finish()
+        if loader.finish():
+            reports = [loader.anew(report) for report in reports]
         return reports
 
 
@@ -110,6 +111,7 @@ class _Loader:
         self._reload = reload
         self._progress = progress
         self._scratch = scratch
+        self._damaged: set[str] = set()
         self._version = layouts_version(registry)
         ledger.create(con)
         self._tables = Tables(con)
@@ -120,9 +122,19 @@ class _Loader:
         self._dictionaries = dictionaries
         self._handlers = dictionaries.handlers(con)
 
-    def finish(self) -> None:
-        """Decode what earlier loads had to leave in the quarantine and what can be read by now."""
-        self._dictionaries.decode_waiting(self._con, self._registry, self._tables)
+    def finish(self) -> int:
+        """Decode what had to be left in the quarantine and can be read by now; how many records these were."""
+        return self._dictionaries.decode_waiting(self._con, self._registry, self._tables)
+
+    def anew(self, report: FileReport) -> FileReport:
+        """What the ledger says by now of a file whose records waited for a dictionary; any other report as it is."""
+        waited = report.sha256 is not None and self._dictionaries.WAITING in report.reason_codes
+        if not waited or report.path in self._damaged:
+            return report
+        found = ledger.report_of(self._con, str(report.sha256), report.path)
+        found.status = report.status if report.status == "unchanged" or not found.decoded else "loaded"
+        found.container = report.container
+        return found
 
     def load(self, path: str) -> list[FileReport]:
         """Load one file, or the files inside it where it is a container."""
@@ -159,6 +171,7 @@ class _Loader:
         report = self._load_steady(member.path, member.name)
         report.container = member.form
         if member.damage:
+            self._damaged.add(report.path)
             damaged(report, member.damage + (container.may_grow if report.decoded else ""))
         return report
 
