@@ -34,7 +34,10 @@ from serve.telemetry import Telemetry
 PAGE = Path(__file__).parent / "page"
 PROBLEM: dict[str, Any] = {"content": {problems.MEDIA_TYPE: {}}}
 REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The body is not JSON", **PROBLEM},
     401: {"description": "The bearer token is missing or wrong", **PROBLEM},
+    413: {"description": "The body is too large", **PROBLEM},
+    415: {"description": "The body is not declared to be JSON", **PROBLEM},
     422: {"description": "The question cannot be answered; the field and the remedy are named", **PROBLEM},
     503: {"description": "There is no champion yet", **PROBLEM},
 }
@@ -59,6 +62,7 @@ def create_app(settings: Settings) -> FastAPI:
         version="1",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     problems.install(app)
     app.include_router(_questions(champion, snapshot, telemetry), dependencies=[Depends(guard)])
@@ -236,7 +240,8 @@ def _pages(settings: Settings, token: str | None, guard: TokenGuard) -> APIRoute
     @router.get("/quality/{path:path}", dependencies=[Depends(guard)])
     def quality(path: str) -> Response:
         folder = settings.quality.resolve()
-        wanted = (folder / (path or "index.html")).resolve()
+        # No file's name holds the character NUL, and asking for one is refused by an error.
+        wanted = (folder / (path.replace("\0", "\ufffd") or "index.html")).resolve()
         if wanted.is_relative_to(folder) and wanted.is_file():
             return FileResponse(wanted)
         if not path or path == "index.html":
@@ -244,6 +249,6 @@ def _pages(settings: Settings, token: str | None, guard: TokenGuard) -> APIRoute
                 "<!doctype html><title>No report</title><p>No data-quality report yet: run <code>etalon check</code>.",
                 404,
             )
-        raise Problem(404, "http", f"the data-quality report has no page {path}")
+        raise Problem(404, "not-found", f"the data-quality report has no page {path}")
 
     return router

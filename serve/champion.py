@@ -66,6 +66,8 @@ class Champion:
         try:
             bundle = bundles.read(self.path)
         except (OSError, ValueError) as problem:
+            # A file that cannot be read is tried again at the next question: its rights may be mended by then.
+            self._identity = NEVER_READ if isinstance(problem, OSError) else identity
             self.error = f"champion at {self.path} cannot be used ({problem}): export it again with `etalon fit`"
             log.error("champion_refused", path=str(self.path), problem=str(problem))
             return

@@ -64,7 +64,10 @@ def _equal(given: str, expected: str) -> bool:
 
 
 class Boundary:
-    """ASGI middleware: body limit, security headers, one log line and one measurement per request."""
+    """ASGI middleware: HEAD, body limit, security headers, one log line and one measurement per request.
+
+    HEAD is answered as GET is, without the body.
+    """
 
     def __init__(self, app: ASGIApp, telemetry: Telemetry) -> None:
         self._app, self._telemetry = app, telemetry
@@ -76,30 +79,34 @@ class Boundary:
             return
         started, status = time.perf_counter(), 500
         request_id = uuid.uuid4().hex[:16]
+        head = scope["method"] == "HEAD"
+        inner = {**scope, "method": "GET"} if head else scope
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 _decorate(MutableHeaders(scope=message), scope["path"], request_id)
+            elif head and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
             await send(message)
 
         try:
             body = await _body_within_limit(scope, receive)
             if body is None:
                 too_large = Problem(413, "body-too-large", f"a request body may hold {MAX_BODY_BYTES} bytes at most")
-                await respond(too_large)(scope, receive, send_with_headers)
+                await respond(too_large)(inner, receive, send_with_headers)
             else:
-                await self._app(scope, body, send_with_headers)
+                await self._app(inner, body, send_with_headers)
         except Exception:
             if status != 500:
                 raise
             log.exception("request_failed", request_id=request_id, path=scope["path"])
             broken = Problem(500, "internal", f"the service failed on this request; its log names it {request_id}")
-            await respond(broken)(scope, receive, send_with_headers)
+            await respond(broken)(inner, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - started
-            route = getattr(scope.get("route"), "path", "unmatched")
+            route = getattr(inner.get("route"), "path", "unmatched")
             self._telemetry.observe(scope["method"], route, status, seconds)
             log.info(
                 "request",

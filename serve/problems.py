@@ -60,12 +60,21 @@ def _as(kind: type[Any], error: Exception) -> Any:
 
 def _http(request: Request, error: Exception) -> JSONResponse:
     http: HTTPException = _as(HTTPException, error)
-    details = {
-        404: f"there is nothing at {request.url.path}; /openapi.json lists what there is",
-        405: f"{request.method} is not answered at {request.url.path}; /openapi.json lists what is",
-    }
-    detail = details.get(http.status_code, str(http.detail))
-    return respond(Problem(http.status_code, "http", detail, headers=http.headers))
+    path, headers = request.url.path, dict(http.headers or {})
+    if http.status_code == 400:
+        # What FastAPI says of a body that breaks the parser itself: bytes that are no UTF-8, nesting without end.
+        told = "the body is not JSON that can be read: it is not UTF-8, or nested too deeply"
+        return respond(Problem(400, "malformed-json", told, headers, field=""))
+    if http.status_code == 404:
+        return respond(Problem(404, "not-found", f"there is nothing at {path}; /openapi.json lists what there is"))
+    if http.status_code == 405:
+        allowed = headers.get("Allow", "").split(", ")
+        # Whatever is answered to GET is answered to HEAD, see `guard.Boundary`.
+        allowed += ["HEAD"] * ("GET" in allowed and "HEAD" not in allowed)
+        headers["Allow"] = ", ".join(allowed)
+        told = f"{request.method} is not answered at {path}; use {' or '.join(allowed)}"
+        return respond(Problem(405, "method-not-allowed", told, headers))
+    return respond(Problem(http.status_code, "http", str(http.detail), headers))
 
 
 def _question(error: QuestionError) -> Problem:
@@ -78,6 +87,10 @@ def _question(error: QuestionError) -> Problem:
 
 
 def _validation(error: RequestValidationError) -> Problem:
+    if isinstance(error.body, bytes):
+        # FastAPI parses what is declared to be JSON, and passes on anything else as it came.
+        told = "a question is JSON; send it with `Content-Type: application/json`"
+        return Problem(415, "not-json", told, {"Accept": "application/json"}, field="")
     errors = list({found["field"]: found for found in map(_one, reversed(error.errors()))}.values())[::-1]
     first = errors[0]
     status, kind = (400, "malformed-json") if first["reason"] == "json_invalid" else (422, "invalid-request")
@@ -94,8 +107,20 @@ def _one(item: Mapping[str, Any]) -> dict[str, Any]:
     if reason == "json_invalid":
         message = f"the body is not JSON ({item.get('ctx', {}).get('error', 'unreadable')} at character {location[-1]})"
         return {"field": "", "reason": reason, "message": message}
+    if reason in ("model_attributes_type", "model_type"):
+        message = f"{'' if path else 'the body '}should be a JSON object, not {_kind(item['input'])}"
+        return {"field": ".".join(path), "reason": reason, "message": message}
     message = {
         "extra_forbidden": "this field is not known; remove it or correct its name (see /openapi.json)",
         "missing": "this field is required" if path else "a JSON body is required",
     }.get(reason, str(item["msg"]).replace("Input should", "should"))
     return {"field": ".".join(path), "reason": reason, "message": message}
+
+
+def _kind(value: Any) -> str:
+    """What JSON calls a value."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "a list" if isinstance(value, list) else "a string" if isinstance(value, str) else "a number"

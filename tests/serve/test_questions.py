@@ -109,11 +109,77 @@ def test_a_body_that_is_no_question_is_a_problem_and_not_a_fault(client, body):
     assert response.headers["content-type"] == PROBLEM
 
 
+@pytest.mark.parametrize(
+    ("body", "status", "told"),
+    [
+        (b"null", 422, "the body should be a JSON object, not null"),
+        (b"[1]", 422, "the body should be a JSON object, not a list"),
+        (b"5", 422, "the body should be a JSON object, not a number"),
+        (b"true", 422, "the body should be a JSON object, not true"),
+        (b'"shop"', 422, "the body should be a JSON object, not a string"),
+        (b'{"system": "shop", "at": "5"}', 422, "at: should be a JSON object, not a string"),
+        (b"", 422, "a JSON body is required"),
+        (b'{"system": "\xff"}', 400, "the body is not JSON that can be read"),
+        (b"[" * 30000, 400, "the body is not JSON that can be read"),
+        (b"{", 400, "the body is not JSON (Expecting property name"),
+    ],
+)
+def test_a_body_that_is_no_object_is_told_in_words_of_json(client, body, status, told):
+    response = client("POST", "/v1/predict", content=body, headers={"Content-Type": "application/json"})
+    problem = response.json()
+    assert (response.status_code, problem["status"]) == (status, status)
+    assert problem["detail"].startswith(told)
+    assert problem["type"] == f"urn:etalon:problem:{'malformed-json' if status == 400 else 'invalid-request'}"
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_a_question_that_is_not_declared_json_is_refused_for_that(client, kind):
+    response = client("POST", "/v1/predict", content=b'{"system": "shop"}', headers={"Content-Type": kind})
+    assert response.status_code == 415
+    assert response.headers["accept"] == "application/json"
+    assert response.headers["content-type"] == PROBLEM
+    assert "application/json" in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/healthz", "/readyz", "/metrics", "/v1/systems", "/quality/", "/static/page.js"]
+)
+def test_head_is_answered_as_get_without_the_body(client, path):
+    head, get = client("HEAD", path), client("GET", path)
+    assert head.status_code == get.status_code == 200
+    assert head.content == b""
+    assert head.headers["content-type"] == get.headers["content-type"]
+    if path != "/metrics":
+        assert head.headers["content-length"] == get.headers["content-length"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/v1/predict", "POST"),
+        ("HEAD", "/v1/predict", "POST"),
+        ("OPTIONS", "/v1/size", "POST"),
+        ("DELETE", "/v1/systems", "GET, HEAD"),
+        ("POST", "/healthz", "GET, HEAD"),
+        ("POST", "/static/page.js", "GET, HEAD"),
+    ],
+)
+def test_a_wrong_method_is_told_the_right_ones(client, method, path, allowed):
+    response = client(method, path)
+    assert response.status_code == 405
+    assert response.headers["allow"] == allowed
+    if method != "HEAD":
+        assert response.json()["detail"].endswith(f"use {allowed.replace(', ', ' or ')}")
+
+
 def test_every_error_is_a_problem_document(client):
     for method, path, status in (
         ("GET", "/nowhere", 404),
         ("GET", "/v1/predict", 405),
+        ("POST", "/v1/predict/", 404),
         ("GET", "/v1/systems/x/points", 404),
+        ("GET", "/quality/%00", 404),
+        ("GET", "/quality/..%2fmodels/champion.json", 404),
     ):
         response = client(method, path)
         assert response.status_code == status

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from model import bundle as bundles
+from serve.settings import SettingsError, settings
 from serve.snapshot import Snapshot
 from tests.serve.conftest import Client, publish, rows
 
@@ -28,6 +29,25 @@ def test_a_broken_champion_does_not_displace_the_one_in_force(client, home, bund
     assert "cannot be used" in ready.json()["checks"]["champion"]
     bundles.write({**bundle, "model_version": "test/3"}, home / "models" / "champion.json")
     assert version(client) == "test/3"
+
+
+def test_a_champion_that_could_not_be_read_is_tried_again(home, monkeypatch):
+    client, reading = Client(home), bundles.read
+
+    def refused(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(bundles, "read", refused)
+    assert client.ask("/v1/predict", {"system": "shop"}).status_code == 503
+    monkeypatch.setattr(bundles, "read", reading)
+    assert version(client) == "test/1"
+
+
+@pytest.mark.parametrize(("name", "value"), [("ETALON_TOKEN", ""), ("ETALON_PORT", "many"), ("ETALON_PORT", "0")])
+def test_a_setting_that_cannot_be_used_is_named(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=f"^{name}: "):
+        settings()
 
 
 def test_without_a_champion_the_service_lives_but_is_not_ready(tmp_path):
