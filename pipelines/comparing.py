@@ -58,16 +58,22 @@ def compare(
 
 
 def _intervals(home: Home, system: str) -> list[dict[str, Any]]:
+    """Parts of metrics by interval; an interval is as long as the longest recording in it."""
     from ingest import warehouse
 
-    query = "SELECT * FROM marts.fct_interval_metric WHERE system_id = ? AND denominator IS NOT NULL"
+    query = """
+        SELECT * REPLACE (max(seconds) OVER (PARTITION BY point, condition, position) AS seconds)
+        FROM marts.fct_interval_metric
+        WHERE system_id = ? AND denominator IS NOT NULL
+        ORDER BY point, condition, position, workload, metric, subject
+    """
     return list(warehouse.query(home.snapshot, query, [system]).to_pylist())
 
 
 def _systems(home: Home) -> list[str]:
     from ingest import warehouse
 
-    query = "SELECT DISTINCT system_id FROM marts.dim_system ORDER BY system_id"
+    query = "SELECT DISTINCT system_id FROM marts.fct_interval_metric ORDER BY system_id"
     return [str(row["system_id"]) for row in warehouse.query(home.snapshot, query).to_pylist()]
 
 
@@ -85,11 +91,13 @@ def write(found: Any, folder: Path) -> Report:
 
 def save_figures(found: Any, folder: Path) -> list[Path]:
     """Every picture of the comparison as an SVG file. Raises EtalonError where there is nothing to draw."""
-    from model.comparison.charts import figures
+    from model.comparison.pictures import figures
 
     drawn = figures(found)
     if not drawn:
-        raise EtalonError("these runs share no metric that is drawn (ITR, CPU busy, response, CPU per transaction)")
+        raise EtalonError(
+            "these runs share nothing to draw: ITR, CPU busy, response, CPU per transaction, elapsed time, storage"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, picture in drawn.items():

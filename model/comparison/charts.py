@@ -1,4 +1,4 @@
-"""The pictures benchmark papers print, as SVG that stands alone: bars, stacked bars, and a line through runs."""
+"""Bars, stacked bars and lines through runs, as SVG that stands alone."""
 
 from __future__ import annotations
 
@@ -6,51 +6,31 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from model.comparison.judging import Comparison
-from model.comparison.runs import Metric, Run
-
 _WIDTH, _HEIGHT = 720, 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 84, 20, 44, 64
 #: Distinguishable without colour vision (Okabe and Ito).
-_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
-_REST = "#cccccc"
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
+REST = "#cccccc"
 _LONGEST_LABEL = 26
 _STYLE = (
     "<style>text{font:12px system-ui,sans-serif;fill:#222}.title{font-size:15px;font-weight:600}"
     ".small{font-size:11px}.grid{stroke:#ddd}.axis{stroke:#444}</style>"
 )
 
-
-def figures(comparison: Comparison) -> dict[str, str]:
-    """Every picture the figures allow, by file name without ending."""
-    labels = _labels(comparison.runs)
-    drawn: dict[str, str] = {}
-    for name, metric, title in (
-        ("itr", "itr_tps", "Internal transaction rate, transactions/s"),
-        ("cpu-busy", "cpu_busy_pct", "CPU busy, %"),
-    ):
-        row = comparison.row(metric)
-        if row is not None:
-            drawn[name] = bars(title, labels, [side.figure.value if side.figure else None for side in row.sides])
-    responses = _responses(comparison)
-    if responses:
-        drawn["response"] = lines("Response against rate", "transactions/s", "ms", labels, responses)
-    stacks = _components(comparison)
-    if stacks:
-        drawn["cpu-per-transaction"] = stacked("CPU per transaction by component, µs", labels, stacks)
-    return drawn
+Layers = Mapping[str, Sequence[tuple[float | None, str]]]
+Marks = Sequence[tuple[float, float] | None]
 
 
 def bars(title: str, labels: Sequence[str], values: Sequence[float | None]) -> str:
     """One bar for each label, its value above it."""
-    return stacked(title, labels, {"": [(value, _COLOURS[0]) for value in values]})
+    return stacked(title, labels, {"": [(value, COLOURS[0]) for value in values]})
 
 
-def stacked(title: str, labels: Sequence[str], layers: Mapping[str, Sequence[tuple[float | None, str]]]) -> str:
+def stacked(title: str, labels: Sequence[str], layers: Layers) -> str:
     """Bars of layers, from the bottom up; each layer has a value and a colour for every label. None leaves a gap."""
     totals = [math.fsum(cells[place][0] or 0.0 for cells in layers.values()) for place in range(len(labels))]
     top = _ceiling(max([*totals, 0.0]))
-    parts = [*_head(title), *_scale(top)]
+    parts = _scale(top)
     step = (_WIDTH - _LEFT - _RIGHT) / len(labels)
     width = min(0.6 * step, 110.0)
     for place, label in enumerate(labels):
@@ -71,20 +51,14 @@ def stacked(title: str, labels: Sequence[str], layers: Mapping[str, Sequence[tup
                 f'<text x="{x:.1f}" y="{_y(reached, top) - 6:.1f}" text-anchor="middle">{_number(reached)}</text>'
             )
         parts.append(_below(label, x, place, step))
-    return "".join([*parts, *_legend({layer: cells[0][1] for layer, cells in layers.items() if layer}), "</svg>"])
+    return _picture(title, parts, {layer: cells[0][1] for layer, cells in layers.items() if layer})
 
 
-def lines(
-    title: str,
-    across: str,
-    up: str,
-    labels: Sequence[str],
-    series: Mapping[str, Sequence[tuple[float, float] | None]],
-) -> str:
-    """A line through the runs of each series, in the order of x; every mark named after its run."""
+def lines(title: str, across: str, up: str, labels: Sequence[str], series: Mapping[str, Marks]) -> str:
+    """A mark for each run of a series, named where there is room; a line joins runs whose x rises or falls in order."""
     points = [point for marks in series.values() for point in marks if point]
     right, top = _ceiling(max(x for x, _ in points)), _ceiling(max(y for _, y in points))
-    parts = [*_head(title), *_scale(top)]
+    parts = _scale(top)
 
     def at(x: float) -> float:
         return _LEFT + (_WIDTH - _LEFT - _RIGHT) * x / right
@@ -97,87 +71,51 @@ def lines(
     parts.append(
         f'<text class="small" x="{_WIDTH - _RIGHT}" y="{_HEIGHT - _BOTTOM + 34}" text-anchor="end">{across}</text>'
     )
-    parts.append(f'<text class="small" x="{_LEFT}" y="{_TOP - 6}" text-anchor="end">{up}</text>')
-    colours = {name: _COLOURS[place % len(_COLOURS)] for place, name in enumerate(series)}
+    parts.append(f'<text class="small" x="{_LEFT}" y="{_TOP - 8}" text-anchor="end">{up}</text>')
+    colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(series)}
+    taken: list[tuple[float, float, float, float]] = []
     for name, marks in series.items():
-        seen = sorted((point, label) for point, label in zip(marks, labels, strict=True) if point)
-        path = " ".join(f"{at(x):.1f},{_y(y, top):.1f}" for (x, y), _ in seen)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colours[name]}" stroke-width="1.5"/>')
+        seen = [(point, label) for point, label in zip(marks, labels, strict=True) if point]
+        xs = [x for (x, _), _ in seen]
+        if xs in (sorted(xs), sorted(xs, reverse=True)):
+            path = " ".join(f"{at(x):.1f},{_y(y, top):.1f}" for (x, y), _ in seen)
+            parts.append(f'<polyline points="{path}" fill="none" stroke="{colours[name]}" stroke-width="1.5"/>')
         for (x, y), label in seen:
             tip = escape(f"{label} {name}: {_number(y)} {up} at {_number(x)} {across}")
             parts.append(
                 f'<circle cx="{at(x):.1f}" cy="{_y(y, top):.1f}" r="4" fill="{colours[name]}">'
                 f"<title>{tip}</title></circle>"
             )
-            anchor = "end" if at(x) > _WIDTH * 0.75 else "start"
-            shift = -8 if anchor == "end" else 8
-            parts.append(
-                f'<text class="small" x="{at(x) + shift:.1f}" y="{_y(y, top) - 7:.1f}" text-anchor="{anchor}">'
-                f"{escape(_short(label))}</text>"
-            )
-    return "".join([*parts, *_legend(colours if len(colours) > 1 else {}), "</svg>"])
+            parts += _beside(label, at(x), _y(y, top), taken)
+    return _picture(title, parts, colours if len(colours) > 1 else {})
 
 
-def _responses(comparison: Comparison) -> dict[str, list[tuple[float, float] | None]]:
-    """Rate and response of every run, for every response in ms that has a rate of the same workload."""
-    found: dict[str, list[tuple[float, float] | None]] = {}
-    for row in comparison.rows:
-        if not row.metric.name.endswith("_response_ms"):
-            continue
-        marks: list[tuple[float, float] | None] = []
-        for run, side in zip(comparison.runs, row.sides, strict=True):
-            rate = _rate(run, row.metric)
-            marks.append((rate, side.figure.value) if rate is not None and side.figure else None)
-        if any(marks):
-            found[row.about.label] = marks
-    return found
+def _beside(label: str, x: float, y: float, taken: list[tuple[float, float, float, float]]) -> list[str]:
+    """A label above or below a mark, or none where it would cover one in `taken`, to which it is added."""
+    shown = _short(label)
+    width = 6.2 * len(shown)
+    left = x - 8 - width if x > _WIDTH * 0.75 else x + 8
+    for base in (y - 7, y + 15):
+        box = (left, base - 10, left + width, base + 2)
+        if not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
+            taken.append(box)
+            return [f'<text class="small" x="{left:.1f}" y="{base:.1f}">{escape(shown)}</text>']
+    return []
 
 
-def _rate(run: Run, metric: Metric) -> float | None:
-    rates = {each.workload: figure.value for each, figure in run.figures.items() if each.name == "etr_tps"}
-    if metric.workload in rates:
-        return rates[metric.workload]
-    return next(iter(rates.values())) if len(rates) == 1 else None
+def _picture(title: str, parts: Sequence[str], colours: Mapping[str, str]) -> str:
+    """The drawing below its title, and below it the legend in as many lines as it needs."""
+    legend, lines_used = _legend(colours)
+    height = _HEIGHT + 17 * max(lines_used - 1, 0)
+    return "".join([*_head(title, height), *parts, *legend, "</svg>"])
 
 
-def _components(comparison: Comparison) -> dict[str, list[tuple[float | None, str]]]:
-    """CPU per transaction of every address-space group, and the rest of the whole system's."""
-    whole = comparison.row("cpu_us_per_tran")
-    if whole is None:
-        return {}
-    rows = [
-        row
-        for row in comparison.rows
-        if row.about.subject
-        and row.metric.name == f"{row.about.subject}_cpu_us_per_tran"
-        and row.metric.workload == whole.metric.workload
-    ]
-    layers: dict[str, list[tuple[float | None, str]]] = {}
-    for place, row in enumerate(rows):
-        colour = _COLOURS[place % len(_COLOURS)]
-        name = (row.about.subject or "").replace("_", " ")
-        layers[name] = [(side.figure.value if side.figure else None, colour) for side in row.sides]
-    rest: list[tuple[float | None, str]] = []
-    for place, side in enumerate(whole.sides):
-        named = math.fsum(cells[place][0] or 0.0 for cells in layers.values())
-        rest.append((max(side.figure.value - named, 0.0) if side.figure else None, _REST if layers else _COLOURS[0]))
-    return {**layers, "rest of the system" if layers else "": rest}
-
-
-def _labels(runs: Sequence[Run]) -> list[str]:
-    """Names of runs without what all have in common."""
-    systems = {run.system for run in runs}
-    if len(systems) == 1:
-        return [run.name.partition("@")[2] or run.name for run in runs]
-    return [run.system if len(systems) == len(runs) else run.name for run in runs]
-
-
-def _head(title: str) -> list[str]:
+def _head(title: str, height: int) -> list[str]:
     return [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
         f'aria-label="{escape(title)}">',
         _STYLE,
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
+        f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>',
         f'<text class="title" x="{_LEFT}" y="20">{escape(title)}</text>',
     ]
 
@@ -193,20 +131,27 @@ def _scale(top: float) -> list[str]:
     return parts
 
 
-def _legend(colours: Mapping[str, str]) -> list[str]:
-    parts, x = [], float(_LEFT)
+def _legend(colours: Mapping[str, str]) -> tuple[list[str], int]:
+    """The legend, and how many lines it takes."""
+    parts, x, line = [], float(_LEFT), 0
     for name, colour in colours.items():
-        parts.append(f'<rect x="{x:.1f}" y="{_HEIGHT - 20}" width="11" height="11" fill="{colour}"/>')
-        parts.append(f'<text class="small" x="{x + 16:.1f}" y="{_HEIGHT - 10}">{escape(name)}</text>')
-        x += 36 + 6.2 * len(name)
-    return parts
+        width = 36 + 6.2 * len(name)
+        if x > _LEFT and x + width > _WIDTH:
+            x, line = float(_LEFT), line + 1
+        y = _HEIGHT - 20 + 17 * line
+        parts.append(f'<rect x="{x:.1f}" y="{y}" width="11" height="11" fill="{colour}"/>')
+        parts.append(f'<text class="small" x="{x + 16:.1f}" y="{y + 10}">{escape(name)}</text>')
+        x += width
+    return parts, line + 1 if colours else 0
 
 
 def _below(label: str, x: float, place: int, step: float) -> str:
     """A label under a bar; every second one lower where they would run into each other."""
     lower = 16 if place % 2 and 6.5 * len(_short(label)) > step else 0
     y = _HEIGHT - _BOTTOM + 18 + lower
-    return f'<text class="small" x="{x:.1f}" y="{y}" text-anchor="middle">{escape(_short(label))}</text>'
+    end = x + 3.1 * len(_short(label)) > _WIDTH
+    place_x, anchor = (_WIDTH - 2.0, "end") if end else (x, "middle")
+    return f'<text class="small" x="{place_x:.1f}" y="{y}" text-anchor="{anchor}">{escape(_short(label))}</text>'
 
 
 def _short(label: str) -> str:
@@ -222,7 +167,7 @@ def _ceiling(value: float) -> float:
     if value <= 0:
         return 1.0
     magnitude = 10 ** math.floor(math.log10(value))
-    return next(step * magnitude for step in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * magnitude >= value * 1.0001)
+    return next(step * magnitude for step in (1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10) if step * magnitude >= value * 1.0001)
 
 
 def _number(value: float) -> str:

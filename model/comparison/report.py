@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from html import escape
 from typing import Any
 
-from model.comparison.charts import figures
 from model.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
-from model.comparison.runs import Run
+from model.comparison.pictures import figures, labels
+from model.comparison.runs import Figure, Metric, Run
 
-_CSS = """body{font:15px/1.5 system-ui,sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem;color:#222}
+_CSS = """body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color:#222}p,ul{max-width:60rem}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse;font-size:.9rem}
 .wide{overflow-x:auto}th,td{padding:.25rem .6rem;border-bottom:1px solid #ddd;text-align:left;white-space:nowrap}
+th:first-child,td:first-child{position:sticky;left:0;background:#fff}.pictures{display:grid;gap:1rem 2rem;
+grid-template-columns:repeat(auto-fill,minmax(min(100%,34rem),46rem))}
+td code{display:block;line-height:1.1}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.better{color:#00684a;font-weight:600}
 .worse{color:#a83200;font-weight:600}.equivalent,.undecided{color:#666}.different{color:#1d4f91}
-figure{margin:1.5rem 0;max-width:46rem}svg{width:100%;height:auto}code{font-size:.9em;color:#666}"""
+figure{margin:.5rem 0}svg{width:100%;height:auto}code{font-size:.9em;color:#666}"""
 
 
-_DECIMALS = {"ms": 3, "ratio": 4}
+_DECIMALS = {"ms": 3, "s": 3, "ratio": 4}
+_WLM = "wlm_"
+_MOST_IN_TITLE = 6
 
 
 def number(value: float | None, unit: str) -> str:
-    """A value as papers print it: to two decimals, milliseconds to three, ratios to four; a dash for none."""
+    """A value as papers print it: to two decimals, times to three, ratios to four; a dash for none."""
     if value is None:
         return "–"
     text = f"{value:,.{_DECIMALS.get(unit, 2)}f}"
@@ -33,13 +39,13 @@ def number(value: float | None, unit: str) -> str:
 
 
 def heads(comparison: Comparison) -> list[str]:
-    """Column headings of the side-by-side table."""
-    first, *others = comparison.runs
+    """Column headings of the side-by-side table; runs without what their names have in common."""
+    first, *others = labels(comparison.runs)
     if len(others) == 1:
-        return ["metric", "unit", first.name, others[0].name, "delta", "delta %", "verdict"]
-    columns = ["metric", "unit", first.name]
-    for run in others:
-        columns += [run.name, "delta %", "verdict"]
+        return ["metric", "unit", first, others[0], "delta", "delta %", "verdict"]
+    columns = ["metric", "unit", first]
+    for name in others:
+        columns += [name, "delta %", "verdict"]
     return columns
 
 
@@ -68,9 +74,35 @@ def _several_workloads(comparison: Comparison) -> bool:
 
 
 def shown(rows: Sequence[Row]) -> list[Row]:
-    """The rows worth a line in a table: what is zero in every run, and single WLM classes, are left to the CSV."""
+    """The rows worth a line in a table: what is zero in every run, and single WLM classes, are left to the CSV.
+
+    Where there is nothing but WLM classes, they are shown, without workloads and policies that repeat one of them.
+    """
     kept = [row for row in rows if any(side.figure and side.figure.value for side in row.sides)]
-    return [row for row in kept if not row.metric.name.startswith("wlm_")] or kept
+    others = [row for row in kept if not row.metric.name.startswith(_WLM)]
+    if others:
+        return others
+    classes = {(row.metric.name, _values(row)) for row in kept if not _is_sum_of_classes(row)}
+    return [row for row in kept if not _is_sum_of_classes(row) or (row.metric.name, _values(row)) not in classes]
+
+
+def _is_sum_of_classes(row: Row) -> bool:
+    return (row.metric.subject or "").startswith(("policy ", "workload "))
+
+
+def _values(row: Row) -> tuple[float | None, ...]:
+    return tuple(side.figure.value if side.figure else None for side in row.sides)
+
+
+def alone(comparison: Comparison) -> list[tuple[Run, Metric, Figure]]:
+    """Figures that only one of the runs has, and that therefore nothing is compared with."""
+    runs_with = Counter(key for run in comparison.runs for key in {(each.name, each.subject) for each in run.figures})
+    return [
+        (run, metric, figure)
+        for run in comparison.runs
+        for metric, figure in run.figures.items()
+        if runs_with[metric.name, metric.subject] == 1 and figure.value and not metric.name.startswith(_WLM)
+    ]
 
 
 def notes(comparison: Comparison) -> list[str]:
@@ -86,11 +118,17 @@ def notes(comparison: Comparison) -> list[str]:
             f"At equal busy: what follows the load, put to {comparison.equal_busy_pct:.2f} % CPU busy of every run in "
             "proportion to its busy, as ITR is to 100 %. Costs per transaction stay as measured."
         )
+    single = alone(comparison)
+    if single:
+        told.append(
+            f"{len(single)} {'figure is' if len(single) == 1 else 'figures are'} known of one run only and compared "
+            "with nothing; the page and the Markdown list them."
+        )
     hidden = len(comparison.rows) - len(shown(comparison.rows))
     if hidden:
         told.append(
-            f"{hidden} figures are left out of the tables, as they are zero in every run or of single WLM classes; "
-            "the CSV has them."
+            f"{hidden} {'figure is' if hidden == 1 else 'figures are'} left out of the tables, being zero in every run "
+            "or of single WLM classes; the CSV has them."
         )
     return told
 
@@ -107,15 +145,39 @@ def markdown(comparison: Comparison) -> str:
         parts.append(
             _markdown_table(heads(comparison), [cells(comparison, row) for row in shown(comparison.equal_busy)])
         )
+    single = alone(comparison)
+    if single:
+        parts += ["## Known of one run only", _markdown_table(_ALONE_HEADS, _alone_cells(single))]
     parts += ["## Notes", "\n".join(f"- {note}" for note in notes(comparison))]
     return "\n\n".join(parts) + "\n"
 
 
 def title(comparison: Comparison) -> str:
-    """The runs by name."""
-    return " against ".join(run.name for run in comparison.runs[:3]) + (
-        " and others" if len(comparison.runs) > 3 else ""
-    )
+    """The runs by name; a series as its system and what tells its runs apart."""
+    names = labels(comparison.runs)
+    if len(names) == 2:
+        return " against ".join(run.name for run in comparison.runs)
+    systems = list(dict.fromkeys(run.system for run in comparison.runs))
+    if len(names) > _MOST_IN_TITLE:
+        return f"{' and '.join(systems)}: {len(names)} runs"
+    return f"{systems[0]}: {', '.join(names)}" if len(systems) == 1 else f"{', '.join(names[1:])} against {names[0]}"
+
+
+_ALONE_HEADS = ["run", "metric", "subject", "value"]
+
+
+def _alone_cells(single: Sequence[tuple[Run, Metric, Figure]]) -> list[list[str]]:
+    return [
+        [run.name, metric.name, metric.subject or metric.workload or "", number(figure.value, "ms")]
+        for run, metric, figure in single
+    ]
+
+
+def run_line(run: Run) -> str:
+    """A run, how its intervals were chosen, and how many they are."""
+    count = len(run.intervals)
+    told = f", {run.seconds:,.0f} s" if run.seconds else ""
+    return f"{run.name}: {run.chosen}; {count} {'interval' if count == 1 else 'intervals'}{told}"
 
 
 _RUN_HEADS = ["run", "chosen", "intervals", "seconds", "from (UTC)", "to (UTC)"]
@@ -124,7 +186,9 @@ _RUN_HEADS = ["run", "chosen", "intervals", "seconds", "from (UTC)", "to (UTC)"]
 def _run_cells(run: Run) -> list[str]:
     end = max(interval.start + timedelta(seconds=interval.seconds) for interval in run.intervals)
     times = [f"{moment:%Y-%m-%d %H:%M:%S}" for moment in (run.start, end)]
-    return [run.name, run.chosen, str(len(run.intervals)), f"{run.seconds:,.0f}", *times]
+    if not run.seconds:
+        times[1] = "–"
+    return [run.name, run.chosen, str(len(run.intervals)), f"{run.seconds:,.0f}" if run.seconds else "–", *times]
 
 
 def _markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -212,8 +276,12 @@ def html(comparison: Comparison) -> str:
     if comparison.equal_busy:
         parts.append(f"<h2>At equal busy of {comparison.equal_busy_pct:.2f} %</h2>")
         parts.append(_comparison_table(comparison, shown(comparison.equal_busy)))
-    parts += ["<h2>Pictures</h2>"] if drawn else []
-    parts += [f"<figure id={name}>{picture}</figure>" for name, picture in drawn.items()]
+    if drawn:
+        shapes = "".join(f"<figure id={name}>{picture}</figure>" for name, picture in drawn.items())
+        parts.append(f"<h2>Pictures</h2><div class=pictures>{shapes}</div>")
+    single = alone(comparison)
+    if single:
+        parts += ["<h2>Known of one run only</h2>", _html_table(_ALONE_HEADS, _alone_cells(single), frozenset({3}))]
     parts += ["<h2>Notes</h2><ul>", *(f"<li>{escape(note)}</li>" for note in notes(comparison)), "</ul></html>"]
     return "\n".join(parts) + "\n"
 

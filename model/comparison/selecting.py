@@ -55,7 +55,10 @@ def choose(
                 f"or {asked.system}@steady"
             )
         if what is None and len(points) > 1:
-            raise ComparisonError(f"{asked.system} has {len(points)} points: {_some(_labels(points))}")
+            raise ComparisonError(
+                f"{asked.system} has {len(points)} points: {_some(_labels(points))}; "
+                f"choose one ({asked.system}@{_labels(points)[0]}) or take all ({asked.system}@*)"
+            )
         return [
             run(_name(asked.system, key, points), chosen, measures, f"point {_label(key, points)}")
             for key, chosen in points.items()

@@ -57,12 +57,11 @@ def compare(
         home, runs, band_pct=band, confidence=confidence, equal_busy_pct=equal_busy, steady_points=steady_band
     )
     written = comparing.write(found, out or home.root / "comparisons" / comparing.folder_name(runs))
-    pictures = comparing.save_figures(found, save_figures) if save_figures is not None else []
     if as_json:
         typer.echo(json.dumps(report.as_dict(found), indent=2))
     else:
         for run in found.runs:
-            typer.echo(f"{run.name}: {run.chosen}; {len(run.intervals)} intervals, {run.seconds:,.0f} s")
+            typer.echo(report.run_line(run))
         typer.echo(
             "\n" + text.columns(report.heads(found), [report.cells(found, row) for row in report.shown(found.rows)])
         )
@@ -72,5 +71,7 @@ def compare(
                 text.columns(report.heads(found), [report.cells(found, row) for row in report.shown(found.equal_busy)])
             )
         typer.echo("\n" + "\n".join(report.notes(found)))
-    for path in (written.html, written.markdown, written.csv, *pictures):
+    for path in (written.html, written.markdown, written.csv):
+        typer.echo(str(path), err=True)
+    for path in comparing.save_figures(found, save_figures) if save_figures is not None else ():
         typer.echo(str(path), err=True)

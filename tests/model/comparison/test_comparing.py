@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.comparison import Band, ComparisonError, Measure, compare, ratio_of_sums
-from model.comparison.charts import figures
+from model.comparison import Band, ComparisonError, Figure, Measure, Metric, Run, compare, ratio_of_sums
+from model.comparison.pictures import figures
 from model.comparison.report import as_csv, as_dict, heads, html, markdown, shown
 from model.comparison.runs import Part, aggregate, from_rows, run
 from tests.model.comparison.made import CATALOGUE, MEASURES, START, intervals
@@ -167,3 +167,80 @@ def test_one_metric_may_be_a_mean_for_parts_and_a_sum_for_totals() -> None:
     rows.append(row | {"position": 1, "subject": "total", "aggregation": "sum", "numerator": 9.0, "denominator": 1})
     found = run("S", *from_rows(rows), "point 1").figures
     assert {metric.subject: figure.value for metric, figure in found.items()} == {"private": 4.5, "total": 9.0}
+
+
+def known(name: str, figures: dict[tuple[str, str | None], float], system: str | None = None) -> Run:
+    """A run of one interval with these figures, by metric and subject."""
+    told = {Metric(None, metric, subject): Figure(value, None, 1) for (metric, subject), value in figures.items()}
+    return Run(name, system or name, intervals([80], point="1", system=system or name), "point 1", told)
+
+
+def bars_of(picture: str) -> dict[str, list[str]]:
+    """Tips of the bars of a picture by colour."""
+    found: dict[str, list[str]] = {}
+    for bar in ElementTree.fromstring(picture).findall(".//{*}rect"):
+        found.setdefault(bar.get("fill", ""), []).extend(tip.text or "" for tip in bar.findall("{*}title"))
+    return found
+
+
+def test_components_are_stacked_for_the_run_that_has_them_though_the_other_has_none() -> None:
+    parts = {("ims_cpu_us_per_tran", None): 30.0, ("dependent_regions_cpu_us_per_tran", None): 60.0}
+    found = compare(
+        [known("A", {("cpu_us_per_tran", None): 100.0} | parts), known("B", {("cpu_us_per_tran", None): 90.0})],
+        CATALOGUE,
+    )
+    tips = [tip for drawn in bars_of(figures(found)["cpu-per-transaction"]).values() for tip in drawn]
+    assert sorted(tips) == [
+        "A dependent regions: 60",
+        "A ims: 30",
+        "A rest of the system: 10",
+        "B whole system, components not known: 90",
+    ]
+    assert "| A | ims_cpu_us_per_tran |" in markdown(found)
+    assert "2 figures are known of one run only" in markdown(found)
+
+
+def test_response_is_drawn_for_what_was_recorded_and_a_line_joins_a_load_series_only() -> None:
+    def series(*pairs: tuple[float, float]) -> list[Run]:
+        return [
+            known(
+                f"S@{place}",
+                {("etr_tps", None): rate, ("total_ims_response_ms", "ims"): ms, ("wlm_response_ms", "class X"): 0.0},
+                "S",
+            )
+            for place, (rate, ms) in enumerate(pairs)
+        ]
+
+    rising = figures(compare(series((10, 1), (20, 2), (30, 4)), CATALOGUE))["response"]
+    mixed = figures(compare(series((10, 1), (30, 2), (20, 4)), CATALOGUE))["response"]
+    assert (rising.count("<circle"), rising.count("<polyline")) == (3, 1)
+    assert (mixed.count("<circle"), mixed.count("<polyline")) == (3, 0)
+    assert "response" not in figures(compare(series((10, 0), (20, 0)), CATALOGUE))
+
+
+def test_times_and_storage_are_drawn_without_totals_and_overlapping_figures() -> None:
+    told = {("msc_send_s", None): 29.277, ("storage_kb", "TCPIP lsqa above"): 1024.0}
+    told |= {
+        ("storage_kb", "TCPIP lsqa below"): 512.0,
+        ("storage_kb", "total"): 9999.0,
+        ("storage_kb", "csm_fixed"): 7.0,
+    }
+    found = compare([known("A", told), known("B", told)], CATALOGUE)
+    drawn = figures(found)
+    assert set(drawn) == {"msc-send-s", "storage"}
+    tips = [tip for each in bars_of(drawn["storage"]).values() for tip in each]
+    assert tips == ["A TCPIP lsqa: 1.5", "B TCPIP lsqa: 1.5"]
+
+
+def test_workloads_and_policies_that_repeat_a_class_are_shown_once() -> None:
+    told = {("wlm_ended_per_s", f"{kind} X"): 5.0 for kind in ("policy", "service_class", "workload")}
+    told |= {("wlm_ended_per_s", "policy Y"): 6.0}
+    found = compare([known("A", told), known("B", told)], CATALOGUE)
+    assert [row.metric.subject for row in shown(found.rows)] == ["policy Y", "service_class X"]
+
+
+def test_a_series_is_titled_and_headed_by_what_tells_its_runs_apart() -> None:
+    runs = [known(f"S@{point}", {("itr_tps", None): 1.0}, "S") for point in ("4K", "8K", "32K")]
+    found = compare(runs, CATALOGUE)
+    assert heads(found) == ["metric", "unit", "4K", "8K", "delta %", "verdict", "32K", "delta %", "verdict"]
+    assert markdown(found).startswith("# S: 4K, 8K, 32K\n")

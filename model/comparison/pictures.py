@@ -1,0 +1,186 @@
+"""The pictures benchmark papers print of runs side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from model.comparison.charts import COLOURS, REST, Layers, Marks, bars, lines, stacked
+from model.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
+from model.comparison.runs import Figure, Metric, Run
+
+_WHOLE, _PART = "cpu_us_per_tran", "_cpu_us_per_tran"
+_ALL_GROUPS = "service_cpu_us_per_tran"
+_UNKNOWN = "#aaaaaa"
+#: Areas drawn apart; the smallest beyond them are taken together.
+_MOST_AREAS = len(COLOURS) - 1
+
+
+def figures(comparison: Comparison) -> dict[str, str]:
+    """Every picture the figures allow, by file name without ending."""
+    names = labels(comparison.runs)
+    drawn: dict[str, str] = {}
+    for name, metric, title in (
+        ("itr", "itr_tps", "Internal transaction rate, transactions/s"),
+        ("cpu-busy", "cpu_busy_pct", "CPU busy, %"),
+    ):
+        row = comparison.row(metric)
+        if row is not None:
+            drawn[name] = bars(title, names, _values(row))
+    busy = _busy_against_rate(comparison.runs)
+    if busy:
+        drawn["cpu-busy-against-rate"] = lines("CPU busy against rate", "transactions/s", "%", names, busy)
+    for unit, name in (("ms", "response"), ("s", "response-s")):
+        responses = _responses(comparison.runs, unit)
+        if responses:
+            drawn[name] = lines("Response against rate", "transactions/s", unit, names, responses)
+    parts = _components(comparison.runs)
+    if parts:
+        drawn["cpu-per-transaction"] = stacked("CPU per transaction by component, µs", names, parts)
+    for row in comparison.rows:
+        if _is_duration(row):
+            title = f"{row.about.label}, {row.about.unit}"
+            drawn[row.metric.name.replace("_", "-")] = bars(title, names, _values(row))
+    areas = _areas(comparison)
+    if areas:
+        drawn["storage"] = stacked("Storage in use by area, MB (1,024 KB)", names, areas)
+    return drawn
+
+
+def labels(runs: Sequence[Run]) -> list[str]:
+    """Names of runs without what all have in common."""
+    systems = {run.system for run in runs}
+    if len(systems) == 1:
+        return [run.name.partition("@")[2] or run.name for run in runs]
+    return [run.system if len(systems) == len(runs) else run.name for run in runs]
+
+
+def _values(row: Row) -> list[float | None]:
+    return [side.figure.value if side.figure else None for side in row.sides]
+
+
+def _busy_against_rate(runs: Sequence[Run]) -> dict[str, Marks]:
+    """Rate and busy of every run, a series for each system; nothing unless some system was measured at two loads."""
+    busy = Metric(None, "cpu_busy_pct")
+    found = _by_system(runs, [_mark(run, None, run.figures.get(busy)) for run in runs])
+    loads = [[mark[1] for mark in marks if mark] for marks in found.values()]
+    return found if any(max(each) - min(each) > SAME_LOAD_POINTS for each in loads) else {}
+
+
+def _responses(runs: Sequence[Run], unit: str) -> dict[str, Marks]:
+    """Rate and response of every run, a series for each response and system; nothing for one mark alone.
+
+    Responses of WLM classes and devices are left out, and those that are zero, as nobody recorded them.
+    """
+    metrics = dict.fromkeys(metric for run in runs for metric in run.figures if _is_response(metric.name, unit))
+    several = len({run.system for run in runs}) > 1
+    found: dict[str, Marks] = {}
+    for metric in metrics:
+        told = [run.figures.get(metric) for run in runs]
+        marks = [
+            _mark(run, metric.workload, figure) if figure and figure.value else None
+            for run, figure in zip(runs, told, strict=True)
+        ]
+        for system, own in _by_system(runs, marks).items():
+            name = _plain(metric.name.removesuffix(f"_{unit}")) + (f" {metric.subject}" if metric.subject else "")
+            found[f"{name}, {system}" if several else name] = own
+    drawn = sum(mark is not None for marks in found.values() for mark in marks)
+    return found if drawn > 1 else {}
+
+
+def _is_response(name: str, unit: str) -> bool:
+    if name.startswith(("wlm_", "dasd_")):
+        return False
+    return name in (f"transit_{unit}", f"response_avg_{unit}") or name.endswith(f"_response_{unit}")
+
+
+def _by_system(runs: Sequence[Run], marks: Marks) -> dict[str, Marks]:
+    systems = dict.fromkeys(run.system for run in runs)
+    found: dict[str, Marks] = {}
+    for system in systems:
+        own = [mark if run.system == system else None for run, mark in zip(runs, marks, strict=True)]
+        if any(own):
+            found[system] = own
+    return found
+
+
+def _mark(run: Run, workload: str | None, figure: Figure | None) -> tuple[float, float] | None:
+    """The rate of the workload, or of the only one there is, and a figure."""
+    rates = {each.workload: known.value for each, known in run.figures.items() if each.name == "etr_tps"}
+    rate = rates.get(workload) if workload in rates else next(iter(rates.values())) if len(rates) == 1 else None
+    return None if rate is None or figure is None else (rate, figure.value)
+
+
+def _components(runs: Sequence[Run]) -> Layers:
+    """CPU per transaction of every address-space group, and the rest of the whole system's.
+
+    A run without groups is one bar. Of several workloads in a run the first is taken.
+    """
+    wholes = [next(((m, f.value) for m, f in run.figures.items() if m.name == _WHOLE), None) for run in runs]
+    if sum(whole is not None for whole in wholes) < 2:
+        return {}
+    known = [dict(_groups(run, whole[0].workload)) if whole else {} for run, whole in zip(runs, wholes, strict=True)]
+    names = list(dict.fromkeys(name for groups in known for name in groups))
+    if not names:
+        return {"": [(whole[1] if whole else None, COLOURS[0]) for whole in wholes]}
+    layers: dict[str, Sequence[tuple[float | None, str]]] = {}
+    for place, name in enumerate(names):
+        layers[_plain(name)] = [(groups.get(name), COLOURS[place % len(COLOURS)]) for groups in known]
+    rest = [
+        (max(whole[1] - math.fsum(groups.values()), 0.0), REST) if whole and groups else (None, REST)
+        for whole, groups in zip(wholes, known, strict=True)
+    ]
+    unknown = [
+        (whole[1], _UNKNOWN) if whole and not groups else (None, _UNKNOWN)
+        for whole, groups in zip(wholes, known, strict=True)
+    ]
+    layers["rest of the system"] = rest
+    if any(value is not None for value, _ in unknown):
+        layers["whole system, components not known"] = unknown
+    return layers
+
+
+def _groups(run: Run, workload: str | None) -> Iterator[tuple[str, float]]:
+    for metric, figure in run.figures.items():
+        if metric.workload == workload and metric.name.endswith(_PART) and metric.name != _ALL_GROUPS and figure.value:
+            yield metric.name.removesuffix(_PART), figure.value
+
+
+def _is_duration(row: Row) -> bool:
+    """Whether a row is the time something took, as a whole."""
+    name, subject = row.metric.name, row.metric.subject
+    timed = name.endswith("elapsed_s") or (name.startswith("msc_") and name.endswith("_s"))
+    return timed and subject in (None, "total") and any(_values(row))
+
+
+def _areas(comparison: Comparison) -> Layers:
+    """Mean storage by area in MB, below and above 16 MB together, of the areas that every run with storage tells.
+
+    Totals and figures without a location are left out: they are made of the others or overlap them.
+    """
+    rows = [row for row in comparison.rows if row.metric.name == "storage_kb" and _is_area(row)]
+    told = [any(row.sides[place].figure for row in rows) for place in range(len(comparison.runs))]
+    sums: dict[str, list[float]] = {}
+    for row in rows:
+        values = _values(row)
+        if all(value is not None for value, known in zip(values, told, strict=True) if known):
+            name = _plain((row.metric.subject or "").removesuffix(" below").removesuffix(" above"))
+            added = sums.setdefault(name, [0.0] * len(values))
+            sums[name] = [before + (value or 0.0) / 1024 for before, value in zip(added, values, strict=True)]
+    large = sorted(sums, key=lambda name: -max(sums[name]))[:_MOST_AREAS]
+    layers: dict[str, Sequence[tuple[float | None, str]]] = {
+        name: [(value, COLOURS[place]) for value in sums[name]] for place, name in enumerate(large)
+    }
+    small = [values for name, values in sums.items() if name not in large]
+    if small:
+        layers["other areas"] = [(math.fsum(values), REST) for values in zip(*small, strict=True)]
+    return layers
+
+
+def _is_area(row: Row) -> bool:
+    words = (row.metric.subject or "").split()
+    return len(words) > 1 and words[-1] in ("below", "above") and "total" not in words
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
