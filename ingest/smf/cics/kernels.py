@@ -74,8 +74,8 @@ def read_heads(b: NDArray[np.uint8], offset: NDArray[np.int64], length: NDArray[
     """Heads of n records of type 110.1: an array (n, HEAD_COLUMNS), positions relative to the start of the record.
 
     Every extent that a head names is checked against the record, or against the expanded data section of a compressed
-    one; PROBLEM says what failed. IDENTITY hashes release, APPLID, system, start of the region and connectors: records
-    of one identity and data length have one layout.
+    one; PROBLEM says what failed. Only performance records have connectors. IDENTITY hashes release, APPLID, system,
+    start of the region and connectors: records of one identity and data length have one layout.
     """
     n = offset.size
     heads = np.zeros((n, HEAD_COLUMNS), np.int64)
@@ -104,8 +104,6 @@ def read_heads(b: NDArray[np.uint8], offset: NDArray[np.int64], length: NDArray[
         data = np.int64(_u32(b, p + np.uint64(32)))
         data_length = np.int64(_u16(b, p + np.uint64(36)))
         data_count = np.int64(_u16(b, p + np.uint64(38)))
-        head[CONNECTORS_AT] = connectors
-        head[CONNECTOR_COUNT] = connector_count
         head[DATA_AT] = data
         head[DATA_LENGTH] = data_length
         head[DATA_COUNT] = data_count
@@ -134,6 +132,9 @@ def read_heads(b: NDArray[np.uint8], offset: NDArray[np.int64], length: NDArray[
                 continue
             if connectors < section or connectors + 2 * connector_count > end:
                 head[PROBLEM] = CONNECTORS_OUTSIDE
+                continue
+            head[CONNECTORS_AT] = connectors
+            head[CONNECTOR_COUNT] = connector_count
     return heads
 
 
