@@ -12,8 +12,8 @@ from ingest.framing import Quarantined
 class Accounting:
     """What became of the bytes of a batch: decoded, skipped and quarantined records, and framing between them.
 
-    notes counts what is worth knowing and lost nothing: sections longer than their layout, split records with missing
-    pieces.
+    notes counts what is worth knowing and lost nothing: sections longer than their layout, records with bytes in none
+    of their known sections, split records with missing pieces.
     """
 
     records: int = 0

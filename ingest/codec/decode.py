@@ -178,7 +178,11 @@ class _Decoder:
             if longer.any() and plan.is_closed(column):
                 name = f"section_longer_than_known:{section.table}"
                 batch.accounting.notes[name] += int(found.counts[longer, column].sum())
-        owners, first = self._owners(plan, frames.buffer, starts, lengths[good], found, sequence)
+        unknown = plan.holds_unknown(found, lengths[good])
+        owners, first, pieces = self._owners(plan, frames.buffer, starts, lengths[good], found, sequence)
+        unknown[pieces] = False
+        if unknown.any():
+            batch.accounting.notes[f"section_not_known:{layout.header.table}"] += int(unknown.sum())
         estimate = plan.row_bytes[0] + found.counts @ plan.row_bytes[1:]
         for part in _parts(estimate):
             tables = _tables(
@@ -214,12 +218,15 @@ class _Decoder:
 
     def _owners(
         self, plan: Plan, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints, found: Found, sequence: Ints
-    ) -> tuple[Ints, Ints]:
-        """record_seq and first section_seq of each record's sections of each kind; changed only for split records."""
+    ) -> tuple[Ints, Ints, Ints]:
+        """record_seq and first section_seq of each record's sections of each kind; changed only for split records.
+
+        Which records are pieces of split ones comes last.
+        """
         owners = np.repeat(sequence[:, None], len(plan.sections), axis=1)
         first = np.zeros_like(owners)
         if plan.split_field is None:
-            return owners, first
+            return owners, first, np.empty(0, np.int64)
         column, item = plan.split_field
         known = (found.counts[:, column] > 0) & (found.sizes[:, column] >= item.end)
         place = np.where(known, starts + found.offsets[:, column] + item.offset, 0)
@@ -242,7 +249,7 @@ class _Decoder:
                     found.counts[piece, at] = 0
         for at, nest in enumerate(plan.nests, len(plan.sections) - len(plan.nests)):
             found.counts[found.counts[:, nest.parent] == 0, at] = 0
-        return owners, first
+        return owners, first, pieces
 
 
 def _parts(estimate: Ints) -> list[slice]:

@@ -12,6 +12,9 @@ from ingest.registry import Field, Layout, Section
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
+_ALIGNED = 8
+"""Bytes to which sections may be aligned."""
+
 
 @dataclass(slots=True)
 class Found:
@@ -78,6 +81,21 @@ class Plan:
         section = self.sections[column]
         chained = any(nest.parent == column and nest.section.walk == "chained" for nest in self.nests)
         return section.walk == "fixed" and section.rest is None and not chained
+
+    def holds_unknown(self, found: Found, lengths: Ints) -> npt.NDArray[np.bool_]:
+        """Per record, whether bytes of it are in none of its sections, as when a newer release has added a section.
+
+        Never true where the extent of sections is not known here; gaps that only align sections do not count.
+        """
+        placed = len(self.sections) - len(self.nests)
+        outside = any(nest.section.walk != "chained" for nest in self.nests)
+        if not placed or outside or self.layout.handler:
+            return np.zeros(len(lengths), np.bool_)
+        counts, offsets = found.counts[:, :placed], found.offsets[:, :placed]
+        covered = (found.sizes[:, :placed] * counts).sum(axis=1)
+        starts = np.where(counts > 0, offsets, lengths[:, None]).min(axis=1)
+        measured = ~(counts[:, self.prefixed[:placed] != 0] > 0).any(axis=1)
+        return measured & (lengths - starts - covered >= _ALIGNED * (counts > 0).sum(axis=1) + _ALIGNED)
 
     def in_layout_order(self, counts: Ints) -> list[int]:
         """Counts of the sections in the order in which the layout names them."""

@@ -95,6 +95,21 @@ def test_a_section_longer_than_known_is_stepped_over_by_its_own_length() -> None
     assert batch.accounting.notes == {"section_longer_than_known:smf30_usage": 3}
 
 
+@pytest.mark.parametrize("name", ["smf30", "smf70_1", "smf115_1", "smf119_2"])
+def test_a_record_with_a_section_that_is_not_known_is_told(name: str) -> None:
+    layout = LAYOUTS[name]
+    unsplit = {item.table for item in layout.sections if item.walk != "length_prefixed" and item.name != "product"}
+    tables = random_tables(layout, 7, 1, cut=0)
+    dump = encode_dump({table: tables[table] for table in tables if table in unsplit}, REGISTRY)
+    assert int.from_bytes(dump[:2]) == len(dump)
+    [batch] = accounted(dump)
+    assert not batch.accounting.notes
+    grown = (len(dump) + 400).to_bytes(2) + dump[2:] + bytes(400)
+    [batch] = accounted(dump + grown + dump)
+    assert batch.accounting.notes == {f"section_not_known:{name}_header": 1}
+    assert batch.accounting.decoded_bytes == 3 * len(dump) + 400
+
+
 def test_a_record_too_short_to_have_a_header_is_quarantined() -> None:
     whole = bytes(plain("smf30", 1))
     [batch] = accounted(whole + bytes.fromhex("00060000ABCD") + whole)
