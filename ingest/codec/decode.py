@@ -208,6 +208,8 @@ class _Decoder:
         result = self._handlers[layout.handler].decode(
             frames.buffer, frames.starts[at], frames.lengths[at], sequence[chosen].astype(np.uint32)
         )
+        if result.not_known:
+            batch.accounting.notes[f"section_not_known:{layout.header.table}"] += result.not_known
         for problem in result.problems:
             place = int(chosen[problem.index])
             good[place] = False

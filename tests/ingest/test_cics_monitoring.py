@@ -27,6 +27,7 @@ from ingest.smf.cics.dictionary import (
 from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
 from ingest.smf.cics.performance import MonitoringDecoder
 
+REGISTRY = registry.load()
 REGION = Region("SYSA", "CICSAOR1", "AORJOB1")
 NOW = dt.datetime(2026, 3, 4, 13, 14, 15, 160000)
 
@@ -241,3 +242,12 @@ def test_tables_of_the_handler_are_those_the_layout_describes() -> None:
     }.items():
         described = known.table(name)[1].arrow_schema()
         assert pa.schema(list(schema)[1:]).equals(described), name
+
+
+def test_records_of_a_class_nobody_knows_are_told() -> None:
+    [record] = encode_performance(REGION, full_dictionary(), pa.table({"tran": ["AAAA"]}), NOW)
+    unknown = record[:66] + (6).to_bytes(2) + record[68:]
+    [batch] = decode_batches(b"".join([*encode_dictionary(REGION, full_dictionary(), NOW), unknown, record]), REGISTRY)
+    assert batch.accounting.notes == {"section_not_known:smf110_1_header": 1}
+    assert batch.tables["smf110_1_performance"]["record_seq"].to_pylist() == [2]
+    assert batch.tables["smf110_1_product"]["smfmncl"].to_pylist() == [1, 6, 3]

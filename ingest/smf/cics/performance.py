@@ -186,11 +186,12 @@ class MonitoringDecoder:
         """
         parts: dict[str, list[pa.Table]] = {}
         problems: list[Problem] = []
+        others = 0
         for first in range(0, offset.size, _RECORDS_AT_ONCE):
             some = slice(first, first + _RECORDS_AT_ONCE)
-            self._decode_some(buffer, offset[some], length[some], record_seq[some], first, parts, problems)
+            others += self._decode_some(buffer, offset[some], length[some], record_seq[some], first, parts, problems)
         problems.sort(key=lambda problem: problem.index)
-        return Handled({name: pa.concat_tables(tables) for name, tables in parts.items()}, problems)
+        return Handled({name: pa.concat_tables(tables) for name, tables in parts.items()}, problems, others)
 
     def _decode_some(
         self,
@@ -201,10 +202,11 @@ class MonitoringDecoder:
         first: int,
         parts: dict[str, list[pa.Table]],
         problems: list[Problem],
-    ) -> None:
+    ) -> int:
+        """Number of records of other classes, which have no tables of their own."""
         heads = kernels.read_heads(buffer, offset, length)
-        other = ~np.isin(heads[:, kernels.CLASS], _CLASSES)
-        heads[other & (heads[:, kernels.PROBLEM] != kernels.PRODUCT_OUTSIDE), kernels.CLASS] = 0
+        other = ~np.isin(heads[:, kernels.CLASS], _CLASSES) & (heads[:, kernels.PROBLEM] != kernels.PRODUCT_OUTSIDE)
+        heads[other, kernels.CLASS] = 0
         for at in np.flatnonzero(heads[:, kernels.PROBLEM]).tolist():
             code = int(heads[at, kernels.PROBLEM])
             if heads[at, kernels.CLASS] or code == kernels.PRODUCT_OUTSIDE:
@@ -242,6 +244,7 @@ class MonitoringDecoder:
                 source = expanded if in_expanded[i] else buffer
                 self._remember(buffer, source, offset, base, heads, i, record_seq, first, parts, problems)
             start = boundary + 1
+        return int(other.sum())
 
     def _decode_fixed(
         self,
