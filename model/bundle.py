@@ -77,6 +77,8 @@ def loads(text: str, origin: str = "bundle") -> dict[str, Any]:
     lacking = [key for key in ("model_version", "systems", "assumptions") if key not in bundle]
     if lacking:
         raise BundleError(f"{origin} lacks {', '.join(lacking)}; export the champion again")
+    if not all(isinstance(bundle[key], dict) for key in ("systems", "assumptions")):
+        raise BundleError(f"{origin}: systems and assumptions are no JSON objects; export the champion again")
     return bundle
 
 

@@ -79,7 +79,7 @@ def _http(request: Request, error: Exception) -> JSONResponse:
 
 def _question(error: QuestionError) -> Problem:
     more: dict[str, Any] = {"field": error.field, "value": error.value}
-    if error.allowed is not None:
+    if error.allowed:
         more["allowed"] = error.allowed
     if error.nearest is not None:
         more["nearest"] = error.nearest

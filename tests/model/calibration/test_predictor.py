@@ -236,8 +236,18 @@ def test_bundle_is_the_same_text_for_the_same_points(tmp_path, bundle):
     assert bundles.dumps(bundles.read(path)) == path.read_text(encoding="utf-8")
 
 
+BARE = '{"schema": "etalon-bundle/1", "model_version": "1", "systems": null, "assumptions": {}}'
+
+
 @pytest.mark.parametrize(
-    ("text", "message"), [("{", "no JSON"), ("[]", "schema None"), ('{"schema": "etalon-bundle/1"}', "lacks")]
+    ("text", "message"),
+    [
+        ("{", "no JSON"),
+        ("null", "schema None"),
+        ("[]", "schema None"),
+        ('{"schema": "etalon-bundle/1"}', "lacks"),
+        (BARE, "no JSON objects"),
+    ],
 )
 def test_a_file_that_is_no_bundle_is_refused(text, message):
     with pytest.raises(bundles.BundleError, match=message):
