@@ -20,6 +20,12 @@ class Reporter:
         self.stream = stream or sys.stderr
         self.live = self.stream.isatty()
         self._notes: list[str] = []
+        self._describe: Callable[[str], None] | None = None
+
+    def show(self, text: str) -> None:
+        """What is being done just now, behind the title of a moving bar; nothing where there is none."""
+        if self._describe is not None:
+            self._describe(text)
 
     def note(self, text: str) -> None:
         """A result to stand at the end of the current step's line."""
@@ -44,13 +50,18 @@ class Reporter:
     @contextmanager
     def _bar(self, title: str) -> Iterator[Advance]:
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         console = Console(file=self.stream)
         columns = (SpinnerColumn(), TextColumn("{task.description:<44}"), BarColumn(30), TimeElapsedColumn())
         with Progress(*columns, console=console, transient=True) as progress:
             task = progress.add_task(title, total=None)
-            yield lambda done, total: progress.update(task, completed=done, total=total)
+            self._describe = lambda text: progress.update(task, description=escape(f"{title} {text}"))
+            try:
+                yield lambda done, total: progress.update(task, completed=done, total=total)
+            finally:
+                self._describe = None
 
     def _line(self, mark: str, title: str, started: float) -> None:
         note = f"  {'; '.join(self._notes)}" if self._notes else ""

@@ -1,6 +1,7 @@
 """The commands over dumps and tables: what they print, and how they refuse."""
 
 import gzip
+import io
 import json
 import re
 from pathlib import Path
@@ -13,8 +14,9 @@ from expectations.result import Finding
 from ingest import registry
 from ingest.warehouse import FileReport, load, publish
 from pipelines.cli import app, explain
-from pipelines.commands.data import problem
+from pipelines.commands.data import loaded, problem
 from pipelines.exits import Exit
+from pipelines.progress import Reporter
 from tests.pipelines.conftest import ROOT
 
 RUNS = "system_id,smf_sid,point,condition,start_utc,end_utc\nshop,SYS1,1,,2026-11-20T10:00:00Z,2026-11-20T10:05:00Z\n"
@@ -177,3 +179,24 @@ def test_the_page_names_every_key_of_the_report_of_a_file():
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     shape = page.partition('{"files": [{')[2].partition("```")[0]
     assert set(re.findall(r'"(\w+)"', shape)) == set(FileReport("x").to_dict())
+
+
+def test_files_of_one_name_are_told_apart():
+    paths = ["a/night.zip!one/d.smf", "a/night.zip!two/d.smf", "b/e.smf", "c/f.smf", "d/f.smf", "d/x.zip!y/g.smf"]
+    shown = loaded([FileReport(path) for path in paths]).splitlines()[2:]
+    assert [line.split()[0] for line in shown] == [*paths[:2], "e.smf", *paths[3:5], "x.zip!y/g.smf"]
+
+
+def test_a_moving_bar_says_what_is_being_done():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    reporter = Reporter(Terminal())
+    reporter.show("nothing runs yet")
+    with reporter.step("ingesting"):
+        reporter.show("d[1].smf: reading, 5 records")
+    reporter.show("nothing runs any more")
+    said = reporter.stream.getvalue()
+    assert "d[1].smf: reading, 5 records" in said
+    assert "nothing runs" not in said

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,21 @@ def test_a_layout_with_a_mistake_is_refused_before_anything_is_read(log, tmp_pat
     done = run_etalon(tmp_path / "home", command, "--layouts", str(tmp_path / "none"), str(folder / "LOGFILE"))
     assert done.returncode == Exit.NO_INPUT
     assert "no such folder" in done.stderr
+
+
+def test_files_that_were_loaded_before_their_layouts_came_say_how_to_load_them_anew(tmp_path, log):
+    text = page("how-to-add-a-record-type.md")
+    layouts = tmp_path / "own"
+    shutil.copytree(log[0] / "layouts", layouts)
+    (layouts / "doors.toml").write_text(fences(text, "toml")[0])
+    digits = "".join(line.split("    ")[0] for line in fences(text, "text")[0].splitlines())
+    (tmp_path / "doors.smf").write_bytes(bytes.fromhex(digits))
+    arguments = ["ingest", str(tmp_path / "doors.smf"), str(log[0] / "LOGFILE")]
+    assert "--reload" not in run_etalon(tmp_path / "home", *arguments).stderr
+    arguments += ["--layouts", str(layouts)]
+    said = run_etalon(tmp_path / "home", *arguments).stderr
+    assert "1 record of type 210.4; add --reload outdated" in said
+    assert "1 record of type ims.31; add --reload outdated" in said
+    done = run_etalon(tmp_path / "home", *arguments, "--reload", "outdated", "--json")
+    assert [report["decoded"] for report in json.loads(done.stdout)["files"]] == [1, 1]
+    assert "--reload" not in run_etalon(tmp_path / "home", *arguments).stderr
