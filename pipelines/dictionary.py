@@ -1,12 +1,14 @@
-"""The data dictionary: `python -m pipelines.dictionary --write | --check`.
+"""The data dictionary: `python -m pipelines.dictionary --write | --check [--database SNAPSHOT]`.
 
-Marts and the models before them as their dbt descriptions define them, and every staging view with the page of the
-field reference that says record, field and unit of each of its columns.
+Marts as their dbt descriptions define them, every staging view with the page of the field reference that says record,
+field and unit of each of its columns, and from a published snapshot the columns of all other tables.
 """
 
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import yaml  # type: ignore[import-untyped]
 from pipelines.home import DBT_PROJECT, ROOT
 
 FOLDER = Path("docs/data-dictionary")
+COLUMNS = DBT_PROJECT / "columns.yml"
 NOTE = "<!-- Made by `python -m pipelines.dictionary --write` from dbt and the layouts; do not edit. -->"
 _INTRODUCTION = """# Data dictionary
 
@@ -25,16 +28,41 @@ shown by [twenty questions](../questions.md).
 | schema | what | where |
 |---|---|---|
 | `marts` | facts and dimensions for planners | [marts](marts.md) |
-| `intermediate` | steps between records and marts | [below](#intermediate) |
+| `intermediate` | steps between records and marts | [below](#intermediate), [columns](steps.md#intermediate) |
 | `staging` | one view for each section of each record type: friendly names, SI units | [below](#staging) |
 | `raw` | the same sections as recorded, with IBM's names | the field reference of each, linked below |
-| `meta` | the ledger of files, the quarantine, overlaps between files | [architecture](../architecture.md#raw-tables) |
+| `meta` | the ledger of files, the quarantine, overlaps between files | [columns](steps.md#meta) |
 """
 
 
-def files() -> dict[Path, str]:
-    """Path from the project root → content, for every page."""
-    return {FOLDER / "README.md": _index(), FOLDER / "marts.md": _marts()}
+_STEPS_INTRODUCTION = """Formulas stand in the description of each table; what the marts make of it, beside the
+columns of the [marts](marts.md). Views of SMF sections are described by the field reference, see the
+[index](README.md#staging).
+"""
+
+#: Folders of staging models written by hand, and the pages about what they read.
+_WRITTEN_STAGING = {
+    "etalon": "loading.md",
+    "collectors": "collectors.md",
+    "rmf": "rmf-tables.md",
+    "ims": "ims-log.md",
+}
+_UNITS = {
+    "_us": "µs",
+    "_ms": "ms",
+    "_s": "s",
+    "_pct": "pct",
+    "_kb": "KB (1,024 bytes)",
+    "_bytes": "bytes",
+    "_msu": "MSU/h",
+    "_service_units": "SU",
+}
+
+
+def files(database: Path | None = None) -> dict[Path, str]:
+    """Path from the project root → content, for every page; that of the steps before the marts with a snapshot only."""
+    pages = {FOLDER / "README.md": _index(), FOLDER / "marts.md": _marts()}
+    return pages if database is None else {**pages, FOLDER / "steps.md": _steps(described(database))}
 
 
 def _models(folder: str) -> list[dict[str, Any]]:
@@ -52,10 +80,11 @@ def _index() -> str:
     lines += ["", "## Intermediate", "", "| table | what |", "|---|---|"]
     lines += [f"| `{m['name']}` | {_line(m['description'])} |" for m in _models("intermediate")]
     lines += ["", "## Staging", "", "| view | what | columns |", "|---|---|---|"]
-    for folder, page in (("etalon", None), ("collectors", None), ("rmf", "rmf-tables.md"), ("ims", "ims-log.md")):
-        where = f"[{page.removesuffix('.md')}](../{page})" if page else "[architecture](../architecture.md#raw-tables)"
+    for folder, page in _WRITTEN_STAGING.items():
+        where = f", [{page.removesuffix('.md')}](../{page})"
         lines += [
-            f"| `{m['name']}` | {_line(m.get('description', ''))} | {where} |" for m in _models(f"staging/{folder}")
+            f"| `{m['name']}` | {_line(m.get('description', ''))} | [columns](steps.md#{m['name']}){where} |"
+            for m in _models(f"staging/{folder}")
         ]
     lines += list(_staging())
     return "\n".join(lines) + "\n"
@@ -88,6 +117,76 @@ def _marts() -> str:
     return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class Column:
+    """A column of a table before the marts."""
+
+    schema: str
+    table: str
+    name: str
+    type: str
+    unit: str
+    meaning: str
+
+
+def described(database: Path) -> list[Column]:
+    """Every column of the tables before the marts that no field reference describes, as a snapshot has them."""
+    from ingest import warehouse
+
+    written = {str(m["name"]) for folder in _WRITTEN_STAGING for m in _models(f"staging/{folder}")}
+    query = """
+        SELECT schema_name, table_name, column_name, lower(data_type) AS type FROM duckdb_columns()
+        WHERE schema_name IN ('intermediate', 'staging', 'meta')
+        ORDER BY schema_name, table_name, column_index
+    """
+    known = _meanings()
+    found = []
+    for row in warehouse.query(database, query).to_pylist():
+        schema, table, name = str(row["schema_name"]), str(row["table_name"]), str(row["column_name"])
+        if schema == "staging" and table not in written:
+            continue
+        unit, meaning = known.get(name, ("", ""))
+        found.append(Column(schema, table, name, str(row["type"]), unit or _unit(name), meaning))
+    return found
+
+
+def _meanings() -> dict[str, tuple[str, str]]:
+    """Unit and meaning of columns by name: those of `columns.yml`, else of the first mart that has the column."""
+    known: dict[str, tuple[str, str]] = {}
+    for model in _models("marts"):
+        for column in model["columns"]:
+            unit = str(column.get("config", {}).get("meta", {}).get("unit", ""))
+            known.setdefault(str(column["name"]), (_line(unit), _line(column["description"])))
+    written = yaml.safe_load(COLUMNS.read_text(encoding="utf-8"))
+    return known | {str(name): ("", _line(str(meaning))) for name, meaning in written.items()}
+
+
+def _unit(name: str) -> str:
+    if name.endswith("_per_s"):
+        return "1/s"
+    return next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
+
+
+def _steps(columns: list[Column]) -> str:
+    """The columns of every table before the marts that no field reference describes."""
+    about = {
+        str(m["name"]): _line(m.get("description", ""))
+        for folder in ("intermediate", *(f"staging/{name}" for name in _WRITTEN_STAGING))
+        for m in _models(folder)
+    }
+    lines = [NOTE, "", "# Tables before the marts", "", _STEPS_INTRODUCTION]
+    for schema, of_schema in groupby(columns, lambda column: column.schema):
+        lines += [f"## {schema}", ""]
+        for table, of_table in groupby(of_schema, lambda column: column.table):
+            lines += [f"### {table}", ""]
+            if table in about:
+                lines += [about[table], ""]
+            lines += ["| column | type | unit | meaning |", "|---|---|---|---|"]
+            lines += [f"| `{c.name}` | {c.type} | {c.unit} | {c.meaning} |" for c in of_table]
+            lines.append("")
+    return "\n".join(lines)
+
+
 def _line(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
@@ -97,18 +196,18 @@ def _first(text: str) -> str:
     return _line(text).split(". ")[0].rstrip(".") + "."
 
 
-def drift() -> list[Path]:
+def drift(database: Path | None = None) -> list[Path]:
     """Pages that are not what they should be."""
     return [
         path
-        for path, content in files().items()
+        for path, content in files(database).items()
         if not (ROOT / path).exists() or (ROOT / path).read_text(encoding="utf-8") != content
     ]
 
 
-def write() -> list[Path]:
+def write(database: Path | None = None) -> list[Path]:
     """Write the pages that differ."""
-    changed, made = drift(), files()
+    changed, made = drift(database), files(database)
     (ROOT / FOLDER).mkdir(parents=True, exist_ok=True)
     for path in changed:
         (ROOT / path).write_text(made[path], encoding="utf-8")
@@ -121,8 +220,9 @@ def main(arguments: list[str] | None = None) -> int:
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("--write", action="store_true", help="write what differs")
     group.add_argument("--check", action="store_true", help="only list what differs")
+    parser.add_argument("--database", type=Path, help="a published snapshot, for the tables before the marts")
     options = parser.parse_args(arguments)
-    paths = write() if options.write else drift()
+    paths = write(options.database) if options.write else drift(options.database)
     for path in paths:
         print(f"{'written' if options.write else 'out of date'}: {path}")
     return 1 if options.check and paths else 0

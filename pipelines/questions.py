@@ -14,6 +14,7 @@ from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, ROOT
 
 FOLDER = DBT_PROJECT / "questions"
+NOTHING = "(nothing: no records that would tell were loaded)"
 PAGE = ROOT / "docs" / "questions.md"
 
 
@@ -64,12 +65,26 @@ def page(database: Path) -> str:
         "[reference systems](reference-systems.md) as the lab renders them, and from made-up CICS tasks, as no study "
         "publishes those.",
     ]
-    for asked in questions().values():
-        found = answer(database, asked)
-        shown = text.table(found.to_pylist(), {name: name for name in found.column_names}, number=text.exact)
-        parts += [f"## {asked.name}", f"**{asked.title}** {asked.remark}", f"```sql\n{asked.sql.strip()}\n```"]
-        parts.append(f"```text\n{shown}\n```")
+    parts += [section(asked, answer(database, asked)) for asked in questions().values()]
     return "\n\n".join(parts) + "\n"
+
+
+def section(asked: Question, found: Any) -> str:
+    """A question of the page with its query and answer."""
+    return "\n\n".join(
+        (
+            f"## {asked.name}",
+            f"**{asked.title}** {asked.remark}",
+            f"```sql\n{asked.sql.strip()}\n```",
+            f"```text\n{shown(found)}\n```",
+        )
+    )
+
+
+def shown(found: Any) -> str:
+    """An answer as a table; an empty one says so."""
+    table = text.table(found.to_pylist(), {name: name for name in found.column_names}, number=text.exact)
+    return table if found.num_rows else f"{table}\n{NOTHING}"
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ def compare(
     Raises ComparisonError for fewer than two runs, and where no metric is shared.
     """
     if len(runs) < 2:
-        raise ComparisonError("a comparison needs two runs at least")
+        raise ComparisonError("a comparison needs two runs at least: name another, or all points of a system with @*")
     if equal_busy_pct is not None and not 0 < equal_busy_pct <= 100:
         raise ComparisonError(f"equal busy of {equal_busy_pct:g} % is not between 0 and 100")
     chosen = band or Band()

@@ -44,4 +44,4 @@ def questions(
             pyarrow.csv.write_csv(found, sink)
     else:
         typer.echo(f"{asked.title} {asked.remark}\n")
-        typer.echo(text.table(found.to_pylist(), {column: column for column in found.column_names}, number=text.exact))
+        typer.echo(known.shown(found))

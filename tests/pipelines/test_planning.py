@@ -15,6 +15,7 @@ from tests.pipelines.conftest import run_etalon
 from tests.shared import shared
 
 SYSTEMS = ("ims14-ff-haldb-z13", "ims14-ff-haldb-z14", "cics53-18cp", "ims10-base-ff-smq")
+SERIES = ("ims10-msc-ctc", "ims10-shared-emh", "ims10-tls", "cs113-tn3270-attls-30s")
 TASKS = 9_000
 #: The studies' figures of this table are read off by these names.
 TABLE = "table16_ff_haldb"
@@ -22,9 +23,9 @@ TABLE = "table16_ff_haldb"
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A state folder with a published snapshot of four systems and a day of made-up CICS tasks."""
+    """A state folder with a published snapshot of four systems, four series and a day of made-up CICS tasks."""
     home = Home(tmp_path_factory.mktemp("planning"))
-    for command in (*(("lab", system) for system in SYSTEMS), ("ingest", str(home.lab))):
+    for command in (*(("lab", system) for system in SYSTEMS + SERIES), ("ingest", str(home.lab))):
         done = run_etalon(home.root, *command)
         assert done.returncode == 0, done.stderr
     with duckdb.connect(str(home.warehouse)) as connection:
@@ -58,6 +59,67 @@ def test_two_machines_compare_as_the_study_prints_them(home):
         assert round(value, len(row["value"].partition(".")[2])) == float(row["value"]), row
         checked += 1
     assert checked >= 8
+
+
+def published(system, table, metric):
+    """Condition → printed value of a metric of a system in a table of the studies."""
+    import csv
+
+    with shared("evidence/measurements.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    key = {"scenario_id": system, "table": table, "metric": metric}
+    return {row["condition"]: row["value"] for row in rows if key.items() <= row.items()}
+
+
+def rounds_or_truncates_to(value, printed):
+    step = 10.0 ** -len(printed.partition(".")[2])
+    return abs(value - float(printed)) <= step / 2 + 1e-9 or 0 <= value - float(printed) < step
+
+
+def test_a_series_of_buffer_sizes_yields_the_improvements_of_the_study(home):
+    found = compared(home, "ims10-msc-ctc@*")
+    sides = dict(zip([run.name for run in found.runs], found.row("msc_send_s").sides, strict=True))
+    printed = published("ims10-msc-ctc", "msc_bandwidth", "published_improvement_pct")
+    assert len(printed) == len(sides) - 1
+    for condition, expected in printed.items():
+        size = re.search(r"buffer_kb=(\d+)", condition)[1]
+        side = sides[f"ims10-msc-ctc@{size}K-yes"]
+        assert side.verdict == "better"
+        assert rounds_or_truncates_to(-side.delta_pct, expected), (condition, side.delta_pct, expected)
+
+
+def test_region_counts_with_either_release_yield_the_improvements_of_the_study(home):
+    printed = published("ims10-shared-emh", "shared_emh_improvement", "table_improvement_pct")
+    assert len(printed) == 3
+    for condition, expected in printed.items():
+        regions = condition.partition("=")[2]
+        found = compared(home, f"ims10-shared-emh@{regions}-V9", f"ims10-shared-emh@{regions}-V10")
+        side = found.row("itr_tps").sides[1]
+        assert rounds_or_truncates_to(side.delta_pct, expected), (condition, side.delta_pct, expected)
+
+
+def test_options_on_and_off_yield_the_increments_of_the_study(home):
+    found = compared(home, "ims10-tls@*")
+    [row] = [
+        row
+        for row in found.rows
+        if row.metric.name == "wlm_cpu_srb_service_per_tran" and row.metric.subject.startswith("service_class")
+    ]
+    increments = published("ims10-tls", "transaction_level_statistics", "increment_pct")
+    assert len(increments) == 2
+    for condition, expected in increments.items():
+        tran, pgm = re.findall(r"=(\w+)", condition)
+        place = [run.name for run in found.runs].index(f"ims10-tls@TRAN {tran} PGM {pgm}")
+        assert rounds_or_truncates_to(row.sides[place].delta_pct, expected)
+
+
+def test_session_counts_yield_the_storage_of_the_study(home):
+    found = compared(home, "cs113-tn3270-attls-30s@*")
+    assert [run.seconds for run in found.runs] == [300] * 4
+    totals = {row.metric.subject: row for row in found.rows if row.metric.name == "storage_kb"}
+    values = [side.figure.value for side in totals["TN3270 total"].sides]
+    assert values == sorted(values)
+    assert values[0] == 49164
 
 
 def test_a_point_compared_has_the_values_of_the_mart(home):
@@ -98,9 +160,9 @@ def test_the_command_prints_a_table_and_writes_page_csv_and_pictures(home, tmp_p
 @pytest.mark.parametrize(
     ("run", "said"),
     [
-        ("nowhere@1", "There is: cics53-18cp"),
+        ("nowhere@1", "There is: cics53-18cp, cs113-tn3270-attls-30s"),
         ("cics53-18cp@9", "there is: 1, 2, 3"),
-        ("cics53-18cp", "points: 1, 2, 3"),
+        ("cics53-18cp", "points: 1, 2, 3, 4, 5, highest; choose one (cics53-18cp@1) or take all (cics53-18cp@*)"),
     ],
 )
 def test_a_run_that_is_not_there_is_refused_with_what_there_is(home, run, said):
@@ -118,7 +180,7 @@ def test_every_question_has_an_answer(home, name):
     asked = questions.question(name)
     assert asked.title.endswith("?")
     found = questions.answer(home.snapshot, asked)
-    answered = {"agreement-with-rmf", "network-traffic", "slow-devices", "storage-by-address-space", "long-batch-steps"}
+    answered = {"agreement-with-rmf", "network-traffic", "slow-devices", "long-batch-steps"}
     assert found.num_rows > 0 or name in answered, "these systems have no such records"
 
 
@@ -130,6 +192,20 @@ def test_every_question_is_shown_with_its_query(name):
     assert f"```sql\n{asked.sql.strip()}\n```\n\n```text\n" in page, (
         "write it anew: python -m pipelines.questions DATABASE"
     )
+
+
+def test_mobile_work_is_counted_once_though_report_classes_overlap(home):
+    [day] = questions.answer(home.snapshot, questions.question("mobile-msu-by-day")).to_pylist()
+    with duckdb.connect(str(home.snapshot), read_only=True) as connection:
+        [(most,)] = connection.execute(
+            "select max(mobile_msu) from marts.fct_service_class where system_id = 'cics53-18cp'"
+        ).fetchall()
+    assert day["peak_mobile_msu"] == pytest.approx(most, abs=0.01)
+
+
+def test_a_question_without_an_answer_says_so(home):
+    asked = questions.Question("none", "None?", "", "select system_id from marts.fct_point where false")
+    assert questions.shown(questions.answer(home.snapshot, asked)).endswith(questions.NOTHING)
 
 
 def test_there_are_twenty_questions_and_an_unknown_one_is_refused():
@@ -151,3 +227,13 @@ def test_business_transactions_are_counted_once_where_they_began(home):
 
 def test_the_data_dictionary_is_up_to_date():
     assert dictionary.drift() == [], "run: python -m pipelines.dictionary --write"
+
+
+def test_every_column_before_the_marts_is_described(home):
+    columns = dictionary.described(home.snapshot)
+    assert {column.schema for column in columns} == {"intermediate", "meta", "staging"}
+    assert [(column.table, column.name) for column in columns if not column.meaning] == [], "say it in dbt/columns.yml"
+    page = (dictionary.ROOT / dictionary.FOLDER / "steps.md").read_text(encoding="utf-8")
+    tables = {column.table for column in columns}
+    missing = [table for table in tables if f"### {table}\n" not in page]
+    assert missing == [], "run: python -m pipelines.dictionary --write --database SNAPSHOT"
