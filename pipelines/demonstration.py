@@ -73,7 +73,8 @@ def summary(home: Home, reports: list[Any], quality: Any, fitted: Any, answer: M
             text.answer(answer),
             "",
             "Next:" if os.environ.get("VIRTUAL_ENV") else "Next (after `source .venv/bin/activate`):",
-            '  etalon sql "select system_id, point, etr_tps, cpu_us_per_tran from marts.fct_point where itr_tps > 0 order by 1, 3"',
+            '  etalon sql "select system_id, etr_tps, cpu_us_per_tran from marts.fct_point '
+            'where itr_tps > 0 order by 1, 2"',
             "  etalon size cics53-18cp --etr-tps 200000 --max-busy-pct 90",
             "  etalon serve      the planner's page",
             "  dagster dev       the pipelines",
