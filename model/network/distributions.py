@@ -30,9 +30,9 @@ class Distribution:
         if not math.isfinite(self.offset) or self.offset < 0:
             raise ValueError(f"the fixed part of a distribution must be zero or more, got {self.offset}")
         if not self.values:
-            raise ValueError(f"a {self.kind} distribution needs at least one value")
+            raise ValueError(f"{self.kind} needs at least one value")
         if any(not math.isfinite(v) or v < 0 for v in self.values):
-            raise ValueError(f"a {self.kind} distribution holds times of zero or more, got {self.values[:5]}")
+            raise ValueError(f"{self.kind}: times must be zero or more, got {', '.join(map(str, self.values[:5]))}")
         if self.kind in ("hyperexponential", "empirical"):
             if len(self.weights) != len(self.values):
                 raise ValueError(f"{self.kind}: {len(self.values)} values but {len(self.weights)} weights")

@@ -186,6 +186,8 @@ class _Lowering:
             self.ops.extend(sync)
         elif item.mode == "async":
             self.ops.extend(async_)
+        elif item.mode != "heuristic":
+            raise self.fail(step, f"mode must be one of sync, async, heuristic, got {item.mode!r}")
         else:
             start = len(self.ops)
             to_async = start + len(sync) + 2

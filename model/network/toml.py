@@ -156,7 +156,9 @@ def _class(table: Table) -> TransactionClass:
     _only(table, said, " ".join(f.name for f in fields(TransactionClass)))
     _typed(TransactionClass, table, said)
     values = dict(table)
-    values["route"] = _route(values.get("route", []), said)
+    values["route"] = _route(values["route"], said)
+    if not values["route"]:
+        raise NetworkError(f"{said}: the route has no steps")
     if "think" in values:
         values["think"] = distribution(values["think"], f"{said} think")
     if "arrivals" in values:
@@ -175,7 +177,8 @@ def _arrivals(table: Table, said: str) -> Arrivals:
     else:
         interarrival = distribution(table["interarrival"], f"{said} interarrival")
     batch = table.get("batch", 1)
-    counts = Distribution.deterministic(float(batch)) if isinstance(batch, int | float) else distribution(batch, said)
+    plain = isinstance(batch, int | float) and not isinstance(batch, bool)
+    counts = distribution({"kind": "deterministic", "value_s": batch} if plain else batch, f"{said} batch")
     on, off = (distribution(table[k], f"{said} {k}") if k in table else None for k in ("on", "off"))
     return Arrivals(interarrival=interarrival, batch=counts, on=on, off=off)
 
@@ -194,8 +197,8 @@ def _times(table: Table, stem: str, what: str) -> list[float]:
 
 def distribution(value: Any, what: str = "distribution") -> Distribution:
     """A distribution from its TOML value; ``what`` is named in errors."""
-    if isinstance(value, int | float):
-        return Distribution.exponential(float(value))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = {"mean_s": value}
     if not isinstance(value, dict):
         raise NetworkError(f"{what}: a time is a number of seconds or a table such as {{ mean_ms = 2 }}, got {value!r}")
     _only(
@@ -205,25 +208,45 @@ def distribution(value: Any, what: str = "distribution") -> Distribution:
         "values_s values_ms values_us weights probabilities phases scv plus_s plus_ms plus_us",
     )
     kind = value.get("kind", "exponential")
+
+    def number(key: str) -> float:
+        return _number({key: value[key]}, key, 0.0, what)
+
+    def numbers(key: str) -> tuple[float, ...]:
+        return tuple(_number({key: v}, key, 0.0, what) for v in _list(value[key]))
+
     builders: dict[str, Callable[[], Distribution]] = {
         "exponential": lambda: Distribution.exponential(_times(value, "mean", what)[0]),
         "deterministic": lambda: Distribution.deterministic(_times(value, "value", what)[0]),
-        "erlang": lambda: Distribution.erlang(_times(value, "mean", what)[0], value["phases"]),
-        "lognormal": lambda: Distribution.lognormal(_times(value, "mean", what)[0], value["scv"]),
+        "erlang": lambda: Distribution.erlang(_times(value, "mean", what)[0], _whole(value, "phases", 0, what)),
+        "lognormal": lambda: Distribution.lognormal(_times(value, "mean", what)[0], number("scv")),
         "hyperexponential": lambda: Distribution.hyperexponential(
-            tuple(_times(value, "means", what)), tuple(value["probabilities"])
+            tuple(_times(value, "means", what)), numbers("probabilities")
         ),
-        "empirical": lambda: Distribution.empirical(tuple(_times(value, "values", what)), value.get("weights")),
+        "empirical": lambda: Distribution.empirical(
+            tuple(_times(value, "values", what)), numbers("weights") if "weights" in value else None
+        ),
         "quantiles": lambda: Distribution.quantiles(tuple(_times(value, "values", what))),
-        "scv": lambda: Distribution.with_scv(_times(value, "mean", what)[0], value["scv"]),
+        "scv": lambda: Distribution.with_scv(_times(value, "mean", what)[0], number("scv")),
     }
-    if kind not in builders:
+    if not isinstance(kind, str) or kind not in builders:
         raise NetworkError(f"{what}: unknown kind {kind!r}; known: {', '.join(builders)}")
     plus = _times(value, "plus", what)[0] if any(key.startswith("plus_") for key in value) else 0.0
     try:
         return builders[kind]().shifted(plus)
     except KeyError as missing:
         raise NetworkError(f"{what}: {kind} needs {missing.args[0]}") from missing
+    except NetworkError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise NetworkError(f"{what}: {error}") from error
+
+
+def _names(value: Any, what: str) -> tuple[str, ...]:
+    names = _list(value)
+    if not all(isinstance(name, str) for name in names):
+        raise NetworkError(f"{what}: names in quotes are expected, got {value!r}")
+    return tuple(names)
 
 
 def _route(steps: Any, said: str) -> Route:
@@ -246,6 +269,9 @@ def _step(table: Table, said: str) -> Step:
         raise NetworkError(f"{said}: a step is one of {', '.join(known)}")
     _only(table, said, known[kind])
     label = table.get("label", "")
+    for key in ("label", "visit", "cf", "engine", "acquire", "release", "switch", "call"):
+        if key in table and not isinstance(table[key], str):
+            raise NetworkError(f"{said}: {key} must be a name in quotes, got {table[key]!r}")
     if kind in ("visit", "cf") and "service" not in table:
         raise NetworkError(f"{said}: service is missing")
     if kind == "visit":
@@ -254,7 +280,7 @@ def _step(table: Table, said: str) -> Step:
             service=distribution(table["service"], said),
             count=_number(table, "count", 1.0, said),
             size_bytes=_number(table, "size_bytes", 0.0, said),
-            holding=tuple(_list(table.get("holding", []))),
+            holding=_names(table.get("holding", []), f"{said} holding"),
             label=label,
         )
     if kind == "cf":
@@ -281,6 +307,8 @@ def _step(table: Table, said: str) -> Step:
             raise NetworkError(f'{said}: go takes labels with their probabilities, such as {{ "done" = 0.2 }}')
         return Go(to=tuple((name, _number(table["go"], name, 0.0, said)) for name in table["go"]), label=label)
     if kind == "fork":
+        if not isinstance(table["fork"], list):
+            raise NetworkError(f"{said}: fork takes a list of branches, each a list of steps")
         return Fork(branches=tuple(_route(b, said) for b in table["fork"]), label=label)
     if kind == "switch":
         return Switch(to=table["switch"], label=label)

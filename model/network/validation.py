@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, get_args
 
@@ -32,30 +33,34 @@ def check(network: Network) -> None:
     for station in network.stations:
         problems += [f"station {station.name!r}: {text}" for text in _station(station, network)]
     for cec in network.cecs:
-        if cec.engines <= 0:
+        if not 0 < cec.engines < math.inf:
             problems.append(f"cec {cec.name!r}: engines must be positive")
     for resource in network.resources:
         if resource.capacity < 1 or resource.instances < 1:
             problems.append(f"resource {resource.name!r}: capacity and instances must be at least 1")
         if resource.queue_limit is not None and resource.queue_limit < 0:
             problems.append(f"resource {resource.name!r}: queue_limit must be zero or more")
+        problems += _choice(resource.scheduling, ("fcfs", "hol"), f"resource {resource.name!r}: scheduling")
     if not problems:
         problems += _classes(network)
     if problems:
         raise NetworkError(f"network {network.name!r}: " + "; ".join(problems))
 
 
+def _choice(value: object, known: tuple[str, ...], what: str) -> list[str]:
+    return [] if value in known else [f"{what} must be one of {', '.join(known)}, got {value!r}"]
+
+
 def _station(station: Station, network: Network) -> list[str]:
-    out: list[str] = []
-    if station.scheduling not in get_args(Scheduling):
-        out.append(f"unknown scheduling {station.scheduling!r}; known: {', '.join(get_args(Scheduling))}")
+    out = _choice(station.scheduling, get_args(Scheduling), "scheduling")
+    out += _choice(station.when_full, ("reject", "block"), "when_full")
     if station.servers < 1:
         out.append("servers must be at least 1")
-    if len(station.speeds) not in (1, station.servers) or any(s <= 0 for s in station.speeds):
+    if len(station.speeds) not in (1, station.servers) or not all(0 < s < math.inf for s in station.speeds):
         out.append("speeds must be positive, one for all servers or one for each")
     if len(set(station.speeds)) > 1 and station.scheduling not in ("fcfs", "hol"):
         out.append("servers of different speed need fcfs or hol scheduling")
-    if any(c <= 0 for c in station.cost_by_busy):
+    if not all(0 < c < math.inf for c in station.cost_by_busy):
         out.append("cost_by_busy must be positive")
     if station.cost_by_busy and station.scheduling in ("delay", "preemptive"):
         out.append(f"cost_by_busy is not defined for {station.scheduling}")
@@ -63,10 +68,12 @@ def _station(station: Station, network: Network) -> list[str]:
         out.append("smt needs scheduling = 'ps'")
     if station.smt is not None and not 0 < station.smt.gain <= 2:
         out.append("smt gain is the rate of a core with two threads, between 0 and 2")
+    if station.smt is not None:
+        out += _choice(station.smt.packing, ("spread", "dense"), "smt packing")
     hardware = station.speeds != (1.0,) or station.cost_by_busy or station.smt is not None
     if (hardware or station.overhead_s or station.cost_s_per_byte) and not station.source:
         out.append("speeds, cost_by_busy, smt, overhead_s and cost_s_per_byte need a source")
-    if station.overhead_s < 0 or station.cost_s_per_byte < 0:
+    if not (0 <= station.overhead_s < math.inf and 0 <= station.cost_s_per_byte < math.inf):
         out.append("overhead_s and cost_s_per_byte must be zero or more")
     if station.lpar is not None:
         if station.lpar.cec not in {c.name for c in network.cecs}:
@@ -75,10 +82,13 @@ def _station(station: Station, network: Network) -> list[str]:
             out.append(f"an LPAR pool needs one of {', '.join(SHARING)}")
         if station.smt is not None:
             out.append("smt and weighted sharing cannot be combined")
-        if station.lpar.weight <= 0 or station.lpar.low_cost < 1:
+        if not (0 < station.lpar.weight < math.inf and 1 <= station.lpar.low_cost < math.inf):
             out.append("weight must be positive and low_cost at least 1")
-        if isinstance(station.lpar.cap, str) and station.lpar.cap not in ("none", "share"):
-            out.append("cap must be 'none', 'share' or a number of engines")
+        out += _choice(station.lpar.polarity, ("horizontal", "vertical"), "polarity")
+        cap = station.lpar.cap
+        engines = isinstance(cap, int | float) and not isinstance(cap, bool) and 0 < cap < math.inf
+        if cap not in ("none", "share") and not engines:
+            out.append(f"cap must be 'none', 'share' or a positive number of engines, got {cap!r}")
         if station.lpar.low_cost != 1 and not station.source:
             out.append("low_cost needs a source")
     if station.overflow is not None:
@@ -87,6 +97,10 @@ def _station(station: Station, network: Network) -> list[str]:
             out.append(f"overflows to {target!r}, which is not another station")
         if station.scheduling == "delay":
             out.append("a delay cannot overflow")
+        if any(s.name in (station.name, target) and s.capacity and s.when_full == "block" for s in network.stations):
+            out.append("neither a station that overflows nor the one it overflows to can block when full")
+        if station.overflow.waiting < 0:
+            out.append("overflow waiting must be zero or more")
     if station.capacity is not None and station.capacity < station.servers:
         out.append("capacity counts those in service, so it must be at least servers")
     if station.capacity is not None and station.scheduling == "delay":
@@ -103,13 +117,15 @@ def _classes(network: Network) -> list[str]:
             out.append(f"{said} is either open (arrivals) or closed (users), not both")
         if cls.users < 0:
             out.append(f"{said} users must be zero or more")
-        if cls.weight <= 0:
+        if not 0 < cls.weight < math.inf:
             out.append(f"{said} weight must be positive")
         if cls.arrivals is not None:
             if cls.arrivals.interarrival.mean <= 0 or cls.arrivals.batch.mean <= 0:
                 out.append(f"{said} arrivals need a positive mean")
             if (cls.arrivals.on is None) != (cls.arrivals.off is None):
                 out.append(f"{said} on and off periods come together")
+            elif cls.arrivals.on is not None and cls.arrivals.on.mean <= 0:
+                out.append(f"{said} on periods need a positive mean")
         try:
             ops = network.operations(cls.name)
         except RouteError as error:
@@ -123,7 +139,10 @@ def _classes(network: Network) -> list[str]:
             if op.kind == "switch" and op.name not in network.class_names:
                 out.append(f"{said} step {op.step + 1} switches to unknown class {op.name!r}")
             if op.kind == "acquire":
-                limit = next((r.capacity for r in network.resources if r.name == op.name), op.units)
+                taken = next((r for r in network.resources if r.name == op.name), None)
+                limit = taken.capacity if taken is not None else op.units
+                if taken is not None and taken.instances > 1 and op.name in dict(op.held):
+                    out.append(f"{said} step {op.step + 1} takes {op.name!r} again while holding one of its instances")
                 if not 1 <= op.units <= limit:
                     out.append(f"{said} step {op.step + 1} takes {op.units} of {op.name!r}, which has {limit}")
             if op.keep and network.station(op.name).scheduling == "delay":

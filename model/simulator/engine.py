@@ -14,7 +14,7 @@ import numpy as np
 from model.simulator import layout as L
 from model.simulator.calendar import cancel, close_hole, insert
 from model.simulator.compiled import released
-from model.simulator.queues import append, bucket_of, fastest_free, next_arrival, preemptible, take_first
+from model.simulator.queues import append, batch_size, bucket_of, fastest_free, next_arrival, preemptible, take_first
 from model.simulator.randoms import draw, uniform
 from model.simulator.sharing import advance, integrate, lane_pop, lane_push, plan, rebalance, rebalance_single
 from model.simulator.tables import Tables
@@ -99,7 +99,7 @@ def run(t: Tables, until: float) -> int:
                 cls = np.uint32(src_i[source, L.A_CLASS])
                 left = np.int64(src_i[source, L.A_LEFT]) - 1
                 while left < 0:
-                    left = np.int64(draw(src_i[source, L.A_BATCH], dist_i, dist_f, dist_table, rng) + 0.5) - 1
+                    left = batch_size(src_i[source, L.A_BATCH], dist_i, dist_f, dist_table, rng) - 1
                     if left < 0:
                         break
                 src_i[source, L.A_LEFT] = left
@@ -186,14 +186,13 @@ def run(t: Tables, until: float) -> int:
                         if kind == L.UNEQUAL:
                             server[leaving_server] = other
                             duration /= speeds[leaving_server]
+                            if st_i[station, L.S_N_COST] > 0:
+                                busy = st_i[station, L.S_BUSY]
+                                n = st_i[station, L.S_N_COST]
+                                duration *= costs[st_i[station, L.S_COST] + (busy if busy < n else n) - 1]
                             cust_f[other, L.CF_WORK] = duration
                         elif kind == L.PREEMPTIVE:
                             server[leaving_server] = other
-                        if st_i[station, L.S_N_COST] > 0:
-                            busy = st_i[station, L.S_BUSY]
-                            n = st_i[station, L.S_N_COST]
-                            duration *= costs[st_i[station, L.S_COST] + (busy if busy < n else n) - 1]
-                            cust_f[other, L.CF_WORK] = duration
                         insert(first_customer + other, now + duration, times, owners, place, heap)
                     else:
                         st_i[station, L.S_BUSY] -= 1
@@ -273,7 +272,6 @@ def run(t: Tables, until: float) -> int:
                 station = op_i[pc, L.P_PLACE]
                 inside = st_i[station, L.S_BUSY] + st_i[station, L.S_WAITING]
                 if inside >= st_i[station, L.S_OVER_AT]:
-                    acc_x[station, L.X_OVERFLOWED] += 1.0
                     station = st_i[station, L.S_OVER]
                 if flags & L.REPEAT and cust_i[customer, L.C_COUNT] == 0:
                     count = np.int64(op_f[pc, L.PF_WHOLE])
@@ -308,8 +306,11 @@ def run(t: Tables, until: float) -> int:
                 places = st_i[station, L.S_CAPACITY]
                 if places > 0 and st_i[station, L.S_BUSY] + st_i[station, L.S_WAITING] >= places:
                     cust_i[customer, L.C_COUNT] = 0
+                    acc_x[station, L.X_REJECTED] += 1.0
                     pc = op_i[pc, L.P_LOST]
                     continue
+                if station != op_i[pc, L.P_PLACE]:
+                    acc_x[op_i[pc, L.P_PLACE], L.X_OVERFLOWED] += 1.0
                 cust_i[customer, L.C_PLACED] = 0
                 d = op_i[pc, L.P_DIST]
                 if op_i[pc, L.P_TRACE] != L.NONE and cust_i[customer, L.C_ROW] != L.NONE:
@@ -323,16 +324,12 @@ def run(t: Tables, until: float) -> int:
                 cust_i[customer, L.C_PHASE] = L.IN_SERVICE
                 cust_i[customer, L.C_STATION] = station
                 cust_f[customer, L.CF_ENTER] = now
-                cust_f[customer, L.CF_WORK] = work
+                cust_f[customer, L.CF_WORK] = work * st_f[station, L.SF_ALONE]
                 kind = st_i[station, L.S_KIND]
                 if kind == L.QUEUE:
                     busy = st_i[station, L.S_BUSY]
                     if busy < st_i[station, L.S_SERVERS]:
                         st_i[station, L.S_BUSY] = busy + 1
-                        if st_i[station, L.S_N_COST] > 0:
-                            n = st_i[station, L.S_N_COST]
-                            work *= costs[st_i[station, L.S_COST] + (busy if busy < n - 1 else n - 1)]
-                            cust_f[customer, L.CF_WORK] = work
                         insert(first_customer + customer, now + work, times, owners, place, heap)
                         customer = none
                         continue
@@ -497,9 +494,8 @@ def run(t: Tables, until: float) -> int:
                     cls = cust_i[customer, L.C_CLASS]
                     if st_i[leaving, L.S_KIND] == L.SHARING:
                         advance(leaving_server, now, lane_f)
-                        acc_v[cls, leaving, L.V_SPIN] += (
-                            lane_f[leaving_server, L.LF_VIRTUAL] - cust_f[customer, L.CF_HELD_AT]
-                        )
+                        spun = lane_f[leaving_server, L.LF_VIRTUAL] - cust_f[customer, L.CF_HELD_AT]
+                        acc_v[cls, leaving, L.V_SPIN] += spun * st_f[leaving, L.SF_ALONE]
                     else:
                         acc_v[cls, leaving, L.V_SPIN] += now - cust_f[customer, L.CF_HELD_AT]
                 pc = np.uint32(pc + 1)

@@ -54,8 +54,8 @@ S_N_COST, S_PACKING = 16, 17
 S_WIDTH = 18
 # Station floats.
 SF_PACE, SF_SMOOTHED, SF_AREA_AT, SF_ALLOCATED, SF_ACTIVE, SF_WEIGHT, SF_CAP, SF_LOW_COST, SF_SPEED = range(9)
-SF_ENTITLED = 9
-SF_WIDTH = 10
+SF_ENTITLED, SF_ALONE = 9, 10
+SF_WIDTH = 11
 
 # Lanes: the customers of one sharing station that progress at one rate.
 L_STATION, L_WAITING_HEAP, L_ACTIVE, L_GROUP, L_RANK = range(5)
@@ -94,8 +94,8 @@ T_WIDTH = 6
 Q_ACQUIRED, Q_WAITED, Q_WAIT, Q_AREA, Q_HELD, Q_REFUSED = range(6)
 Q_WIDTH = 6
 # Of one station.
-X_BUSY_AREA, X_ACTIVE_AREA, X_OVERFLOWED, X_SYNC, X_ASYNC, X_LOW_AREA = range(6)
-X_WIDTH = 6
+X_BUSY_AREA, X_ACTIVE_AREA, X_OVERFLOWED, X_SYNC, X_ASYNC, X_LOW_AREA, X_REJECTED = range(7)
+X_WIDTH = 7
 
 # Response histogram: log-linear buckets, BUCKETS_PER_OCTAVE to each power of two.
 MANTISSA_BITS = 8

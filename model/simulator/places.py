@@ -38,14 +38,17 @@ def station_tables(arrays: dict[str, np.ndarray], network: Network, n_levels: in
         speed = station.speeds[0] if len(set(station.speeds)) == 1 else 1.0
         floats[i, L.SF_SPEED] = speed
         floats[i, L.SF_PACE] = 1.0 if kind in (L.SHARING, L.UNEQUAL) else 1.0 / speed
+        # Seconds that one unit of work takes whoever is alone.
+        cost_alone = station.cost_by_busy[0] if station.cost_by_busy else 1.0
+        floats[i, L.SF_ALONE] = cost_alone / speed if kind == L.SHARING else 1.0
         ints[i, L.S_COST], ints[i, L.S_N_COST] = (
             len(costs),
             0
-            if kind == L.SHARING and station.lpar is None and station.scheduling == "ps"
+            if kind == L.SHARING and station.lpar is None and station.scheduling in ("ps", "fcfs", "hol")
             else len(station.cost_by_busy),
         )
         costs.extend(station.cost_by_busy)
-        ints[i, L.S_LIMIT] = threads if station.smt else L.MANY
+        ints[i, L.S_LIMIT] = threads if station.smt or station.scheduling in ("fcfs", "hol") else L.MANY
         ints[i, L.S_RATES] = len(rates)
         if kind == L.SHARING:
             rates.extend(speed * r for r in sharing_rates(station))
@@ -67,8 +70,11 @@ def _kind(station: Station) -> int:
         return L.DELAY
     if station.scheduling == "preemptive":
         return L.PREEMPTIVE
-    if station.scheduling in ("fcfs", "hol"):
-        return L.UNEQUAL if len(set(station.speeds)) > 1 else L.QUEUE
+    if station.scheduling in ("fcfs", "hol") and len(set(station.speeds)) > 1:
+        return L.UNEQUAL
+    # Engines in order whose pace changes with the number busy are shared by as many transactions as there are engines.
+    if station.scheduling in ("fcfs", "hol") and not station.cost_by_busy:
+        return L.QUEUE
     return L.SHARING
 
 

@@ -71,6 +71,15 @@ def compile_network(network: Network, trace: Trace | None = None) -> Program:
     for cls, work in zip(network.classes, work_s, strict=True):
         if cls.users and work + (cls.think.mean if cls.think else 0.0) <= 0:
             raise NetworkError(f"class {cls.name!r}: users who neither think nor are served would never let time pass")
+        if (
+            cls.users
+            and (cls.think is None or cls.think.mean == 0)
+            and (full := _turned_away_at_once(network, cls.name))
+        ):
+            raise NetworkError(
+                f"class {cls.name!r}: users turned away at {full!r} who do not think come back at once and for ever; "
+                "give them a think time"
+            )
     dists = Distributions()
     levels = sorted({c.priority for c in network.classes}, reverse=True)
     blocking = [s for s in network.stations if s.capacity is not None and s.when_full == "block"]
@@ -86,6 +95,34 @@ def compile_network(network: Network, trace: Trace | None = None) -> Program:
     for name in _UNSIGNED:
         arrays[name] = arrays[name].astype(np.uint32)
     return Program(network, arrays, resources, trace)
+
+
+def _turned_away_at_once(network: Network, name: str) -> str:
+    """The full station or queue that may turn a user away before any time has passed; '' where there is none."""
+    ops = network.operations(name)
+    refusing = {s.name for s in network.stations if s.capacity is not None and s.when_full == "reject"}
+    refusing |= {r.name for r in network.resources if r.queue_limit is not None}
+    open_ = any(c.arrivals is not None for c in network.classes)
+    if not open_:
+        # Places for every user there is turn nobody away.
+        users = sum(c.users for c in network.classes)
+        refusing -= {s.name for s in network.stations if s.capacity is not None and s.capacity >= users}
+    seen, pending = set(), [0]
+    while pending:
+        at = pending.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        op = ops[at]
+        if op.kind in ("visit", "acquire") and op.name in refusing:
+            return op.name
+        if op.kind in ("end", "join", "switch"):
+            continue
+        pending += [target for target, _ in op.targets]
+        served = op.kind == "visit" and op.count >= 1 and op.service is not None and op.service.mean > 0
+        if not served and (op.kind != "go" or sum(p for _, p in op.targets) < 1 - 1e-12):
+            pending.append(at + 1)
+    return ""
 
 
 class _Programs:

@@ -9,7 +9,7 @@ import numpy as np
 
 from model.simulator import layout as L
 from model.simulator.compiled import compiled, inlined
-from model.simulator.randoms import draw
+from model.simulator.randoms import draw, uniform
 
 
 @inlined
@@ -47,6 +47,17 @@ def next_arrival(source, now, src_i, src_f, dist_i, dist_f, dist_table, rng):
         now = src_f[source, 0] + draw(src_i[source, L.A_OFF], dist_i, dist_f, dist_table, rng)
         src_f[source, 0] = now + draw(src_i[source, L.A_ON], dist_i, dist_f, dist_table, rng)
     return now + gap
+
+
+@compiled
+def batch_size(batch, dist_i, dist_f, dist_table, rng):
+    """Transactions of one arrival; a draw that is not whole is rounded up with the chance of its fraction, which
+    keeps the mean."""
+    drawn = draw(batch, dist_i, dist_f, dist_table, rng)
+    whole = np.int64(drawn)
+    if drawn > whole and uniform(rng) < drawn - whole:
+        whole += 1
+    return whole
 
 
 @compiled

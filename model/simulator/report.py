@@ -180,6 +180,8 @@ def _stations(result: SimulationResult) -> list[Row]:
             remarks.append(f"thread density {_pm(s.thread_density)}")
         if s.overflow_per_s > 0:
             remarks.append(f"{_number(s.overflow_per_s)} per s overflow")
+        if s.rejected_per_s > 0:
+            remarks.append(f"{_number(s.rejected_per_s)} per s turned away")
         if s.async_share is not None:
             remarks.append(f"{s.async_share:.1%} asynchronous")
         if s.polarity is not None:

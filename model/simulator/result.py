@@ -54,8 +54,8 @@ class StationResult:
     """One station. ``utilization`` is busy engines over engines (mean customers inside for a delay),
     ``utilization_by_class`` its division; ``spin_utilization`` is the part spent waiting for synchronous
     coupling-facility requests. ``thread_density`` is mean active threads while a core is busy, under SMT only;
-    ``overflow_per_s`` went to the overflow station; ``async_share`` of heuristic requests went asynchronously;
-    ``polarity`` is that of a vertically polarised LPAR."""
+    ``overflow_per_s`` went to the overflow station, ``rejected_per_s`` was turned away because it was full;
+    ``async_share`` of heuristic requests went asynchronously; ``polarity`` is that of a vertically polarised LPAR."""
 
     visits_per_s: Estimate
     utilization: Estimate
@@ -71,6 +71,7 @@ class StationResult:
     waited_share: float
     thread_density: Estimate | None
     overflow_per_s: float
+    rejected_per_s: float
     async_share: float | None
     polarity: Polarity | None
 
@@ -78,7 +79,7 @@ class StationResult:
 @dataclass(frozen=True, slots=True)
 class ResourceResult:
     """One passive resource: units ``in_use`` on average, the share of them, how often the limit was reached (an
-    acquire had to wait), the mean wait of all acquires and of those that waited, and refusals."""
+    acquire had to wait or was refused), the mean wait of all acquires and of those that waited, and refusals."""
 
     acquired_per_s: Estimate
     in_use: Estimate

@@ -114,6 +114,11 @@ def _trace(network: Network, arrival_s: np.ndarray, classes: np.ndarray, work_s:
         raise NetworkError("arrival times of a trace must be zero or more and ascend")
     if len(index) != len(arrivals) or index.max() >= len(network.classes):
         raise NetworkError(f"a trace needs one class index below {len(network.classes)} for each arrival")
+    users = [c.name for k, c in enumerate(network.classes) if c.users and np.any(index == k)]
+    if users:
+        raise NetworkError(
+            f"class {users[0]!r} has users, who come of themselves; transactions are replayed in classes without users"
+        )
     work = np.empty((len(arrivals), max(1, len(work_s))))
     for column, (name, values) in enumerate(work_s.items()):
         if len(values) != len(arrivals) or not np.all(np.asarray(values) >= 0):

@@ -181,6 +181,7 @@ def _station(groups: Groups, s: int) -> StationResult:
         waited_share=float(visit[..., L.V_WAITED].sum() / n) if n else math.nan,
         thread_density=groups.over(own[:, L.X_ACTIVE_AREA], own[:, L.X_BUSY_AREA]) if station.smt else None,
         overflow_per_s=groups.per_s(own[:, L.X_OVERFLOWED]).value,
+        rejected_per_s=groups.per_s(own[:, L.X_REJECTED]).value,
         async_share=float(own[:, L.X_ASYNC].sum() / decided) if decided else None,
         polarity=_polarity(groups, s) if station.lpar is not None and station.lpar.polarity == "vertical" else None,
     )
@@ -210,7 +211,7 @@ def _resource(groups: Groups, r: int) -> ResourceResult:
         acquired_per_s=groups.per_s(row[:, L.Q_ACQUIRED]),
         in_use=groups.per_s(row[:, L.Q_AREA]),
         utilization=groups.per_s(row[:, L.Q_AREA] / units),
-        limit_reached_per_s=groups.per_s(waited),
+        limit_reached_per_s=groups.per_s(waited + row[:, L.Q_REFUSED]),
         waited_share=groups.over(waited, row[:, L.Q_ACQUIRED]),
         wait_s=groups.over(row[:, L.Q_WAIT], row[:, L.Q_ACQUIRED]),
         wait_when_waited_s=float(row[:, L.Q_WAIT].sum() / waited.sum()) if waited.sum() else 0.0,
@@ -229,14 +230,23 @@ def machines(groups: Groups) -> dict[str, Estimate]:
     return out
 
 
+def _usable(program: Program) -> list[float]:
+    """Engines of each station that can be busy at once: fewer than it has where its LPAR is capped."""
+    caps = program.arrays["st_f"][:, L.SF_CAP]
+    return [
+        float(s.servers) if s.lpar is None else min(float(s.servers), float(cap))
+        for s, cap in zip(program.network.stations, caps, strict=True)
+    ]
+
+
 def limits(
     groups: Groups, by_station: dict[str, StationResult], by_resource: dict[str, ResourceResult],
     by_machine: dict[str, Estimate],
 ) -> tuple[tuple[str, float], ...]:  # fmt: skip
     """Everything that can run out, busiest first."""
     out = [
-        (station.name, by_station[station.name].utilization.value)
-        for station in groups.program.network.stations
+        (station.name, by_station[station.name].utilization.value * station.servers / usable)
+        for station, usable in zip(groups.program.network.stations, _usable(groups.program), strict=True)
         if station.scheduling != "delay"
     ]
     out += [(name, result.utilization.value) for name, result in by_resource.items()]

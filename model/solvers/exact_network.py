@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.network import NetworkError
+from model.network.flows import flows
 from model.solvers.convolution import Convolution, Floats, lattice_size
 from model.solvers.exact_mva import exact_mva
 from model.solvers.mixed import mixed_product_form
@@ -143,6 +145,19 @@ def _plain(net: Reduced, throughput: Floats, residence: Floats, busy: Floats, me
     return Figures(throughput, residence, busy, none, none, method, np.zeros(len(throughput)))
 
 
+def _once_at_most(net: Reduced, rows: NDArray[np.int64], k: int) -> bool:
+    """Whether no transaction can come to station ``k`` twice: those who come back are not Poisson arrivals."""
+    flow = flows(net.network)
+    name = net.network.station_names[k]
+    for row in rows:
+        visited = flow.visited(int(row))
+        here = [at for at in visited if flow.ops[at].kind == "visit" and flow.ops[at].name == name]
+        back = any(flow.base(at) + target <= at for at in visited for target, _ in flow.ops[at].targets)
+        if len(here) > 1 or back or any(flow.ops[at].count > 1 for at in here):
+            return False
+    return True
+
+
 def one_open_queue(net: Reduced) -> Figures | None:
     """Exact M/G/1 with or without priorities, or M/M/c/K, where the rest of an open network only delays; else None.
 
@@ -159,7 +174,7 @@ def one_open_queue(net: Reduced) -> Figures | None:
     k = queues[0]
     station = stations[k]
     visits = net.visits[alive, k]
-    if np.any(visits > 1 + 1e-12) or station.overflow or station.lpar or station.cost_by_busy or station.smt:
+    if not _once_at_most(net, alive, k) or station.overflow or station.lpar or station.cost_by_busy or station.smt:
         return None
     if len(set(station.speeds)) > 1:
         return None

@@ -10,10 +10,11 @@ import numpy as np
 from model.network import Network, NetworkError
 from model.solvers.amva import amva
 from model.solvers.exact_network import Figures, in_product_form, one_open_queue, product_form
+from model.solvers.hardware_chains import water_filling
 from model.solvers.layers import layered
 from model.solvers.reduction import Reduced, reduce
 from model.solvers.region import one_region
-from model.solvers.solution import Limit, Solution, limits
+from model.solvers.solution import Floats, Limit, Solution, limits
 
 # Median and 99th percentile of the relative error of the mean response, beyond the simulation's own interval, by what
 # makes a network hard: benchmarks/agreement.py over 1,000 random networks, seed 1 (docs/solvers.md). Infinite where
@@ -112,17 +113,39 @@ def _with_notes(solution: Solution, notes: list[str]) -> Solution:
 def overloaded_by_arrivals(net: Reduced) -> list[str]:
     """Stations that open classes alone overload, waits left aside."""
     out = []
-    load = net.rates.clip(0) @ net.demand
+    work = net.rates.clip(0) @ net.demand * net.pace
+    can = _most_work(net, work)
     for k, station in enumerate(net.network.stations):
         if station.scheduling == "delay" or station.capacity is not None or station.overflow is not None:
             continue
-        if load[k] * net.pace[k] >= net.curves[k][0][-1]:
+        if work[k] >= can[k]:
             out.append(station.name)
     for rho, resource in enumerate(net.network.resources):
         held = float(net.rates.clip(0) @ net.inside[:, rho, :].sum(axis=1))
         if held * net.largest[rho] >= resource.capacity * resource.instances:
             out.append(resource.name)
     return out
+
+
+def _most_work(net: Reduced, work: Floats) -> Floats:
+    """(stations,) most work a second, in engines: fewer than its own where an LPAR is capped, or where its machine is
+    short and gives it less than the ``work`` it is asked for."""
+    stations, network = net.network.stations, net.network
+    most = np.array([curve[0][-1] for curve in net.curves])
+    for cec in network.cecs:
+        members = [(k, s.lpar) for k, s in enumerate(stations) if s.lpar is not None and s.lpar.cec == cec.name]
+        total = sum(share.weight for _, share in members)
+        for k, share in members:
+            cap = share.weight / total * cec.engines if share.cap == "share" else share.cap
+            if not isinstance(cap, str):
+                most[k] = min(most[k], float(cap))
+        asked = [min(float(work[k]), float(most[k])) for k, _ in members]
+        if sum(asked) >= cec.engines:
+            given = water_filling(asked, [share.weight for _, share in members], cec.engines)
+            for (k, _), part, wanted in zip(members, given, asked, strict=True):
+                if wanted > 0 and part <= wanted * (1 - 1e-12):
+                    most[k] = part
+    return most
 
 
 def _hard(net: Reduced) -> list[str]:
@@ -203,6 +226,10 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
     names += [(r.name, r.kind or "resource") for r in network.resources]
     shares = [_share_of_limit(net, figures, k) for k in stations_used]
     shares += [float(held[:, rho].sum()) / (r.capacity * r.instances) for rho, r in enumerate(network.resources)]
+    for cec in network.cecs:
+        members = [k for k, s in enumerate(stations) if s.lpar is not None and s.lpar.cec == cec.name]
+        names.append((cec.name, "machine"))
+        shares.append(float(figures.busy[:, members].sum()) / cec.engines)
     ordered: tuple[Limit, ...] = limits(names, np.array(shares), total)
     errors = [KNOWN_ERRORS[h] for h in hard]
     known = (max(e[0] for e in errors), max(e[1] for e in errors)) if errors else (0.0, 0.0)
@@ -245,6 +272,9 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
 def _share_of_limit(net: Reduced, figures: Figures, k: int) -> float:
     """Work done at a station over the most it can do."""
     work, used = net.curves[k]
+    if net.network.stations[k].lpar is not None:
+        capped = _most_work(net, np.zeros(len(net.curves)))[k]
+        return float(figures.busy[:, k].sum()) / float(capped)
     busy = float(figures.busy[:, k].sum())
     if net.plain[k]:
         return busy / float(work[-1])

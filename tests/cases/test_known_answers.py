@@ -186,7 +186,6 @@ def test_one_of_several_populations_is_simulated(tmp_path: Path) -> None:
         "think_time": 1.0,
         "populations": [1, 2],
     }
-    model["populations"] = [1, 2]
     case = {"id": "v", "kind": "exact", "model": model, "expected": {"X": [0.5, 0.8], "U": [0.5, 0.8]}}
     row = judge(case, tmp_path)
     assert row.verdict == "pass", row.lines
