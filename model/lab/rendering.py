@@ -21,6 +21,7 @@ from model.lab.records.smf30 import address_spaces
 from model.lab.records.smf70_1 import cpu_activity
 from model.lab.records.smf72_3 import workload_activity
 from model.lab.records.tables import to_tables
+from model.lab.reports import rmf_xml
 from model.lab.targeting import carried
 from model.lab.targets import point_targets, why_not_rendered
 from model.systems import catalogue
@@ -47,7 +48,7 @@ def render(
     registry: layouts.Registry | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write `<system>.smf`, `.runs.csv`, `.groups.csv`, collector files and `.lab.json` into `out_dir`; their paths.
+    """Write `<system>.smf`, `.runs.csv`, `.groups.csv`, collector files, reports and `.lab.json`; their paths.
 
     The dump is a stream of records with RDWs: for every measured point several intervals with the records that its
     plan names. Over a point's intervals the ratios of sums give the published figures to their printed digits; the
@@ -67,9 +68,8 @@ def render(
         points.append(point)
     parts = carry(system, setting, seed)
     known = registry or layouts.load()
-    tables = to_tables(
-        (*records_of(setting, points), *(record for part in parts for record in part.output.records)), known
-    )
+    records = [*records_of(setting, points), *(record for part in parts for record in part.output.records)]
+    tables = to_tables(records, known)
     count = sum(table.num_rows for name, table in tables.items() if name.endswith("_header"))
     tell(f"{system_id}: encoding {count} records")
     contents = {f"{system_id}.smf": codec.encode_dump(tables, known)} if count else {}
@@ -78,6 +78,8 @@ def render(
     if groups:
         contents[f"{system_id}.groups.csv"] = _csv(GROUP_COLUMNS, iter(dict.fromkeys(groups)))
     contents |= {f"{system_id}.{suffix}": content for suffix, content in collected(parts).items()}
+    if setting.plan.reports:
+        contents[f"{system_id}.rmf.xml"] = rmf_xml(setting, records)
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     described = manifest(system, setting, points, [target for part in parts for target in part.targets], seed, digests)
     contents[f"{system_id}.lab.json"] = (json.dumps(described, indent=2) + "\n").encode()

@@ -136,7 +136,7 @@ class Variation:
 
 @dataclass(frozen=True, slots=True)
 class LabPlan:
-    """All of the `lab` section."""
+    """All of the `lab` section. `reports`: whether RMF reports of the records are rendered beside them."""
 
     smf_sid: str
     sysplex: str
@@ -161,6 +161,7 @@ class LabPlan:
     derived: tuple[DerivedRule, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     assumed: tuple[Assumed, ...] = ()
+    reports: bool = False
 
     def point(self, point_id: str) -> Point:
         """The point of this identity; PlanError when there is none."""
@@ -199,6 +200,7 @@ def read_plan(content: Mapping[str, Any]) -> LabPlan:
             derived=read_derived(content.get("derived", [])),
             contradictions=read_contradictions(content.get("contradictions", [])),
             assumed=tuple(Assumed(**entry) for entry in content.get("assumed", ())),
+            reports=bool(content.get("reports", False)),
         )
     except RuleError as error:
         raise PlanError(f"lab: {error}") from error

@@ -4,7 +4,7 @@
 -- quarter of an hour stands for one.
 with task as (
   select
-    smf_sid, applid, transaction_id, record_kind,
+    smf_sid, applid, transaction_id, record_kind, service_class, report_class,
     date_diff('microsecond', start_utc, stop_utc) as response_us,
     cpu_us, cpu_on_standard_processor_us, offload_eligible_cpu_on_standard_processor_us, dispatch_us, suspend_us,
     file_io_wait_us, rls_io_wait_us, db2_wait_us, ims_dbctl_wait_us, mq_get_wait_us, first_dispatch_delay_us,

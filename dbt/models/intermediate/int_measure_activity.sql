@@ -59,45 +59,30 @@ named_class as (
 
 system_measure as (
   select system_id, point, condition, is_run, position, seconds, null::varchar as workload, unnest([
-    {'metric': 'cpu_busy_pct', 'unit': 'pct', 'scale': 100.0, 'numerator': cp_busy_s, 'denominator': cp_online_s},
-    {'metric': 'lpar_busy_pct', 'unit': 'pct', 'scale': 100.0, 'numerator': cp_lpar_busy_s,
-      'denominator': cp_online_s},
-    {'metric': 'mvs_busy_pct', 'unit': 'pct', 'scale': 100.0, 'numerator': cp_mvs_busy_s,
-      'denominator': cp_mvs_available_s},
-    {'metric': 'ziip_busy_pct', 'unit': 'pct', 'scale': 100.0, 'numerator': ziip_busy_s,
-      'denominator': ziip_online_s},
-    {'metric': 'total_busy_pct', 'unit': 'pct', 'scale': 100.0, 'numerator': all_busy_s,
-      'denominator': all_online_s},
-    {'metric': 'engines', 'unit': 'engines', 'scale': 1.0, 'numerator': cp_online_s, 'denominator': seconds},
-    {'metric': 'ziip_engines', 'unit': 'engines', 'scale': 1.0, 'numerator': ziip_online_s, 'denominator': seconds},
-    {'metric': 'capture_ratio', 'unit': 'ratio', 'scale': 1.0, 'numerator': captured_cp_s, 'denominator': cp_busy_s}
+    {% for metric in ['cpu_busy_pct', 'lpar_busy_pct', 'mvs_busy_pct', 'engines', 'cps_busy', 'capture_ratio'] -%}
+    {{ measure(metric, {'busy_s': 'cp_busy_s', 'online_s': 'cp_online_s', 'lpar_busy_s': 'cp_lpar_busy_s',
+      'mvs_busy_s': 'cp_mvs_busy_s', 'mvs_available_s': 'cp_mvs_available_s', 'captured_s': 'captured_cp_s'}) }},
+    {% endfor -%}
+    {{ measure('cpu_busy_pct', {'busy_s': 'ziip_busy_s', 'online_s': 'ziip_online_s'}, "'ziip_busy_pct'") }},
+    {{ measure('engines', {'online_s': 'ziip_online_s'}, "'ziip_engines'") }},
+    {{ measure('thread_density', {'busy_s': 'ziip_busy_s', 'thread_busy_s': 'ziip_thread_busy_s'}) }},
+    {{ measure('cpu_busy_pct', {'busy_s': 'all_busy_s', 'online_s': 'all_online_s'}, "'total_busy_pct'") }}
   ], recursive := true)
   from system_interval
 ),
 
 workload_measure as (
   select s.system_id, s.point, s.condition, s.is_run, s.position, s.seconds, w.workload, unnest([
-    {'metric': 'etr_tps', 'unit': 'tran/s', 'scale': 1.0, 'numerator': w.ended, 'denominator': s.seconds},
-    {'metric': 'executed_tps', 'unit': 'tran/s', 'scale': 1.0, 'numerator': w.executed, 'denominator': s.seconds},
-    {'metric': 'itr_tps', 'unit': 'tran/s', 'scale': 1.0, 'numerator': w.ended,
-      'denominator': {{ ratio('s.cp_busy_s', 's.cp_engines') }}},
-    {'metric': 'cpu_us_per_tran', 'unit': 'us/tran', 'scale': 1e6, 'numerator': s.cp_busy_s, 'denominator': w.ended},
-    {'metric': 'ziip_us_per_tran', 'unit': 'us/tran', 'scale': 1e6, 'numerator': s.ziip_thread_busy_s,
-      'denominator': w.ended},
-    {'metric': 'service_cpu_us_per_tran', 'unit': 'us/tran', 'scale': 1e6, 'numerator': a.cp_s,
-      'denominator': w.ended},
-    {'metric': 'ziip_service_us_per_tran', 'unit': 'us/tran', 'scale': 1e6, 'numerator': a.ziip_s,
-      'denominator': w.ended},
-    {'metric': 'transaction_cpu_pct', 'unit': 'pct of one CP', 'scale': 100.0, 'numerator': w.transaction_cp_s,
-      'denominator': s.seconds},
-    {'metric': 'mobile_cpu_pct', 'unit': 'pct of one CP', 'scale': 100.0, 'numerator': w.mobile_cp_s,
-      'denominator': s.seconds},
-    {'metric': 'total_' || w.workload || '_cpu_pct', 'unit': 'pct of one CP', 'scale': 100.0, 'numerator': a.cp_s,
-      'denominator': s.seconds},
-    {'metric': 'total_' || w.workload || '_response_ms', 'unit': 'ms', 'scale': 1e-3, 'numerator': w.elapsed_us,
-      'denominator': w.ended},
-    {'metric': w.workload || '_execution_ms', 'unit': 'ms', 'scale': 1e-3, 'numerator': w.execution_us,
-      'denominator': w.ended}
+    {% for metric in ['etr_tps', 'executed_tps', 'itr_tps', 'cpu_us_per_tran', 'ziip_us_per_tran', 'service_cpu_us_per_tran',
+        'service_share_pct', 'ziip_service_us_per_tran', 'ziip_on_cp_us_per_tran', 'transaction_cpu_pct',
+        'transaction_share_pct', 'mobile_cpu_pct', 'mobile_cpu_us_per_tran', 'transactions_inside'] -%}
+    {{ measure(metric, {'seconds': 's.seconds', 'busy_s': 's.cp_busy_s', 'engines': 's.cp_engines',
+      'thread_busy_s': 's.ziip_thread_busy_s'}) }},
+    {% endfor -%}
+    {{ measure('cpu_pct', {'seconds': 's.seconds'}, "'total_' || w.workload || '_cpu_pct'") }},
+    {{ measure('cps_used', {'seconds': 's.seconds'}, "'total_' || w.workload || '_cps_used'") }},
+    {{ measure('response_ms', called="'total_' || w.workload || '_response_ms'") }},
+    {{ measure('execution_ms', called="w.workload || '_execution_ms'") }}
   ], recursive := true)
   from workload_interval w
   join system_interval s using (system_id, point, condition, position)
@@ -106,12 +91,9 @@ workload_measure as (
 
 group_measure as (
   select s.system_id, s.point, s.condition, s.is_run, s.position, s.seconds, g.workload, unnest([
-    {'metric': g.address_space_group || '_cpu_pct', 'unit': 'pct of one CP', 'scale': 100.0, 'numerator': g.cp_s,
-      'denominator': s.seconds},
-    {'metric': g.address_space_group || '_cpu_us_per_tran', 'unit': 'us/tran', 'scale': 1e6, 'numerator': g.cp_s,
-      'denominator': w.ended},
-    {'metric': g.address_space_group || '_ziip_us_per_tran', 'unit': 'us/tran', 'scale': 1e6, 'numerator': g.ziip_s,
-      'denominator': w.ended}
+    {{ measure('cpu_pct', {'seconds': 's.seconds'}, "g.address_space_group || '_cpu_pct'") }},
+    {{ measure('service_cpu_us_per_tran', called="g.address_space_group || '_cpu_us_per_tran'") }},
+    {{ measure('ziip_service_us_per_tran', called="g.address_space_group || '_ziip_us_per_tran'") }}
   ], recursive := true)
   from group_interval g
   join system_interval s using (system_id, point, condition, position)
@@ -120,7 +102,7 @@ group_measure as (
 
 class_measure as (
   select s.system_id, s.point, s.condition, s.is_run, s.position, s.seconds, c.workload,
-    c.name || '_tps' as metric, 'tran/s' as unit, 1.0 as scale, c.ended as numerator, s.seconds as denominator
+    unnest({{ measure('etr_tps', {'seconds': 's.seconds', 'ended': 'c.ended'}, "c.name || '_tps'") }})
   from named_class c
   join system_interval s using (system_id, point, condition, position)
 )

@@ -1,11 +1,12 @@
 -- Requests to coupling facility structures and their service times; the subject is the structure.
--- The LPARs of a system are taken together: their requests and service times add up, seconds pass once.
+-- The LPARs of a system are taken together: their requests and service times add up, seconds pass once. So do the parts
+-- of a structure that is held in two coupling facilities.
 with request as (
   select
-    r.system_id, r.point, r.condition, s.smf_sid, s.interval_s, s.structure_name,
+    r.system_id, r.point, r.condition, s.smf_sid, s.interval_s, trim(s.structure_name) as structure_name,
     s.sync_requests, s.async_requests, s.sync_service_us, s.async_service_us,
-    row_number() over (
-      partition by r.system_id, r.point, r.condition, s.smf_sid, s.structure_name order by s.interval_start_utc
+    dense_rank() over (
+      partition by r.system_id, r.point, r.condition, s.smf_sid order by s.interval_start_utc
     ) as position
   from {{ ref('stg_smf74_4_request') }} s
   join {{ ref('int_run') }} r on {{ in_run('r', 's.smf_sid', 's.interval_start_utc', 's.interval_s') }}
@@ -16,24 +17,38 @@ together as (
     max(interval_s) as seconds,
     sum(sync_requests) as sync_requests,
     sum(async_requests) as async_requests,
-    sum(sync_requests + async_requests) as requests,
     sum(sync_service_us) as sync_service_us,
     sum(async_service_us) as async_service_us
   from request
   group by all
+),
+
+-- Begin-to-end transactions of all workloads and LPARs.
+transactions as (
+  select k.system_id, k.point, k.condition, k.position, sum(w.transactions_ended) as ended
+  from (select *, unnest(interval_keys) as interval_key from {{ ref('int_point_interval') }}) k
+  join {{ ref('int_workload_interval') }} w using (interval_key)
+  group by all
+),
+
+-- Where a point has no request of a kind, its service time is 0, as RMF prints it.
+measured as (
+  select t.*, w.ended,
+    case when sum(sync_requests) over structure = 0 then 1 else sync_requests end as sync_requests_or_one,
+    case when sum(async_requests) over structure = 0 then 1 else async_requests end as async_requests_or_one
+  from together t
+  left join transactions w using (system_id, point, condition, position)
+  window structure as (partition by t.system_id, t.point, t.condition, t.structure_name)
 )
 
 select system_id, point, condition, true as is_run, position, seconds, null::varchar as workload,
   structure_name as subject, 'ratio' as aggregation,
   unnest([
-    {'metric': 'cf_requests_per_s', 'unit': '1/s', 'scale': 1.0, 'numerator': requests, 'denominator': seconds},
-    {'metric': 'cf_sync_pct', 'unit': 'pct', 'scale': 100.0, 'numerator': sync_requests, 'denominator': requests},
-    {'metric': 'cf_async_pct', 'unit': 'pct', 'scale': 100.0, 'numerator': async_requests, 'denominator': requests},
-    -- Where a point has no request of a kind, its service time is 0, as RMF prints it.
-    {'metric': 'cf_sync_service_us', 'unit': 'us', 'scale': 1.0, 'numerator': sync_service_us,
-      'denominator': case when sum(sync_requests) over structure = 0 then 1 else sync_requests end},
-    {'metric': 'cf_async_service_us', 'unit': 'us', 'scale': 1.0, 'numerator': async_service_us,
-      'denominator': case when sum(async_requests) over structure = 0 then 1 else async_requests end}
+    {% for metric in ['cf_requests_per_s', 'cf_requests_per_tran', 'cf_sync_pct', 'cf_async_pct',
+        'cf_sync_cpu_us_per_tran'] -%}
+    {{ measure(metric) }},
+    {% endfor -%}
+    {{ measure('cf_sync_service_us', {'sync_requests': 'sync_requests_or_one'}) }},
+    {{ measure('cf_async_service_us', {'async_requests': 'async_requests_or_one'}) }}
   ], recursive := true)
-from together
-window structure as (partition by system_id, point, condition, structure_name)
+from measured

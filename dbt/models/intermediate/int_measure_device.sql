@@ -7,7 +7,9 @@
   'fixed_below_16m': 'fixed_frames_below_16m', 'fixed_total': 'fixed_frames'} %}
 with paging as (
   select r.system_id, r.point, r.condition, p.*,
-    row_number() over (partition by r.system_id, r.point, r.condition order by p.interval_start_utc) as position
+    row_number() over (
+      partition by r.system_id, r.point, r.condition, p.smf_sid order by p.interval_start_utc
+    ) as position
   from {{ ref('stg_smf71_paging') }} p
   join {{ ref('int_run') }} r on {{ in_run('r', 'p.smf_sid', 'p.interval_start_utc', 'p.interval_s') }}
 ),
@@ -15,7 +17,9 @@ with paging as (
 nucleus as (
   select r.system_id, r.point, r.condition, c.interval_start_utc, c.smf_sid, c.interval_s,
     (c.nucleus_bytes + c.nucleus_above_bytes) / 4096.0 as frames,
-    row_number() over (partition by r.system_id, r.point, r.condition order by c.interval_start_utc) as position
+    row_number() over (
+      partition by r.system_id, r.point, r.condition, c.smf_sid order by c.interval_start_utc
+    ) as position
   from {{ ref('stg_smf78_2_common') }} c
   join {{ ref('int_run') }} r on {{ in_run('r', 'c.smf_sid', 'c.interval_start_utc', 'c.interval_s') }}
 ),
@@ -42,54 +46,82 @@ level as (
   join nucleus n using (system_id, point, condition, interval_start_utc, smf_sid)
   union all by name
   select r.system_id, r.point, r.condition,
-    row_number() over (partition by r.system_id, r.point, r.condition, g.gauge order by g.start_utc) as position,
+    row_number() over (
+      partition by r.system_id, r.point, r.condition, g.smf_sid, g.gauge order by g.start_utc
+    ) as position,
     1 as interval_s, g.gauge as subject, 'gauge' as kind, g.minimum as low, g.mean, g.maximum as high
   from {{ ref('stg_collector_gauge') }} g
   join {{ ref('int_run') }} r on {{ at_run('r', 'g.smf_sid', 'g.start_utc') }}
 ),
 
+-- Frames of several LPARs add up; an age or a gauge of several is a mean of them, between their extremes.
+together as (
+  select system_id, point, condition, position, subject, kind, max(interval_s) as seconds,
+    case kind when 'frames' then sum(low) else min(low) end as low,
+    case kind when 'frames' then sum(mean) else avg(mean) end as mean,
+    case kind when 'frames' then sum(high) else max(high) end as high
+  from level
+  group by system_id, point, condition, position, subject, kind
+),
+
 levels as (
-  select system_id, point, condition, position, interval_s as seconds, subject, case kind when 'uic' then 's' else kind end
-    as unit,
+  select system_id, point, condition, position, seconds, subject, case kind when 'uic' then 's' else kind end as unit,
     unnest([
       {'metric': kind || '_min', 'aggregation': 'min', 'numerator': low, 'denominator': 1},
-      {'metric': kind || '_avg', 'aggregation': 'ratio', 'numerator': mean * interval_s, 'denominator': interval_s},
+      {'metric': kind || '_avg', 'aggregation': 'ratio', 'numerator': mean * seconds, 'denominator': seconds},
       {'metric': kind || '_max', 'aggregation': 'max', 'numerator': high, 'denominator': 1}
     ], recursive := true)
-  from level
+  from together
 ),
 
 pages as (
-  select system_id, point, condition, position, interval_s as seconds, '' as subject, 'pages/s' as unit,
+  select system_id, point, condition, position, max(interval_s) as seconds, '' as subject, 'pages/s' as unit,
     'page_ins_per_s' as metric, 'ratio' as aggregation,
-    page_ins + coalesce(block_page_ins, 0) + coalesce(shared_page_ins, 0) as numerator, interval_s as denominator
+    sum(page_ins + coalesce(block_page_ins, 0) + coalesce(shared_page_ins, 0)) as numerator,
+    max(interval_s) as denominator
   from paging
+  group by system_id, point, condition, position
 ),
 
+-- Every LPAR sees its own requests to a disk: they add up, seconds pass once.
 device as (
-  select r.system_id, r.point, r.condition, d.interval_start_utc, max(d.interval_s) as seconds,
-    sum(d.start_subchannels) as starts,
-    sum(d.measured_operations) as measured,
-    sum(d.connect_us + d.pending_us + d.disconnect_us + coalesce(d.ios_queue_us, 0)) as response_us
+  select r.system_id, r.point, r.condition, d.interval_s, d.start_subchannels, d.measured_operations,
+    d.connect_us + d.pending_us + d.disconnect_us + coalesce(d.ios_queue_us, 0) as io_us,
+    dense_rank() over (
+      partition by r.system_id, r.point, r.condition, d.smf_sid order by d.interval_start_utc
+    ) as position
   from {{ ref('stg_smf74_1_device') }} d
   join {{ ref('int_run') }} r on {{ in_run('r', 'd.smf_sid', 'd.interval_start_utc', 'd.interval_s') }}
-  group by r.system_id, r.point, r.condition, d.interval_start_utc
+),
+
+transactions as (
+  select k.system_id, k.point, k.condition, k.position, sum(w.transactions_ended) as ended
+  from (select *, unnest(interval_keys) as interval_key from {{ ref('int_point_interval') }}) k
+  join {{ ref('int_workload_interval') }} w using (interval_key)
+  group by all
 ),
 
 devices as (
-  select system_id, point, condition, seconds, '' as subject, 'ratio' as aggregation,
-    row_number() over (partition by system_id, point, condition order by interval_start_utc) as position,
+  select system_id, point, condition, seconds, '' as subject, 'ratio' as aggregation, position,
     unnest([
-      {'metric': 'dasd_io_per_s', 'unit': '1/s', 'numerator': starts, 'denominator': seconds},
-      {'metric': 'dasd_response_ms', 'unit': 'ms', 'numerator': response_us / 1e3, 'denominator': measured}
+      {{ measure('io_per_s', called="'dasd_io_per_s'") }},
+      {{ measure('io_per_tran', called="'dasd_io_per_tran'") }},
+      {{ measure('io_response_ms', called="'dasd_response_ms'") }}
     ], recursive := true)
-  from device
+  from (
+    select system_id, point, condition, position, max(interval_s) as seconds, sum(start_subchannels) as ios,
+      sum(measured_operations) as measured_ios, sum(io_us) as io_us, any_value(ended) as ended
+    from device
+    left join transactions using (system_id, point, condition, position)
+    group by system_id, point, condition, position
+  )
 ),
 
 channel as (
-  select r.system_id, r.point, r.condition, c.interval_s as seconds, trim(c.channel_type) as subject,
+  select r.system_id, r.point, r.condition, c.smf_sid, c.interval_s, trim(c.channel_type) as subject,
     row_number() over (
-      partition by r.system_id, r.point, r.condition, trim(c.channel_type), c.chpid order by c.interval_start_utc
+      partition by r.system_id, r.point, r.condition, c.smf_sid, trim(c.channel_type), c.chpid
+      order by c.interval_start_utc
     ) as position,
     c.total_work_units, c.work_units_max_per_s, c.bus_cycles, c.bus_cycles_max_per_s, c.total_read_units,
     c.total_write_units, c.data_unit_bytes
@@ -99,19 +131,19 @@ channel as (
 ),
 
 channels as (
-  select system_id, point, condition, seconds, subject, position,
+  select system_id, point, condition, max(interval_s) as seconds, subject, position,
     unnest([
       {'metric': 'channel_busy_pct', 'unit': 'pct', 'numerator': 100 * sum(total_work_units),
-        'denominator': sum(work_units_max_per_s * seconds)},
+        'denominator': sum(work_units_max_per_s * interval_s)},
       {'metric': 'channel_bus_pct', 'unit': 'pct', 'numerator': 100 * sum(bus_cycles),
-        'denominator': sum(bus_cycles_max_per_s * seconds)},
+        'denominator': sum(bus_cycles_max_per_s * interval_s)},
       {'metric': 'channel_read_bytes_per_s', 'unit': 'bytes/s', 'numerator': sum(total_read_units * data_unit_bytes),
-        'denominator': seconds},
+        'denominator': max(interval_s)},
       {'metric': 'channel_write_bytes_per_s', 'unit': 'bytes/s', 'numerator': sum(total_write_units * data_unit_bytes),
-        'denominator': seconds}
+        'denominator': max(interval_s)}
     ], recursive := true)
   from channel
-  group by system_id, point, condition, seconds, subject, position
+  group by system_id, point, condition, subject, position
 ),
 
 clock as (
@@ -119,6 +151,13 @@ clock as (
   from {{ ref('int_interval') }}
   where interval_start_utc is not null and interval_start_local is not null
   group by smf_sid
+),
+
+-- A listing names no system: where several LPARs were measured together it counts once.
+run as (
+  select system_id, point, condition, min(start_utc) as start_utc, max(end_utc) as end_utc, min(smf_sid) as smf_sid
+  from {{ ref('int_run') }}
+  group by all
 ),
 
 statistic as (
@@ -129,7 +168,7 @@ statistic as (
       else sum(s.value_num)
     end as value
   from {{ ref('stg_cics_statistic') }} s
-  join {{ ref('int_run') }} r on true
+  join run r on true
   left join clock k on k.smf_sid = r.smf_sid
   where s.value_num is not null and s.section is not null
     and {{ during_run('r', 's.collected_local - to_seconds(coalesce(k.offset_s, 0)::bigint)') }}
@@ -152,32 +191,34 @@ statistics as (
     end
 ),
 
+-- Each LPAR uses its own part of a rating; what they use adds up.
+used as (
+  select k.system_id, k.point, k.condition, k.position, k.seconds, c.rating,
+    sum({{ ratio('e.busy_s', 'e.online_s') }} * c.capacity) as capacity_used
+  from (select *, unnest(interval_keys) as interval_key from {{ ref('int_point_interval') }}) k
+  join {{ ref('int_interval') }} n using (interval_key)
+  join {{ ref('int_engine_interval') }} e on e.interval_key = k.interval_key and e.engine_type = 'CP'
+  join (select distinct smf_sid, rating, capacity from {{ ref('stg_collector_capacity') }}) c on c.smf_sid = n.smf_sid
+  group by all
+),
+
 capacity as (
-  select i.system_id, i.point, i.condition, i.position, i.seconds, c.rating as subject, 'ratio' as aggregation,
+  select u.system_id, u.point, u.condition, u.position, u.seconds, u.rating as subject, 'ratio' as aggregation,
     unnest([
-      {'metric': 'capacity_used', 'unit': lower(c.rating), 'numerator': i.cp_busy_s * c.capacity,
-        'denominator': i.cp_online_s},
-      {'metric': 'capacity_per_tps', 'unit': lower(c.rating) || ' s',
-        'numerator': i.cp_busy_s / nullif(i.cp_online_s, 0) * c.capacity * i.seconds, 'denominator': w.ended}
+      {'metric': 'capacity_used', 'unit': lower(u.rating), 'numerator': u.capacity_used * u.seconds,
+        'denominator': u.seconds},
+      {'metric': 'capacity_per_tps', 'unit': lower(u.rating) || ' s', 'numerator': u.capacity_used * u.seconds,
+        'denominator': w.ended}
     ], recursive := true)
-  from {{ ref('int_point_interval') }} i
-  join (
-    select distinct r.system_id, r.point, r.condition, c.rating, c.capacity
-    from {{ ref('stg_collector_capacity') }} c
-    join {{ ref('int_run') }} r using (smf_sid)
-  ) c using (system_id, point, condition)
-  left join (
-    select k.system_id, k.point, k.condition, k.position, sum(w.transactions_ended) as ended
-    from (select *, unnest(interval_keys) as interval_key from {{ ref('int_point_interval') }}) k
-    join {{ ref('int_workload_interval') }} w using (interval_key)
-    group by all
-  ) w using (system_id, point, condition, position)
+  from used u
+  left join transactions w using (system_id, point, condition, position)
 )
 
 select system_id, point, condition, true as is_run, position, seconds, null::varchar as workload, subject, metric, unit,
-  aggregation, 1.0 as scale, numerator, denominator
+  aggregation, coalesce(scale, 1.0) as scale, numerator, denominator
 from (
-  select system_id, point, condition, position, seconds, subject, metric, unit, aggregation, numerator, denominator
+  select system_id, point, condition, position, seconds, subject, metric, unit, aggregation, numerator, denominator,
+    null::double as scale
   from levels
   union all by name
   select * from pages
@@ -192,3 +233,4 @@ from (
   union all by name
   select * from capacity
 )
+where numerator is not null

@@ -18,6 +18,11 @@ from (
     date_diff('microsecond', min(e.event_utc) filter (where e.event = 'arrival'),
       max(e.event_utc) filter (where e.event = 'arrival')) / 1e6 as received_s
   from {{ ref('stg_ims_log_event') }} e
-  join {{ ref('int_run') }} r on {{ during_run('r', 'e.event_utc') }}
+  -- Several LPARs of a point have one log between them here: it counts once.
+  join (
+    select system_id, point, condition, min(start_utc) as start_utc, max(end_utc) as end_utc
+    from {{ ref('int_run') }}
+    group by all
+  ) r on {{ during_run('r', 'e.event_utc') }}
   group by r.system_id, r.point, r.condition
 )

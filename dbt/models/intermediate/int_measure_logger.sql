@@ -7,7 +7,7 @@ with stream as (
   from {{ ref('stg_smf88_log_stream') }} s
   join {{ ref('int_run') }} r
     on r.smf_sid = s.smf_sid and s.interval_end_utc > r.start_utc and s.interval_end_utc <= r.end_utc
-  window log_stream as (partition by r.system_id, r.point, r.condition, s.smf_sid, s.log_stream)
+  window log_stream as (partition by r.system_id, r.point, r.condition, s.smf_sid, trim(s.log_stream))
 )
 
 select system_id, point, condition, true as is_run, position, max(seconds) as seconds, null::varchar as workload,

@@ -29,9 +29,8 @@ engines as (
 select system_id, point, condition, true as is_run, position, seconds, workload, smf_sid as subject,
   'ratio' as aggregation,
   unnest([
-    {'metric': 'lpar_etr_tps', 'unit': 'tran/s', 'scale': 1.0, 'numerator': ended, 'denominator': seconds},
-    {'metric': 'lpar_cpu_busy_pct', 'unit': 'pct', 'scale': 100.0, 'numerator': busy_s, 'denominator': online_s},
-    {'metric': 'lpar_itr_tps', 'unit': 'tran/s', 'scale': 1.0, 'numerator': ended,
-      'denominator': {{ ratio('busy_s', 'cp_engines') }}}
+    {% for metric in ['etr_tps', 'cpu_busy_pct', 'itr_tps'] -%}
+    {{ measure(metric, {'engines': 'cp_engines'}, "'lpar_" ~ metric ~ "'") }}{{ ',' if not loop.last }}
+    {% endfor -%}
   ], recursive := true)
 from engines

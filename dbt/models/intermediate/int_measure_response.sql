@@ -1,5 +1,6 @@
 -- Response times as seen outside of z/OS or by performance analyzers: a load driver, CICS PA and IMS PA.
--- Standard deviations of the load driver are those of all transactions of the row's subject, of CICS PA those of a sample.
+-- Standard deviations of the load driver are those of all transactions of the row's subject, of CICS those of a sample.
+-- Classes of CICS transactions come from task records (SMF 110.1); CICS PA's summary speaks where there are none.
 with driven as (
   select distinct r.system_id, r.point, r.condition, t.file_id, t.record_seq, t.transaction_name, t.phase, t.status,
     t.response_s, t.transactions
@@ -70,7 +71,33 @@ graph as (
   group by system_id, point, condition, subject
 ),
 
-class_total as (
+-- Tasks in which transactions began, by the second in which they ended.
+task_second as (
+  select smf_sid, ended_second, nullif(service_class, '') as service_class, nullif(report_class, '') as report_class,
+    count(*) as tasks,
+    sum(response_us / 1e6) as total_s,
+    sum(power(response_us / 1e6, 2)) as squares_s2,
+    max(response_us / 1e6) as max_s
+  from {{ ref('int_cics_task') }}
+  where is_origin and coalesce(record_kind, '') in ('', 'T')
+    and (coalesce(service_class, '') <> '' or coalesce(report_class, '') <> '')
+  group by all
+),
+
+task_class as (
+  select system_id, point, condition, subject, sum(tasks) as tasks, sum(total_s) / sum(tasks) as average_s,
+    sum(squares_s2) as squares_s2, max(max_s) as max_s
+  from (
+    select r.system_id, r.point, r.condition, t.tasks, t.total_s, t.squares_s2, t.max_s,
+      unnest(['service class ' || t.service_class, 'report class ' || t.report_class]) as subject
+    from task_second t
+    join {{ ref('int_run') }} r on {{ at_run('r', 't.smf_sid', 't.ended_second') }}
+  )
+  where subject is not null
+  group by system_id, point, condition, subject
+),
+
+listed_class as (
   select system_id, point, condition, class_kind || ' ' || class_name as subject,
     sum(tasks) as tasks,
     sum(tasks * average_s) / sum(tasks) as average_s,
@@ -83,6 +110,12 @@ class_total as (
     where c.tasks > 0
   )
   group by all
+),
+
+class_total as (
+  select * from task_class
+  union all by name
+  select l.* from listed_class l anti join task_class t using (system_id, point, condition, subject)
 ),
 
 class_deviation as (
@@ -119,6 +152,14 @@ transit as (
   )
   where ims_id is not null
   group by system_id, point, condition, ims_id
+),
+
+-- Of several IMS systems together: the mean of theirs, not weighted, as the studies take it.
+mean_transit as (
+  select system_id, point, condition, 'mean of all' as subject, metric, avg(numerator) as numerator
+  from transit
+  group by system_id, point, condition, metric
+  having count(numerator) > 1
 )
 
 select system_id, point, condition, true as is_run, 1 as position, null::double as seconds, null::varchar as workload,
@@ -136,4 +177,6 @@ from (
   select * from class_response
   union all by name
   select * from transit where numerator is not null
+  union all by name
+  select * from mean_transit
 )

@@ -1,6 +1,7 @@
 -- Storage in use by area: private areas of address spaces from SMF 78.2, everything else from displays. The subject is
 -- `<job> private|lsqa below|above` (lsqa with SWA and subpools 229 and 230), `<area>` or `<area> <location>`, or a total.
 -- Totals add up the means of all parts; CSM in the ECSA and fixed CSM are contained in other areas and left out of them.
+-- Where the condition of the point names a number of sessions or clients, it is also told per session.
 with recorded as (
   select r.system_id, r.point, r.condition, s.interval_start_utc as sampled_utc, s.interval_s, trim(s.job_name) as job_name,
     unnest([
@@ -50,16 +51,32 @@ total as (
     'total', 'total ' || nullif(location, ''), nullif(job_name, '') || ' total'
   ]) as subject, kb
   from mean
+),
+
+used as (
+  select system_id, point, condition, position, interval_s as seconds, subject, 'ratio' as aggregation, kb as numerator,
+    samples as denominator
+  from part
+  union all by name
+  select system_id, point, condition, 1 as position, null::double as seconds, subject, 'sum' as aggregation,
+    kb as numerator, 1 as denominator
+  from total
+  where subject is not null
+),
+
+per_session as (
+  select *, regexp_extract(condition, '(?:^|; )(?:sessions|clients)=([0-9]+)', 1) as sessions from used
 )
 
-select system_id, point, condition, true as is_run, position, interval_s as seconds, null::varchar as workload, subject,
-  'storage_kb' as metric, 'KB' as unit, 'ratio' as aggregation, 1.0 as scale, kb as numerator, samples as denominator
-from part
+select system_id, point, condition, true as is_run, position, seconds, null::varchar as workload, subject,
+  'storage_kb' as metric, 'KB' as unit, aggregation, 1.0 as scale, numerator, denominator
+from used
+union all
+select system_id, point, condition, true, position, seconds, null, subject,
+  'storage_kb_per_session', 'KB', aggregation, 1.0, numerator, denominator * nullif(sessions, '')::double
+from per_session
+where sessions <> ''
 union all
 select system_id, point, condition, true, position, interval_s, null, subject,
   'storage_max_kb', 'KB', 'max', 1.0, max_kb, 1
 from part
-union all
-select system_id, point, condition, true, 1, null, null, subject, 'storage_kb', 'KB', 'sum', 1.0, kb, 1
-from total
-where subject is not null

@@ -1,3 +1,33 @@
+{#- Metrics of a class that are defined for every transaction, interval or service, by the name they have here. #}
+{%- set of_class = {
+    'wlm_average_active': 'mean_active',
+    'wlm_mpl': 'mean_resident',
+    'wlm_ended_per_s': 'etr_tps',
+    'wlm_executed_per_s': 'executed_tps',
+    'wlm_response_ms': 'response_ms',
+    'wlm_execution_ms': 'execution_ms',
+    'wlm_queued_ms': 'queued_ms',
+    'wlm_ssch_per_s': 'io_per_s',
+    'wlm_io_response_ms': 'io_response_ms',
+    'wlm_service_per_s': 'service_per_s',
+    'wlm_absorption': 'absorption',
+    'wlm_service_per_active_s': 'transaction_service',
+    'wlm_cpu_srb_service_per_tran': 'cpu_srb_service_per_tran',
+    'wlm_cp_appl_pct': 'cpu_pct',
+    'wlm_ziip_on_cp_appl_pct': 'ziip_on_cp_pct',
+    'wlm_ziip_appl_pct': 'ziip_pct',
+    'wlm_transaction_cp_appl_pct': 'transaction_cpu_pct',
+    'wlm_mobile_cp_appl_pct': 'mobile_cpu_pct',
+    'wlm_io_per_tran': 'io_per_tran',
+    'wlm_mobile_cp_us_per_tran': 'mobile_cpu_us_per_tran',
+    'wlm_mobile_msu': 'msu'} -%}
+{%- set class_columns = {'ended': 'transactions_ended_or_one', 'executed': 'executions_ended', 'elapsed_us': 'response_us',
+    'execution_us': 'executed_us', 'ios': 'dasd_ios',
+    'measured_ios': 'dasd_ios_or_one', 'transaction_cp_s': 'transaction_s', 'mobile_cp_s': 'mobile_s',
+    'io_us': 'dasd_connect_us + dasd_disconnect_us + dasd_wait_us + ios_queue_us'} -%}
+{%- set own = {'absorption': {'residency_us': 'residency_us_or_one'},
+    'transaction_service': {'active_us': 'active_us_or_one'},
+    'msu': {'cp_s': 'mobile_capacity', 'service_units_per_s': '1'}} -%}
 -- What an RMF workload activity report says of a WLM class: transactions, response, service, storage, APPL%.
 -- The subject is `service_class NAME`, `report_class NAME`, `workload NAME` or `policy NAME`; RMF adds workloads and the
 -- policy up from service classes, as is done here. LPARs are taken together.
@@ -7,6 +37,10 @@ with period as (
     trim(c.workload_name) as workload_name,
     trim(c.policy_name) as policy_name,
     p.*,
+    -- TOT of a report is the sum of its components; the total RMF records beside them is not used.
+    coalesce(p.io_service_units, 0) + coalesce(p.cpu_service_units, 0) + coalesce(p.storage_service_units, 0)
+      + coalesce(p.srb_service_units, 0) as total_service_units,
+    16000000.0 / nullif(c.cpu_rate_adjustment, 0) as service_units_per_s,
     coalesce(nullif(p.elapsed_precise_us, 0), p.elapsed_us) as response_us,
     coalesce(nullif(p.elapsed_squared_precise_us2, 0), p.elapsed_squared_us2) as response_us2,
     coalesce(nullif(p.execution_precise_us, 0), p.execution_us) as executed_us,
@@ -45,7 +79,7 @@ per_lpar as (
     {% for column in ['transactions_ended', 'executions_ended', 'swaps', 'response_us', 'response_us2', 'executed_us',
         'queue_us', 'ineligible_us', 'conversion_us', 'job_queue_us', 'active_us', 'residency_us',
         'independent_enclave_active_us', 'exported_enclave_active_us', 'foreign_enclave_active_us', 'dasd_ios',
-        'dasd_connect_us', 'dasd_disconnect_us', 'dasd_wait_us', 'ios_queue_us', 'service_units', 'io_service_units',
+        'dasd_connect_us', 'dasd_disconnect_us', 'dasd_wait_us', 'ios_queue_us', 'io_service_units',
         'cpu_service_units', 'storage_service_units', 'srb_service_units', 'region_control_us', 'io_interrupt_us',
         'hiperspace_us', 'cpu_s', 'srb_s', 'ziip_s', 'zaap_s', 'ziip_on_cp_s', 'zaap_on_cp_s', 'transaction_s',
         'mobile_s', 'page_residency_us', 'expanded_page_residency_us', 'shared_page_residency_us', 'page_ins',
@@ -53,6 +87,8 @@ per_lpar as (
         'expanded_block_page_ins', 'shared_expanded_page_ins'] -%}
     sum({{ column }})::double as {{ column }},
     {% endfor -%}
+    sum(total_service_units)::double as service_units,
+    sum(mobile_s * service_units_per_s)::double as mobile_capacity,
     sum(cpu_s - ziip_s * ziip_factor - zaap_s * zaap_factor + srb_s
       + (region_control_us + io_interrupt_us + hiperspace_us) / 1e6) as cp_s
   from subject
@@ -82,42 +118,25 @@ spread as (
 
 select system_id, point, condition, true as is_run, position, seconds, null::varchar as workload, subject,
   unnest([
+    {% for called, metric in of_class.items() -%}
+    {{ measure(metric, dict(class_columns, **own.get(metric, {})), "'" ~ called ~ "'", 'ratio') }},
+    {% endfor -%}
     {% for metric, unit, scale, numerator, denominator in [
-        ('wlm_average_active', 'average', 1e-6, 'active_us', 'seconds'),
-        ('wlm_mpl', 'average', 1e-6, 'residency_us', 'seconds'),
-        ('wlm_ended_per_s', 'tran/s', 1.0, 'transactions_ended', 'seconds'),
-        ('wlm_executed_per_s', 'tran/s', 1.0, 'executions_ended', 'seconds'),
         ('wlm_independent_enclaves', 'average', 1e-6, 'independent_enclave_active_us', 'seconds'),
         ('wlm_remote_enclaves', 'average', 1e-6, 'foreign_enclave_active_us', 'seconds'),
         ('wlm_exported_enclaves', 'average', 1e-6, 'exported_enclave_active_us', 'seconds'),
-        ('wlm_response_ms', 'ms', 1e-3, 'response_us', 'transactions_ended_or_one'),
-        ('wlm_execution_ms', 'ms', 1e-3, 'executed_us', 'transactions_ended_or_one'),
-        ('wlm_queued_ms', 'ms', 1e-3, 'queue_us', 'transactions_ended_or_one'),
         ('wlm_resource_affinity_ms', 'ms', 1e-3, 'ineligible_us', 'transactions_ended_or_one'),
         ('wlm_ineligible_ms', 'ms', 1e-3, 'job_queue_us', 'transactions_ended_or_one'),
         ('wlm_conversion_ms', 'ms', 1e-3, 'conversion_us', 'transactions_ended_or_one'),
-        ('wlm_ssch_per_s', '1/s', 1.0, 'dasd_ios', 'seconds'),
-        ('wlm_io_response_ms', 'ms', 1e-3,
-          'dasd_connect_us + dasd_disconnect_us + dasd_wait_us + ios_queue_us', 'dasd_ios_or_one'),
         ('wlm_io_connect_ms', 'ms', 1e-3, 'dasd_connect_us', 'dasd_ios_or_one'),
         ('wlm_io_disconnect_ms', 'ms', 1e-3, 'dasd_disconnect_us', 'dasd_ios_or_one'),
         ('wlm_io_pending_ms', 'ms', 1e-3, 'dasd_wait_us', 'dasd_ios_or_one'),
         ('wlm_io_queue_ms', 'ms', 1e-3, 'ios_queue_us', 'dasd_ios_or_one'),
-        ('wlm_service_per_s', 'SU/s', 1.0, 'service_units', 'seconds'),
-        ('wlm_absorption', 'SU/s', 1e6, 'service_units', 'residency_us_or_one'),
-        ('wlm_service_per_active_s', 'SU/s', 1e6, 'service_units', 'active_us_or_one'),
         ('wlm_cpu_service_per_s', 'SU/s', 1.0, 'cpu_service_units', 'seconds'),
         ('wlm_srb_service_per_s', 'SU/s', 1.0, 'srb_service_units', 'seconds'),
         ('wlm_cpu_srb_service_per_s', 'SU/s', 1.0, 'cpu_service_units + srb_service_units', 'seconds'),
-        ('wlm_cpu_srb_service_per_tran', 'SU/tran', 1.0, 'cpu_service_units + srb_service_units',
-          'transactions_ended_or_one'),
-        ('wlm_cp_appl_pct', 'pct of one CP', 100.0, 'cp_s', 'seconds'),
         ('wlm_zaap_on_cp_appl_pct', 'pct of one CP', 100.0, 'zaap_on_cp_s', 'seconds'),
-        ('wlm_ziip_on_cp_appl_pct', 'pct of one CP', 100.0, 'ziip_on_cp_s', 'seconds'),
         ('wlm_zaap_appl_pct', 'pct of one zAAP', 100.0, 'zaap_s', 'seconds'),
-        ('wlm_ziip_appl_pct', 'pct of one zIIP', 100.0, 'ziip_s', 'seconds'),
-        ('wlm_transaction_cp_appl_pct', 'pct of one CP', 100.0, 'transaction_s', 'seconds'),
-        ('wlm_mobile_cp_appl_pct', 'pct of one CP', 100.0, 'mobile_s', 'seconds'),
         ('wlm_frames_per_space', 'frames', 1.0, 'page_residency_us + expanded_page_residency_us', 'residency_us_or_one'),
         ('wlm_frames', 'frames', 1e-6, 'page_residency_us + expanded_page_residency_us', 'seconds'),
         ('wlm_central_frames', 'frames', 1e-6, 'page_residency_us', 'seconds'),

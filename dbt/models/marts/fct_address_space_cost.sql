@@ -58,8 +58,8 @@ select
   c.cp_s::double as cp_s,
   c.ziip_s::double as ziip_s,
   c.ziip_on_cp_s::double as ziip_on_cp_s,
-  (100 * {{ ratio('c.cp_s', 'coalesce(n.interval_s, c.seconds)') }})::double as cpu_pct,
-  (1e6 * {{ ratio('c.cp_s', 'w.transactions_ended') }})::double as cpu_us_per_tran,
+  {{ metric('cpu_pct', {'seconds': 'coalesce(n.interval_s, c.seconds)'}) }} as cpu_pct,
+  {{ metric('service_cpu_us_per_tran', {'ended': 'w.transactions_ended'}) }} as cpu_us_per_tran,
   c.source::varchar as source
 from cost c
 left join {{ ref('int_interval') }} n using (interval_key)

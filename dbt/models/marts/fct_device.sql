@@ -13,13 +13,13 @@ select
   d.lcu_number::varchar as lcu_number,
   nullif(trim(d.storage_group), '')::varchar as storage_group,
   d.start_subchannels::double as requests,
-  {{ ratio('d.start_subchannels', 'd.interval_s') }}::double as requests_per_s,
-  (1e-3 * {{ ratio('d.connect_us + d.disconnect_us + d.pending_us + coalesce(d.ios_queue_us, 0)',
-    'd.measured_operations') }})::double as response_ms,
-  (1e-3 * {{ ratio('d.ios_queue_us', 'd.measured_operations') }})::double as ios_queue_ms,
-  (1e-3 * {{ ratio('d.pending_us', 'd.measured_operations') }})::double as pending_ms,
-  (1e-3 * {{ ratio('d.disconnect_us', 'd.measured_operations') }})::double as disconnect_ms,
-  (1e-3 * {{ ratio('d.connect_us', 'd.measured_operations') }})::double as connect_ms,
+  {{ metric('io_per_s', {'ios': 'd.start_subchannels', 'seconds': 'd.interval_s'}) }} as requests_per_s,
+  {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations',
+    'io_us': 'd.connect_us + d.disconnect_us + d.pending_us + coalesce(d.ios_queue_us, 0)'}) }} as response_ms,
+  {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations', 'io_us': 'd.ios_queue_us'}) }} as ios_queue_ms,
+  {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations', 'io_us': 'd.pending_us'}) }} as pending_ms,
+  {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations', 'io_us': 'd.disconnect_us'}) }} as disconnect_ms,
+  {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations', 'io_us': 'd.connect_us'}) }} as connect_ms,
   {{ ratio('d.connect_us + d.disconnect_us', '1e4 * d.interval_s') }}::double as busy_pct
 from {{ ref('stg_smf74_1_device') }} d
 left join {{ ref('int_interval') }} n

@@ -12,9 +12,9 @@ select
   e.dedicated_engines::integer as dedicated_engines,
   e.online_s::double as online_s,
   e.busy_s::double as busy_s,
-  (100 * {{ ratio('e.busy_s', 'e.online_s') }})::double as cpu_busy_pct,
-  (100 * {{ ratio('e.lpar_busy_s', 'e.online_s') }})::double as lpar_busy_pct,
-  (100 * {{ ratio('e.mvs_busy_s', 'e.mvs_available_s') }})::double as mvs_busy_pct,
+  {{ metric('cpu_busy_pct') }} as cpu_busy_pct,
+  {{ metric('lpar_busy_pct') }} as lpar_busy_pct,
+  {{ metric('mvs_busy_pct') }} as mvs_busy_pct,
   (100 * {{ ratio('e.parked_s', 'e.online_s') }})::double as parked_pct,
   e.thread_density::double as thread_density,
   e.source::varchar as source

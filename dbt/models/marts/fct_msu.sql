@@ -6,8 +6,8 @@ with lpar as (
     nullif(trim(c.cpc_serial), '') as cpc_serial,
     nullif(c.four_hour_average_msu, 0) as recorded_four_hour_msu,
     nullif(c.image_capacity_msu, 0) as capacity_msu,
-    e.lpar_busy_s
-      * coalesce(16000000.0 / nullif(c.cpu_adjustment_factor, 0), m.service_units_per_s) * 3600 / (1e6 * n.interval_s) as msu
+    {{ metric('msu', {'cp_s': 'e.lpar_busy_s', 'seconds': 'n.interval_s',
+      'service_units_per_s': 'coalesce(16000000.0 / nullif(c.cpu_adjustment_factor, 0), m.service_units_per_s)'}) }} as msu
   from {{ ref('int_record') }} r
   join {{ ref('int_interval') }} n using (interval_key)
   join {{ ref('stg_smf70_1_control') }} c using (file_id, record_seq)

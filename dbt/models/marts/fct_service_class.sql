@@ -70,6 +70,12 @@ cost as (
   from goal
 )
 
+{#- What stands for the columns of a metric's definition. #}
+{%- set of_class = {'seconds': 'interval_s', 'ended': 'transactions_ended', 'elapsed_us': 'response_us',
+    'execution_us': 'executed_us', 'service_units': 'total_service_units', 'ios': 'dasd_ios', 'measured_ios': 'dasd_ios',
+    'io_us': 'dasd_connect_us + dasd_disconnect_us + dasd_wait_us + ios_queue_us',
+    'cpu_service_units': 'coalesce(cpu_service_units, 0)', 'srb_service_units': 'coalesce(srb_service_units, 0)',
+    'service_units_per_s': 'service_units_per_s_of_engine'} %}
 select
   interval_key::varchar as interval_key,
   system_id::varchar as system_id,
@@ -89,19 +95,19 @@ select
   (case when goal_kind = 'percentile response' then goal_percentile end)::double as goal_percentile_pct,
   (case when goal_kind = 'velocity' then goal_value end)::double as goal_velocity_pct,
   transactions_ended::double as transactions_ended,
-  {{ ratio('transactions_ended', 'interval_s') }}::double as ended_tps,
+  {{ metric('etr_tps', of_class) }} as ended_tps,
   executions_ended::double as executions_ended,
-  (1e-6 * {{ ratio('active_us', 'interval_s') }})::double as mean_active,
-  (1e-6 * {{ ratio('residency_us', 'interval_s') }})::double as mean_resident,
-  (1e-3 * {{ ratio('response_us', 'transactions_ended') }})::double as response_ms,
-  (1e-3 * {{ ratio('executed_us', 'transactions_ended') }})::double as execution_ms,
-  (1e-3 * {{ ratio('queue_us', 'transactions_ended') }})::double as queued_ms,
+  {{ metric('mean_active', of_class) }} as mean_active,
+  {{ metric('mean_resident', of_class) }} as mean_resident,
+  {{ metric('response_ms', of_class) }} as response_ms,
+  {{ metric('execution_ms', of_class) }} as execution_ms,
+  {{ metric('queued_ms', of_class) }} as queued_ms,
   p50_ms::double as response_p50_estimate_ms,
   p90_ms::double as response_p90_estimate_ms,
   p95_ms::double as response_p95_estimate_ms,
   velocity_pct::double as velocity_pct,
   (case goal_kind
-    when 'average response' then {{ ratio('1e-3 * response_us / nullif(transactions_ended, 0)', 'response_goal_ms') }}
+    when 'average response' then {{ ratio(metric('response_ms', of_class), 'response_goal_ms') }}
     when 'percentile response' then {{ ratio('goal_percentile_ms', 'response_goal_ms') }}
     when 'velocity' then {{ ratio('goal_value', 'velocity_pct') }} end)::double as performance_index,
   io_service_units::double as io_service_units,
@@ -110,20 +116,18 @@ select
   srb_service_units::double as srb_service_units,
   total_service_units::double as service_units,
   service_units::double as service_units_recorded,
-  {{ ratio('total_service_units', 'interval_s') }}::double as service_per_s,
-  (1e6 * {{ ratio('total_service_units', 'residency_us') }})::double as absorption_per_s,
-  (1e6 * {{ ratio('total_service_units', 'active_us') }})::double as transaction_service_per_s,
-  {{ ratio('coalesce(cpu_service_units, 0) + coalesce(srb_service_units, 0)', 'transactions_ended') }}::double
-    as cpu_srb_service_units_per_tran,
+  {{ metric('service_per_s', of_class) }} as service_per_s,
+  {{ metric('absorption', of_class) }} as absorption_per_s,
+  {{ metric('transaction_service', of_class) }} as transaction_service_per_s,
+  {{ metric('cpu_srb_service_per_tran', of_class) }} as cpu_srb_service_units_per_tran,
   cp_s::double as cp_s,
-  (100 * {{ ratio('cp_s', 'interval_s') }})::double as appl_cp_pct,
-  (100 * {{ ratio('ziip_s', 'interval_s') }})::double as appl_ziip_pct,
-  (100 * {{ ratio('ziip_on_cp_s', 'interval_s') }})::double as appl_ziip_on_cp_pct,
-  (100 * {{ ratio('transaction_cp_s', 'interval_s') }})::double as transaction_appl_cp_pct,
-  (100 * {{ ratio('mobile_cp_s', 'interval_s') }})::double as mobile_appl_cp_pct,
-  (cp_s * service_units_per_s_of_engine * 3600 / (1e6 * nullif(interval_s, 0)))::double as cp_msu,
-  (mobile_cp_s * service_units_per_s_of_engine * 3600 / (1e6 * nullif(interval_s, 0)))::double as mobile_msu,
-  {{ ratio('dasd_ios', 'transactions_ended') }}::double as ios_per_tran,
-  (1e-3 * {{ ratio('dasd_connect_us + dasd_disconnect_us + dasd_wait_us + ios_queue_us', 'dasd_ios') }})::double
-    as io_response_ms
+  {{ metric('cpu_pct', of_class) }} as appl_cp_pct,
+  {{ metric('ziip_pct', of_class) }} as appl_ziip_pct,
+  {{ metric('ziip_on_cp_pct', of_class) }} as appl_ziip_on_cp_pct,
+  {{ metric('transaction_cpu_pct', of_class) }} as transaction_appl_cp_pct,
+  {{ metric('mobile_cpu_pct', of_class) }} as mobile_appl_cp_pct,
+  {{ metric('msu', of_class) }} as cp_msu,
+  {{ metric('msu', dict(of_class, cp_s='mobile_cp_s')) }} as mobile_msu,
+  {{ metric('io_per_tran', of_class) }} as ios_per_tran,
+  {{ metric('io_response_ms', of_class) }} as io_response_ms
 from cost

@@ -28,7 +28,7 @@ select
   a.job_name::varchar as job_name,
   a.area::varchar as area,
   a.location::varchar as location,
-  {{ ratio('a.total', 'a.job_samples') }}::double as mean_bytes,
+  {{ metric('storage_bytes', {'sampled_bytes': 'a.total', 'samples': 'a.job_samples'}) }} as mean_bytes,
   a.most::double as max_bytes
 from area a
 left join {{ ref('int_interval') }} n

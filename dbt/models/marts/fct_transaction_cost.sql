@@ -1,6 +1,5 @@
 with cp as (
-  select interval_key, engines, busy_s, {{ ratio('busy_s', 'online_s') }} as busy,
-    {{ ratio('online_s', 'engines') }} as online_s
+  select interval_key, busy_s, online_s
   from {{ ref('int_engine_interval') }}
   where engine_type = 'CP'
 ),
@@ -12,8 +11,8 @@ group_cost as (
     sum(g.cp_s) as cp_s,
     sum(g.ziip_s) as ziip_s,
     sum(g.ziip_on_cp_s) as ziip_on_cp_s,
-    map_from_entries(list((g.address_space_group, 1e6 * {{ ratio('g.cp_s', 'w.transactions_ended') }})
-      order by g.address_space_group)) as group_cpu_us_per_tran
+    map_from_entries(list((g.address_space_group,
+      {{ metric('service_cpu_us_per_tran', {'cp_s': 'g.cp_s', 'ended': 'w.transactions_ended'}) }}) order by g.address_space_group)) as group_cpu_us_per_tran
   from {{ ref('int_group_interval') }} g
   left join {{ ref('int_workload_interval') }} w using (interval_key, workload)
   group by g.interval_key, g.workload
@@ -52,38 +51,43 @@ cost as (
   select * from workload_row
   union all by name
   select * from class_row
+),
+
+measured as (
+  select n.* exclude (source), c.* exclude (interval_key, source), c.source as cost_source, cp.busy_s, cp.online_s,
+    c.transactions_ended as ended, c.executions_ended as executed, n.interval_s as seconds,
+    {{ metric('engines', {'seconds': 'n.interval_s'}) }} as engines
+  from cost c
+  join {{ ref('int_interval') }} n using (interval_key)
+  left join cp using (interval_key)
 )
 
 select
-  n.interval_key::varchar as interval_key,
-  n.system_id::varchar as system_id,
-  n.smf_sid::varchar as smf_sid,
-  n.point::varchar as point,
-  n.condition::varchar as condition,
-  n.interval_start_utc::timestamp as interval_start_utc,
-  n.interval_start_local::timestamp as interval_start_local,
-  n.interval_s::double as interval_s,
-  c.workload::varchar as workload,
-  c.class_kind::varchar as class_kind,
-  c.class_name::varchar as class_name,
-  c.transactions_ended::double as transactions_ended,
-  {{ ratio('c.transactions_ended', 'n.interval_s') }}::double as etr_tps,
-  {{ ratio('c.executions_ended', 'n.interval_s') }}::double as executed_tps,
-  (100 * cp.busy)::double as cpu_busy_pct,
-  case when c.class_kind = 'workload' then {{ ratio(ratio('c.transactions_ended', 'n.interval_s'), 'cp.busy') }} end::double
-    as itr_tps,
-  case when c.class_kind = 'workload' then 1e6 * {{ ratio('cp.busy_s', 'c.transactions_ended') }} end::double
-    as cpu_us_per_tran,
-  (1e6 * {{ ratio('c.cp_s', 'c.transactions_ended') }})::double as service_cpu_us_per_tran,
-  c.group_cpu_us_per_tran::map(varchar, double) as group_cpu_us_per_tran,
-  (100 * {{ ratio('c.cp_s', 'n.interval_s') }})::double as appl_cp_pct,
-  (1e6 * {{ ratio('c.ziip_s', 'c.transactions_ended') }})::double as ziip_service_us_per_tran,
-  (1e6 * {{ ratio('c.ziip_on_cp_s', 'c.transactions_ended') }})::double as ziip_on_cp_us_per_tran,
-  (100 * {{ ratio('c.transaction_cp_s', 'n.interval_s') }})::double as transaction_cpu_pct,
-  (100 * {{ ratio('c.mobile_cp_s', 'n.interval_s') }})::double as mobile_cpu_pct,
-  (1e-3 * {{ ratio('c.elapsed_us', 'c.transactions_ended') }})::double as response_ms,
-  (1e-3 * {{ ratio('c.execution_us', 'c.transactions_ended') }})::double as execution_ms,
-  c.source::varchar as source
-from cost c
-join {{ ref('int_interval') }} n using (interval_key)
-left join cp using (interval_key)
+  interval_key::varchar as interval_key,
+  system_id::varchar as system_id,
+  smf_sid::varchar as smf_sid,
+  point::varchar as point,
+  condition::varchar as condition,
+  interval_start_utc::timestamp as interval_start_utc,
+  interval_start_local::timestamp as interval_start_local,
+  interval_s::double as interval_s,
+  workload::varchar as workload,
+  class_kind::varchar as class_kind,
+  class_name::varchar as class_name,
+  transactions_ended::double as transactions_ended,
+  {{ metric('etr_tps') }} as etr_tps,
+  {{ metric('executed_tps') }} as executed_tps,
+  {{ metric('cpu_busy_pct') }} as cpu_busy_pct,
+  case when class_kind = 'workload' then {{ metric('itr_tps') }} end as itr_tps,
+  case when class_kind = 'workload' then {{ metric('cpu_us_per_tran') }} end as cpu_us_per_tran,
+  {{ metric('service_cpu_us_per_tran') }} as service_cpu_us_per_tran,
+  group_cpu_us_per_tran::map(varchar, double) as group_cpu_us_per_tran,
+  {{ metric('cpu_pct') }} as appl_cp_pct,
+  {{ metric('ziip_service_us_per_tran') }} as ziip_service_us_per_tran,
+  {{ metric('ziip_on_cp_us_per_tran') }} as ziip_on_cp_us_per_tran,
+  {{ metric('transaction_cpu_pct') }} as transaction_cpu_pct,
+  {{ metric('mobile_cpu_pct') }} as mobile_cpu_pct,
+  {{ metric('response_ms') }} as response_ms,
+  {{ metric('execution_ms') }} as execution_ms,
+  cost_source::varchar as source
+from measured

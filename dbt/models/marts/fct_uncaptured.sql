@@ -15,7 +15,7 @@ select
   e.busy_s::double as busy_s,
   c.cp_s::double as captured_s,
   (e.busy_s - c.cp_s)::double as uncaptured_s,
-  {{ ratio('c.cp_s', 'e.busy_s') }}::double as capture_ratio,
+  {{ metric('capture_ratio', {'captured_s': 'c.cp_s'}) }} as capture_ratio,
   (100 * {{ ratio('e.busy_s - c.cp_s', 'n.interval_s') }})::double as uncaptured_cpu_pct
 from {{ ref('int_interval') }} n
 join {{ ref('int_engine_interval') }} e on e.interval_key = n.interval_key and e.engine_type = 'CP'

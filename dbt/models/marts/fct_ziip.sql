@@ -15,12 +15,12 @@ select
   n.interval_start_local::timestamp as interval_start_local,
   n.interval_s::double as interval_s,
   coalesce(e.engines, 0)::integer as ziips,
-  (100 * {{ ratio('e.busy_s', 'e.online_s') }})::double as ziip_busy_pct,
+  {{ metric('cpu_busy_pct') }} as ziip_busy_pct,
   e.thread_density::double as thread_density,
   (e.busy_s * coalesce(e.thread_density, 1))::double as thread_busy_s,
   s.ziip_s::double as ziip_service_s,
   s.ziip_on_cp_s::double as ziip_on_cp_s,
-  (100 * {{ ratio('s.ziip_on_cp_s', 'n.interval_s') }})::double as ziip_on_cp_pct,
+  {{ metric('ziip_on_cp_pct', {'seconds': 'n.interval_s'}) }} as ziip_on_cp_pct,
   (100 * {{ ratio('s.ziip_on_cp_s', 's.ziip_s + s.ziip_on_cp_s') }})::double as eligible_on_cp_share_pct
 from {{ ref('int_interval') }} n
 left join {{ ref('int_engine_interval') }} e on e.interval_key = n.interval_key and e.engine_type = 'zIIP'

@@ -1,86 +1,23 @@
-"""Extracts of performance analyzers: CICS PA's summary by workload manager class, IMS PA's Fast Path transit.
+"""IMS PA's Fast Path transit.
 
-`cics_pa`: a target's subject is `service class NAME` or `report class NAME`. It carries `tasks`, `response_avg_s`,
-`response_stddev_s` (of the sample) and `response_max_s`; the 90 % peak follows from them in the marts. Every task is
-made; the rows are their statistics by interval.
-
-`ims_pa`: the subject is the IMS system. It carries `emh_input_queue_ms`, `shared_emh_queue_ms` and `transit_ms`, means
+A target's subject is the IMS system. It carries `emh_input_queue_ms`, `shared_emh_queue_ms` and `transit_ms`, means
 over the transactions that passed the queue; the transit is over all.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from model.lab.carriers.interface import Cell, Output, Target, Window, by_subject
 from model.lab.errors import LabError
-from model.lab.printed import prints_as
 from model.lab.records.common import Setting
-from model.lab.samples import Moments, sample, spread_total
+from model.lab.samples import spread_total
 
-TICKS_PER_S = 10_000
-LEAST_TICKS = (0, 1, 10, 50)
-FEW = 12
-PEAK = 1.282
-AWAY = (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9)
 PASSED_SHARES = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 LEAST_PROCESS_MS = 4.0
 QUEUE_SPREAD = 0.02
 TRANSACTIONS = 4000
-
-
-def cics_pa(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:
-    """Rows of every class, one per interval with at least two tasks."""
-    rows: list[dict[str, Cell]] = []
-    for subject, wanted in by_subject(targets).items():
-        kind, _, name = subject.rpartition(" ")
-        if kind not in ("service class", "report class"):
-            raise LabError(f"{subject!r} is neither a service class nor a report class")
-        times = random.permutation(_tasks(random, wanted)) / TICKS_PER_S
-        count = max(1, min(len(window.spans), len(times) // FEW))
-        for span, part in zip(window.spans, np.array_split(times, count), strict=False):
-            rows.append(
-                {
-                    "applid": str(targets[0].options.get("applid", "")),
-                    "class kind": kind,
-                    "wlm class": name,
-                    "start_utc": span.start.isoformat(),
-                    "tasks": len(part),
-                    "response average": round(float(part.mean()), 9),
-                    "response deviation": round(float(part.std(ddof=1)), 9),
-                    "response maximum": float(part.max()),
-                }
-            )
-    return Output(rows={"cics_pa_classes": rows})
-
-
-def _tasks(random: np.random.Generator, wanted: Mapping[str, Target]) -> np.ndarray:
-    """Response times of all tasks, in ticks."""
-    size = round(wanted["tasks"].value)
-    mean_s, deviation_s, part = _agreeing(wanted)
-    mean, deviation = mean_s * TICKS_PER_S, deviation_s * TICKS_PER_S
-    half_unit = (wanted["response_stddev_s"].interval.hi - wanted["response_stddev_s"].value) * TICKS_PER_S * part
-    reasons = ""
-    for low in LEAST_TICKS:
-        high = round(wanted["response_max_s"].value * TICKS_PER_S)
-        moments = Moments(size, round(mean * size), deviation**2 * (size - 1), low, high)
-        try:
-            return sample(random, moments, deviation * half_unit * (size - 1))
-        except LabError as error:
-            reasons = str(error)
-    raise LabError(reasons)
-
-
-def _agreeing(wanted: Mapping[str, Target]) -> tuple[float, float, float]:
-    """Mean and deviation in seconds that round to the printed ones and give the printed peak; how far they may miss."""
-    mean, deviation = wanted["response_avg_s"], wanted["response_stddev_s"]
-    for away in AWAY:
-        moved = [target.value + away * (target.interval.hi - target.value) for target in (mean, deviation)]
-        peak = wanted.get("response_peak90_s")
-        if peak is None or prints_as(moved[0] + PEAK * moved[1], peak.figure.value):
-            return moved[0], moved[1], (1 - abs(away)) / 2
-    raise LabError(f"no mean and deviation printed as {mean.value} and {deviation.value} give the 90 % peak")
 
 
 def ims_pa(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:
