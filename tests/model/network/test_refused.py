@@ -1,0 +1,77 @@
+"""Descriptions that are refused, and what is said: the element, the field, what is allowed and what was found."""
+
+import pytest
+
+from model.network import Network, NetworkError
+
+BASE = """
+name = "t"
+[[stations]]
+name = "cp"
+servers = 2
+scheduling = "ps"
+{station}
+[[stations]]
+name = "cf"
+[[resources]]
+name = "latch"
+capacity = 1
+{resource}
+[[cecs]]
+name = "machine"
+engines = {engines}
+[[classes]]
+name = "work"
+{load}
+route = [{route}]
+"""
+PLAIN = {
+    "station": "", "resource": "", "engines": "2", "load": "arrivals = { rate_per_s = 1 }",
+    "route": '{ visit = "cp", service = 0.1 }',
+}  # fmt: skip
+LPAR = 'lpar = { cec = "machine", weight = 1, '
+REFUSED = [
+    ("station", 'capacity = 4\nwhen_full = "queue"', "'cp'.*when_full must be one of reject, block, got 'queue'"),
+    ("station", 'source = "x"\nsmt = { gain = 1.2, packing = "tight" }', "packing must be one of spread, dense"),
+    ("station", LPAR + 'polarity = "diagonal" }', "polarity must be one of horizontal, vertical"),
+    ("station", LPAR + "cap = -1 }", "cap must be 'none', 'share' or a positive number of engines, got -1"),
+    ("station", LPAR + "cap = true }", "cap must be .* got True"),
+    ("station", 'source = "x"\nspeeds = [nan]', "speeds must be positive"),
+    ("station", 'source = "x"\ncost_by_busy = [1, inf]', "cost_by_busy must be positive"),
+    ("station", 'overflow = { to = "cf", waiting = -5 }', "overflow waiting must be zero or more"),
+    ("resource", 'scheduling = "prio"', "'latch': scheduling must be one of fcfs, hol, got 'prio'"),
+    ("engines", "nan", "engines must be positive"),
+    ("load", "arrivals = { rate_per_s = 1 }\nweight = nan", "'work': weight must be positive"),
+    ("load", 'arrivals = { rate_per_s = 1, on = { kind = "deterministic", value_s = 0 }, off = 1 }', "on periods"),
+    ("load", "arrivals = { rate_per_s = 1, batch = true }", "'work' batch: .* got True"),
+    ("route", '{ visit = "cp", service = -0.5 }', "'work' step 1: exponential: times must be zero or more, got -0.5"),
+    ("route", '{ visit = "cp", service = true }', "'work' step 1: .* got True"),
+    ("route", '{ visit = "cp", service = { kind = "erlang", mean_s = 1, phases = "2" } }', "phases must be a whole"),
+    ("route", '{ visit = "cp", service = { kind = "scv", mean_s = 1, scv = "x" } }', "step 1: scv must be a number"),
+    ("route", '{ visit = "cp", service = 1, label = 3 }', "step 1: label must be a name in quotes, got 3"),
+    ("route", '{ visit = "cp", service = 1, holding = [3] }', "step 1 holding: names in quotes"),
+    ("route", "{ fork = 3 }", "step 1: fork takes a list of branches"),
+    ("route", "", "'work': the route has no steps"),
+    (
+        "route",
+        '{ cf = "cf", engine = "cp", service = 0.1, issue = 0.1, mode = "synch" }',
+        "step 1: mode must be one of sync, async, heuristic, got 'synch'",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("part", "text", "message"), REFUSED, ids=[f"{p} {m[:40]}" for p, _, m in REFUSED])
+def test_what_would_be_misread_is_refused(part: str, text: str, message: str) -> None:
+    with pytest.raises(NetworkError, match=message):
+        Network.from_toml(BASE.format(**{**PLAIN, part: text}))
+
+
+def test_the_plain_description_is_taken() -> None:
+    assert Network.from_toml(BASE.format(**PLAIN)).station("cp").servers == 2
+
+
+def test_a_set_of_latches_is_taken_one_at_a_time() -> None:
+    take, give = '{ acquire = "latch" }', '{ release = "latch" }'
+    text = BASE.format(**{**PLAIN, "resource": "instances = 50", "route": f"{take}, {take}, {give}, {give}"})
+    with pytest.raises(NetworkError, match="step 2 takes 'latch' again"):
+        Network.from_toml(text)
