@@ -75,11 +75,11 @@ def read_groups(data: bytes) -> pa.Table:
     """Rows of a groups file (`GROUP_SCHEMA`). Raises CollectorError."""
 
     def convert(line: int, row: dict[str, str]) -> dict[str, Any]:
+        if row["kind"] and row["kind"] not in GROUP_KINDS:
+            raise CollectorError(f"line {line}, field kind: {row['kind']!r}, expected one of {', '.join(GROUP_KINDS)}")
         # A transaction class names transactions, not address spaces.
         needed = GROUP_COLUMNS[:-1] if row["kind"] == "transaction_class" else GROUP_COLUMNS
         _require(line, row, needed)
-        if row["kind"] not in GROUP_KINDS:
-            raise CollectorError(f"line {line}, field kind: {row['kind']!r}, expected one of {', '.join(GROUP_KINDS)}")
         return row
 
     return _read(data, GROUP_COLUMNS, GROUP_SCHEMA, GROUP_KEY, convert)

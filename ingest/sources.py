@@ -87,9 +87,14 @@ def identify(name: str, head: bytes) -> Identity:
             return Identity(printed)
         if identify_table(head):
             return Identity(Kind.TABLE)
+        if name.lower().endswith((".csv", ".tsv", ".jsonl", ".ndjson")):
+            told = f"text that begins with {header[:60]!r}, the columns of no table known here"
+            return Identity(Kind.UNRECOGNISED, "table_unknown", told)
         return Identity(
             Kind.UNRECOGNISED, "text", "text: if it was a dump, it was transferred as text; transfer it again in binary"
         )
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) and len(head) % 2 == 0 and head.count(b"\0") * 3 > len(head):
+        return Identity(Kind.UNRECOGNISED, "utf_16", "text in UTF-16: save it as UTF-8 and ingest it again")
     if text_form(head) is not None:
         if printed := _printed(head):
             return Identity(printed)

@@ -7,6 +7,7 @@ import csv
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,6 +26,9 @@ MAX_NAME = 256
 _FIELDS_PER_BATCH = 1 << 17
 _DELIMITERS = ",;\t|"
 _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d*)(?:\.\d*)?(?:[eE][+-]?\d{1,3})?")
+# With semicolons between cells a comma may be the decimal one: where no thousand can end, or behind a zero, it is.
+_DECIMAL_COMMA = re.compile(r"[+-]?(?:[\d.]*,(?!\d{3}$)\d+|0,\d+)")
+_NO_VALUE = re.compile(r"[-–.*?#]+|n/?a|nan|null|none", re.IGNORECASE)
 _TYPES = {"text": pa.string(), "number": pa.float64(), "utc": pa.timestamp("us")}
 
 FIELD_SCHEMA = schema_of(
@@ -59,13 +63,18 @@ class Source:
 
 @dataclass
 class TabularBatch:
-    """Rows read, the bytes of their lines, and (offset, length, reason, detail) of lines that could not be read."""
+    """Rows read, the bytes of their lines, and (offset, length, reason, detail) of lines that could not be read.
+
+    notes counts values of known columns that are no number or time, and so NULL there; message tells the first.
+    """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
     rows: int = 0
     decoded_bytes: int = 0
     framing_bytes: int = 0
     bad: list[tuple[int, int, str, str]] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
+    message: str | None = None
 
 
 @cache
@@ -148,6 +157,7 @@ class _Reading:
         self._source = source
         self._delimiter = _delimiter(first)
         self._names = names
+        self._numbers = {name for column in source.columns if column[2] == "number" for name in column[1]}
         self._row = 0
         self._typed: list[dict[str, Any]] = []
         self._fields: list[dict[str, Any]] = []
@@ -180,7 +190,15 @@ class _Reading:
             cells.pop()
         elif extra:
             raise ValueError(f"{len(cells)} values, the header has {len(self._names)} columns")
-        return [(name, cell.strip() or None) for name, cell in zip(self._names, cells, strict=True)]
+        pairs = [(name, cell.strip() or None) for name, cell in zip(self._names, cells, strict=True)]
+        if self._delimiter == ";":
+            self._refuse_decimal_commas(pairs)
+        return pairs
+
+    def _refuse_decimal_commas(self, pairs: list[tuple[str, str | None]]) -> None:
+        for name, text in pairs:
+            if text and squeezed_name(name) in self._numbers and _DECIMAL_COMMA.fullmatch(text):
+                raise ValueError(f"column {name}: {text!r} has a decimal comma; export the table with decimal points")
 
     def _keep(self, pairs: list[tuple[str, str | None]]) -> None:
         by_name: dict[str, tuple[str, str | None]] = {}
@@ -207,8 +225,17 @@ class _Reading:
                 row[column] = utc(text)
             else:
                 row[column] = text
+            if text and row[column] is None and not _NO_VALUE.fullmatch(text):
+                self._note(name, text, "number" if kind == "number" else "ISO 8601 time")
         self._typed.append(row)
         self._row += 1
+
+    def _note(self, name: str, text: str, wanted: str) -> None:
+        batch = self.batch
+        batch.notes["value_unreadable"] += 1
+        batch.message = batch.message or (
+            f"row {self._row}, column {name}: {text[:40]!r} is no {wanted}; NULL there, it is kept in report_field"
+        )
 
     def take(self) -> TabularBatch:
         """The rows since the last call."""

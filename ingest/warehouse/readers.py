@@ -101,6 +101,8 @@ def _table(path: Path) -> Iterator[Batch]:
                     batch.decoded_bytes,
                     quarantined=bad,
                     framing_bytes=batch.framing_bytes,
+                    message=batch.message,
+                    notes=batch.notes,
                 )
         except UnknownTable as error:
             yield Batch(quarantined=[tail(path, error.offset, "table_unknown", f"{error}; {EXPECTED}")])

@@ -15,3 +15,17 @@ def test_a_descriptor_that_looks_like_markup_is_still_one(length: int):
 def test_markup_is_known_in_every_encoding(encoding: str):
     assert identify("report", "<?xml version='1.0'?><ddsml/>".encode(encoding)).kind == Kind.RMF_XML
     assert identify("report", "<ddsml/>".encode(encoding)).kind == Kind.RMF_XML
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason", "told"),
+    [
+        ("prices.csv", b"color,price\nred,3\n", "table_unknown", "begins with 'color,price'"),
+        ("driver.csv", "transaction,average_ms,passed\nA,1,2\n".encode("utf-16"), "utf_16", "save it as UTF-8"),
+        ("letter.txt", b"Dear all,\n", "text", "transfer it again in binary"),
+    ],
+)
+def test_text_of_no_known_kind_is_told_by_what_it_is(name: str, content: bytes, reason: str, told: str):
+    found = identify(name, content)
+    assert (found.kind, found.reason) == (Kind.UNRECOGNISED, reason)
+    assert told in found.detail

@@ -73,6 +73,25 @@ def test_a_line_that_does_not_fit_its_header_is_put_aside_and_the_others_stand()
     assert [(piece[0], piece[2]) for piece in bad] == [(len(CICS_PA), "row_malformed")]
 
 
+def test_a_row_with_decimal_commas_is_put_aside_instead_of_read_wrong():
+    rows, bad = read(
+        b"transaction;min;average;max;passed;failed\nA;0,01;0,125;0,9;4.100;3\nB;0.01;0.125;1,016.5;4,100;3\n"
+    )
+    (row,) = rows["load_driver_response"]
+    assert (row["transaction_name"], row["max_s"], row["passed"]) == ("B", 1016.5, 4100)
+    assert [(piece[2], piece[3].partition(";")[0]) for piece in bad] == [
+        ("row_malformed", "row 0: column min: '0,01' has a decimal comma")
+    ]
+
+
+def test_values_that_are_no_number_or_time_are_told():
+    data = b"start_utc,transaction,status,response_ms,count\nyesterday,A,pass,fast,1\n,B,pass,N/A,-\n"
+    (batch,) = read_table(io.BytesIO(data))
+    assert batch.rows == 2
+    assert batch.notes == {"value_unreadable": 2}
+    assert batch.message.startswith("row 0, column response_ms: 'fast' is no number; NULL there")
+
+
 def test_every_known_name_leads_to_its_column_and_kinds_do_not_mix():
     for source in sources():
         names = [column[1][0] for column in source.columns]

@@ -183,6 +183,7 @@ def test_runs_and_groups_are_loaded_and_corrected_rows_take_the_place_of_old_one
         ("x.runs.csv", RUNS + "a,SYSA,p,,noon,2020-01-01T00:00\n", "line 2, field start_utc: 'noon'"),
         ("x.runs.csv", RUNS + "a,LONGSID,p,,2020-01-01T00:00,2020-01-01T01:00\n", "line 2, field smf_sid"),
         ("x.groups.csv", GROUPS + "a,SYSA,class,X,w,g\n", "line 2, field kind: 'class'"),
+        ("x.groups.csv", GROUPS + "a,SYSA,transactions,X,w,\n", "line 2, field kind: 'transactions'"),
         ("x.groups.csv", GROUPS + "a,SYSA,job_name,X\n", "line 2: 4 fields, expected 6"),
         ("x.groups.csv", GROUPS + "a,S,job_name,X,w,g\na,S,job_name,X,w,g\n", "line 3: the same"),
     ],
