@@ -139,7 +139,8 @@ def _sentence(results: Results) -> str:
     return (
         f"{counts['values']} published values of {len(results)} systems: {counts['equal']} come out of the records as "
         f"printed, {counts['excepted']} are contradicted by the paper itself, {counts['failing']} fail. "
-        f"{statements} statements are not values and are listed only."
+        f"{statements} {'statement is no value and is' if statements == 1 else 'statements are no values and are'} "
+        "listed only."
     )
 
 
