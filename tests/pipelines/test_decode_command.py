@@ -4,6 +4,7 @@ import csv
 import datetime as dt
 import io
 import json
+import re
 import zipfile
 
 import pyarrow as pa
@@ -11,10 +12,17 @@ import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
-from ingest.smf.cics.dictionary import Dictionary, Key, full_dictionary, write_dictionary_file
+from ingest.smf.cics.dictionary import (
+    Dictionary,
+    Key,
+    full_dictionary,
+    parse_dictionary_file,
+    write_dictionary_file,
+)
 from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
 from pipelines.cli import app, explain
 from pipelines.exits import Exit
+from tests.pipelines.conftest import ROOT
 
 RECORD = bytes.fromhex("001200001E020036EE800126325FE2E8E2C1")
 """A dump header: 18 bytes, type 2, 10:00:00, 2026-11-21, SYSA."""
@@ -117,3 +125,13 @@ def test_a_file_without_a_dictionary_is_told(decode, tasks, tmp_path, content, t
     code, out, said = decode(tasks, "--dictionary", next(tmp_path.glob("x.*")))
     assert (code, out) == (Exit.NO_INPUT, b"")
     assert told in said
+
+
+def test_the_dictionary_file_that_the_page_shows_can_be_read():
+    text = (ROOT / "docs" / "load-your-own-smf.md").read_text(encoding="utf-8")
+    shown = re.search(r"```\n(smf_sid,applid.*?)```", text, re.DOTALL)[1]
+    found = parse_dictionary_file(shown)
+    assert [(key, entry.nickname) for key, entry in found] == [
+        (Key("SYSA", "CICSAOR1", "0730"), "TRAN"),
+        (Key("SYSA", "CICSAOR1", "0730"), "TERM"),
+    ]
