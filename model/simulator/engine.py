@@ -97,19 +97,19 @@ def run(t: Tables, until: float) -> int:
                     insert(owner, trace_time[row + 1], times, owners, place, heap)
             else:
                 cls = np.uint32(src_i[source, L.A_CLASS])
-                left = np.int64(src_i[source, L.A_LEFT]) - 1
-                while left < 0:
-                    left = batch_size(src_i[source, L.A_BATCH], dist_i, dist_f, dist_table, rng) - 1
-                    if left < 0:
-                        break
-                src_i[source, L.A_LEFT] = left
+                left = np.int64(0)
+                if src_i[source, L.A_BATCH] != L.NONE:
+                    left = np.int64(src_i[source, L.A_LEFT])
+                    if left == 0:
+                        left = batch_size(src_i[source, L.A_BATCH], dist_i, dist_f, dist_table, rng)
+                    left -= 1
+                    src_i[source, L.A_LEFT] = max(left, 0)
                 if left > 0:
                     insert(owner, now, times, owners, place, heap)
                 else:
                     insert(owner, next_arrival(source, now, src_i, src_f, dist_i, dist_f, dist_table, rng),
                              times, owners, place, heap)  # fmt: skip
                 if left < 0:
-                    src_i[source, L.A_LEFT] = 0
                     control[L.N_FREE] += 1
                     continue
             pc = cls_i[cls, L.K_START]
@@ -324,7 +324,7 @@ def run(t: Tables, until: float) -> int:
                 cust_i[customer, L.C_PHASE] = L.IN_SERVICE
                 cust_i[customer, L.C_STATION] = station
                 cust_f[customer, L.CF_ENTER] = now
-                cust_f[customer, L.CF_WORK] = work * st_f[station, L.SF_ALONE]
+                cust_f[customer, L.CF_WORK] = work
                 kind = st_i[station, L.S_KIND]
                 if kind == L.QUEUE:
                     busy = st_i[station, L.S_BUSY]
@@ -338,6 +338,7 @@ def run(t: Tables, until: float) -> int:
                     customer = none
                     continue
                 elif kind == L.SHARING:
+                    cust_f[customer, L.CF_WORK] = work * st_f[station, L.SF_ALONE]
                     if st_i[station, L.S_BUSY] < st_i[station, L.S_LIMIT]:
                         st_i[station, L.S_BUSY] += 1
                         lane = lane_of[station, cls]

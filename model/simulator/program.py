@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.network import Network, NetworkError, demands
+from model.network import Distribution, Network, NetworkError, demands
 from model.network.lowering import Op
 from model.simulator import layout as L
 from model.simulator.places import lane_tables, resource_tables, station_tables
@@ -259,7 +259,7 @@ def _classes(
     for i, c in enumerate(network.classes):
         if c.arrivals is not None and trace is None:
             a = c.arrivals
-            batch = dists.add(a.batch)
+            batch = dists.add(None if a.batch == Distribution.deterministic(1.0) else a.batch)
             sources.append([i, dists.add(a.interarrival), batch, dists.add(a.on), dists.add(a.off), 0, 0, 0])
     if trace is not None:
         sources.append([0, -1, -1, -1, -1, 0, 1, 0])
