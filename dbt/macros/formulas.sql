@@ -30,3 +30,10 @@
       * ({{ percent }} / 100.0 * list_sum({{ counts }}) - list_sum(list_slice({{ counts }}, 1, i)) + {{ counts }}[i])
       / {{ counts }}[i] end), 'min'))
 {%- endmacro %}
+
+{#- Whether a business transaction began with a CICS task: region and task number of its origin are its own, or there is
+    no origin data (before CICS 4.1, or a task of the system). -#}
+{% macro is_origin() -%}
+  (coalesce(origin_applid, '') in ('', applid)
+    and coalesce(origin_task_number, task_number) is not distinct from task_number)
+{%- endmacro %}

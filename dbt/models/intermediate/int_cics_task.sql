@@ -4,7 +4,7 @@
 -- quarter of an hour stands for one.
 with task as (
   select
-    smf_sid, applid, transaction_id, record_kind, service_class, report_class,
+    smf_sid, applid, transaction_id, record_kind,
     date_diff('microsecond', start_utc, stop_utc) as response_us,
     cpu_us, cpu_on_standard_processor_us, offload_eligible_cpu_on_standard_processor_us, dispatch_us, suspend_us,
     file_io_wait_us, rls_io_wait_us, db2_wait_us, ims_dbctl_wait_us, mq_get_wait_us, first_dispatch_delay_us,
@@ -12,8 +12,7 @@ with task as (
     abend_code_current, user_storage_above_peak_bytes, user_storage_below_peak_bytes, user_storage_64bit_peak_bytes,
     coalesce(nullif(origin_applid, ''), applid) as origin_applid,
     coalesce(nullif(origin_transaction_id, ''), transaction_id) as origin_transaction_id,
-    coalesce(origin_applid, '') in ('', applid) and coalesce(origin_task_number, task_number) is not distinct from task_number
-      as is_origin,
+    {{ is_origin() }} as is_origin,
     time_bucket(interval '1 second', stop_utc) as ended_second
   from {{ ref('stg_smf110_1_performance') }}
 ),

@@ -73,15 +73,19 @@ graph as (
 
 -- Tasks in which transactions began, by the second in which they ended.
 task_second as (
-  select smf_sid, ended_second, nullif(service_class, '') as service_class, nullif(report_class, '') as report_class,
+  select smf_sid, ended_second, service_class, report_class,
     count(*) as tasks,
-    sum(response_us / 1e6) as total_s,
-    sum(power(response_us / 1e6, 2)) as squares_s2,
-    max(response_us / 1e6) as max_s
-  from {{ ref('int_cics_task') }}
-  where is_origin and coalesce(record_kind, '') in ('', 'T')
-    and (coalesce(service_class, '') <> '' or coalesce(report_class, '') <> '')
-  group by all
+    sum(response_s) as total_s,
+    sum(power(response_s, 2)) as squares_s2,
+    max(response_s) as max_s
+  from (
+    select smf_sid, nullif(service_class, '') as service_class, nullif(report_class, '') as report_class,
+      time_bucket(interval '1 second', stop_utc) as ended_second,
+      date_diff('microsecond', start_utc, stop_utc) / 1e6 as response_s
+    from {{ ref('stg_smf110_1_performance') }}
+    where coalesce(record_kind, '') in ('', 'T') and (service_class <> '' or report_class <> '') and {{ is_origin() }}
+  )
+  group by smf_sid, ended_second, service_class, report_class
 ),
 
 task_class as (
