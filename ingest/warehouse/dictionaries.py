@@ -35,7 +35,8 @@ def remembered(con: duckdb.DuckDBPyConnection) -> DictionaryMemory:
         "SELECT smf_sid, applid, release, smfmnrsd, smfmnrst, "
         "cmodname, cmodtype, cmodidnt, cmodleng, cmodconn, cmodofst, cmodhead "
         f"FROM raw.{catalogue.DICTIONARY_TABLE} AS listed JOIN meta.ledger USING (file_id) "
-        "LEFT JOIN raw.smf110_1_product AS product USING (file_id, record_seq) "
+        "LEFT JOIN (SELECT file_id, record_seq, smfmnrsd, smfmnrst FROM raw.smf110_1_product WHERE smfmncl = 1) "
+        "AS product USING (file_id, record_seq) "
         "ORDER BY loaded_at, file_id, record_seq, listed.section_seq"
     ).fetchall()
     found: dict[tuple[Key, str], list[Entry]] = {}
