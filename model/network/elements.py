@@ -211,7 +211,8 @@ class Arrivals:
     """An open arrival stream.
 
     ``interarrival`` between arrivals (exponential = Poisson), each bringing ``batch`` transactions (a count
-    distribution; what is not whole is rounded by chance, so that the mean stays). With ``on`` and ``off`` the stream runs only during on periods.
+    distribution; what is not whole is rounded by chance, so that the mean stays). With ``on`` and ``off`` the stream
+    runs only during on periods.
     """
 
     interarrival: Distribution
