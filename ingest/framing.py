@@ -281,6 +281,6 @@ def _rest(stream: ByteStream, buffer: Bytes, used: int, filled: int, base: int, 
         length += len(chunk)
     details = {
         "truncated_record": "the input ends inside a record; transfer it again",
-        "framing_lost": f"no descriptor leads on from here: X'{raw[:8].hex().upper()}'",
+        "framing_lost": f"no descriptor leads on from here: X'{raw[:8].hex().upper()}'; transfer the dump again",
     }
     return Quarantined(base + used, length, reason, details[reason], raw)

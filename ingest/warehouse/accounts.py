@@ -27,6 +27,14 @@ class Quarantined:
     detail: str
     raw: bytes
 
+    @property
+    def told(self) -> str:
+        """What is wrong and where: which record, from which byte on, how many bytes."""
+        if not self.byte_offset and self.record_seq is None:
+            return self.detail
+        record = "" if self.record_seq is None else f"record_seq {self.record_seq:,}, "
+        return f"{self.detail} ({record}{self.length:,} bytes from byte {self.byte_offset:,} on)"
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -89,7 +97,7 @@ class Accounts:
             self.quarantined_bytes += piece.length
             self.reason_codes[piece.reason] += 1
             self.reach = max(self.reach, piece.byte_offset + piece.length)
-        said = batch.quarantined[0].detail if batch.quarantined else batch.message
+        said = batch.quarantined[0].told if batch.quarantined else batch.message
         self.message = self.message or said
         self.reason_codes.update(batch.notes)
         for group in batch.tables:
@@ -115,7 +123,8 @@ class Accounts:
         report.decoded_bytes, report.quarantined_bytes = self.decoded_bytes, self.quarantined_bytes
         report.framing_bytes = self.framing_bytes
         if self.message:
-            report.message = f"{report.path}: {self.message}"
+            others = f"; {self.quarantined - 1:,} more in the quarantine" if self.quarantined > 1 else ""
+            report.message = f"{report.path}: {self.message}{others}"
         if self.quarantined and not self.decoded and not self.skipped:
             report.status, report.exit_code = "quarantined", ExitCode.UNRECOGNISED
         elif self.quarantined:

@@ -81,3 +81,24 @@ def test_the_real_mq_dump_is_framed_completely_and_every_record_accounted_for(in
         assert by_type == {"2": 1, "3": 1, "115": 286, "116": 421}
     ((size, summed, records, counted),) = rows(LEDGER)
     assert size == summed == report.bytes and records == counted == 709
+
+
+def test_damage_is_told_with_its_place_its_size_and_what_to_do(tmp_path, ingest, dump):
+    place = len(dump) // 2
+    place -= place % (len(dump) // 6)
+    (tmp_path / "d.smf").write_bytes(dump[:place] + bytes(100) + dump[place:])
+    (report,) = ingest(tmp_path / "d.smf")
+    lost = report.bytes - report.decoded_bytes
+    assert f"transfer the dump again ({lost:,} bytes from byte {place:,} on)" in report.message
+
+
+def test_of_several_records_in_the_quarantine_the_first_is_named_and_the_others_counted(tmp_path, ingest, dump):
+    size = len(dump) // 6
+    broken = bytearray(dump)
+    for number in (1, 2, 4):
+        # The number of a triplet's sections: more than the record can hold.
+        broken[number * size + 56 : number * size + 64] = bytes.fromhex("0000FF00 0010 0001")
+    (tmp_path / "d.smf").write_bytes(broken)
+    (report,) = ingest(tmp_path / "d.smf")
+    assert report.quarantined == 3
+    assert f"(record_seq 1, {size:,} bytes from byte {size:,} on); 2 more in the quarantine" in report.message
