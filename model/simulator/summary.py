@@ -115,7 +115,7 @@ def _slow_parts(groups: Groups, k: int, percentiles: dict[float, Estimate]) -> d
         n = counts[low:high].sum()
         mean_parts = groups.parts[k, low:high].sum(axis=0) / n if n else np.zeros(groups.parts.shape[2])
         named = {
-            name: Part(float(mean_parts[2 * s]), max(float(mean_parts[2 * s + 1]), 0.0))
+            name: Part(float(mean_parts[2 * s]), _waiting(mean_parts[2 * s : 2 * s + 2].sum(), mean_parts[2 * s]))
             for s, name in enumerate(stations)
         }
         waits = mean_parts[2 * len(stations) :]
