@@ -74,7 +74,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs side by side. `equal_busy` holds what follows the load, put to one busy by linear scaling."""
+    """Runs side by side. `equal_busy` holds the rates that follow the load, put to one busy by linear scaling."""
 
     runs: Sequence[Run]
     band: Band
@@ -118,14 +118,16 @@ def compare(
         key=lambda each: (order.get(each.name, len(order)), each.workload or "", each.subject or "", each.name),
     )
     rows = [
-        _row(metric, catalogue, [figures.get(metric) for figures in columns], chosen, loads)
+        _row(
+            metric, catalogue, [figures.get(metric) for figures in columns], chosen, loads, _same_parts(metric, columns)
+        )
         for metric in metrics
         if sum(metric in figures for figures in columns) > 1
     ]
     if not rows:
         raise ComparisonError(f"{' and '.join(run.name for run in runs)} have no metric in common")
     level = equal_busy_pct if equal_busy_pct is not None else (busy[0].value if busy[0] else None)
-    scaled = [_at_equal_busy(row, busy, level, chosen) for row in rows if row.about.follows_load] if level else []
+    scaled = [_at_equal_busy(row, busy, level, chosen) for row in rows if _is_rate(row.about)] if level else []
     return Comparison(tuple(runs), chosen, tuple(rows), level, tuple(row for row in scaled if row is not None))
 
 
@@ -147,14 +149,42 @@ def _row(
     figures: Sequence[Figure | None],
     band: Band,
     same_load: Sequence[bool],
+    comparable: Sequence[bool],
 ) -> Row:
     """A row against its first figure. What follows the load is better or worse under the same load only."""
     about = catalogue.get(metric.name) or About(metric.name.replace("_", " "), "", None, False, None)
     base = figures[0]
     sides = [Side(base)]
-    for figure, same in zip(figures[1:], same_load[1:], strict=True):
-        sides.append(_side(base, figure, about.better if same or not about.follows_load else None, band))
+    for figure, same, alike in zip(figures[1:], same_load[1:], comparable[1:], strict=True):
+        better = about.better if same or not about.follows_load else None
+        sides.append(_side(base, figure, better, band) if alike else Side(figure))
     return Row(metric, about, tuple(sides))
+
+
+def _same_parts(metric: Metric, columns: Sequence[Mapping[Metric, Figure]]) -> list[bool]:
+    """Whether each run's total adds up the same parts as the first run's; what is no total always compares.
+
+    The subject of a total is `total`, with the job or the place that its parts have in common.
+    """
+    words = set((metric.subject or "").split())
+    if "total" not in words:
+        return [True] * len(columns)
+    parts = [
+        {
+            other
+            for other in figures
+            if (other.workload, other.name) == (metric.workload, metric.name)
+            and words - {"total"} <= (named := set((other.subject or "").split()))
+            and "total" not in named
+        }
+        for figures in columns
+    ]
+    return [found == parts[0] for found in parts]
+
+
+def _is_rate(about: About) -> bool:
+    """Whether a metric is in proportion to the busy at constant cost: rates, and shares of engines."""
+    return about.follows_load and (about.unit.endswith("/s") or about.unit.startswith("pct of one"))
 
 
 def _same_load(base: Figure | None, other: Figure | None) -> bool:
@@ -203,7 +233,8 @@ def _at_equal_busy(row: Row, busy: Sequence[Figure | None], level: float, band: 
     ]
     if sum(figure is not None for figure in scaled) < 2:
         return None
-    return _row(row.metric, {row.metric.name: row.about}, scaled, band, [True] * len(scaled))
+    always = [True] * len(scaled)
+    return _row(row.metric, {row.metric.name: row.about}, scaled, band, always, always)
 
 
 def _times(se: float | None, factor: float) -> float | None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.comparison import Band, ComparisonError, Figure, Measure, Metric, Run, compare, ratio_of_sums
+from model.comparison.judging import About
 from model.comparison.pictures import figures
 from model.comparison.report import as_csv, as_dict, heads, html, markdown, shown
 from model.comparison.runs import Part, aggregate, from_rows, run
@@ -48,6 +49,31 @@ def test_a_rate_under_another_load_is_different_and_is_judged_at_equal_busy() ->
     assert rate.sides[1].verdict == "equivalent"
     [rate] = compare(found.runs, CATALOGUE, equal_busy_pct=100).equal_busy
     assert [side.figure.value for side in rate.sides] == pytest.approx([1250, 1250])
+
+
+def holding(name: str, storage: dict[str, float]) -> Run:
+    values = {Metric(None, "cpu_busy_pct"): 40.0 if name == "A" else 80.0}
+    values |= {Metric(None, "storage_kb", subject): kb for subject, kb in storage.items()}
+    return Run(name, name, (), "all", {metric: Figure(value, None, 1) for metric, value in values.items()})
+
+
+def test_totals_of_other_parts_are_shown_but_not_judged() -> None:
+    a = holding(
+        "A", {"JOB private below": 10, "JOB private above": 90, "JOB total": 100, "total below": 10, "total": 100}
+    )
+    b = holding("B", {"JOB private below": 11, "JOB total": 11, "total below": 11, "total": 11})
+    found = {row.metric.subject: row.sides[1] for row in compare([a, b], CATALOGUE).rows}
+    assert found["JOB total"].figure.value == 11
+    assert (found["JOB total"].delta, found["JOB total"].verdict, found["total"].verdict) == (None, None, None)
+    assert found["total below"].delta_pct == pytest.approx(10)
+    assert found["JOB private below"].delta_pct == pytest.approx(10)
+
+
+def test_storage_is_not_put_to_equal_busy() -> None:
+    catalogue = {**CATALOGUE, "storage_kb": About("Storage", "KB", "lower", True, None)}
+    found = compare([holding("A", {"csa": 100}), holding("B", {"csa": 100})], catalogue)
+    assert found.equal_busy_pct == 40
+    assert list(found.equal_busy) == []
 
 
 @pytest.mark.parametrize(("pct", "said"), [(1, "better"), (3, "equivalent")])
