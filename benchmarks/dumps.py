@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from ingest.codec import encode_dump
-from ingest.registry import Field, Layout, Registry
+from ingest.layout import Field, Layout
+from ingest.registry import Registry
 from ingest.smf.cics import catalogue
 from ingest.smf.cics.dictionary import full_dictionary
 from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance

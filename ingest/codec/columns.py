@@ -13,7 +13,7 @@ from ingest.codec.codepages import decoding_table
 from ingest.codec.values import TOD_UNIX_EPOCH_US
 from ingest.framing import BLANK_BYTES
 from ingest.kernels import reading, repeating
-from ingest.registry import Field, Section
+from ingest.layout import Field, Section
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]

@@ -22,7 +22,8 @@ from ingest.codec.split import SplitRecords
 from ingest.framing import ByteStream, Frames, Quarantined, read_frames
 from ingest.kernels.locating import place_sections
 from ingest.kernels.nesting import place_chained, place_pointed
-from ingest.registry import Layout, Registry, Section
+from ingest.layout import Layout, Section
+from ingest.registry import Registry
 
 Ints = npt.NDArray[np.int64]
 

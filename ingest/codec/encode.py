@@ -17,7 +17,8 @@ from ingest.codec.nested import make_room, nested_rows, place_behind, write_nest
 from ingest.codec.rows import EncodeError, Ints, Rows, array, given, header_rows, section_rows, write_fields
 from ingest.framing import write_records
 from ingest.kernels.writing import scatter, scatter_runs
-from ingest.registry import Layout, Registry, Triplet
+from ingest.layout import Layout, Triplet
+from ingest.registry import Registry
 
 USES_SUBTYPES = 0x40
 """Bit of the system flags of record types that have subtypes."""

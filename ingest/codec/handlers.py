@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.registry import Layout, Registry
+from ingest.layout import Layout
+from ingest.registry import Registry
 
 
 @dataclass(frozen=True)

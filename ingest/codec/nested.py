@@ -10,7 +10,7 @@ import pyarrow as pa
 from ingest.codec.rows import EncodeError, Ints, Rows, section_rows
 from ingest.codec.values import big_endian
 from ingest.kernels.writing import scatter
-from ingest.registry import Section
+from ingest.layout import Section
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ingest.kernels.locating import OUTSIDE, measure_sections
 from ingest.kernels.nesting import measure_chained, measure_pointed
-from ingest.registry import Field, Layout, Section
+from ingest.layout import Field, Layout, Section
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]

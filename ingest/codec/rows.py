@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from ingest.codec import values
 from ingest.kernels.writing import scatter, scatter_runs
-from ingest.registry import Field, Layout, Section
+from ingest.layout import Field, Layout, Section
 
 Ints = npt.NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ingest.registry import Layout, Section
+from ingest.layout import Layout, Section
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from ingest.codec.columns import read_section
 from ingest.codec.rows import section_rows, write_fields
-from ingest.registry import Section
+from ingest.layout import Section
 
 
 def rows_table(

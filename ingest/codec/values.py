@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.codec.codepages import BLANK, encoding_table
-from ingest.registry import Field
+from ingest.layout import Field
 
 Matrix = npt.NDArray[np.uint8]
 

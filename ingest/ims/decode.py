@@ -21,7 +21,8 @@ from ingest.ims.codes import log_code
 from ingest.ims.identify import EARLIEST, LATEST, SHORTEST, SUFFIX_BYTES
 from ingest.ims.layouts import ims_layouts, layout_of
 from ingest.ims.tables import EVENT_SCHEMA, FROM_LAYOUT, RECORD_SCHEMA
-from ingest.registry import Layout, Registry
+from ingest.layout import Layout
+from ingest.registry import Registry
 
 Ints = npt.NDArray[np.int64]
 

@@ -11,7 +11,8 @@ from ingest.codec.rows import EncodeError, array, field_arrays
 from ingest.framing import write_records
 from ingest.ims.identify import SHORTEST
 from ingest.ims.layouts import ims_layouts
-from ingest.registry import Layout, Registry
+from ingest.layout import Layout
+from ingest.registry import Registry
 
 _UNIX_EPOCH_US = 2_208_988_800_000_000
 

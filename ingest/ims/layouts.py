@@ -1,6 +1,7 @@
 """The layouts of IMS log records in a registry."""
 
-from ingest.registry import IMS_ROLE, Layout, Registry, RegistryError
+from ingest.layout import Layout
+from ingest.registry import IMS_ROLE, Registry, RegistryError
 
 
 def ims_layouts(registry: Registry) -> dict[tuple[int, int | None], Layout]:

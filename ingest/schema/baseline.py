@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from ingest.registry import Field, Registry
+from ingest.layout import Field
+from ingest.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)

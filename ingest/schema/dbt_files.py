@@ -8,7 +8,8 @@ from pathlib import Path
 
 import yaml  # type: ignore[import-untyped]
 
-from ingest.registry import Layout, Registry, Section
+from ingest.layout import Layout, Section
+from ingest.registry import Registry
 from ingest.schema import staging
 
 FOLDER = Path("dbt/models/staging/generated")

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Collection
 
-from ingest.registry import Registry, Section
+from ingest.layout import Section
+from ingest.registry import Registry
 from ingest.schema import staging
 
 _SOURCE = re.compile(r"\{\{ source\('(\w+)', '(\w+)'\) \}\}")

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from ingest.formats import FORMATS, UNITS
-from ingest.registry import Field, Layout, Registry, Section
+from ingest.layout import Field, Layout, Section
+from ingest.registry import Registry
 from ingest.schema import staging
 
 FOLDER = Path("docs/field-reference")

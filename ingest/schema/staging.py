@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ingest.formats import UNITS
-from ingest.registry import Bit, Field, Layout, Section
+from ingest.layout import Bit, Field, Layout, Section
 
 #: No offset from UTC changes by more at once; what is more is no change of offset.
 _LARGEST_SHIFT_S = 12_600

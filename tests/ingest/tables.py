@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from ingest.codec.values import TOD_UNIX_EPOCH_US
-from ingest.registry import Field, Layout, Section
+from ingest.layout import Field, Layout, Section
 
 COMPUTED = ("record_length", "record_type", "segment_code")
 

@@ -14,7 +14,7 @@ from ingest.codec.columns import read_section
 from ingest.codec.values import hfp_bits, to_bytes
 from ingest.formats import FORMATS
 from ingest.framing import BLANK_BYTES
-from ingest.registry import Field, Section
+from ingest.layout import Field, Layout, Section
 from tests.ingest.tables import computed_columns, hfp_values, random_tables
 
 REGISTRY = registry.load()
@@ -60,7 +60,7 @@ def test_decoding_what_was_encoded_gives_the_tables_back(name: str, seed: int, r
         assert ours.equals(rows.select(ours.column_names)), table
 
 
-def whole_records(product: pa.Table, layout: registry.Layout) -> pa.Table:
+def whole_records(product: pa.Table, layout: Layout) -> pa.Table:
     """Product sections that do not say their record was split."""
     item = layout.section("product").by_name("reassembly_count")
     kept = [None if value is None else 0 for value in product[item.column].to_pylist()]

@@ -11,7 +11,8 @@ import pytest
 from ingest import registry, schema
 from ingest.codec import decode_batches, encode_dump
 from ingest.formats import UNITS
-from ingest.registry import Layout, RegistryError, Section
+from ingest.layout import Layout, Section
+from ingest.registry import RegistryError
 from ingest.schema import staging
 from ingest.schema.__main__ import main
 from tests.ingest.tables import random_tables

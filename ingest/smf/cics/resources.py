@@ -8,7 +8,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ingest.codec.tables import rows_table
-from ingest.registry import Section, built_in
+from ingest.layout import Section
+from ingest.registry import built_in
 from ingest.smf.cics import walking
 
 IDENTITY, FILE = 1, 2

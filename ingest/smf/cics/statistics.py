@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ingest.codec.handlers import Handled, Problem
 from ingest.codec.tables import rows_table
-from ingest.registry import Layout, Section, built_in
+from ingest.layout import Layout, Section
+from ingest.registry import built_in
 from ingest.smf.cics import walking
 from ingest.smf.cics.resources import ordinals
 

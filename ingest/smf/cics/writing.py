@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ingest.codec.rows import EncodeError
 from ingest.codec.tables import row_bytes
-from ingest.registry import Layout, Section
+from ingest.layout import Layout, Section
 from ingest.smf.cics import catalogue, walking
 from ingest.smf.cics.dictionary import ENTRY_BYTES, DictionaryMemory, Entry, Key, pack_entries, start_of
 from ingest.smf.cics.encode import performance_matrix

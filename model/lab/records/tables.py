@@ -5,7 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.registry import Field, Registry, Section
+from ingest.layout import Field, Section
+from ingest.registry import Registry
 from model.lab.errors import LabError
 from model.lab.records.common import Record
 

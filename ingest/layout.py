@@ -1,0 +1,218 @@
+"""Layouts as objects: sections, fields, bits and triplets of a record type.
+
+`ingest.registry` reads them from data files. Everything else that depends on a layout, from Arrow schema to field
+reference, is derived from the objects of this module.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from ingest.formats import RAW_TYPES, Format
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """When a field stands in a section at all: its selector has, or with `negated` has not, one of these values."""
+
+    selector: str
+    values: frozenset[int]
+    negated: bool
+
+    def excludes(self, other: "Condition") -> bool:
+        """True if both never hold at once."""
+        if self.selector != other.selector:
+            return False
+        if self.negated or other.negated:
+            return self.negated != other.negated and (self.values >= other.values or other.values >= self.values)
+        return not self.values & other.values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """One field of a section: where it stands, how it is read, what it means.
+
+    count and stride: how often it is repeated, and from one to the next, which is its length unless it is a member of a
+    repeated block.
+    """
+
+    name: str
+    ibm: str
+    offset: int
+    length: int
+    form: Format
+    unit: str
+    meaning: str
+    since: str
+    confidence: str
+    count: int = 1
+    when: "Condition | None" = None
+    stride: int = 0
+    column: str = field(init=False)
+    end: int = field(init=False)
+    arrow: pa.DataType = field(init=False)
+    raw: tuple[str, pa.DataType, str] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Derive what is asked for again and again.
+
+        column: name of the raw column, the IBM name in lower case; end: first offset after the field; arrow: type of
+        the raw column; raw: name, Arrow and DuckDB type of the column that keeps the raw value, if there is one.
+        """
+        column = self.ibm.lower().replace("#", "_n").replace("@", "_a").replace("$", "_d")
+        kind = self.form.arrow(self.length)
+        name = self.form.name
+        object.__setattr__(self, "column", column)
+        object.__setattr__(self, "stride", self.stride or self.length)
+        object.__setattr__(self, "end", self.offset + self.stride * (self.count - 1) + self.length)
+        object.__setattr__(self, "arrow", pa.list_(kind, self.count) if self.count > 1 else kind)
+        object.__setattr__(self, "raw", (f"{column}_raw", *RAW_TYPES[name]) if name in RAW_TYPES else None)
+
+    @property
+    def duckdb(self) -> str:
+        """DuckDB type of the raw column."""
+        kind = self.form.duckdb(self.length)
+        return f"{kind}[{self.count}]" if self.count > 1 else kind
+
+    @property
+    def is_rest(self) -> bool:
+        """True for a field that takes whatever its section holds from its offset on."""
+        return self.length == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bit:
+    """One bit, or a run of bits, of a flag field; bit 0 is the highest."""
+
+    field: str
+    first: int
+    last: int
+    ibm: str
+    name: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Triplet:
+    """Where a header, or a parent section, says where a section is: offset, length, number, and their widths.
+
+    base: what the offset counts from, the start of the `record` or of the parent `section`.
+    """
+
+    position: int
+    offset_width: int = 4
+    length_width: int = 2
+    count_width: int = 2
+    base: str = "record"
+
+    @property
+    def end(self) -> int:
+        """First offset after the triplet."""
+        return self.position + self.offset_width + self.length_width + self.count_width
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """One kind of section of a record, which becomes one raw table.
+
+    parent: name of the section whose rows say where this one's are, by a triplet of their own or, with walk `chained`,
+    because each entry behind the parent's own starts with its length; code: the type of the entries of a chain that
+    are this section's, None for all that are no other section's; note: what a reader of its rows should know.
+    """
+
+    name: str
+    struct: str
+    title: str
+    table: str
+    fields: tuple[Field, ...]
+    bits: tuple[Bit, ...]
+    length: int
+    triplet: Triplet | None
+    walk: str
+    cardinality: str
+    parent: str = ""
+    code: int | None = None
+    note: str = ""
+    schema: pa.Schema = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Derive the Arrow schema of the decoded table."""
+        columns = [pa.field("record_seq", pa.uint32(), False), pa.field("section_seq", pa.uint32(), False)]
+        if self.parent:
+            columns.append(pa.field("parent_seq", pa.uint32(), False))
+        for item in self.fields:
+            columns.append(pa.field(item.column, item.arrow))
+            if item.raw:
+                columns.append(pa.field(item.raw[0], item.raw[1]))
+        object.__setattr__(self, "schema", pa.schema(columns))
+
+    @property
+    def is_header(self) -> bool:
+        """True for the section at the start of the record."""
+        return self.triplet is None and not self.parent
+
+    @property
+    def rest(self) -> Field | None:
+        """The field that takes what follows the others, of any length, or None."""
+        return next((item for item in self.fields if item.is_rest), None)
+
+    def by_name(self, name: str) -> Field:
+        """The field with this friendly name. Raises KeyError."""
+        for item in self.fields:
+            if item.name == name:
+                return item
+        raise KeyError(f"{self.table} has no field {name}")
+
+    def has(self, name: str) -> bool:
+        """True if the section has a field with this friendly name."""
+        return any(item.name == name for item in self.fields)
+
+    def bits_of(self, item: Field) -> tuple[Bit, ...]:
+        """The described bits of a flag field."""
+        return tuple(bit for bit in self.bits if bit.field == item.ibm)
+
+    def arrow_schema(self) -> pa.Schema:
+        """Arrow schema of the section's decoded table: record_seq, section_seq, parent_seq if nested, every field."""
+        return self.schema
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One record type with the subtypes its layout holds for; no subtypes means all of them.
+
+    handler names the code that reads what no layout can say, such as records that describe their own fields; handled
+    are the tables it yields besides those of the sections.
+    """
+
+    name: str
+    title: str
+    type: int
+    subtypes: tuple[int, ...]
+    product: str
+    sections: tuple[Section, ...]
+    path: Path
+    handler: str = ""
+    handled: tuple[Section, ...] = ()
+
+    @property
+    def header(self) -> Section:
+        """The section at the start of the record."""
+        return self.sections[0]
+
+    @property
+    def placed(self) -> tuple[Section, ...]:
+        """The sections that the header's triplets place."""
+        return tuple(section for section in self.sections[1:] if not section.parent)
+
+    @property
+    def nested(self) -> tuple[Section, ...]:
+        """The sections that rows of other sections place."""
+        return tuple(section for section in self.sections if section.parent)
+
+    def section(self, name: str) -> Section:
+        """The section with this name. Raises KeyError."""
+        for section in self.sections:
+            if section.name == name:
+                return section
+        raise KeyError(f"{self.name} has no section {name}")
