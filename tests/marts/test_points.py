@@ -92,3 +92,28 @@ def test_every_group_and_class_a_groups_file_names_is_a_metric(marts: Query) -> 
     assert units["total_cics_cpu_pct"] == "pct of one CP"
     assert units["http_tps"] == "tran/s"
     assert units["cpu_busy_pct"] == "pct"
+
+
+def class_metrics(marts: Query, subject: str) -> dict[str, float]:
+    rows = marts(
+        "select metric, value from marts.fct_point_metric "
+        f"where system_id = 'ims-z13' and is_run and subject = 'report_class {subject}'"
+    )
+    return {row["metric"]: row["value"] for row in rows}
+
+
+def test_service_that_no_record_tells_beside_ended_transactions_is_unknown(marts: Query) -> None:
+    transactions = class_metrics(marts, "RTRAN")
+    assert transactions["wlm_ended_per_s"] == pytest.approx(6012.12, abs=0.005)
+    assert transactions["wlm_response_ms"] == pytest.approx(11.275, abs=0.0005)
+    unknown = {"wlm_service_units", "wlm_service_per_s", "wlm_cpu_srb_service_per_tran", "wlm_absorption"}
+    unknown |= {"wlm_cp_appl_pct", "wlm_transaction_cp_appl_pct", "wlm_mobile_cp_appl_pct", "wlm_cpu_s", "wlm_ziip_s"}
+    assert not unknown & transactions.keys()
+
+
+def test_service_in_no_recorded_time_has_no_rate_and_no_transactions_have_no_service_each(marts: Query) -> None:
+    regions = class_metrics(marts, "RIMS")
+    assert regions["wlm_service_per_s"] > 0
+    unknown = {"wlm_absorption", "wlm_service_per_active_s", "wlm_average_active", "wlm_mpl"}
+    assert not (unknown | {"wlm_cpu_srb_service_per_tran"}) & regions.keys()
+    assert (regions["wlm_ended"], regions["wlm_ended_per_s"], regions["wlm_transaction_cp_appl_pct"]) == (0, 0, 0)

@@ -61,10 +61,26 @@ classes as (
   union all by name
   select * from {{ ref('int_report_class') }}
   where interval_key not in (select interval_key from recorded)
+),
+
+totalled as (
+  select
+    *,
+    coalesce(tcb_s, 0) + coalesce(srb_s, 0) + coalesce(region_control_s, 0) + coalesce(io_interrupt_s, 0)
+      + coalesce(hiperspace_s, 0) as cp_s,
+    -- Transactions end, yet no service is recorded: it is accounted to another class or was not written. Unknown, not 0.
+    coalesce(transactions_ended, 0) > 0 and cp_s = 0 and coalesce(ziip_s, 0) = 0 and coalesce(service_units, 0) = 0
+      as lacks_service,
+    coalesce(transactions_ended, 0) > 0 and coalesce(transaction_cp_s, 0) = 0 as lacks_transaction_service
+  from classes
 )
 
-select
-  *,
-  coalesce(tcb_s, 0) + coalesce(srb_s, 0) + coalesce(region_control_s, 0) + coalesce(io_interrupt_s, 0)
-    + coalesce(hiperspace_s, 0) as cp_s
-from classes
+select * exclude (lacks_service, lacks_transaction_service) replace (
+  {% for column in ['service_units', 'tcb_s', 'srb_s', 'region_control_s', 'io_interrupt_s', 'hiperspace_s', 'ziip_s',
+      'ziip_on_cp_s', 'cp_s'] -%}
+  case when not lacks_service then {{ column }} end as {{ column }},
+  {% endfor -%}
+  case when not lacks_transaction_service then transaction_cp_s end as transaction_cp_s,
+  -- Mobile service is part of it: none is none where the whole is known.
+  case when not lacks_transaction_service or mobile_cp_s > 0 then mobile_cp_s end as mobile_cp_s)
+from totalled

@@ -25,14 +25,6 @@ with step as (
     partition by h.smf_sid, i.job_name, i.jes_job_id, i.step_number, i.step_name, h.written_local
     order by h.file_id, h.record_seq
   ) = 1
-),
-
-owner as (
-  select smf_sid, min(system_id) as system_id
-  from {{ ref('int_group') }}
-  where smf_sid is not null
-  group by smf_sid
-  having count(distinct system_id) = 1
 )
 
 select
@@ -57,4 +49,4 @@ select
   s.completion_code::integer as completion_code,
   s.is_abend::boolean as is_abend
 from step s
-left join owner o using (smf_sid)
+left join {{ ref('int_owner') }} o using (smf_sid)

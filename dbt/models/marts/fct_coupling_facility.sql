@@ -20,15 +20,17 @@ transactions as (
   select interval_key, sum(transactions_ended) as transactions_ended
   from {{ ref('int_workload_interval') }}
   group by interval_key
-)
+),
+
+{{ run_of_interval('structure') }}
 
 select
   coalesce(n.interval_key, {{ interval_key('s.smf_sid', 's.interval_start_utc', 's.interval_start_local') }})::varchar
     as interval_key,
-  coalesce(n.system_id, s.smf_sid)::varchar as system_id,
+  coalesce(n.system_id, r.system_id, o.system_id, s.smf_sid)::varchar as system_id,
   s.smf_sid::varchar as smf_sid,
-  n.point::varchar as point,
-  n.condition::varchar as condition,
+  coalesce(n.point, r.point)::varchar as point,
+  coalesce(n.condition, r.condition)::varchar as condition,
   s.interval_start_utc::timestamp as interval_start_utc,
   s.interval_start_local::timestamp as interval_start_local,
   s.interval_s::double as interval_s,
@@ -48,4 +50,6 @@ select
 from structure s
 left join {{ ref('int_interval') }} n
   on n.smf_sid = s.smf_sid and abs(epoch_ms(n.interval_start_utc) - epoch_ms(s.interval_start_utc)) <= 1000
+left join run_of_interval r on r.smf_sid = s.smf_sid and r.interval_start_utc = s.interval_start_utc
+left join {{ ref('int_owner') }} o on o.smf_sid = s.smf_sid
 left join transactions t on t.interval_key = n.interval_key

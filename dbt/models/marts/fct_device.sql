@@ -1,10 +1,16 @@
+with device as (
+  select * from {{ ref('stg_smf74_1_device') }}
+),
+
+{{ run_of_interval('device') }}
+
 select
   coalesce(n.interval_key, {{ interval_key('d.smf_sid', 'd.interval_start_utc', 'd.interval_start_local') }})::varchar
     as interval_key,
-  coalesce(n.system_id, d.smf_sid)::varchar as system_id,
+  coalesce(n.system_id, r.system_id, o.system_id, d.smf_sid)::varchar as system_id,
   d.smf_sid::varchar as smf_sid,
-  n.point::varchar as point,
-  n.condition::varchar as condition,
+  coalesce(n.point, r.point)::varchar as point,
+  coalesce(n.condition, r.condition)::varchar as condition,
   d.interval_start_utc::timestamp as interval_start_utc,
   d.interval_start_local::timestamp as interval_start_local,
   d.interval_s::double as interval_s,
@@ -21,6 +27,8 @@ select
   {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations', 'io_us': 'd.disconnect_us'}) }} as disconnect_ms,
   {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations', 'io_us': 'd.connect_us'}) }} as connect_ms,
   {{ ratio('d.connect_us + d.disconnect_us', '1e4 * d.interval_s') }}::double as busy_pct
-from {{ ref('stg_smf74_1_device') }} d
+from device d
 left join {{ ref('int_interval') }} n
   on n.smf_sid = d.smf_sid and abs(epoch_ms(n.interval_start_utc) - epoch_ms(d.interval_start_utc)) <= 1000
+left join run_of_interval r on r.smf_sid = d.smf_sid and r.interval_start_utc = d.interval_start_utc
+left join {{ ref('int_owner') }} o on o.smf_sid = d.smf_sid

@@ -66,15 +66,37 @@ cost as (
   select *,
     coalesce(cpu_s, 0) - coalesce(ziip_s, 0) * ziip_normalisation_factor
       - coalesce(zaap_s, 0) * zaap_normalisation_factor + coalesce(srb_s, 0)
-      + (coalesce(region_control_us, 0) + coalesce(io_interrupt_us, 0) + coalesce(hiperspace_us, 0)) / 1e6 as cp_s
+      + (coalesce(region_control_us, 0) + coalesce(io_interrupt_us, 0) + coalesce(hiperspace_us, 0)) / 1e6 as cp_s,
+    -- Transactions end, yet no service is recorded: it is accounted to another class or was not written. Unknown, not 0.
+    coalesce(transactions_ended, 0) > 0 and cp_s = 0 and coalesce(ziip_s, 0) = 0 and total_service_units = 0
+      as lacks_service,
+    coalesce(transactions_ended, 0) > 0 and coalesce(transaction_cp_s, 0) = 0 as lacks_transaction_service
   from goal
+),
+
+known as (
+  select * replace (
+    {% for column in ['io_service_units', 'cpu_service_units', 'storage_service_units', 'srb_service_units',
+        'total_service_units', 'cp_s', 'ziip_s', 'ziip_on_cp_s'] -%}
+    case when not lacks_service then {{ column }} end as {{ column }},
+    {% endfor -%}
+    case when not lacks_transaction_service then transaction_cp_s end as transaction_cp_s,
+    -- Mobile service is part of it: none is none where the whole is known.
+    case when not lacks_transaction_service or mobile_cp_s > 0 then mobile_cp_s end as mobile_cp_s,
+    -- Service needs time in storage: without any, that time was not recorded.
+    {% for time in ['active_us', 'residency_us'] -%}
+    case when {{ time }} > 0 or total_service_units = 0 then {{ time }} end as {{ time }}{{ ',' if not loop.last }}
+    {% endfor -%}
+  )
+  from cost
 )
 
 {#- What stands for the columns of a metric's definition. #}
 {%- set of_class = {'seconds': 'interval_s', 'ended': 'transactions_ended', 'elapsed_us': 'response_us',
     'execution_us': 'executed_us', 'service_units': 'total_service_units', 'ios': 'dasd_ios', 'measured_ios': 'dasd_ios',
     'io_us': 'dasd_connect_us + dasd_disconnect_us + dasd_wait_us + ios_queue_us',
-    'cpu_service_units': 'coalesce(cpu_service_units, 0)', 'srb_service_units': 'coalesce(srb_service_units, 0)',
+    'cpu_service_units': 'case when not lacks_service then coalesce(cpu_service_units, 0) end',
+    'srb_service_units': 'case when not lacks_service then coalesce(srb_service_units, 0) end',
     'service_units_per_s': 'service_units_per_s_of_engine'} %}
 select
   interval_key::varchar as interval_key,
@@ -130,4 +152,4 @@ select
   {{ metric('msu', dict(of_class, cp_s='mobile_cp_s')) }} as mobile_msu,
   {{ metric('io_per_tran', of_class) }} as ios_per_tran,
   {{ metric('io_response_ms', of_class) }} as io_response_ms
-from cost
+from known

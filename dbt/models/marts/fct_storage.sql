@@ -13,15 +13,17 @@ with area as (
     ], recursive := true)
   from {{ ref('stg_smf78_2_private') }}
   where job_samples > 0
-)
+),
+
+{{ run_of_interval('area') }}
 
 select
   coalesce(n.interval_key, {{ interval_key('a.smf_sid', 'a.interval_start_utc', 'a.interval_start_local') }})::varchar
     as interval_key,
-  coalesce(n.system_id, a.smf_sid)::varchar as system_id,
+  coalesce(n.system_id, r.system_id, o.system_id, a.smf_sid)::varchar as system_id,
   a.smf_sid::varchar as smf_sid,
-  n.point::varchar as point,
-  n.condition::varchar as condition,
+  coalesce(n.point, r.point)::varchar as point,
+  coalesce(n.condition, r.condition)::varchar as condition,
   a.interval_start_utc::timestamp as interval_start_utc,
   a.interval_start_local::timestamp as interval_start_local,
   a.interval_s::double as interval_s,
@@ -33,3 +35,5 @@ select
 from area a
 left join {{ ref('int_interval') }} n
   on n.smf_sid = a.smf_sid and abs(epoch_ms(n.interval_start_utc) - epoch_ms(a.interval_start_utc)) <= 1000
+left join run_of_interval r on r.smf_sid = a.smf_sid and r.interval_start_utc = a.interval_start_utc
+left join {{ ref('int_owner') }} o on o.smf_sid = a.smf_sid
