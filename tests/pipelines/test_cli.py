@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from contextlib import suppress
 
 import pytest
 import typer
@@ -152,9 +153,12 @@ def test_a_reader_that_leaves_a_pipe_is_no_fault(monkeypatch, tmp_path):
     os.close(reading)
     (tmp_path / "d.smf").write_bytes(b"\0\x12\0\0\x1e\x02\0\x36\xee\x80\x01\x26\x32\x5f\xe2\xe8\xe2\xc1" * 4000)
     monkeypatch.setattr(sys, "stderr", sys.stderr)
-    monkeypatch.setattr(sys, "stdout", os.fdopen(writing, "w"))
+    pipe = os.fdopen(writing, "w")
+    monkeypatch.setattr(sys, "stdout", pipe)
     for name in ("ETALON_HOME", "NUMBA_CACHE_DIR", "ETALON_WAREHOUSE", "ETALON_DAGSTER"):
         monkeypatch.setenv(name, str(tmp_path / "state"))
     with pytest.raises(SystemExit) as left:
         main(["decode", str(tmp_path / "d.smf")])
     assert left.value.code == Exit.OK
+    with suppress(BrokenPipeError):
+        pipe.close()
