@@ -1,5 +1,6 @@
 """Tables of the reports of one stretch, built column by column from the spans that the compiled reader found."""
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,11 +41,9 @@ def scan(data: bytes) -> Scan:
     """Find what a run of reports is made of. Raises NotPlain."""
     array = np.frombuffer(data, np.uint8)
     # One comparison of all bytes: `bytes.count` stops at each tag, of which there is one in every twenty bytes.
-    room = int(np.count_nonzero(array == ord("<"))) + 2
-    shapes = (m.VALUE_FIELDS, 4, 6, 4, 5, 3, 2)
-    found = [np.empty((fields, room), np.int32) for fields in shapes]
+    found, flags, marks = _places(int(np.count_nonzero(array == ord("<"))) + 2)
     value_array, rows, tables, segments, messages, reports, spans = found
-    flags, marks, counts = np.empty(room, np.uint8), np.empty(room, np.uint8), np.zeros(7, np.int64)
+    counts = np.zeros(7, np.int64)
     good = m.scan_reports(
         array, len(data), value_array, flags, rows, tables, segments, messages, reports, spans, marks, counts
     )
@@ -64,6 +63,27 @@ def scan(data: bytes) -> Scan:
         Texts(data, spans[:, :texts], marks[:texts]),
         [data[start:stop] for start, stop in zip(*reports[:2].tolist(), strict=True)],
     )
+
+
+_Marks = npt.NDArray[np.uint8]
+_KEPT = threading.local()
+_MOST_KEPT = 1 << 19
+"""Places for which room is kept from one stretch to the next."""
+
+
+def _places(room: int) -> tuple[list[npt.NDArray[np.int32]], _Marks, _Marks]:
+    """Arrays to note what is found, with at least so many places; those of a thread are the same ones each time.
+
+    Nothing of them is left in tables. New ones would cost a third of the reading, in pages the system has to clear.
+    """
+    kept = getattr(_KEPT, "places", None)
+    if kept is not None and len(kept[1]) >= room:
+        return kept
+    shapes = (m.VALUE_FIELDS, 4, 6, 4, 5, 3, 2)
+    made = [np.empty((fields, room), np.int32) for fields in shapes], np.empty(room, np.uint8), np.empty(room, np.uint8)
+    if room <= _MOST_KEPT:
+        _KEPT.places = made
+    return made
 
 
 @dataclass
