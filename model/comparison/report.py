@@ -115,8 +115,8 @@ def notes(comparison: Comparison) -> list[str]:
     ]
     if comparison.equal_busy:
         told.append(
-            f"At equal busy: what follows the load, put to {comparison.equal_busy_pct:.2f} % CPU busy of every run in "
-            "proportion to its busy, as ITR is to 100 %. Costs per transaction stay as measured."
+            f"At equal busy: rates and shares of engines that follow load, put to {comparison.equal_busy_pct:.2f} % "
+            "CPU busy of every run in proportion to its busy, as ITR is to 100 %. Costs and storage stay as measured."
         )
     single = alone(comparison)
     if single:
