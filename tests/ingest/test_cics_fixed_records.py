@@ -162,6 +162,16 @@ def test_exceptions_and_resources_come_back_plain_and_compressed(tables: dict[st
     assert_same(decode(b"".join(map(compressed, split(dump)))), tables)
 
 
+def test_a_plain_exception_may_begin_like_compressed_data() -> None:
+    tables = heads("smf110_1", [EXCEPTION])
+    rows = random_rows(SECTIONS["smf110_1_exception"], 3, {"record_seq": [0, 0], "section_seq": [0, 1]}, [0, 0])
+    place = rows.column_names.index("excmntrn")
+    tables["smf110_1_exception"] = rows.set_column(place, rows.field(place), pa.array(["Ø001", "PAY1"]))
+    dump = encode_dump(tables, REGISTRY)
+    assert dump[int.from_bytes(dump[36:40])] == csrcesrv.MARKER
+    assert_same(decode(dump), tables)
+
+
 def split(dump: bytes) -> list[bytes]:
     """The records of a stream with record descriptors."""
     found = []

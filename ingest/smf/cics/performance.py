@@ -203,7 +203,11 @@ class MonitoringDecoder:
         parts: dict[str, list[pa.Table]],
         problems: list[Problem],
     ) -> int:
-        """Number of records of other classes, which have no tables of their own."""
+        """Number of records of other classes, which have no tables of their own.
+
+        A data section that begins like a compressed one but does not expand, and is as long as its data records, is
+        plain: an exception of a transaction whose name begins with X'80' is such a one.
+        """
         heads = kernels.read_heads(buffer, offset, length)
         other = ~np.isin(heads[:, kernels.CLASS], _CLASSES) & (heads[:, kernels.PROBLEM] != kernels.PRODUCT_OUTSIDE)
         heads[other, kernels.CLASS] = 0
@@ -215,9 +219,14 @@ class MonitoringDecoder:
         plain = np.flatnonzero(good & (heads[:, kernels.COMPRESSED] == 0))
         packed = np.flatnonzero(good & (heads[:, kernels.COMPRESSED] == 1))
         expanded, base, failed = _expand(buffer, offset, heads, packed)
+        by_chance = []
         for at, code in failed:
-            problems.append(Problem(first + at, "cics_compressed_data", csrcesrv.REASONS[code]))
+            if heads[at, kernels.EXPANDED_LENGTH] == heads[at, kernels.SECTION_LENGTH]:
+                by_chance.append(at)
+            else:
+                problems.append(Problem(first + at, "cics_compressed_data", csrcesrv.REASONS[code]))
         packed = np.array([i for i in packed if base[i] != -1 << 62], np.int64)
+        plain = np.concatenate([plain, np.array(by_chance, np.int64)])
         base[plain] = offset[plain]
         for chosen, data in ((plain, buffer), (packed, expanded)):
             kernels.hash_identities(
