@@ -1,7 +1,7 @@
 # Etalon: `make demo` runs everything once, `make test` proves it. Needs Python 3.11 and make, nothing else.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench serve dev clean
+.PHONY: help setup demo test explore lint bench serve dev clean
 
 ETALON_HOME ?= $(CURDIR)/.etalon
 export ETALON_HOME
@@ -23,6 +23,11 @@ demo: setup ## published benchmarks in, a calibrated capacity answer out (3 minu
 test: setup ## import rules and all tests
 	$(BIN)/lint-imports
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
+
+explore: setup ## property tests with new random examples, ROUNDS times (3)
+	@for round in $$(seq $(or $(ROUNDS),3)); do \
+		$(BIN)/pytest --numprocesses 2 --dist loadfile -m hypothesis --hypothesis-profile explore || exit 1; \
+	done
 
 lint: setup ## style, types and import rules
 	$(BIN)/ruff check .

@@ -19,6 +19,7 @@ import numpy as np
 from benchmarks import dumps
 from benchmarks.gather import Gather, row_starts
 from ingest import registry
+from ingest.allocation import keep_freed_memory
 from ingest.codec import decode_batches
 from ingest.registry import Registry
 
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("files", nargs="*", type=Path)
     given = parser.parse_args(arguments)
+    keep_freed_memory()
     known = registry.load()
     print(f"{'dump':24} {'MB':>7} {'MB/s':>7} {'copy MB/s':>10} {'to copy':>8} {'to gather':>10}")
     for path in given.files:

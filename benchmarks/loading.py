@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from benchmarks import dumps
 from ingest import registry
+from ingest.allocation import keep_freed_memory
 from ingest.codec import decode_batches
 from ingest.warehouse import load
-from ingest.warehouse.tables import Tables
+from ingest.warehouse.tables import Rows, Tables
 from ingest.warehouse.writer import open_writer
 
 RUNS = 3
@@ -27,6 +28,7 @@ ROWS, TIMES = 20_000, 10
 
 def main() -> int:
     """Measure and print a table."""
+    keep_freed_memory()
     known = registry.load()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -62,11 +64,12 @@ def main() -> int:
 
 def _insert(batches: list[dict[str, pa.Table]], path: Path) -> None:
     with open_writer(path) as con:
-        tables = Tables(con)
+        rows = Rows(Tables(con), 1)
         con.execute("BEGIN")
         for batch in batches:
-            for name, rows in batch.items():
-                tables.append(name, rows, 1)
+            for name, part in batch.items():
+                rows.add(name, part)
+        rows.write()
         con.execute("COMMIT")
 
 

@@ -31,11 +31,13 @@ def decode_file(
     Returns one `ingest.warehouse.FileReport` per dump, judged as `ingest` judges it; its rows are those of all tables.
     Raises EtalonError for a folder, for a dictionary that cannot be read, and for a table the dump does not hold.
     """
+    from ingest.allocation import keep_freed_memory
     from ingest.containers.opening import STANDARD_INPUT, form_of, standard_input, unpack
     from ingest.sources import HEAD_BYTES
     from ingest.warehouse import outcome
     from ingest.warehouse.inputs import expand
 
+    keep_freed_memory()
     if str(file) != STANDARD_INPUT and file.is_dir():
         raise EtalonError(f"{file}: is a folder; name one dump", Exit.NO_INPUT)
     (found, *more) = expand([str(file)])

@@ -62,7 +62,9 @@ def ingest(
     """Load files into the warehouse; one `ingest.warehouse.FileReport` per file."""
     home.require_writable()
     from ingest import warehouse
+    from ingest.allocation import keep_freed_memory
 
+    keep_freed_memory()
     known = layouts.registry(home, own_layouts)
     return warehouse.load(list(paths), home.warehouse, known, reload=reload, progress=progress)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""One batch ahead: the next part of a file is decoded in a thread of its own while the last one is being written."""
+"""Reading ahead: the next part of a file is decoded in a thread of its own while the last one is being written."""
 
 import queue
 import threading
@@ -16,13 +16,13 @@ class _Ended:
     error: BaseException | None = None
 
 
-def one_ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
-    """The same items in the same order, made while those before are in use; at most two are waiting or being made.
+def made_ahead(items: Iterator[Item], waiting: int = 1) -> Generator[Item, None, None]:
+    """The same items in the same order, made while those before are in use; so many wait at most, and one is made.
 
     What `items` raises is raised where its item would have been taken. Close the generator when it is not read to its
     end: that ends the thread and closes `items`.
     """
-    made: queue.Queue[Item | _Ended] = queue.Queue(1)
+    made: queue.Queue[Item | _Ended] = queue.Queue(waiting)
     unwanted = threading.Event()
 
     def make() -> None:
@@ -39,7 +39,7 @@ def one_ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
                 items.close()
         made.put(ended)
 
-    thread = threading.Thread(target=make, name="one-ahead", daemon=True)
+    thread = threading.Thread(target=make, name="made-ahead", daemon=True)
     thread.start()
     last: Item | _Ended | None = None
     try:

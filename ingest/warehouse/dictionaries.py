@@ -16,7 +16,7 @@ from ingest.smf.cics import catalogue
 from ingest.smf.cics.dictionary import DictionaryMemory, Entry, Key, start_digits
 from ingest.smf.cics.performance import MonitoringDecoder
 from ingest.warehouse import overlaps
-from ingest.warehouse.tables import Tables
+from ingest.warehouse.tables import Rows, Tables
 
 HANDLER = "cics_monitoring"
 WAITING = "cics_dictionary_missing"
@@ -91,12 +91,14 @@ def _decode_some(
     waiting: set[int] = set()
     counts: dict[str, int] = {}
     dump = b"".join(raw for _, raw in rows)
+    own_rows = Rows(tables, file_id)
     for batch in decode_batches(dump, registry, handlers={HANDLER: MonitoringDecoder(memory)}):
         waiting.update(piece.record_seq for piece in batch.quarantined if piece.record_seq is not None)
         for name, table in batch.tables.items():
             own = pa.array(sequence[table.column("record_seq").to_numpy()])
-            tables.append(name, table.set_column(0, "record_seq", own), file_id)
+            own_rows.add(name, table.set_column(0, "record_seq", own))
             counts[name] = counts.get(name, 0) + table.num_rows
+    own_rows.write()
     done = [place for place in range(len(rows)) if place not in waiting]
     if not done:
         return 0

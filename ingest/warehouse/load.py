@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 import duckdb
+import pyarrow as pa
 
 from ingest import collector
 from ingest.containers.opening import STANDARD_INPUT, Member, form_of, inner_name, standard_input, unpack
@@ -19,7 +20,7 @@ from ingest.registry import Registry
 from ingest.sources import HEAD_BYTES, Identity, Kind, identify
 from ingest.warehouse import ledger, overlaps
 from ingest.warehouse.accounts import Accounts
-from ingest.warehouse.ahead import one_ahead
+from ingest.warehouse.ahead import made_ahead
 from ingest.warehouse.inputs import Digest, Fingerprint, StillChanging, digest, expand
 from ingest.warehouse.outcome import (
     ExitCode,
@@ -30,7 +31,7 @@ from ingest.warehouse.outcome import (
     unreadable,
 )
 from ingest.warehouse.readers import read
-from ingest.warehouse.tables import Tables, layouts_version
+from ingest.warehouse.tables import Rows, Tables, layouts_version
 from ingest.warehouse.writer import open_writer
 
 #: When to load content again that the ledger already has: never, when layouts have changed since, or always.
@@ -204,16 +205,20 @@ class _Loader:
             with path.open("rb") as stream:
                 identity = identify(inner_name(name), stream.read(HEAD_BYTES))
         report = FileReport(name, content.sha256, before.size, kind=str(identity.kind))
-        batches = one_ahead(read(path, identity, self._registry, self._handlers))
+        batches = made_ahead(read(path, identity, self._registry, self._handlers))
         recorder = overlaps.Recorder(self._con, self._registry, path, identity.kind)
         self._con.execute("BEGIN")
         try:
             self._clear(content, known, earlier, identity.kind)
             accounts = Accounts()
+            rows = Rows(self._tables, content.file_id)
             for batch in batches:
                 for group in batch.tables:
-                    for table, rows in group.items():
-                        self._append(table, rows, content.file_id)
+                    for name_of_table, part in group.items():
+                        if name_of_table in _REPLACES:
+                            rows.write()
+                            self._replace(name_of_table, part)
+                        rows.add(name_of_table, part)
                     recorder.add(group, content.file_id)
                 overlaps.record_incomplete(self._con, content.file_id, batch.incomplete)
                 ledger.quarantine(self._con, content.file_id, batch.quarantined)
@@ -223,6 +228,7 @@ class _Loader:
                 raise StillChanging
             accounts.prove(before.size)
             accounts.judge(report)
+            rows.write()
             recorder.write(content.file_id)
             report.overlap = overlaps.settle(self._con, content.file_id)
             report.overlap_with = overlaps.counted_elsewhere(self._con, content.file_id)
@@ -267,11 +273,10 @@ class _Loader:
                 overlaps.release(self._con, entry.file_id)
                 self._con.execute("DELETE FROM meta.ledger WHERE file_id = ?", [entry.file_id])
 
-    def _append(self, name: str, rows, file_id: int) -> None:
-        if name in _REPLACES:
-            for old in self._tables.replaced(name, _REPLACES[name], rows):
-                self._con.execute("UPDATE meta.ledger SET status = 'superseded' WHERE file_id = ?", [old])
-        self._tables.append(name, rows, file_id)
+    def _replace(self, name: str, rows: pa.Table) -> None:
+        """Remove the rows whose place new ones take."""
+        for old in self._tables.replaced(name, _REPLACES[name], rows):
+            self._con.execute("UPDATE meta.ledger SET status = 'superseded' WHERE file_id = ?", [old])
 
     def _failed(self, report: FileReport, error: Exception, content: Digest, real: str) -> FileReport:
         """Put the failure on record; the file is tried again the next time."""

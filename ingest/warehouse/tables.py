@@ -25,6 +25,8 @@ _TYPES = {
     pa.timestamp("us"): "TIMESTAMP",
 }
 
+_HELD_BYTES = 32 << 20
+
 _DATA_FILES = (
     ("ingest.rmf", "tables.toml"),
     ("ingest.reports", "rmf_text.toml"),
@@ -78,7 +80,7 @@ class Tables:
             self.forget()
 
     def append(self, name: str, rows: pa.Table, file_id: int) -> None:
-        """Add rows of a file to a table, in their order; columns the table lacks are added first."""
+        """Write rows of a file to a table, in their order; columns the table lacks are added first."""
         con = self._con
         # Queries find `rows` by its name: a registered table would be held until the transaction ends.
         known = self._columns.get(name)
@@ -141,6 +143,38 @@ class Tables:
         ).fetchall():
             found.setdefault(table, {})[column] = kind
         self._columns = found
+
+
+class Rows:
+    """Rows of one file on their way into the tables.
+
+    They are held until there are enough: a statement for a table of several hundred columns takes milliseconds, however
+    few its rows.
+    """
+
+    def __init__(self, tables: Tables, file_id: int) -> None:
+        self._tables, self._file_id = tables, file_id
+        self._held: dict[str, list[pa.Table]] = {}
+        self._bytes = 0
+
+    def add(self, name: str, rows: pa.Table) -> None:
+        """Add rows to a table, behind those added before."""
+        held = self._held.setdefault(name, [])
+        if held and held[0].schema != rows.schema:
+            self._write(name)
+        self._held.setdefault(name, []).append(rows)
+        self._bytes += rows.nbytes
+        if self._bytes >= _HELD_BYTES:
+            self.write()
+
+    def write(self) -> None:
+        """Write what is held."""
+        for name in list(self._held):
+            self._write(name)
+        self._bytes = 0
+
+    def _write(self, name: str) -> None:
+        self._tables.append(name, pa.concat_tables(self._held.pop(name)), self._file_id)
 
 
 def _quoted(name: str) -> str:

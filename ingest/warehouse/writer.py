@@ -6,11 +6,11 @@ import duckdb
 
 from ingest.warehouse.outcome import WarehouseError, WarehouseLocked
 
-_MEMORY_LIMIT = "384MB"
+_MEMORY_LIMIT = "320MB"
 
 #: Rows are written as soon as a row group is full; of rows of several hundred columns DuckDB's usual 122,880 would
 #: hold half a gigabyte, and be compressed only when the transaction ends.
-_ROW_GROUP = 20_480
+_ROW_GROUP = 40_960
 
 
 def open_writer(db_path: str | Path) -> duckdb.DuckDBPyConnection:

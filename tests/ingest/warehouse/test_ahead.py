@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from ingest.warehouse.ahead import one_ahead
+from ingest.warehouse.ahead import made_ahead
 
 
 def test_items_come_in_order_from_another_thread():
@@ -12,7 +12,7 @@ def test_items_come_in_order_from_another_thread():
         for number in range(50):
             yield number, threading.current_thread()
 
-    found = list(one_ahead(made()))
+    found = list(made_ahead(made()))
     assert [number for number, _ in found] == list(range(50))
     assert {thread for _, thread in found}.isdisjoint({threading.current_thread()})
 
@@ -22,7 +22,7 @@ def test_what_goes_wrong_is_raised_behind_the_items_before_it():
         yield 1
         raise KeyError("broken")
 
-    items = one_ahead(made())
+    items = made_ahead(made())
     assert next(items) == 1
     with pytest.raises(KeyError, match="broken"):
         next(items)
@@ -39,7 +39,7 @@ def test_closing_it_ends_the_thread_and_closes_the_source(taken: int):
         finally:
             closed.append(True)
 
-    items = one_ahead(made())
+    items = made_ahead(made())
     assert [next(items) for _ in range(taken)] == list(range(taken))
     items.close()
     assert closed == [True] * bool(taken)

@@ -1,0 +1,24 @@
+"""How the C library is to treat memory that a process frees while it reads file after file."""
+
+import ctypes
+import sys
+from contextlib import suppress
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_LARGEST_MMAP_THRESHOLD = 32 << 20
+_KEPT = 128 << 20
+
+
+def keep_freed_memory() -> bool:
+    """Have freed memory kept for the next arrays, up to 128 MiB of it, instead of given back; False where it cannot be.
+
+    Every stretch of a file needs arrays as large as the last one's. Without this the kernel takes their pages back and
+    clears them anew each time, a tenth of the time of reading and up to a third of the reading of RMF reports. It holds
+    for the whole process and is therefore called by programs, not by the library. GNU C library only (`mallopt`).
+    """
+    if sys.platform != "linux":
+        return False
+    with suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        return bool(mallopt(_MMAP_THRESHOLD, _LARGEST_MMAP_THRESHOLD) and mallopt(_TRIM_THRESHOLD, _KEPT))
+    return False

@@ -1,0 +1,40 @@
+"""Rows held back on their way into a table arrive in their order, whatever their columns."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from ingest.warehouse import tables
+from ingest.warehouse.tables import Rows, Tables
+from ingest.warehouse.writer import open_writer
+
+
+@pytest.mark.parametrize("room", [0, 1 << 20])
+def test_parts_of_a_table_arrive_in_order_also_with_new_columns(tmp_path: Path, monkeypatch, room: int):
+    monkeypatch.setattr(tables, "_HELD_BYTES", room)
+    with open_writer(tmp_path / "etalon.duckdb") as con:
+        con.execute("CREATE SCHEMA raw")
+        rows = Rows(Tables(con), 7)
+        for place in range(6):
+            part = {"record_seq": pa.array([place], pa.uint32())}
+            rows.add("letters", pa.table(part | ({"name": ["A"]} if place in (2, 3) else {})))
+            rows.add("figures", pa.table(part))
+        rows.write()
+        rows.write()
+        found = con.execute("SELECT * FROM raw.letters").fetchall()
+        assert found == [(7, place, "A" if place in (2, 3) else None) for place in range(6)]
+        assert con.execute("SELECT * FROM raw.figures").fetchall() == [(7, place) for place in range(6)]
+
+
+def test_what_is_held_is_bounded(tmp_path: Path, monkeypatch):
+    part = pa.table({"record_seq": pa.array(range(1000), pa.uint32())})
+    monkeypatch.setattr(tables, "_HELD_BYTES", 3 * part.nbytes)
+    with open_writer(tmp_path / "etalon.duckdb") as con:
+        con.execute("CREATE SCHEMA raw")
+        rows = Rows(Tables(con), 7)
+        rows.add("figures", part)
+        rows.add("figures", part)
+        assert not con.execute("SELECT * FROM duckdb_tables() WHERE table_name = 'figures'").fetchall()
+        rows.add("figures", part)
+        assert con.execute("SELECT count(*) FROM raw.figures").fetchone() == (3000,)
