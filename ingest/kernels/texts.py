@@ -3,9 +3,13 @@
 import numpy as np
 
 from ingest.kernels.jit import kernel
+from ingest.kernels.loads import load_8, store_8
 
 ABSENT, KNOWN, UNDECIDED = 0, 1, 2
 """What is known of the value of a text: it has none; it is told; Python must decide."""
+
+SPARE = 8
+"""Bytes that an array of texts has behind the last one where whole words of it are copied."""
 
 _LONGEST = 64
 _POWERS = np.array([10.0**n for n in range(23)])
@@ -20,6 +24,27 @@ def copy_spans(data, starts, stops, out, at):
         for k in range(starts[i], stops[i]):
             out[place] = data[k]
             place += 1
+
+
+@kernel
+def gathered_ends(offsets, places, ends):
+    """Fill where each of some texts ends when they stand one behind the other; how many bytes they are."""
+    total = 0
+    for i in range(places.shape[0]):
+        total += offsets[places[i] + 1] - offsets[places[i]]
+        ends[i] = total
+    return total
+
+
+@kernel
+def gather(texts, offsets, places, out):
+    """Write some texts one behind the other. Both arrays have SPARE bytes behind the last text: words are copied whole."""
+    at = 0
+    for i in range(places.shape[0]):
+        begin, end = offsets[places[i]], offsets[places[i] + 1]
+        for k in range(0, end - begin, 8):
+            store_8(out, at + k, load_8(texts, begin + k))
+        at += end - begin
 
 
 @kernel

@@ -17,8 +17,8 @@ from ingest.rmf.texts import NotPlain, Texts, concatenated
 
 Ints = npt.NDArray[np.integer]
 
-MAX_TEXT_BYTES = 1 << 28
-"""Most bytes of text in a stretch's tidy rows; labels are repeated in every row."""
+MAX_TEXT_BYTES = 1 << 26
+"""Most bytes of text in a column of a stretch's tidy rows; labels are repeated in every row."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Stretch:
         """Typed tables with a row for each row of a table: tables with the same headers are read together."""
         found = self.found
         plans: dict[tuple, list[int]] = {}
-        for place, (segment, part, _, _, begin, end) in enumerate(found.tables.T.tolist()):
+        for place, (segment, part, _, _, begin, end) in enumerate(zip(*found.tables.tolist(), strict=True)):
             if end and matches[segment]:
                 # Segments with the same matches have the same list.
                 key = (id(matches[segment]), part and found.texts.text(part), found.data[begin:end])
@@ -254,25 +254,27 @@ class Stretch:
     def _values(self) -> pa.Table:
         found, texts = self.found, self.found.texts
         rows = found.values
-        lengths = np.diff(texts.raw[1])
-        labels = (m.V_SECTION_NAME, m.V_PART, m.V_ROW_LABEL, m.V_ROW_TYPE, m.V_LABEL, m.V_TEXT)
-        if sum(int(lengths[rows[field]].sum()) for field in labels) > MAX_TEXT_BYTES:
-            raise NotPlain
+
+        def strings(field: int) -> pa.Array:
+            return texts.strings(rows[field], MAX_TEXT_BYTES)
+
         numeric = found.flags != m.IN_TEXT_COLUMN
         columns = [
             self._record(rows[m.V_RECORD]),
             pa.array(rows[m.V_SECTION].astype(np.uint32)),
-            texts.strings(rows[m.V_SECTION_NAME]),
-            texts.strings(rows[m.V_PART]),
+            strings(m.V_SECTION_NAME),
+            strings(m.V_PART),
             *(pa.array(rows[field].astype(np.uint32)) for field in (m.V_TABLE, m.V_ROW, m.V_COLUMN)),
-            *(texts.strings(rows[field]) for field in (m.V_ROW_LABEL, m.V_ROW_TYPE, m.V_LABEL, m.V_TEXT)),
+            *(strings(field) for field in (m.V_ROW_LABEL, m.V_ROW_TYPE, m.V_LABEL, m.V_TEXT)),
             texts.numbers(rows[m.V_TEXT], numeric),
         ]
         return pa.Table.from_arrays(columns, schema=schemas()["rmf_value"])
 
     def _messages(self) -> pa.Table:
         rows: list[tuple[Any, ...]] = []
-        for place, (record, segment, ident, text, severity) in enumerate(self.found.messages.T.tolist()):
+        for place, (record, segment, ident, text, severity) in enumerate(
+            zip(*self.found.messages.tolist(), strict=True)
+        ):
             told = self.found.texts.text
             level = values.integer(told(severity))
             section = None if segment < 0 else told(int(self.found.segments[m.S_NAME, segment])) or ""

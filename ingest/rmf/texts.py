@@ -8,7 +8,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ingest.kernels.tags import ODD
-from ingest.kernels.texts import ABSENT, UNDECIDED, copy_spans, read_durations, read_numbers
+from ingest.kernels.texts import (
+    ABSENT,
+    SPARE,
+    UNDECIDED,
+    copy_spans,
+    gather,
+    gathered_ends,
+    read_durations,
+    read_numbers,
+)
 from ingest.rmf import values
 
 Ints = npt.NDArray[np.int64]
@@ -37,7 +46,7 @@ class Texts:
         lengths[odd] = np.diff(begins)[places]
         self._offsets = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum(lengths, out=self._offsets[1:])
-        self._bytes = np.empty(int(self._offsets[-1]), np.uint8)
+        self._bytes = np.empty(int(self._offsets[-1]) + SPARE, np.uint8)
         stops[odd] = starts[odd]
         copy_spans(np.frombuffer(data, np.uint8), starts, stops, self._bytes, self._offsets[:-1])
         copy_spans(rewritten, begins[places], ends[places], self._bytes, self._offsets[odd])
@@ -50,7 +59,7 @@ class Texts:
 
     @property
     def raw(self) -> tuple[npt.NDArray[np.uint8], Ints]:
-        """The bytes of all texts, and where each begins."""
+        """The bytes of all texts, some spare ones behind them, and where each text begins."""
         return self._bytes, self._offsets
 
     def add(self, text: str) -> int:
@@ -64,11 +73,24 @@ class Texts:
             return self._added[number - len(self.present)]
         return str(self._view[self._places[number] : self._places[number + 1]], "utf-8") or None
 
-    def strings(self, numbers: npt.NDArray[np.integer]) -> pa.Array:
-        """Texts as an Arrow array."""
+    def strings(self, numbers: npt.NDArray[np.integer], most: int = 2**31 - 1) -> pa.Array:
+        """Texts as an Arrow array. Raises NotPlain where they are more than `most` bytes."""
+        if not self._added or not len(numbers) or int(numbers.max()) < len(self.present):
+            return self._gathered(numbers, most)
         if self._strings is None or len(self._strings) != len(self.present) + len(self._added):
             self._strings = self._array()
         return self._strings.take(pa.array(numbers))
+
+    def _gathered(self, numbers: npt.NDArray[np.integer], most: int) -> pa.Array:
+        ends = np.zeros(len(numbers) + 1, np.int32)
+        size = gathered_ends(self._offsets, numbers, ends[1:])
+        if size > most:
+            raise NotPlain
+        out = np.empty(size + SPARE, np.uint8)
+        gather(self._bytes, self._offsets, numbers, out)
+        there = self.present[numbers]
+        bits = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
+        return pa.Array.from_buffers(pa.string(), len(numbers), [bits, pa.py_buffer(ends), pa.py_buffer(out)])
 
     def numbers(self, places: npt.NDArray[np.integer], wanted: npt.NDArray[np.bool_] | None = None) -> pa.Array:
         """Texts as numbers; NULL where a text is none or not wanted."""
