@@ -23,7 +23,7 @@ Columns = dict[str, pa.Array]
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _EXACT = {1: reading.read_1, 2: reading.read_2, 4: reading.read_4, 8: reading.read_8}
 _REPEATED = {4: repeating.read_4, 8: repeating.read_8}
-_DAY_OF_YEAR = np.arange("1900", "2901", dtype="datetime64[Y]").astype("datetime64[D]").astype(np.int64)
+_YEAR_STARTS = np.arange("1900", "2901", dtype="datetime64[Y]").astype("datetime64[D]").astype(np.int64)
 _NO_TABLE = np.zeros(256, np.uint8)
 
 
@@ -229,12 +229,8 @@ def _packed(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
 
 def _packed_date(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     out, valid = _digits(group, data, at)
-    year, ordinal = (part.astype(np.int64) for part in np.divmod(out, np.uint64(1000)))
-    valid &= (year < 1000) & (ordinal >= 1)
-    year[~valid] = 0
-    days = _DAY_OF_YEAR[year] + ordinal - 1
-    valid &= days < _DAY_OF_YEAR[year + 1]
-    dates = np.where(valid, days, 0).astype(np.int32)
+    dates = np.empty(out.shape, np.int32)
+    reading.ordinal_dates(out, _YEAR_STARTS, dates, valid)
     return {
         item.column: _array(pa.date32(), dates[row], _both(valid[row], mask)) for row, item in enumerate(group.fields)
     }

@@ -170,17 +170,17 @@ class _Decoder:
         handled: dict[str, pa.Table] = {}
         if layout.handler:
             handled = self._handle(layout, frames, rows, sequence, good, batch)
-        batch.accounting.decoded += int(good.sum())
-        batch.accounting.decoded_bytes += int(lengths[good].sum())
-        found = found.taken(good)
-        starts, sequence = starts[good], sequence[good]
+        if not good.all():
+            found, starts, lengths, sequence = found.taken(good), starts[good], lengths[good], sequence[good]
+        batch.accounting.decoded += len(lengths)
+        batch.accounting.decoded_bytes += int(lengths.sum())
         for column, section in enumerate(plan.sections):
             longer = (found.counts[:, column] > 0) & (found.sizes[:, column] > section.length)
             if longer.any() and plan.is_closed(column):
                 name = f"section_longer_than_known:{section.table}"
                 batch.accounting.notes[name] += int(found.counts[longer, column].sum())
-        unknown = plan.holds_unknown(found, lengths[good])
-        owners, first, pieces = self._owners(plan, frames.buffer, starts, lengths[good], found, sequence)
+        unknown = plan.holds_unknown(found, lengths)
+        owners, first, pieces = self._owners(plan, frames.buffer, starts, lengths, found, sequence)
         unknown[pieces] = False
         if unknown.any():
             batch.accounting.notes[f"section_not_known:{layout.header.table}"] += int(unknown.sum())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ingest.kernels.locating import OUTSIDE, measure_sections
+from ingest.kernels.locating import OUTSIDE, find_unknown, measure_sections
 from ingest.kernels.nesting import measure_chained, measure_pointed
 from ingest.layout import Field, Layout, Section
 
@@ -89,13 +89,11 @@ class Plan:
         """
         placed = len(self.sections) - len(self.nests)
         outside = any(nest.section.walk != "chained" for nest in self.nests)
-        if not placed or outside or self.layout.handler:
-            return np.zeros(len(lengths), np.bool_)
-        counts, offsets = found.counts[:, :placed], found.offsets[:, :placed]
-        covered = (found.sizes[:, :placed] * counts).sum(axis=1)
-        starts = np.where(counts > 0, offsets, lengths[:, None]).min(axis=1)
-        measured = ~(counts[:, self.prefixed[:placed] != 0] > 0).any(axis=1)
-        return measured & (lengths - starts - covered >= _ALIGNED * (counts > 0).sum(axis=1) + _ALIGNED)
+        unknown = np.zeros(len(lengths), np.bool_)
+        if placed and not outside and not self.layout.handler:
+            prefixed = self.prefixed[:placed]
+            find_unknown(found.offsets, found.sizes, found.counts, lengths, prefixed, _ALIGNED, unknown)
+        return unknown
 
     def in_layout_order(self, counts: Ints) -> list[int]:
         """Counts of the sections in the order in which the layout names them."""

@@ -70,6 +70,24 @@ def measure_sections(data, starts, lengths, triplets, prefixed, head_length, hea
 
 
 @kernel
+def find_unknown(offsets, sizes, counts, lengths, prefixed, aligned, unknown):
+    """Per record, whether more bytes of it are in none of its sections than aligning each to `aligned` bytes leaves.
+
+    Not told of records with sections whose entries carry their own length. The first so many columns of the matrices
+    are looked at as `prefixed` has elements.
+    """
+    for i in range(lengths.shape[0]):
+        covered, sections, first, measured = np.int64(0), 0, lengths[i], True
+        for s in range(prefixed.shape[0]):
+            if counts[i, s] > 0:
+                covered += sizes[i, s] * counts[i, s]
+                sections += 1
+                first = min(first, offsets[i, s])
+                measured = measured and not prefixed[s]
+        unknown[i] = measured and lengths[i] - first - covered >= aligned * (sections + 1)
+
+
+@kernel
 def place_sections(data, starts, sequence, offset, size, count, first, prefixed, at, limits, record_seq, section_seq):
     """Place, length, record_seq and section_seq of every occurrence of one kind of section.
 

@@ -109,6 +109,24 @@ def read_packed(data, at, offsets, lengths, out, valid):
 
 
 @kernel
+def ordinal_dates(year_days, starts, out, valid):
+    """Days since 1970 of dates `yyyddd`, years counted from 1900; `valid` becomes 0 where there is no such day.
+
+    starts: the day on which each year starts, one year more than dates may name.
+    """
+    years = starts.shape[0] - 1
+    for c in range(year_days.shape[0]):
+        for i in range(year_days.shape[1]):
+            year = np.int64(year_days[c, i]) // 1000
+            ordinal = np.int64(year_days[c, i]) - year * 1000
+            out[c, i] = 0
+            if valid[c, i]:
+                valid[c, i] = year < years and ordinal >= 1 and starts[year] + ordinal <= starts[year + 1]
+                if valid[c, i]:
+                    out[c, i] = starts[year] + ordinal - 1
+
+
+@kernel
 def read_bytes(data, at, offset, out):
     """Bytes as they are: row i of `out` from `at[i] + offset`."""
     width = out.shape[1]

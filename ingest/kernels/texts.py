@@ -38,7 +38,7 @@ def gathered_ends(offsets, places, ends):
 
 @kernel
 def gather(texts, offsets, places, out):
-    """Write some texts one behind the other. Both arrays have SPARE bytes behind the last text: words are copied whole."""
+    """Write some texts one behind the other, word by word: both arrays have SPARE bytes behind the last text."""
     at = 0
     for i in range(places.shape[0]):
         begin, end = offsets[places[i]], offsets[places[i] + 1]
