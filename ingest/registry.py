@@ -63,10 +63,15 @@ class Registry:
         raise KeyError(f"no layout has a table {name}")
 
 
-@cache
 def built_in(name: str) -> Layout:
     """The layout in the file of this name among the built-in ones. Raises RegistryError."""
-    return _read(LAYOUT_DIR / name)[1]
+    return _built_in(LAYOUT_DIR / name)[1]
+
+
+@cache
+def _built_in(path: Path) -> tuple[str, Layout]:
+    """A file that comes with Etalon: read once in a process."""
+    return _read(path)
 
 
 def load(extra_dirs: Iterable[Path | str] = ()) -> Registry:
@@ -84,7 +89,7 @@ def load(extra_dirs: Iterable[Path | str] = ()) -> Registry:
         if not paths:
             raise RegistryError(f"{directory}: the folder holds no layout files; their names end with .toml")
         for path in paths:
-            role, layout = _read(path)
+            role, layout = _built_in(path) if path.parent == LAYOUT_DIR else _read(path)
             (auxiliary if role else layouts)[role or layout.name] = layout
     ordered = tuple(sorted(layouts.values(), key=lambda item: (item.type, item.subtypes, item.name)))
     _refuse_overlaps(ordered)
