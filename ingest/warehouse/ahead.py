@@ -1,12 +1,26 @@
 """Reading ahead: the next part of a file is decoded in a thread of its own while the last one is being written."""
 
+import os
 import queue
+import sys
 import threading
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
 Item = TypeVar("Item")
+
+
+def step_back(nice: int) -> None:
+    """Have this thread leave the processor to those that wait for it with more right, by so much; on Linux only.
+
+    Elsewhere priorities belong to processes, not to threads.
+    """
+    if nice and sys.platform == "linux":
+        with suppress(OSError):
+            thread = threading.get_native_id()
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + nice)
 
 
 @dataclass(frozen=True)
@@ -16,8 +30,10 @@ class _Ended:
     error: BaseException | None = None
 
 
-def made_ahead(items: Iterator[Item], waiting: int = 1) -> Generator[Item, None, None]:
+def made_ahead(items: Iterator[Item], waiting: int = 1, nice: int = 0) -> Generator[Item, None, None]:
     """The same items in the same order, made while those before are in use; so many wait at most, and one is made.
+
+    nice: how far the thread that makes them stands back behind others, as in `step_back`.
 
     What `items` raises is raised where its item would have been taken. Close the generator when it is not read to its
     end: that ends the thread and closes `items`.
@@ -26,6 +42,7 @@ def made_ahead(items: Iterator[Item], waiting: int = 1) -> Generator[Item, None,
     unwanted = threading.Event()
 
     def make() -> None:
+        step_back(nice)
         ended = _Ended()
         try:
             for item in items:

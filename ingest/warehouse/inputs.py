@@ -3,12 +3,19 @@
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from glob import glob, has_magic
 from pathlib import Path
+from threading import Event
+from typing import Self
+
+from xxhash import xxh3_64
 
 from ingest.containers.opening import STANDARD_INPUT
+from ingest.warehouse.ahead import step_back
 from ingest.warehouse.outcome import ExitCode, FileReport
 
 #: Stays in the processor's cache between being read and being hashed.
@@ -54,10 +61,38 @@ class Digest:
     sha256: str
     prefixes: dict[int, str]
 
+
+class Content:
+    """What a file of `size` bytes holds: a quick key of it, and its digest, which another thread computes meanwhile.
+
+    Everything raises StillChanging where the file has another length by now, and OSError.
+    """
+
+    def __init__(self, path: str | Path, size: int, prefixes: Sequence[int] = ()) -> None:
+        self._path, self._size = path, size
+        self._unwanted = Event()
+        self._thread = ThreadPoolExecutor(1, "digest", step_back, (10,))
+        self._digest = self._thread.submit(digest, path, size, prefixes, self._unwanted)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._unwanted.set()
+        self._thread.shutdown()
+
+    @cached_property
+    def key(self) -> int:
+        """XXH3 (64 bits, seed 0) of all bytes."""
+        running = xxh3_64()
+        for chunk in _chunks(self._path, self._size):
+            running.update(chunk)
+        return running.intdigest()
+
     @property
-    def file_id(self) -> int:
-        """First eight bytes of the hash, big-endian: the key of the file in every table."""
-        return int(self.sha256[:16], 16)
+    def digest(self) -> Digest:
+        """SHA-256 of the file and of its leading parts; waits for it."""
+        return self._digest.result()
 
 
 def expand(paths: Iterable[str | Path]) -> list[str | FileReport]:
@@ -113,25 +148,35 @@ def _no_input(path: str, text: str) -> FileReport:
     return FileReport(path, status="failed", message=f"{path}: {text}", exit_code=ExitCode.NO_INPUT)
 
 
-def digest(path: str | Path, size: int, prefixes: Sequence[int] = ()) -> Digest:
-    """Hash of a file of `size` bytes and of leading parts of it. StillChanging if it has another length by now."""
+def digest(path: str | Path, size: int, prefixes: Sequence[int] = (), unwanted: Event | None = None) -> Digest:
+    """Hash of a file of `size` bytes and of leading parts of it. StillChanging if it has another length by now.
+
+    CancelledError when it is no longer wanted.
+    """
     running = hashlib.sha256()
     marks = sorted(length for length in set(prefixes) if length <= size)
     found: dict[int, str] = {}
     read = 0
+    for chunk in _chunks(path, size):
+        if unwanted is not None and unwanted.is_set():
+            raise CancelledError
+        done = 0
+        while marks and marks[0] <= read + len(chunk):
+            running.update(chunk[done : marks[0] - read])
+            done = marks[0] - read
+            found[marks.pop(0)] = running.copy().hexdigest()
+        running.update(chunk[done:])
+        read += len(chunk)
+    return Digest(running.hexdigest(), found)
+
+
+def _chunks(path: str | Path, size: int) -> Iterator[memoryview]:
+    """The bytes of a file, piece by piece. StillChanging if it has another length than `size` by now."""
     room = memoryview(bytearray(_CHUNK))
+    read = 0
     with Path(path).open("rb", buffering=0) as stream:
-        while True:
-            until = marks[0] if marks else size + 1
-            got = stream.readinto(room[: until - read])
-            running.update(room[:got])
+        while read <= size and (got := stream.readinto(room)):
             read += got
-            if marks and read == marks[0]:
-                found[marks.pop(0)] = running.copy().hexdigest()
-            elif not got:
-                break
-            if read > size:
-                break
+            yield room[:got]
     if read != size:
         raise StillChanging
-    return Digest(running.hexdigest(), found)

@@ -72,6 +72,11 @@ def find(con: duckdb.DuckDBPyConnection, sha256: str) -> Entry | None:
     return found[0] if found else None
 
 
+def has(con: duckdb.DuckDBPyConnection, file_id: int) -> bool:
+    """Whether there is an entry with this key."""
+    return bool(_entries(con, "file_id = ?", [file_id]))
+
+
 def of_path(con: duckdb.DuckDBPyConnection, path: str) -> list[Entry]:
     """Entries of files that were loaded from a path, whatever their content was."""
     return _entries(con, "path = ? AND status <> 'superseded'", [path])

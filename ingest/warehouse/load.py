@@ -21,7 +21,7 @@ from ingest.sources import HEAD_BYTES, Identity, Kind, identify
 from ingest.warehouse import ledger, overlaps
 from ingest.warehouse.accounts import Accounts
 from ingest.warehouse.ahead import made_ahead
-from ingest.warehouse.inputs import Digest, Fingerprint, StillChanging, digest, expand
+from ingest.warehouse.inputs import Content, Fingerprint, StillChanging, expand
 from ingest.warehouse.outcome import (
     ExitCode,
     FileReport,
@@ -195,64 +195,77 @@ class _Loader:
         real = name if spooled else os.path.realpath(path)
         self._progress(name, "hash", 0)
         earlier = ledger.of_path(self._con, real)
-        content = digest(path, before.size, [entry.bytes for entry in earlier])
-        if Fingerprint.of(path) != before:
-            raise StillChanging
-        known = ledger.find(self._con, content.sha256)
-        if known is not None and not self._again(known):
-            return ledger.report_of(self._con, content.sha256, name)
-        if identity is None:
-            with path.open("rb") as stream:
-                identity = identify(inner_name(name), stream.read(HEAD_BYTES))
-        report = FileReport(name, content.sha256, before.size, kind=str(identity.kind))
-        batches = made_ahead(read(path, identity, self._registry, self._handlers))
-        recorder = overlaps.Recorder(self._con, self._registry, path, identity.kind)
-        self._con.execute("BEGIN")
-        try:
-            self._clear(content, known, earlier, identity.kind)
-            accounts = Accounts()
-            rows = Rows(self._tables, content.file_id)
-            for batch in batches:
-                for group in batch.tables:
-                    for name_of_table, part in group.items():
-                        if name_of_table in _REPLACES:
-                            rows.write()
-                            self._replace(name_of_table, part)
-                        rows.add(name_of_table, part)
-                    recorder.add(group, content.file_id)
-                overlaps.record_incomplete(self._con, content.file_id, batch.incomplete)
-                ledger.quarantine(self._con, content.file_id, batch.quarantined)
-                accounts.add(batch)
-                self._progress(name, "batch", accounts.records)
+        with Content(path, before.size, [entry.bytes for entry in earlier]) as content:
+            known = self._known(content, earlier)
             if Fingerprint.of(path) != before:
                 raise StillChanging
-            accounts.prove(before.size)
-            accounts.judge(report)
-            rows.write()
-            recorder.write(content.file_id)
-            report.overlap = overlaps.settle(self._con, content.file_id)
-            report.overlap_with = overlaps.counted_elsewhere(self._con, content.file_id)
-            ledger.write(self._con, report, content.file_id, real, self._version)
-            self._progress(name, "commit", accounts.records)
-            self._con.execute("COMMIT")
-        except (StillChanging, OSError):
-            self._roll_back()
-            raise
-        except Exception as error:
-            self._roll_back()
-            if Fingerprint.of(path) != before:
-                raise StillChanging from error
-            return self._failed(report, error, content, real)
-        except BaseException:
-            self._roll_back()
-            raise
-        finally:
-            batches.close()
-            recorder.close()
+            if known is not None and not self._again(known):
+                return ledger.report_of(self._con, known.sha256, name)
+            if identity is None:
+                with path.open("rb") as stream:
+                    identity = identify(inner_name(name), stream.read(HEAD_BYTES))
+            report = FileReport(name, bytes=before.size, kind=str(identity.kind))
+            file_id = known.file_id if known else self._new_id(content)
+            batches = made_ahead(read(path, identity, self._registry, self._handlers))
+            recorder = overlaps.Recorder(self._con, self._registry, path, identity.kind)
+            self._con.execute("BEGIN")
+            try:
+                self._clear(content, known, earlier, identity.kind)
+                accounts = Accounts()
+                rows = Rows(self._tables, file_id)
+                for batch in batches:
+                    for group in batch.tables:
+                        for table, part in group.items():
+                            if table in _REPLACES:
+                                rows.write()
+                                self._replace(table, part)
+                            rows.add(table, part)
+                        recorder.add(group, file_id)
+                    overlaps.record_incomplete(self._con, file_id, batch.incomplete)
+                    ledger.quarantine(self._con, file_id, batch.quarantined)
+                    accounts.add(batch)
+                    self._progress(name, "batch", accounts.records)
+                rows.write()
+                report.sha256 = content.digest.sha256
+                if Fingerprint.of(path) != before:
+                    raise StillChanging
+                accounts.prove(before.size)
+                accounts.judge(report)
+                recorder.write(file_id)
+                report.overlap = overlaps.settle(self._con, file_id)
+                report.overlap_with = overlaps.counted_elsewhere(self._con, file_id)
+                ledger.write(self._con, report, file_id, real, self._version)
+                self._progress(name, "commit", accounts.records)
+                self._con.execute("COMMIT")
+            except (StillChanging, OSError):
+                self._roll_back()
+                raise
+            except Exception as error:
+                self._roll_back()
+                report.sha256 = content.digest.sha256
+                if Fingerprint.of(path) != before:
+                    raise StillChanging from error
+                return self._failed(report, error, file_id, real)
+            except BaseException:
+                self._roll_back()
+                raise
+            finally:
+                batches.close()
+                recorder.close()
         if report.decoded and accounts.reach == before.size and not spooled:
             report.message = f"{report.message}{before.may_grow}"
         self._progress(name, "done", accounts.records)
         return report
+
+    def _known(self, content: Content, earlier: list[ledger.Entry]) -> ledger.Entry | None:
+        """The entry of this content. Of what neither path nor key is known of the digest is not waited for."""
+        if not earlier and not ledger.has(self._con, content.key):
+            return None
+        return ledger.find(self._con, content.digest.sha256)
+
+    def _new_id(self, content: Content) -> int:
+        """The key of content that is not in the ledger; where other content has that, the start of its digest."""
+        return int(content.digest.sha256[:16], 16) if ledger.has(self._con, content.key) else content.key
 
     def _again(self, known: ledger.Entry) -> bool:
         outdated = known.layouts_version != self._version
@@ -260,15 +273,15 @@ class _Loader:
             return True
         return outdated and (self._reload == "outdated" or known.status == "quarantined")
 
-    def _clear(self, content: Digest, known: ledger.Entry | None, earlier: list[ledger.Entry], kind: Kind) -> None:
+    def _clear(self, content: Content, known: ledger.Entry | None, earlier: list[ledger.Entry], kind: Kind) -> None:
         """Remove what this content, or what the file held before it grew or was corrected, once put into the tables."""
         if known is not None:
-            self._tables.remove(content.file_id)
-            overlaps.release(self._con, content.file_id)
+            self._tables.remove(known.file_id)
+            overlaps.release(self._con, known.file_id)
         for entry in earlier:
-            grown = content.prefixes.get(entry.bytes) == entry.sha256
+            grown = content.digest.prefixes.get(entry.bytes) == entry.sha256
             corrected = entry.kind == kind and kind in (Kind.RUNS, Kind.GROUPS)
-            if entry.sha256 != content.sha256 and (grown or corrected):
+            if entry.sha256 != content.digest.sha256 and (grown or corrected):
                 self._tables.remove(entry.file_id, list(entry.row_counts))
                 overlaps.release(self._con, entry.file_id)
                 self._con.execute("DELETE FROM meta.ledger WHERE file_id = ?", [entry.file_id])
@@ -278,14 +291,14 @@ class _Loader:
         for old in self._tables.replaced(name, _REPLACES[name], rows):
             self._con.execute("UPDATE meta.ledger SET status = 'superseded' WHERE file_id = ?", [old])
 
-    def _failed(self, report: FileReport, error: Exception, content: Digest, real: str) -> FileReport:
+    def _failed(self, report: FileReport, error: Exception, file_id: int, real: str) -> FileReport:
         """Put the failure on record; the file is tried again the next time."""
         report.status, report.exit_code = "failed", ExitCode.FAILED
         report.overlap, report.overlap_with = 0, {}
         report.message = f"{report.path}: nothing of it was loaded: {type(error).__name__}: {error}"
         report.reason_codes = {type(error).__name__: 1}
         with suppress(duckdb.Error):
-            ledger.write(self._con, report, content.file_id, real, self._version)
+            ledger.write(self._con, report, file_id, real, self._version)
         return report
 
     def _roll_back(self) -> None:

@@ -109,7 +109,7 @@ class Recorder:
         if self._known is None:
             clock = IMS_CLOCK if self._kind == Kind.IMS_LOG else SMF_CLOCK
             identities = read_identities(self._path, clock, batch_bytes=_READ_AT_ONCE)
-            self._known = made_ahead(identities, _AHEAD)
+            self._known = made_ahead(identities, _AHEAD, nice=10)
         for known in reversed(self._stretches):
             if known.first <= record_seq < known.first + len(known.digest):
                 return known

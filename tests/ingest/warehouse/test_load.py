@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import pytest
+from xxhash import xxh3_64
 
-from ingest.warehouse import ExitCode, content_hash, exit_code, load, readers
+from ingest.warehouse import ExitCode, content_hash, exit_code, inputs, load, readers
 from tests.ingest.warehouse.samples import GROUPS, MESSAGE, RUNS, report_xml, write
 from tests.shared import shared
 
@@ -36,10 +39,23 @@ def test_a_report_says_exactly_what_was_done(tmp_path, ingest):
     assert exit_code([report]) == ExitCode.OK
 
 
-def test_rows_carry_the_first_eight_bytes_of_the_hash_as_file_id(tmp_path, ingest, rows):
+def test_rows_carry_the_hash_of_the_content_as_file_id(tmp_path, ingest, rows):
     (report,) = ingest(write(tmp_path / "in", cpu__xml=report_xml(10.5)))
-    assert report.sha256 is not None
-    assert rows("SELECT DISTINCT file_id FROM raw.rmf_value") == [(int(report.sha256[:16], 16),)]
+    key = xxh3_64(Path(report.path).read_bytes()).intdigest()
+    assert rows("SELECT DISTINCT file_id FROM raw.rmf_value") == [(key,)]
+    assert rows("SELECT file_id, sha256 FROM meta.ledger") == [(key, report.sha256)]
+
+
+def test_other_content_of_the_same_hash_gets_a_file_id_of_its_own(tmp_path, ingest, rows, monkeypatch):
+    monkeypatch.setattr(inputs, "xxh3_64", lambda: SimpleNamespace(update=lambda data: None, intdigest=lambda: 7))
+    folder = tmp_path / "in"
+    reports = [*ingest(write(folder, a__xml=report_xml(10.5)) / "a.xml"), *ingest(write(folder, b__xml=report_xml(11)))]
+    assert [report.status for report in reports] == ["loaded", "unchanged", "loaded"]
+    assert rows("SELECT file_id, sha256 FROM meta.ledger ORDER BY loaded_at") == [
+        (7, reports[0].sha256),
+        (int(str(reports[2].sha256)[:16], 16), reports[2].sha256),
+    ]
+    assert {report.status for report in ingest(folder)} == {"unchanged"}
 
 
 def test_loading_again_changes_nothing_even_under_another_name(tmp_path, ingest, database):
