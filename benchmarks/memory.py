@@ -1,11 +1,13 @@
 """Peak memory and growth of time with the size of a dump: CICS monitoring dumps of 50 MB, 500 MB and 5 GB.
 
 `python -m benchmarks.memory [MEGABYTES …]` writes each dump to a temporary folder (TMPDIR), has `etalon ingest` and
-`etalon decode --to parquet` read it, each in a process of its own, and deletes it. Peak memory is that process's own
+`etalon decode --to parquet` read it, each in a process of its own, and deletes it. Kernels are compiled by a first run
+that is not counted. Peak memory is that process's own
 (`VmHWM`), with all it loads. The line through the times is fitted by least squares to the sizes.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,21 +38,29 @@ def main(arguments: list[str]) -> int:
     sizes = [int(text) for text in arguments] or list(SIZES_MB)
     print(f"{'work':26} {'MB':>6} {'s':>8} {'CPU s':>7} {'MB/s':>6} {'peak MB':>8}")
     found: dict[str, list[tuple[float, float]]] = {}
-    for size in sizes:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            dump = folder / "cics.smf"
-            _write(dump, size * 1_000_000)
-            works = {
-                "ingest": ["ingest", str(dump)],
-                "decode --to parquet": ["decode", str(dump), "--to", "parquet", "--out", str(folder / "parquet")],
-            }
-            for title, words in works.items():
-                wall, processor, peak = _run(words, folder / "home")
-                megabytes = dump.stat().st_size / 1e6
-                found.setdefault(title, []).append((megabytes, processor))
-                line = f"{title:26} {megabytes:6.0f} {wall:8.1f} {processor:7.1f} {megabytes / wall:6.0f} {peak:8.0f}"
-                print(line, flush=True)
+    with tempfile.TemporaryDirectory() as kept:
+        kernels = Path(kept) / "cache"
+        for size in (0, *sizes):
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                dump, home = folder / "cics.smf", folder / "home"
+                _write(dump, size * 1_000_000)
+                works = {
+                    "ingest": ["ingest", str(dump)],
+                    "decode --to parquet": ["decode", str(dump), "--to", "parquet", "--out", str(folder / "parquet")],
+                }
+                if size:
+                    shutil.copytree(kernels, home / "cache")
+                for title, words in works.items():
+                    wall, processor, peak = _run(words, home)
+                    if not size:
+                        continue
+                    megabytes = dump.stat().st_size / 1e6
+                    found.setdefault(title, []).append((megabytes, processor))
+                    rate = f"{megabytes / wall:6.0f} {peak:8.0f}"
+                    print(f"{title:26} {megabytes:6.0f} {wall:8.1f} {processor:7.1f} {rate}", flush=True)
+                if not size:
+                    shutil.copytree(home / "cache", kernels)
     for title, points in found.items() if len(sizes) > 2 else ():
         print(f"{title}: {_fit(points)}")
     print(f"cores: {os.cpu_count()}; load when it ended: {os.getloadavg()[0]:.1f}")
@@ -66,7 +76,7 @@ def _write(path: Path, size: int) -> None:
 
 def _run(words: list[str], home: Path) -> tuple[float, float, float]:
     """Seconds, seconds of processor time and peak megabytes of one command."""
-    environment = {**os.environ, "ETALON_HOME": str(home), "NUMBA_CACHE_DIR": str(_cache())}
+    environment = {**os.environ, "ETALON_HOME": str(home)}
     before, start = os.times(), time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, *words], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
@@ -77,11 +87,6 @@ def _run(words: list[str], home: Path) -> tuple[float, float, float]:
         raise RuntimeError(f"etalon {' '.join(words)}: exit code {done.returncode}: {done.stderr.decode()[-2000:]}")
     processor = after.children_user + after.children_system - before.children_user - before.children_system
     return wall, processor, int(said[-1]) * 1024 / 1e6
-
-
-def _cache() -> Path:
-    """Compiled kernels are kept between the runs: compiling is measured elsewhere."""
-    return Path(tempfile.gettempdir()) / "etalon-benchmark-kernels"
 
 
 def _fit(points: list[tuple[float, float]]) -> str:
