@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ingest.kernels.descriptors import join_segments, scan_segments, write_pieces
+from ingest.kernels.descriptors import CHAIN_BYTES, find_records, join_segments, scan_segments, write_pieces
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -34,8 +34,12 @@ BLANK_BYTES = 1 << 16
 MAX_KEPT = 1 << 16
 """Most bytes kept of one quarantined stretch; the stretch is counted in full."""
 
+MAX_RESUMED = 100
+"""Most times that records are looked for behind damage in one input."""
+
 FRAMINGS = ("rdw", "bdw")
 _ENDED = 0
+_NONE = np.empty(0, np.int64)
 
 
 class FramingError(ValueError):
@@ -100,29 +104,66 @@ def read_frames(stream: ByteStream, name: str, *, batch_bytes: int = 16 << 20) -
     """Logical records of a dump, stretch by stretch of about `batch_bytes`.
 
     stream: binary input, read once from its position to its end; name: what errors call it. A cut or damaged dump
-    yields what stands before the damage and the rest as quarantined bytes. Which records there are does not depend on
+    yields what stands before the damage and the rest as quarantined bytes; of SMF records also what stands behind it,
+    from where three records, or all to the end, follow one another again. Which records there are does not depend on
     `batch_bytes`. Raises FramingError when not even a first record is found.
     """
     step = max(batch_bytes, 1 << 16)
-    room = max(step, HEAD_BYTES) + MAX_LOGICAL_RECORD
+    room = max(step, HEAD_BYTES) + max(MAX_LOGICAL_RECORD, CHAIN_BYTES)
     buffer = np.empty(2 * room + BLANK_BYTES, np.uint8)
     buffer[-BLANK_BYTES:] = 0
-    filled, base, left, framing = 0, 0, 0, ""
+    filled, base, left, resumed, framing = 0, 0, 0, 0, ""
+    lost: _Lost | None = None
     while True:
-        filled, final = _fill(stream, buffer, filled, min(room, filled + step if framing else max(step, HEAD_BYTES)))
+        wanted = room if lost else filled + step if framing else max(step, HEAD_BYTES)
+        filled, final = _fill(stream, buffer, filled, min(room, wanted))
         if not framing:
             framing = detect(buffer[: min(filled, HEAD_BYTES)], name, final=final and filled <= HEAD_BYTES)
-        scan = _scan(buffer[:filled], framing, left)
-        frames, used, left = _logical(buffer, filled, room, base, scan, final)
-        damaged = scan.stop != _ENDED
-        if damaged or (final and used < filled):
-            reason = "framing_lost" if damaged else "truncated_record"
-            frames.quarantined.append(_rest(stream, buffer, used, filled, base, reason))
-        yield frames
-        if damaged or final:
-            return
+        if lost:
+            used, found = lost.search(buffer[:filled], framing, final, resumed < MAX_RESUMED)
+            if found or final:
+                yield Frames(buffer, _NONE, _NONE, _NONE, 0, [lost.piece(found)])
+            if final and not found:
+                return
+            lost, left, resumed = (None, 0, resumed + 1) if found else (lost, 0, resumed)
+        else:
+            scan = _scan(buffer[:filled], framing, left)
+            frames, used, left = _logical(buffer, filled, room, base, scan, final)
+            if scan.stop != _ENDED or (final and used < filled):
+                lost = _Lost(base + used, cut=scan.stop == _ENDED)
+            yield frames
+            if final and not lost:
+                return
         buffer[: filled - used] = buffer[used:filled].copy()
         base, filled = base + used, filled - used
+
+
+@dataclass(slots=True)
+class _Lost:
+    """Bytes from `offset` on from which no descriptor leads to another; `cut` if one leads beyond the input's end."""
+
+    offset: int
+    cut: bool
+    length: int = 0
+    raw: bytes = b""
+
+    def search(self, data: Bytes, framing: str, final: bool, wanted: bool) -> tuple[int, bool]:
+        """Take in bytes up to the next records; how many, and whether there are records behind them."""
+        end = data.size if final else data.size - CHAIN_BYTES
+        at = find_records(data, 0 if self.length else 1, end, framing == "bdw", final) if wanted else -1
+        used = end if at < 0 else at
+        self.raw += data[: min(used, MAX_KEPT - len(self.raw))].tobytes()
+        self.length += used
+        return used, at >= 0
+
+    def piece(self, found: bool) -> Quarantined:
+        """All of them, for the quarantine."""
+        if self.cut and not found:
+            detail = "the input ends inside a record; transfer it again"
+            return Quarantined(self.offset, self.length, "truncated_record", detail, self.raw)
+        where = f"; records follow one another again from offset {self.offset + self.length} on" if found else ""
+        detail = f"no descriptor leads on from here: X'{self.raw[:8].hex().upper()}'{where}; transfer the dump again"
+        return Quarantined(self.offset, self.length, "framing_lost", detail, self.raw)
 
 
 def detect(head: Bytes, name: str, *, final: bool) -> str:
@@ -271,16 +312,3 @@ def _logical(buffer: Bytes, filled: int, spill: int, base: int, scan: _Scan, fin
         buffer, starts[:found], lengths[:found], scan.starts[firsts[:found]] + base, used - payload, quarantined
     )
     return frames, used, left
-
-
-def _rest(stream: ByteStream, buffer: Bytes, used: int, filled: int, base: int, reason: str) -> Quarantined:
-    """Everything from `used` to the end of the input as one quarantined stretch; reads the input to its end."""
-    raw = buffer[used : min(filled, used + MAX_KEPT)].tobytes()
-    length = filled - used
-    while chunk := stream.read(1 << 20):
-        length += len(chunk)
-    details = {
-        "truncated_record": "the input ends inside a record; transfer it again",
-        "framing_lost": f"no descriptor leads on from here: X'{raw[:8].hex().upper()}'; transfer the dump again",
-    }
-    return Quarantined(base + used, length, reason, details[reason], raw)

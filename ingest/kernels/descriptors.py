@@ -5,6 +5,15 @@ import numpy as np
 from ingest.kernels.jit import inlined, kernel
 from ingest.kernels.loads import load_8, store_8
 
+SHORTEST_RECORD = 18
+"""Bytes of the shortest SMF record: its header without a subtype."""
+
+PROVEN_BY, MOST_SEGMENTS = 3, 32
+"""So many records in a row, in so many segments at most, prove that records were found again."""
+
+CHAIN_BYTES = MOST_SEGMENTS * (65_535 + 4)
+"""Most bytes that such records take."""
+
 
 @kernel
 def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
@@ -12,10 +21,11 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
 
     left: bytes left of the block that `data` starts in. Fills place, length and segment code of every whole segment and
     how much of its block was left before it; returns their number, the bytes followed, why it stopped (0 input ended, 1
-    bad record descriptor, 2 bad block descriptor), the number of blocks ended and the bytes left of the last block.
+    bad record descriptor, 2 bad block descriptor), the number of blocks ended and the bytes left of the last block. The
+    descriptor of a block is followed together with its first segment.
     """
     size = data.shape[0]
-    position, found, stop, blocks = np.int64(0), 0, 0, 0
+    position, found, stop, blocks, opened = np.int64(0), 0, 0, 0, np.int64(-1)
     while True:
         if blocked and left == 0:
             if position + 4 > size:
@@ -31,6 +41,7 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
                 break
             left -= 4
             position += 4
+            opened = position
         if position + 4 > size:
             break
         length = (np.int64(data[position]) << 8) | np.int64(data[position + 1])
@@ -49,7 +60,68 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
             left -= length
             if left == 0:
                 blocks += 1
+    if opened == position:
+        position, left = position - 4, np.int64(0)
     return found, position, stop, blocks, left
+
+
+@inlined
+def _is_date(data, at):
+    """A packed date 0cyydddF, as every SMF record has it."""
+    day = 100 * np.int64(data[at + 2] >> 4) + 10 * np.int64(data[at + 2] & 15) + np.int64(data[at + 3] >> 4)
+    digits = data[at] <= 9 and data[at + 1] & 15 <= 9 and data[at + 1] >> 4 <= 9 and data[at + 2] & 15 <= 9
+    sign = data[at + 3] & 15
+    return digits and 1 <= day <= 366 and data[at + 3] >> 4 <= 9 and (sign == 12 or sign == 15)
+
+
+@inlined
+def _leads_on(data, position, blocked, final):
+    """True if SMF records follow one another from here, three of them or all that are left of the input."""
+    size, left, records = data.shape[0], np.int64(0), 0
+    for _ in range(MOST_SEGMENTS):
+        if position == size and left == 0:
+            return final and records > 0
+        if blocked and left == 0:
+            if position + 4 > size:
+                return False
+            if data[position] & 0x80:
+                left = (np.int64(data[position] & 0x7F) << 24) | (np.int64(data[position + 1]) << 16)
+                left |= (np.int64(data[position + 2]) << 8) | np.int64(data[position + 3])
+            elif data[position + 2] == 0 and data[position + 3] == 0:
+                left = (np.int64(data[position]) << 8) | np.int64(data[position + 1])
+            if left < 8:
+                return False
+            left -= 4
+            position += 4
+        if position + 4 > size:
+            return False
+        length, code = (np.int64(data[position]) << 8) | np.int64(data[position + 1]), data[position + 2]
+        if length < 4 or code > 3 or data[position + 3] != 0 or position + length > size or (blocked and length > left):
+            return False
+        if code <= 1:
+            if length < SHORTEST_RECORD or not _is_date(data, position + 10):
+                return False
+            records += 1
+            if records == PROVEN_BY:
+                return True
+        elif records == 0:
+            return False
+        position += length
+        if blocked:
+            left -= length
+    return False
+
+
+@kernel
+def find_records(data, begin, end, blocked, final):
+    """The first place from `begin` on, before `end`, from which SMF records follow one another, or -1.
+
+    data: ends where the input ends if `final`; otherwise `end` is at least CHAIN_BYTES before its end.
+    """
+    for place in range(begin, end):
+        if _leads_on(data, place, blocked, final):
+            return place
+    return -1
 
 
 @inlined

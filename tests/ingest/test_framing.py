@@ -85,15 +85,51 @@ def test_a_dump_cut_anywhere_gives_what_stands_before_the_cut(framing: str, data
 
 
 @pytest.mark.parametrize("framing", ["rdw", "bdw"])
-def test_damage_in_the_middle_keeps_what_stands_before_it(framing: str) -> None:
-    records = [record(500, place) for place in range(100)]
+@pytest.mark.parametrize("batch_bytes", [1 << 16, 1 << 24])
+def test_damage_in_the_middle_keeps_what_stands_before_and_behind_it(framing: str, batch_bytes: int) -> None:
+    records = [record(500, place % 251) for place in range(9000)]
     whole = bytearray(dump(records, framing))
-    at = whole.index(records[60])
-    whole[at : at + 3] = b"\xff\xff\xff"
-    found, quarantined, _ = read(bytes(whole))
-    assert found == records[:60]
-    assert [(item.offset, item.length, item.reason) for item in quarantined] == [(at, len(whole) - at, "framing_lost")]
-    assert f"X'{whole[at : at + 8].hex().upper()}'" in quarantined[0].detail
+    start = len(dump(records[:60], framing))
+    assert bytes(whole[start : start + 500]) == records[60]
+    whole[start : start + 3] = b"\xff\xff\xff"
+    found, quarantined, _ = read(bytes(whole), batch_bytes=batch_bytes)
+    # Where there are blocks, the next one is where records are found again.
+    behind = next(place for place in range(61, 9000) if found[60] == records[place] and found[60:] == records[place:])
+    assert found == records[:60] + records[behind:]
+    assert behind == 61 if framing == "rdw" else behind < 60 + 32_760 // 500
+    (piece,) = quarantined
+    assert (piece.offset, piece.reason) == (start, "framing_lost")
+    assert piece.raw == whole[start : start + piece.length]
+    assert f"X'{whole[start : start + 8].hex().upper()}'" in piece.detail
+    assert f"again from offset {start + piece.length} on" in piece.detail
+
+
+@pytest.mark.parametrize("framing", ["rdw", "bdw"])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_junk_put_between_records_costs_only_itself(framing: str, data: st.DataObject) -> None:
+    parts = data.draw(st.lists(st.lists(st.integers(18, 255), min_size=3, max_size=6), min_size=2, max_size=4))
+    # Bytes that cannot be taken for descriptors, wherever the records behind them begin.
+    noise_bytes = st.lists(st.integers(4, 127), min_size=1, max_size=200).map(bytes)
+    junk = [data.draw(noise_bytes) for _ in parts[1:]]
+    records = [[record(size, 5 + place) for size in sizes] for place, sizes in enumerate(parts)]
+    pieces = [dump(group, framing) for group in records]
+    whole = pieces[0] + b"".join(noise + piece for noise, piece in zip(junk, pieces[1:], strict=True))
+    found, quarantined, framing_bytes = read(whole)
+    assert found == [item for group in records for item in group]
+    assert [item.raw for item in quarantined] == junk
+    assert framing_bytes + sum(map(len, found)) + sum(map(len, junk)) == len(whole)
+
+
+def test_what_no_records_follow_is_quarantined_to_the_end_and_searched_in_bounded_time() -> None:
+    whole = dump([record(100)] * 5, "rdw") + b"\xff" * (5 << 20)
+    found, quarantined, _ = read(whole)
+    assert len(found) == 5
+    assert [(item.offset, item.length, len(item.raw)) for item in quarantined] == [(500, 5 << 20, 1 << 16)]
+    broken = (dump([record(100)] * 3, "rdw") + b"\xff") * 300
+    found, quarantined, _ = read(broken)
+    assert len(found) == 3 * 101
+    assert [item.length for item in quarantined] == [1] * 100 + [len(broken) - 101 * 301 + 1]
 
 
 def test_segments_without_their_record_are_quarantined_and_the_rest_read() -> None:
