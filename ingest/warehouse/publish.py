@@ -38,22 +38,24 @@ def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None
     if not source.is_file():
         raise WarehouseMissing(f"{source}: there is no warehouse to publish; ingest something first")
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    os.close(handle)
-    try:
-        # The open connection keeps other writers out while the file, complete after the checkpoint, is copied.
-        with open_writer(source) as con:
+    # The open connection keeps others from writing and publishing while the file, whole after the checkpoint, is copied.
+    with open_writer(source) as con:
+        for left in target.parent.glob(f".{target.name}.*.tmp*"):
+            left.unlink()
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+        os.close(handle)
+        try:
             con.execute("CHECKPOINT")
             shutil.copyfile(source, name)
-        if registry is not None:
-            _add_staging_views(name, registry)
-        _sync(name)
-        Path(name).chmod(0o644)
-        Path(name).replace(target)
-        _sync(target.parent)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+            if registry is not None:
+                _add_staging_views(name, registry)
+            _sync(name)
+            Path(name).chmod(0o644)
+            Path(name).replace(target)
+            _sync(target.parent)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
     return target
 
 
@@ -73,15 +75,17 @@ def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> pa.
     """Rows of a query over the published snapshot, which it cannot change. It reads and writes no other file.
 
     Tables of `marts` and `meta` need not be named with their schema. SnapshotMissing where nothing has been published;
-    BadQuery, with DuckDB's own words, where the query cannot be run, and for one that says nothing.
+    BadQuery, with DuckDB's own words, where the query cannot be run, and for any number of statements but one.
     """
     path = Path(snapshot)
     if not path.is_file():
         raise SnapshotMissing(f"{path}: nothing has been published yet; run `etalon build` (or `etalon demo`) first")
     try:
         with duckdb.connect(str(path), read_only=True, config=_CONFINED) as con:
-            if not con.extract_statements(sql):
-                raise BadQuery("the query is empty; `SHOW TABLES` shows what can be asked")
+            statements = len(con.extract_statements(sql))
+            if statements != 1:
+                what = f"there are {statements} statements; ask one at a time" if statements else "the query is empty"
+                raise BadQuery(f"{what}; `SHOW TABLES` shows what can be asked")
             _search(con)
             relation = con.sql(sql, params=list(parameters) or None)
             return pa.table({}) if relation is None else relation.to_arrow_table()

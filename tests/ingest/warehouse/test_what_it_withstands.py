@@ -287,6 +287,20 @@ def test_a_query_that_says_nothing_is_refused(tmp_path, ingest, database, sql):
         query(publish(database, tmp_path / "s.duckdb"), sql)
 
 
+def test_several_statements_are_refused_rather_than_all_but_the_last_left_unsaid(tmp_path, ingest, database):
+    ingest(write(tmp_path / "in", a__xml=report_xml(1)))
+    with pytest.raises(BadQuery, match="2 statements; ask one at a time"):
+        query(publish(database, tmp_path / "s.duckdb"), "SELECT 1; SELECT 2")
+
+
+def test_what_a_killed_publication_left_is_cleared_away(tmp_path, ingest, database):
+    ingest(write(tmp_path / "in", a__xml=report_xml(1)))
+    snapshot = tmp_path / "published" / "etalon.duckdb"
+    write(snapshot.parent, **{".etalon.duckdb.x1__tmp": "half a copy", ".etalon.duckdb.x1.tmp__wal": "its log"})
+    publish(database, snapshot)
+    assert [path.name for path in snapshot.parent.iterdir()] == ["etalon.duckdb"]
+
+
 def test_tables_are_shown_and_found_without_their_schema(tmp_path, ingest, database):
     ingest(write(tmp_path / "in", a__xml=report_xml(1)))
     snapshot = publish(database, tmp_path / "s.duckdb")
