@@ -38,7 +38,7 @@ def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None
     if not source.is_file():
         raise WarehouseMissing(f"{source}: there is no warehouse to publish; ingest something first")
     target.parent.mkdir(parents=True, exist_ok=True)
-    # The open connection keeps others from writing and publishing while the file, whole after the checkpoint, is copied.
+    # The open connection keeps others from writing and publishing while the file, checkpointed, is copied.
     with open_writer(source) as con:
         for left in target.parent.glob(f".{target.name}.*.tmp*"):
             left.unlink()
