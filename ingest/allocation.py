@@ -10,7 +10,7 @@ _KEPT = 128 << 20
 
 
 def keep_freed_memory() -> bool:
-    """Have freed memory kept for the next arrays, up to 128 MiB of it, instead of given back; False where it cannot be.
+    """Have freed memory kept for the next arrays, up to 128 MiB per thread, not given back; False where it cannot be.
 
     Every stretch of a file needs arrays as large as the last one's. Without this the kernel takes their pages back and
     clears them anew each time, a tenth of the time of reading and up to a third of the reading of RMF reports. It holds

@@ -65,12 +65,18 @@ class Registry:
 
 def built_in(name: str) -> Layout:
     """The layout in the file of this name among the built-in ones. Raises RegistryError."""
-    return _built_in(LAYOUT_DIR / name)[1]
+    return _read_once(LAYOUT_DIR / name)[1]
+
+
+def _read_once(path: Path) -> tuple[str, Layout]:
+    """A file that comes with Etalon: read again only when it has changed."""
+    stat = path.stat()
+    return _unchanged(path, stat.st_mtime_ns, stat.st_size)
 
 
 @cache
-def _built_in(path: Path) -> tuple[str, Layout]:
-    """A file that comes with Etalon: read once in a process."""
+def _unchanged(path: Path, modified_ns: int, size: int) -> tuple[str, Layout]:
+    del modified_ns, size
     return _read(path)
 
 
@@ -89,7 +95,7 @@ def load(extra_dirs: Iterable[Path | str] = ()) -> Registry:
         if not paths:
             raise RegistryError(f"{directory}: the folder holds no layout files; their names end with .toml")
         for path in paths:
-            role, layout = _built_in(path) if path.parent == LAYOUT_DIR else _read(path)
+            role, layout = _read_once(path) if path.parent == LAYOUT_DIR else _read(path)
             (auxiliary if role else layouts)[role or layout.name] = layout
     ordered = tuple(sorted(layouts.values(), key=lambda item: (item.type, item.subtypes, item.name)))
     _refuse_overlaps(ordered)

@@ -12,14 +12,18 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def step_back(nice: int) -> None:
-    """Have this thread leave the processor to those that wait for it with more right, by so much; on Linux only.
+NICE = 5
+"""How far a thread that helps stands back: enough to leave a core to the others, not enough to starve on a busy one."""
+
+
+def step_back(nice: int, thread: int | None = None) -> None:
+    """Have a thread (its native number; without one this thread) stand back behind others by so much; on Linux only.
 
     Elsewhere priorities belong to processes, not to threads.
     """
     if nice and sys.platform == "linux":
         with suppress(OSError):
-            thread = threading.get_native_id()
+            thread = threading.get_native_id() if thread is None else thread
             os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + nice)
 
 

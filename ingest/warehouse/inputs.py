@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from glob import glob, has_magic
 from pathlib import Path
-from threading import Event
+from threading import Event, get_native_id
 from typing import Self
 
 from xxhash import xxh3_64
 
 from ingest.containers.opening import STANDARD_INPUT
-from ingest.warehouse.ahead import step_back
+from ingest.warehouse.ahead import NICE, step_back
 from ingest.warehouse.outcome import ExitCode, FileReport
 
 #: Stays in the processor's cache between being read and being hashed.
@@ -69,9 +69,11 @@ class Content:
     """
 
     def __init__(self, path: str | Path, size: int, prefixes: Sequence[int] = ()) -> None:
-        self._path, self._size = path, size
+        self.size = size
+        self._path = path
         self._unwanted = Event()
-        self._thread = ThreadPoolExecutor(1, "digest", step_back, (10,))
+        self._thread = ThreadPoolExecutor(1, "digest", self._started)
+        self._thread_id: int | None = None
         self._digest = self._thread.submit(digest, path, size, prefixes, self._unwanted)
 
     def __enter__(self) -> Self:
@@ -81,11 +83,18 @@ class Content:
         self._unwanted.set()
         self._thread.shutdown()
 
+    def _started(self) -> None:
+        self._thread_id = get_native_id()
+
+    def make_way(self) -> None:
+        """From now on the digest is not waited for: have its thread stand back behind the one that loads."""
+        step_back(NICE, self._thread_id)
+
     @cached_property
     def key(self) -> int:
         """XXH3 (64 bits, seed 0) of all bytes."""
         running = xxh3_64()
-        for chunk in _chunks(self._path, self._size):
+        for chunk in _chunks(self._path, self.size):
             running.update(chunk)
         return running.intdigest()
 

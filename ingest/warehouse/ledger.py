@@ -77,6 +77,14 @@ def has(con: duckdb.DuckDBPyConnection, file_id: int) -> bool:
     return bool(_entries(con, "file_id = ?", [file_id]))
 
 
+def may_hold(con: duckdb.DuckDBPyConnection, file_id: int, size: int) -> bool:
+    """False if no entry can be of content with this key and size; its digest need not be looked for then.
+
+    A key alone does not tell: other content may have had the key first, and earlier versions made keys differently.
+    """
+    return bool(_entries(con, "file_id = ? OR bytes = ?", [file_id, size]))
+
+
 def of_path(con: duckdb.DuckDBPyConnection, path: str) -> list[Entry]:
     """Entries of files that were loaded from a path, whatever their content was."""
     return _entries(con, "path = ? AND status <> 'superseded'", [path])

@@ -206,6 +206,7 @@ class _Loader:
                     identity = identify(inner_name(name), stream.read(HEAD_BYTES))
             report = FileReport(name, bytes=before.size, kind=str(identity.kind))
             file_id = known.file_id if known else self._new_id(content)
+            content.make_way()
             batches = made_ahead(read(path, identity, self._registry, self._handlers))
             recorder = overlaps.Recorder(self._con, self._registry, path, identity.kind)
             self._con.execute("BEGIN")
@@ -258,8 +259,8 @@ class _Loader:
         return report
 
     def _known(self, content: Content, earlier: list[ledger.Entry]) -> ledger.Entry | None:
-        """The entry of this content. Of what neither path nor key is known of the digest is not waited for."""
-        if not earlier and not ledger.has(self._con, content.key):
+        """The entry of this content. The digest is not waited for where path, key and size are all new."""
+        if not earlier and not ledger.may_hold(self._con, content.key, content.size):
             return None
         return ledger.find(self._con, content.digest.sha256)
 

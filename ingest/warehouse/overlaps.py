@@ -22,7 +22,7 @@ import pyarrow as pa
 from ingest.registry import Registry
 from ingest.schema.ddl import CREATE_OVERLAP
 from ingest.sources import Kind
-from ingest.warehouse.ahead import made_ahead
+from ingest.warehouse.ahead import NICE, made_ahead
 
 if TYPE_CHECKING:
     from ingest.identity import Identities
@@ -38,7 +38,7 @@ _CREATE = (
 )
 _AT_ONCE = 1 << 18
 _READ_AT_ONCE = 12 << 20
-_AHEAD = 8
+_AHEAD = 4
 _KEPT = 6
 """Stretches of identities remembered: more than the records that are decoded at once, whose tables may come apart."""
 
@@ -109,7 +109,7 @@ class Recorder:
         if self._known is None:
             clock = IMS_CLOCK if self._kind == Kind.IMS_LOG else SMF_CLOCK
             identities = read_identities(self._path, clock, batch_bytes=_READ_AT_ONCE)
-            self._known = made_ahead(identities, _AHEAD, nice=10)
+            self._known = made_ahead(identities, _AHEAD, NICE)
         for known in reversed(self._stretches):
             if known.first <= record_seq < known.first + len(known.digest):
                 return known

@@ -27,6 +27,9 @@ _TYPES = {
 
 _HELD_BYTES = 32 << 20
 
+_COLUMN_BYTES = 1 << 10
+"""About what a column takes whatever is in it; of many short tables that is all they take."""
+
 _DATA_FILES = (
     ("ingest.rmf", "tables.toml"),
     ("ingest.reports", "rmf_text.toml"),
@@ -163,7 +166,7 @@ class Rows:
         if held and held[0].schema != rows.schema:
             self._write(name)
         self._held.setdefault(name, []).append(rows)
-        self._bytes += rows.nbytes
+        self._bytes += rows.nbytes + _COLUMN_BYTES * rows.num_columns
         if self._bytes >= _HELD_BYTES:
             self.write()
 

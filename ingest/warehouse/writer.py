@@ -10,7 +10,7 @@ _MEMORY_LIMIT = "320MB"
 
 #: Rows are written as soon as a row group is full; of rows of several hundred columns DuckDB's usual 122,880 would
 #: hold half a gigabyte, and be compressed only when the transaction ends.
-_ROW_GROUP = 40_960
+_ROW_GROUP = 20_480
 
 
 def open_writer(db_path: str | Path) -> duckdb.DuckDBPyConnection:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,6 +57,31 @@ def test_other_content_of_the_same_hash_gets_a_file_id_of_its_own(tmp_path, inge
         (int(str(reports[2].sha256)[:16], 16), reports[2].sha256),
     ]
     assert {report.status for report in ingest(folder)} == {"unchanged"}
+
+
+def test_content_that_was_loaded_under_another_kind_of_key_is_known_again(tmp_path, ingest, database, rows):
+    ingest(write(tmp_path / "in", a__xml=report_xml(10.5)))
+    with duckdb.connect(str(database)) as con:
+        for table in ("meta.ledger", *(f"raw.{name}" for name in ("rmf_report", "rmf_value"))):
+            con.execute(f"UPDATE {table} SET file_id = 17")
+    (report,) = ingest(write(tmp_path / "other", b__xml=report_xml(10.5)))
+    assert report.status == "unchanged"
+    assert rows("SELECT DISTINCT file_id FROM raw.rmf_value") == [(17,)]
+
+
+def test_a_later_part_of_a_file_takes_the_place_of_an_earlier_one(tmp_path, ingest, rows, monkeypatch):
+    def twice(path):
+        (batch,) = runs(path)
+        (group,) = batch.tables
+        yield replace(batch, tables=[group])
+        yield readers.Batch([{name: part.slice(0, 1) for name, part in group.items()}])
+
+    runs = readers._runs
+    monkeypatch.setattr(readers, "_runs", twice)
+    line = "lab,SYSA,{},,2026-03-01T10:00:00Z,2026-03-01T10:15:00Z\n"
+    (report,) = ingest(write(tmp_path / "in", lab__runs__csv=RUNS + line.format("low")))
+    assert report.status == "loaded", report.message
+    assert rows("SELECT point FROM raw.etalon_run") == [("low",)]
 
 
 def test_loading_again_changes_nothing_even_under_another_name(tmp_path, ingest, database):

@@ -29,7 +29,7 @@ def test_parts_of_a_table_arrive_in_order_also_with_new_columns(tmp_path: Path, 
 
 def test_what_is_held_is_bounded(tmp_path: Path, monkeypatch):
     part = pa.table({"record_seq": pa.array(range(1000), pa.uint32())})
-    monkeypatch.setattr(tables, "_HELD_BYTES", 3 * part.nbytes)
+    monkeypatch.setattr(tables, "_HELD_BYTES", 3 * (part.nbytes + tables._COLUMN_BYTES))
     with open_writer(tmp_path / "etalon.duckdb") as con:
         con.execute("CREATE SCHEMA raw")
         rows = Rows(Tables(con), 7)
@@ -38,3 +38,15 @@ def test_what_is_held_is_bounded(tmp_path: Path, monkeypatch):
         assert not con.execute("SELECT * FROM duckdb_tables() WHERE table_name = 'figures'").fetchall()
         rows.add("figures", part)
         assert con.execute("SELECT count(*) FROM raw.figures").fetchone() == (3000,)
+
+
+def test_many_short_tables_are_held_no_longer_than_long_ones(tmp_path: Path):
+    wide = pa.table({f"c{place}": pa.array([place], pa.uint32()) for place in range(500)})
+    with open_writer(tmp_path / "etalon.duckdb") as con:
+        con.execute("CREATE SCHEMA raw")
+        rows = Rows(Tables(con), 7)
+        batches = 2 * tables._HELD_BYTES // (wide.nbytes + 1000 * wide.num_columns)
+        for _ in range(batches):
+            rows.add("wide", wide)
+        (written,) = con.execute("SELECT count(*) FROM raw.wide").fetchone() or (0,)
+        assert batches // 3 < written < batches
