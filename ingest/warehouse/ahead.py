@@ -12,8 +12,8 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-NICE = 5
-"""How far a thread that helps stands back: enough to leave a core to the others, not enough to starve on a busy one."""
+NICE = 10
+"""How far a thread that helps stands back: enough to leave a core to the one that writes."""
 
 
 def step_back(nice: int, thread: int | None = None) -> None:
