@@ -81,6 +81,7 @@ class Comparison:
     rows: Sequence[Row]
     equal_busy_pct: float | None
     equal_busy: Sequence[Row]
+    catalogue: Mapping[str, About]
 
     def row(self, name: str) -> Row | None:
         """The row of a metric, of the first workload that has it."""
@@ -128,7 +129,8 @@ def compare(
         raise ComparisonError(f"{' and '.join(run.name for run in runs)} have no metric in common")
     level = equal_busy_pct if equal_busy_pct is not None else (busy[0].value if busy[0] else None)
     scaled = [_at_equal_busy(row, busy, level, chosen) for row in rows if _is_rate(row.about)] if level else []
-    return Comparison(tuple(runs), chosen, tuple(rows), level, tuple(row for row in scaled if row is not None))
+    at_equal_busy = tuple(row for row in scaled if row is not None)
+    return Comparison(tuple(runs), chosen, tuple(rows), level, at_equal_busy, catalogue)
 
 
 def _alike(columns: Sequence[Mapping[Metric, Figure]]) -> list[Mapping[Metric, Figure]]:

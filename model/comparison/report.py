@@ -147,7 +147,7 @@ def markdown(comparison: Comparison) -> str:
         )
     single = alone(comparison)
     if single:
-        parts += ["## Known of one run only", _markdown_table(_ALONE_HEADS, _alone_cells(single))]
+        parts += ["## Known of one run only", _markdown_table(_ALONE_HEADS, _alone_cells(comparison, single))]
     parts += ["## Notes", "\n".join(f"- {note}" for note in notes(comparison))]
     return "\n\n".join(parts) + "\n"
 
@@ -163,14 +163,16 @@ def title(comparison: Comparison) -> str:
     return f"{systems[0]}: {', '.join(names)}" if len(systems) == 1 else f"{', '.join(names[1:])} against {names[0]}"
 
 
-_ALONE_HEADS = ["run", "metric", "subject", "value"]
+_ALONE_HEADS = ["run", "metric", "unit", "subject", "value"]
 
 
-def _alone_cells(single: Sequence[tuple[Run, Metric, Figure]]) -> list[list[str]]:
-    return [
-        [run.name, metric.name, metric.subject or metric.workload or "", number(figure.value, "ms")]
-        for run, metric, figure in single
-    ]
+def _alone_cells(comparison: Comparison, single: Sequence[tuple[Run, Metric, Figure]]) -> list[list[str]]:
+    cells = []
+    for run, metric, figure in single:
+        about = comparison.catalogue.get(metric.name)
+        label, unit = (about.label, about.unit) if about else (metric.name, "")
+        cells.append([run.name, label, unit, metric.subject or metric.workload or "", number(figure.value, "ms")])
+    return cells
 
 
 def run_line(run: Run) -> str:
@@ -281,7 +283,10 @@ def html(comparison: Comparison) -> str:
         parts.append(f"<h2>Pictures</h2><div class=pictures>{shapes}</div>")
     single = alone(comparison)
     if single:
-        parts += ["<h2>Known of one run only</h2>", _html_table(_ALONE_HEADS, _alone_cells(single), frozenset({3}))]
+        parts += [
+            "<h2>Known of one run only</h2>",
+            _html_table(_ALONE_HEADS, _alone_cells(comparison, single), frozenset({4})),
+        ]
     parts += ["<h2>Notes</h2><ul>", *(f"<li>{escape(note)}</li>" for note in notes(comparison)), "</ul></html>"]
     return "\n".join(parts) + "\n"
 

@@ -29,8 +29,11 @@ def compare(
         ),
     ],
     band: Annotated[
-        float, typer.Option(help="Differences within so many percent are equivalent (1 and 3 are customary).", min=0)
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            help="Differences within so many percent are equivalent: 1 without it; 1 and 3 are customary.", min=0
+        ),
+    ] = None,
     confidence: Annotated[
         float | None,
         typer.Option(help="Judge by the variation between intervals at this confidence (0.95) instead of the band."),
@@ -49,9 +52,12 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Set measured runs side by side. Values, differences, and whether they are better, worse or equivalent."""
+    if band is not None and confidence is not None:
+        raise typer.BadParameter("choose one of --band and --confidence")
     from model.comparison import report
     from pipelines import comparing
 
+    band = 1.0 if band is None else band
     home = Home.from_environment()
     found = comparing.compare(
         home, runs, band_pct=band, confidence=confidence, equal_busy_pct=equal_busy, steady_points=steady_band

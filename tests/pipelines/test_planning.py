@@ -157,6 +157,12 @@ def test_the_command_prints_a_table_and_writes_page_csv_and_pictures(home, tmp_p
     }
 
 
+def test_a_band_and_a_confidence_together_are_refused(home):
+    done = run_etalon(home.root, "compare", "cics53-18cp@1", "cics53-18cp@2", "--confidence", "0.95", "--band", "3")
+    assert done.returncode == 2
+    assert "choose one of --band and --confidence" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("run", "said"),
     [

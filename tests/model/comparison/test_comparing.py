@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -138,6 +139,15 @@ def test_runs_with_nothing_in_common_and_impossible_questions_are_refused() -> N
             wrong()
 
 
+def test_what_one_run_has_alone_is_told_with_its_label_and_unit() -> None:
+    first, second = made("A", [40, 40], 1000), made("B", [40, 40], 1000)
+    own = {**second.figures, Metric(None, "storage_kb", "CSA"): Figure(512.0, None, 1)}
+    about = CATALOGUE | {"storage_kb": About("Storage", "KB", None, False, "area")}
+    found = compare([first, replace(second, figures=own)], about)
+    assert "| B | Storage | KB | CSA | 512.000 |" in markdown(found)
+    assert "<td>Storage</td><td>KB</td><td>CSA</td>" in html(found)
+
+
 def test_a_report_is_one_page_that_needs_nothing_else() -> None:
     found = compare([made("A", [80, 80], 1000), made("B <i>", [80, 80], 1100), made("C", [40, 41], 900)], CATALOGUE)
     page = html(found)
@@ -222,7 +232,7 @@ def test_components_are_stacked_for_the_run_that_has_them_though_the_other_has_n
         "A rest of the system: 10",
         "B whole system, components not known: 90",
     ]
-    assert "| A | ims_cpu_us_per_tran |" in markdown(found)
+    assert "| A | CPU per transaction: ims | us/tran |" in markdown(found)
     assert "2 figures are known of one run only" in markdown(found)
 
 
