@@ -1,13 +1,14 @@
 -- How many MSU does mobile work use, day by day?
--- Mean over the recorded time of the day and its peak in one interval, from service classes: every transaction is in one and only one.
+-- Mean over the time of the day in which it is known of every service class, how many intervals that is, and the peak in one; from service classes, as every transaction is in one and only one.
 with interval_total as (
   select system_id, smf_sid, interval_key, date_trunc('day', interval_start_local) as day, any_value(interval_s) as interval_s,
     sum(mobile_msu) as mobile_msu, sum(mobile_appl_cp_pct) as mobile_cpu_pct
   from marts.fct_service_class
   where class_kind = 'service_class'
   group by all
+  having count(mobile_msu) = count(*)
 )
-select system_id, smf_sid, day::date as day, round(sum(mobile_cpu_pct * interval_s) / sum(interval_s), 2) as mobile_cpu_pct,
+select system_id, smf_sid, day::date as day, count(*) as intervals, round(sum(mobile_cpu_pct * interval_s) / sum(interval_s), 2) as mobile_cpu_pct,
   round(sum(mobile_msu * interval_s) / sum(interval_s), 2) as mean_mobile_msu, round(max(mobile_msu), 2) as peak_mobile_msu
 from interval_total
 group by system_id, smf_sid, day
