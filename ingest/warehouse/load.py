@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -207,32 +207,15 @@ class _Loader:
             report = FileReport(name, bytes=before.size, kind=str(identity.kind))
             file_id = known.file_id if known else self._new_id(content)
             content.make_way()
-            batches = made_ahead(read(path, identity, self._registry, self._handlers))
-            recorder = overlaps.Recorder(self._con, self._registry, path, identity.kind)
             self._con.execute("BEGIN")
             try:
                 self._clear(content, known, earlier, identity.kind)
-                accounts = Accounts()
-                rows = Rows(self._tables, file_id)
-                for batch in batches:
-                    for group in batch.tables:
-                        for table, part in group.items():
-                            if table in _REPLACES:
-                                rows.write()
-                                self._replace(table, part)
-                            rows.add(table, part)
-                        recorder.add(group, file_id)
-                    overlaps.record_incomplete(self._con, file_id, batch.incomplete)
-                    ledger.quarantine(self._con, file_id, batch.quarantined)
-                    accounts.add(batch)
-                    self._progress(name, "batch", accounts.records)
-                rows.write()
+                accounts = self._insert(path, name, identity, file_id)
                 report.sha256 = content.digest.sha256
                 if Fingerprint.of(path) != before:
                     raise StillChanging
                 accounts.prove(before.size)
                 accounts.judge(report)
-                recorder.write(file_id)
                 report.overlap = overlaps.settle(self._con, file_id)
                 report.overlap_with = overlaps.counted_elsewhere(self._con, file_id)
                 ledger.write(self._con, report, file_id, real, self._version)
@@ -250,13 +233,33 @@ class _Loader:
             except BaseException:
                 self._roll_back()
                 raise
-            finally:
-                batches.close()
-                recorder.close()
         if report.decoded and accounts.reach == before.size and not spooled:
             report.message = f"{report.message}{before.may_grow}"
         self._progress(name, "done", accounts.records)
         return report
+
+    def _insert(self, path: Path, name: str, identity: Identity, file_id: int) -> Accounts:
+        """Decode a file and write its rows, its records' identities and what is quarantined of it."""
+        accounts, rows = Accounts(), Rows(self._tables, file_id)
+        with (
+            closing(made_ahead(read(path, identity, self._registry, self._handlers))) as batches,
+            closing(overlaps.Recorder(self._con, self._registry, path, identity.kind)) as recorder,
+        ):
+            for batch in batches:
+                for group in batch.tables:
+                    for table, part in group.items():
+                        if table in _REPLACES:
+                            rows.write()
+                            self._replace(table, part)
+                        rows.add(table, part)
+                    recorder.add(group, file_id)
+                overlaps.record_incomplete(self._con, file_id, batch.incomplete)
+                ledger.quarantine(self._con, file_id, batch.quarantined)
+                accounts.add(batch)
+                self._progress(name, "batch", accounts.records)
+            rows.write()
+            recorder.write(file_id)
+        return accounts
 
     def _known(self, content: Content, earlier: list[ledger.Entry]) -> ledger.Entry | None:
         """The entry of this content. The digest is not waited for where path, key and size are all new."""
