@@ -15,6 +15,17 @@ CHAIN_BYTES = MOST_SEGMENTS * (65_535 + 4)
 """Most bytes that such records take."""
 
 
+@inlined
+def _block_length(data, position):
+    """Length that a block descriptor tells, of 15 or 31 bits; 0 where there is no descriptor."""
+    if data[position] & 0x80:
+        length = (np.int64(data[position] & 0x7F) << 24) | (np.int64(data[position + 1]) << 16)
+        return length | (np.int64(data[position + 2]) << 8) | np.int64(data[position + 3])
+    if data[position + 2] == 0 and data[position + 3] == 0:
+        return (np.int64(data[position]) << 8) | np.int64(data[position + 1])
+    return np.int64(0)
+
+
 @kernel
 def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
     """Follow descriptors from one to the next.
@@ -30,11 +41,7 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
         if blocked and left == 0:
             if position + 4 > size:
                 break
-            if data[position] & 0x80:
-                left = (np.int64(data[position] & 0x7F) << 24) | (np.int64(data[position + 1]) << 16)
-                left |= (np.int64(data[position + 2]) << 8) | np.int64(data[position + 3])
-            elif data[position + 2] == 0 and data[position + 3] == 0:
-                left = (np.int64(data[position]) << 8) | np.int64(data[position + 1])
+            left = _block_length(data, position)
             if left < 8:
                 left = 0
                 stop = 2
@@ -84,11 +91,7 @@ def _leads_on(data, position, blocked, final):
         if blocked and left == 0:
             if position + 4 > size:
                 return False
-            if data[position] & 0x80:
-                left = (np.int64(data[position] & 0x7F) << 24) | (np.int64(data[position + 1]) << 16)
-                left |= (np.int64(data[position + 2]) << 8) | np.int64(data[position + 3])
-            elif data[position + 2] == 0 and data[position + 3] == 0:
-                left = (np.int64(data[position]) << 8) | np.int64(data[position + 1])
+            left = _block_length(data, position)
             if left < 8:
                 return False
             left -= 4
