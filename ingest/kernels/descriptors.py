@@ -8,6 +8,9 @@ from ingest.kernels.loads import load_8, store_8
 SHORTEST_RECORD = 18
 """Bytes of the shortest SMF record: its header without a subtype."""
 
+LONGEST_BLOCK = 16 << 20
+"""Bytes of the longest block that is believed: several times what any device writes, and far below what junk tells."""
+
 PROVEN_BY, MOST_SEGMENTS = 3, 32
 """So many records in a row, in so many segments at most, prove that records were found again."""
 
@@ -17,10 +20,11 @@ CHAIN_BYTES = MOST_SEGMENTS * (65_535 + 4)
 
 @inlined
 def _block_length(data, position):
-    """Length that a block descriptor tells, of 15 or 31 bits; 0 where there is no descriptor."""
+    """Length that a block descriptor tells, of 15 or 31 bits; 0 where there is none that can be believed."""
     if data[position] & 0x80:
         length = (np.int64(data[position] & 0x7F) << 24) | (np.int64(data[position + 1]) << 16)
-        return length | (np.int64(data[position + 2]) << 8) | np.int64(data[position + 3])
+        length |= (np.int64(data[position + 2]) << 8) | np.int64(data[position + 3])
+        return length if length <= LONGEST_BLOCK else np.int64(0)
     if data[position + 2] == 0 and data[position + 3] == 0:
         return (np.int64(data[position]) << 8) | np.int64(data[position + 1])
     return np.int64(0)

@@ -145,7 +145,7 @@ def _classes(network: Network) -> list[str]:
                     out.append(f"{said} step {op.step + 1} takes {op.name!r} again while holding one of its instances")
                 if not 1 <= op.units <= limit:
                     out.append(f"{said} step {op.step + 1} takes {op.units} of {op.name!r}, which has {limit}")
-            if op.keep and network.station(op.name).scheduling == "delay":
+            if op.keep and op.name in stations and network.station(op.name).scheduling == "delay":
                 out.append(f"{said} step {op.step + 1}: the engine of a request cannot be a delay")
         if cls.users and not any(op.kind == "visit" for op in ops):
             out.append(f"{said} a closed class must visit a station")

@@ -143,9 +143,10 @@ def _hardware(net: Reduced, state: _State) -> None:
             curves[k] = _lpar_capacity(net, state, k, work)
         rate = float(state.throughput @ visits[:, k])
         load = float(state.throughput @ demand[:, k])
-        limit = station.servers + station.overflow.waiting if station.overflow else station.capacity
+        # Threads of a core in SMT take work before any of it waits.
+        limit = len(work) + station.overflow.waiting if station.overflow else station.capacity
         if rate > 0 and limit is not None and (station.overflow or station.when_full == "reject"):
-            full = mmck(rate, load / rate, station.servers, limit)
+            full = mmck(rate, load / rate, len(work), limit, work.tolist())
             if station.overflow:
                 to = net.network.station_names.index(station.overflow.to)
                 moved = full.loss_probability

@@ -5,6 +5,7 @@ Exact. Sources: Erlang 1917; Kleinrock, *Queueing Systems I*, 1975, chapter 3.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -80,10 +81,13 @@ def mmc(arrival_rate: float, service: float, servers: int) -> StationResult:
     )
 
 
-def mmck(arrival_rate: float, service: float, servers: int, capacity: int) -> StationResult:
+def mmck(
+    arrival_rate: float, service: float, servers: int, capacity: int, work: Sequence[float] | None = None
+) -> StationResult:
     """M/M/c/K: arrivals that find ``capacity`` customers (waiting and in service) are refused.
 
-    Times are those of accepted customers. ``servers`` of -1 (or more than ``capacity``) means nobody waits.
+    Times are those of accepted customers. ``servers`` of -1 (or more than ``capacity``) means nobody waits. ``work``
+    is what so many customers in service get done together, from one on, in units of one alone; one each without it.
 
     Raises:
         ValueError: ``capacity`` is below one.
@@ -95,7 +99,8 @@ def mmck(arrival_rate: float, service: float, servers: int, capacity: int) -> St
     if offered == 0:
         return StationResult(0.0, 0.0, 0.0, 0.0, service, 0.0, 0.0, 1.0, 0.0)
     n = np.arange(capacity + 1)
-    steps = np.log(offered) - np.log(np.minimum(np.maximum(n[1:], 1), c))
+    done = np.minimum(n[1:], c) if work is None else np.asarray(work, dtype=float)[np.minimum(n[1:], len(work)) - 1]
+    steps = np.log(offered) - np.log(done)
     log_p = np.concatenate(([0.0], np.cumsum(steps)))
     p = np.exp(log_p - log_p.max())
     p /= p.sum()

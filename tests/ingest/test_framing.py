@@ -104,6 +104,17 @@ def test_damage_in_the_middle_keeps_what_stands_before_and_behind_it(framing: st
     assert f"again from offset {start + piece.length} on" in piece.detail
 
 
+@pytest.mark.parametrize("descriptor", ["FFFFFFFF", "C3D4E2F1", "81000001"])
+def test_a_block_descriptor_that_tells_of_an_impossible_block_is_damage(descriptor: str) -> None:
+    records = [record(500, place % 251) for place in range(600)]
+    blocks = [dump(records[first : first + 60], "bdw") for first in range(0, 600, 60)]
+    blocks[4] = bytes.fromhex(descriptor) + blocks[4][4:]
+    found, quarantined, framing = read(b"".join(blocks))
+    assert found == records[:240] + records[300:]
+    assert [(item.raw, item.reason) for item in quarantined] == [(blocks[4], "framing_lost")]
+    assert framing == 9 * 4
+
+
 @pytest.mark.parametrize("framing", ["rdw", "bdw"])
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())

@@ -44,6 +44,7 @@ REFUSED = [
     ("load", "arrivals = { rate_per_s = 1 }\nweight = nan", "'work': weight must be positive"),
     ("load", 'arrivals = { rate_per_s = 1, on = { kind = "deterministic", value_s = 0 }, off = 1 }', "on periods"),
     ("load", "arrivals = { rate_per_s = 1, batch = true }", "'work' batch: .* got True"),
+    ("route", '{ cf = "cf", engine = "cpu", issue = 1, service = 1 }', "'work': step 1 visits unknown station 'cpu'"),
     ("route", '{ visit = "cp", service = -0.5 }', "'work' step 1: exponential: times must be zero or more, got -0.5"),
     ("route", '{ visit = "cp", service = true }', "'work' step 1: .* got True"),
     ("route", '{ visit = "cp", service = { kind = "erlang", mean_s = 1, phases = "2" } }', "phases must be a whole"),

@@ -165,6 +165,19 @@ def test_fork_of_two_equal_branches_is_flatto_and_hahn() -> None:
     assert not solution.exact
 
 
+def test_threads_take_work_before_it_overflows() -> None:
+    def busy_cps(gain: float) -> float:
+        smt = Smt(gain=gain, packing="dense")
+        over = Overflow(to="cp", waiting=1)
+        ziip = Station(name="ziip", servers=4, scheduling="ps", smt=smt, overflow=over, source="a table")
+        route = (Visit(station="ziip", service=Exp(1.0)),)
+        return 4 * solve(network((ziip, Station(name="cp", servers=4)), (opened(route, 3.8),))).station_utilisation[1]
+
+    # The share that the ninth place of the station alone turns away, by its birth and death rates.
+    assert busy_cps(1.3) == pytest.approx(3.8 * 0.06906, rel=1e-3)
+    assert busy_cps(1.0) > 1.5 * busy_cps(1.3)
+
+
 def test_overflow_moves_work_to_the_other_engines() -> None:
     net = network(
         (Station(name="ziip", overflow=Overflow(to="cp")), Station(name="cp", servers=4)),
