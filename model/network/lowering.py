@@ -81,7 +81,9 @@ class _Lowering:
         jumps: list[tuple[int, Go, int]] = []
         self.body(steps, labels, jumps, step, calls, top=not calls and closing == "end")
         labels["end"] = len(self.ops)
-        self.ops.append(Op(kind=closing, step=step))
+        # A route ends with its last step; what a step consists of belongs to that step.
+        ends = self.ops[-1].step if closing == "end" and self.ops else step
+        self.ops.append(Op(kind=closing, step=ends))
         for at, go, where in jumps:
             unknown = [name for name, _ in go.to if name not in labels]
             if unknown:

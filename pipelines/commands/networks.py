@@ -77,7 +77,7 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Seed of the random numbers; the same seed gives the same answer.")] = 1,
     precision: Annotated[
         float | None,
-        typer.Option(help="Go on until half-widths are within this share of the mean response (0.01 = 1 %)."),
+        typer.Option(help="Go on until half-widths are within this share of the mean response (0.01 = 1 %).", min=1e-4),
     ] = None,
     replications: Annotated[int, typer.Option(help="Independent replications.", min=1)] = 8,
     horizon: Annotated[int, typer.Option(help="Transactions in all, at least.", min=1)] = 400_000,

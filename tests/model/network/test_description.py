@@ -145,7 +145,7 @@ def test_switching_class_adds_the_other_route():
     ("route", "message"),
     [
         ([visit("tape")], "unknown station 'tape'"),
-        ([Acquire(resource="mxt"), visit()], "still holding mxt"),
+        ([Acquire(resource="mxt"), visit()], "step 2: end while still holding mxt"),
         ([Release(resource="mxt")], "not held"),
         (
             [Go(to=(("x", 0.5),)), Acquire(resource="mxt"), visit(label="x"), Release(resource="mxt")],
