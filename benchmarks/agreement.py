@@ -37,8 +37,8 @@ from model.network import (
     Visit,
     demands,
 )
-from model.simulator import SimulationError, simulate
-from model.solvers import solve
+from model.network.simulator import SimulationError, simulate
+from model.network.solvers import solve
 
 Exp = Distribution.exponential
 FEATURES = (

@@ -26,8 +26,8 @@ from model.network import (
     TransactionClass,
     Visit,
 )
-from model.simulator import SimulationResult, simulate
-from model.solvers import hardware_chains
+from model.network.simulator import SimulationResult, simulate
+from model.network.solvers import hardware_chains
 
 EXP = Distribution.exponential
 HYPER = Distribution.with_scv(1.0, 4.0)

@@ -31,10 +31,10 @@ from model.network import (
     TransactionClass,
     Visit,
 )
-from model.simulator import replay
-from model.simulator.program import compile_network
-from model.simulator.randoms import standard_exponential, stream
-from model.simulator.replication import Replication
+from model.network.simulator import replay
+from model.network.simulator.program import compile_network
+from model.network.simulator.randoms import standard_exponential, stream
+from model.network.simulator.replication import Replication
 
 EXP = Distribution.exponential
 SERVERS, LOAD = 18, 14.4

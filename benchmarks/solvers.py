@@ -11,11 +11,11 @@ from collections.abc import Callable
 import numpy as np
 
 from model.network import Arrivals, Distribution, Network, Station, TransactionClass, Visit
-from model.solvers import solve
-from model.solvers.amva import amva
-from model.solvers.convolution import Convolution, convolution
-from model.solvers.exact_mva import exact_mva
-from model.solvers.sweep import sweep
+from model.network.solvers import solve
+from model.network.solvers.amva import amva
+from model.network.solvers.convolution import Convolution, convolution
+from model.network.solvers.exact_mva import exact_mva
+from model.network.solvers.sweep import sweep
 
 REPEATS = 30
 

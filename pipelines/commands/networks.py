@@ -58,9 +58,9 @@ def solve(
     as_json: Json = False,
 ) -> None:
     """Solve a network analytically. Says whether the answer is exact."""
-    from model.solvers import report
-    from model.solvers import solve as analytic
-    from model.solvers.load_sweep import sweep_load
+    from model.network.solvers import report
+    from model.network.solvers import solve as analytic
+    from model.network.solvers.load_sweep import sweep_load
 
     with _refusals():
         network = _network(model, capacity_table, measured_on, on, workload, pool or [])
@@ -96,8 +96,8 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Simulate a network. Every measure comes with its confidence interval."""
-    from model.simulator import report
-    from model.simulator import simulate as run
+    from model.network.simulator import report
+    from model.network.simulator import simulate as run
 
     with _refusals():
         network = _network(model, capacity_table, measured_on, on, workload, pool or [])
@@ -144,8 +144,8 @@ def _factors(text: str) -> Any:
 def _replayed(network: "Network", source: str, seed: int, as_json: bool) -> str:
     import numpy as np
 
-    from model.simulator import recorded, report
-    from model.simulator import replay as run
+    from model.network.simulator import recorded, report
+    from model.network.simulator import replay as run
 
     records = recorded(network, _columns(source))
     with Reporter().step(f"replaying {len(records.arrival_s):,} transactions through {network.name}"):
@@ -181,7 +181,7 @@ def _columns(source: str) -> dict[str, Any]:
 def _refusals() -> Iterator[None]:
     """What the solvers and the simulator refuse is a question that cannot be answered as asked, not a fault."""
     from model.network import NetworkError
-    from model.simulator import SimulationError
+    from model.network.simulator import SimulationError
 
     try:
         yield

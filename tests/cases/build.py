@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from model.network import Arrivals, Distribution, Go, Network, Route, Station, TransactionClass, Visit
-from model.simulator import SimulationResult
+from model.network.simulator import SimulationResult
 
 Exp = Distribution.exponential
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from model.network import Distribution, Go, Network, Visit
-from model.solvers.amva import DELAY, FCFS, SHARING, amva
-from model.solvers.convolution import convolution
-from model.solvers.markov_network import (
+from model.network.solvers.amva import DELAY, FCFS, SHARING, amva
+from model.network.solvers.convolution import convolution
+from model.network.solvers.markov_network import (
     MarkovNetwork,
     MarkovResult,
     MarkovStation,
@@ -20,7 +20,7 @@ from model.solvers.markov_network import (
     cyclic_routing,
     solve_markov,
 )
-from model.solvers.open_networks import visit_ratios
+from model.network.solvers.open_networks import visit_ratios
 from tests.cases.answer import Answer, Check
 from tests.cases.build import Exp, Run, closed, random_route, station
 from tests.cases.inputs import (

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from model.network import Acquire, Cec, CfRequest, LparShare, Network, Release, Resource, Smt, Station, Visit
-from model.solvers import hardware_chains
+from model.network.solvers import hardware_chains
 from tests.cases.answer import Answer, Check, extras_only
 from tests.cases.build import Exp, Run, opened
 from tests.cases.inputs import need

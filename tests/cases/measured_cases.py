@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from model.solvers.demand_estimation import estimate_demands, mean_absolute_percentage_error
-from model.solvers.scaling import fit_scaling
+from model.network.solvers.demand_estimation import estimate_demands, mean_absolute_percentage_error
+from model.network.solvers.scaling import fit_scaling
 from tests.cases.answer import Answer, extras_only
 from tests.cases.inputs import CaseError, first
 

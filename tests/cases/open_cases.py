@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from model.network import Go, Network, Visit
-from model.solvers.open_networks import open_product_form, traffic
+from model.network.solvers.open_networks import open_product_form, traffic
 from tests.cases.answer import Answer, Check
 from tests.cases.build import Exp, Run, opened, station, visits_route
 from tests.cases.inputs import Floats, first, need, servers_of, station_names, vector, visits_service

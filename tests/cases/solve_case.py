@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from model.network import NetworkError
-from model.simulator import SimulationError, simulate
+from model.network.simulator import SimulationError, simulate
 from tests.cases import closed_cases, hard_cases, measured_cases, open_cases, single_station, special_cases
 from tests.cases.answer import Answer, Check
 from tests.cases.build import Run

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from model.network import Fork, Go, Network, Visit
-from model.solvers.blocking import closed_blocking, closed_blocking_approximate, cyclic
-from model.solvers.bounds import Bounds, asymptotic, balanced_job, proportional
-from model.solvers.fork_join import fork_join_closed, fork_join_open
-from model.solvers.open_networks import visit_ratios
-from model.solvers.processor_sharing_trace import share_processor
-from model.solvers.usl import fit_usl
+from model.network.solvers.blocking import closed_blocking, closed_blocking_approximate, cyclic
+from model.network.solvers.bounds import Bounds, asymptotic, balanced_job, proportional
+from model.network.solvers.fork_join import fork_join_closed, fork_join_open
+from model.network.solvers.open_networks import visit_ratios
+from model.network.solvers.processor_sharing_trace import share_processor
+from model.network.solvers.usl import fit_usl
 from tests.cases.answer import Answer, Check, extras_only
 from tests.cases.build import Exp, Run, closed, opened, station
 from tests.cases.closed_cases import product_network

@@ -7,7 +7,7 @@ import pytest
 
 from model import laws
 from model.laws import Estimate
-from model.solvers.stations import mmc_response
+from model.network.solvers.stations import mmc_response
 from tests.shared import shared
 
 RESPONSE = {

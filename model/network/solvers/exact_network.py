@@ -1,0 +1,209 @@
+"""Networks whose steady state theory gives exactly: product form, and one queue with priorities or a limit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.network import NetworkError
+from model.network.flows import flows
+from model.network.solvers.convolution import Convolution, Floats, lattice_size
+from model.network.solvers.exact_mva import exact_mva
+from model.network.solvers.mixed import mixed_product_form
+from model.network.solvers.open_networks import open_load_dependent
+from model.network.solvers.priorities import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
+from model.network.solvers.reduction import Reduced
+from model.network.solvers.stations import mmck
+
+LATTICE_WORK = 4e6
+
+
+class Figures(NamedTuple):
+    """``throughput`` (classes,); residence and busy servers (classes, stations); resource waits and use (classes,
+    resources).
+
+    ``method`` names the algorithm, ``fork_saving`` (classes,) is the residence that runs in parallel with more.
+    """
+
+    throughput: Floats
+    residence: Floats
+    busy: Floats
+    wait: Floats
+    held: Floats
+    method: str
+    fork_saving: Floats
+
+
+def in_product_form(net: Reduced) -> bool:
+    """Whether the network has a product-form solution that this package can compute."""
+    if net.product is None:
+        net.product = _in_product_form(net)
+    return net.product
+
+
+def _in_product_form(net: Reduced) -> bool:
+    if net.sync or net.forks or np.any(net.acquires > 0) or np.any(net.arrival_scv != 1):
+        return False
+    alive = np.flatnonzero((net.rates != 0) & ((net.rates > 0) | (net.users > 0)))
+    for k, station in enumerate(net.network.stations):
+        here = [r for r in alive if net.demand[r, k] > 0]
+        if not here or station.scheduling == "delay":
+            continue
+        if station.overflow or station.lpar or len(set(station.speeds)) > 1:
+            return False
+        if station.capacity is not None and (np.any(net.rates[here] > 0) or net.users[here].sum() > station.capacity):
+            return False
+        one_level = not net.switches and len({net.priority[r] for r in here}) == 1
+        # Beyond two threads a core, transactions wait in order of arrival.
+        if (station.scheduling in ("fcfs", "hol", "preemptive") or station.smt) and not net.equal_fcfs[k]:
+            return False
+        if station.scheduling in ("hol", "preemptive", "priority_ps") and not one_level:
+            return False
+        if station.scheduling == "dps" and (net.switches or len({net.weight[r] for r in here}) > 1):
+            return False
+    return True
+
+
+def product_form(net: Reduced) -> Figures | None:
+    """Exact solution, None where the lattice of populations is too large.
+
+    Raises:
+        ValueError: open classes saturate a station.
+    """
+    stations = net.network.stations
+    work, delay, servers = net.demand * net.pace, net.delay, net.servers
+    curves = {k: curve for k, curve in enumerate(net.curves) if not delay[k]}
+    special = {k: alpha for k, (alpha, _) in curves.items() if not net.plain[k]}
+    opened = np.flatnonzero(net.rates > 0)
+    closed = np.flatnonzero(net.users > 0)
+    throughput, residence, busy = np.zeros(len(net.rates)), np.zeros_like(work), np.zeros_like(work)
+    throughput[opened] = net.rates[opened]
+    if len(closed) == 0:
+        for k in range(len(stations)):
+            load = float(net.rates[opened] @ work[opened, k])
+            if load == 0:
+                continue
+            if delay[k]:
+                residence[opened, k] = work[opened, k]
+                busy[opened, k] = net.rates[opened] * work[opened, k]
+            else:
+                state = open_load_dependent(load, *curves[k])
+                residence[opened, k] = work[opened, k] * state.queue_length / load
+                busy[opened, k] = net.rates[opened] * work[opened, k] * state.busy / load
+        return _plain(net, throughput, residence, busy, "open product form")
+    population = net.users[closed].astype(np.int64)
+    customers = int(population.sum())
+    if np.any(net.think[closed] + work[closed].sum(axis=1) <= 0):
+        raise NetworkError("users of a closed class who neither think nor are served would never let time pass")
+    degree = sum(
+        customers if k in special else min(customers, int(c)) for k, c in enumerate(servers) if c > 1 or k in special
+    )
+    repeat = 1 + sum(1 for k, c in enumerate(servers) if c > 1 or k in special)
+    if lattice_size(population) * (len(stations) + degree * repeat) * len(closed) > LATTICE_WORK:
+        return None
+    if len(opened) == 0 and not special and np.all(servers <= 1):
+        result = exact_mva(population, work[closed].T, servers, net.think[closed])
+        throughput[closed] = result.throughput
+        residence[closed] = result.residence.T
+        busy = work * throughput[:, None]
+        return _plain(net, throughput, residence, busy, "exact mean value analysis")
+    rates = {k: _levels(alpha, customers) for k, alpha in special.items()}
+    if len(opened) == 0:
+        network = Convolution(population, work[closed].T, servers, net.think[closed], rates)
+        solved = network.solve()
+        throughput[closed], residence[closed] = solved.throughput, solved.residence.T
+        busy = work * throughput[:, None]
+        for k in special:
+            used = np.concatenate(([0.0], _levels(curves[k][1], customers)))
+            mean = float(network.marginal(k) @ used[: customers + 1])
+            total = busy[:, k].sum()
+            busy[:, k] *= mean / total if total > 0 else 0.0
+        return _plain(net, throughput, residence, busy, "convolution")
+    both = mixed_product_form(
+        net.rates[opened], work[opened].T, population, work[closed].T, servers, net.think[closed], special
+    )
+    throughput[closed] = both.closed_throughput
+    residence[closed] = both.closed_residence.T
+    residence[opened] = both.open_residence.T
+    busy = work * throughput[:, None]
+    for k, (alpha, used) in curves.items():
+        if k in special:
+            total = busy[:, k].sum()
+            busy[:, k] *= np.interp(total, np.append(0.0, alpha), np.append(0.0, used)) / total if total > 0 else 0.0
+    return _plain(net, throughput, residence, busy, "mixed product form")
+
+
+def _levels(curve: Floats, customers: int) -> Floats:
+    """A curve over 1..customers at least, its last value beyond."""
+    return np.concatenate((curve, np.full(max(customers - len(curve), 0), curve[-1])))
+
+
+def _plain(net: Reduced, throughput: Floats, residence: Floats, busy: Floats, method: str) -> Figures:
+    none = np.zeros_like(net.acquires)
+    return Figures(throughput, residence, busy, none, none, method, np.zeros(len(throughput)))
+
+
+def _once_at_most(net: Reduced, rows: NDArray[np.int64], k: int) -> bool:
+    """Whether no transaction can come to station ``k`` twice: those who come back are not Poisson arrivals."""
+    flow = flows(net.network)
+    name = net.network.station_names[k]
+    for row in rows:
+        visited = flow.visited(int(row))
+        here = [at for at in visited if flow.ops[at].kind == "visit" and flow.ops[at].name == name]
+        back = any(flow.base(at) + target <= at for at in visited for target, _ in flow.ops[at].targets)
+        if len(here) > 1 or back or any(flow.ops[at].count > 1 for at in here):
+            return False
+    return True
+
+
+def one_open_queue(net: Reduced) -> Figures | None:
+    """Exact M/G/1 with or without priorities, or M/M/c/K, where the rest of an open network only delays; else None.
+
+    Raises:
+        ValueError: the classes saturate the station.
+    """
+    stations = net.network.stations
+    alive = np.flatnonzero(net.rates > 0)
+    if np.any(net.users > 0) or net.sync or net.forks or np.any(net.acquires > 0) or np.any(net.arrival_scv != 1):
+        return None
+    queues = [k for k, s in enumerate(stations) if s.scheduling != "delay" and np.any(net.demand[alive, k] > 0)]
+    if len(queues) != 1 or net.switches:
+        return None
+    k = queues[0]
+    station = stations[k]
+    visits = net.visits[alive, k]
+    if not _once_at_most(net, alive, k) or station.overflow or station.lpar or station.cost_by_busy or station.smt:
+        return None
+    if len(set(station.speeds)) > 1:
+        return None
+    service = np.nan_to_num(net.service[alive, k]) * net.pace[k]
+    second = service**2 * (1 + net.scv[alive, k])
+    rates = net.rates[alive] * visits
+    throughput, residence, busy = net.rates.copy(), np.zeros_like(net.demand), np.zeros_like(net.demand)
+    throughput[throughput < 0] = 0
+    for j, s in enumerate(stations):
+        if s.scheduling == "delay":
+            residence[alive, j] = net.demand[alive, j]
+            busy[alive, j] = net.rates[alive] * net.demand[alive, j]
+    if station.capacity is not None:
+        if not net.equal_fcfs[k] or station.scheduling != "fcfs" or not np.allclose(visits, 1) or len(stations) > 1:
+            return None
+        full = mmck(float(rates.sum()), float(service[0]), station.servers, station.capacity)
+        throughput[alive] *= 1 - full.loss_probability
+        residence[alive, k] = full.response
+        busy[alive, k] = throughput[alive] * service
+        return _plain(net, throughput, residence, busy, "M/M/c/K")
+    if station.servers != 1:
+        return None
+    formula = {"hol": mg1_head_of_line, "preemptive": mg1_preemptive_resume}
+    if station.scheduling == "fcfs":
+        response = mg1_fcfs(rates, service, second)
+    elif station.scheduling in formula:
+        response = formula[station.scheduling](rates, service, second, net.priority[alive])
+    else:
+        return None
+    residence[alive, k] = visits * response
+    busy[alive, k] = rates * service
+    return _plain(net, throughput, residence, busy, f"M/G/1 {station.scheduling}")

@@ -1,0 +1,171 @@
+"""Mixed networks: open and closed classes sharing stations, exact in product form.
+
+The open classes turn each station into a load-dependent one for the closed classes: with open load rho,
+f(n) = sum_m C(n+m, m) rho^m / (alpha(1)...alpha(n+m)). For one server that is 1/(1-rho)^(n+1): the closed demands
+stretch by 1/(1-rho). Sources: Baskett et al. 1975; Lazowska et al., *Quantitative System Performance*, 1984, section
+7.4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from model.network.solvers.convolution import Convolution, Floats
+
+
+class MixedResult(NamedTuple):
+    """``closed_throughput`` (closed classes,); queue lengths, residences and utilisations (stations, classes)."""
+
+    closed_throughput: Floats
+    open_queue: Floats
+    closed_queue: Floats
+    open_residence: Floats
+    closed_residence: Floats
+    open_utilisation: Floats
+    closed_utilisation: Floats
+
+
+def mixed_product_form(
+    open_rates: ArrayLike,
+    open_demands: ArrayLike,
+    populations: ArrayLike,
+    closed_demands: ArrayLike,
+    servers: ArrayLike,
+    think_times: ArrayLike | None = None,
+    rates: Mapping[int, ArrayLike] | None = None,
+) -> MixedResult:
+    """Exact solution of a mixed product-form network.
+
+    Args:
+        open_rates: (open classes,) arrivals per unit time.
+        open_demands: (stations, open classes).
+        populations: (closed classes,).
+        closed_demands: (stations, closed classes).
+        servers: (stations,), -1 for a delay.
+        think_times: (closed classes,).
+        rates: station index -> capacity with 1, 2, ... customers in multiples of one server, instead of ``servers``.
+
+    Raises:
+        ValueError: the open classes alone saturate a station (named by its index).
+    """
+    x = np.asarray(open_rates, dtype=float)
+    d_open = np.atleast_2d(np.asarray(open_demands, dtype=float))
+    n = np.atleast_1d(np.asarray(populations, dtype=np.int64))
+    d_closed = np.atleast_2d(np.asarray(closed_demands, dtype=float))
+    m = np.asarray(servers, dtype=np.int64)
+    load = d_open @ x
+    capacity = {
+        k: np.asarray(rates[k], dtype=float) if rates is not None and k in rates else np.arange(1.0, m[k] + 1)
+        for k in range(len(m))
+        if m[k] > 0
+    }
+    for k, alpha in capacity.items():
+        if load[k] >= alpha[-1]:
+            raise ValueError(f"open classes saturate station {k}: load {load[k]:g} on a capacity of {alpha[-1]:g}")
+    customers = int(n.sum())
+    folded: dict[int, Floats] = {k: alpha for k, alpha in capacity.items() if rates is not None and k in rates}
+    ahead: dict[int, Floats] = {}
+    for k, alpha in capacity.items():
+        if load[k] > 0:
+            log_f, ahead[k] = _open_folded(alpha, float(load[k]), customers)
+            folded[k] = np.exp(log_f[:-1] - log_f[1:])
+    network = Convolution(n, d_closed, m, think_times, folded)
+    closed = network.solve()
+    open_queue = np.zeros_like(d_open)
+    for k in range(len(m)):
+        if load[k] == 0:
+            continue
+        total = load[k] if m[k] < 0 else float(network.marginal(k) @ ahead[k])
+        open_queue[k] = total * x * d_open[k] / load[k]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        open_residence = np.where(x > 0, open_queue / x, 0.0)
+    shown = np.where(m < 0, 1, m)[:, None]
+    return MixedResult(
+        closed.throughput,
+        open_queue,
+        closed.queue_length,
+        open_residence,
+        closed.residence,
+        d_open * x / shown,
+        d_closed * closed.throughput / shown,
+    )
+
+
+def truncated_product_form(
+    open_rates: ArrayLike,
+    open_demands: ArrayLike,
+    populations: ArrayLike,
+    closed_demands: ArrayLike,
+    servers: ArrayLike,
+    limits: ArrayLike,
+    think_times: ArrayLike | None = None,
+) -> MixedResult:
+    """A mixed network that turns an open arrival away while ``limits`` (open classes,) of its class are inside.
+
+    Exact for that network, and what a Markov chain with a cut-off computes for the network without one. Residences are
+    those of the open customers let in. Arguments as for ``mixed_product_form``.
+    """
+    x = np.asarray(open_rates, dtype=float)
+    d_open = np.atleast_2d(np.asarray(open_demands, dtype=float))
+    n = np.atleast_1d(np.asarray(populations, dtype=np.int64))
+    d_closed = np.atleast_2d(np.asarray(closed_demands, dtype=float))
+    most = np.asarray(limits, dtype=np.int64)
+    m = np.asarray(servers, dtype=np.int64)
+    z = np.zeros(len(n)) if think_times is None else np.asarray(think_times, dtype=float)
+    demands, think = np.hstack((d_closed, d_open)), np.concatenate((z, np.zeros(len(x))))
+    weights, queues, rates, inside = [], [], [], []
+    for counts in np.ndindex(*(most + 1)):
+        network = Convolution(np.concatenate((n, counts)), demands, m, think)
+        result = network.solve()
+        weights.append(float(np.dot(counts, np.log(x))) + float(network.log_g[-1]))
+        queues.append(result.queue_length)
+        rates.append(result.throughput[: len(n)])
+        inside.append(counts)
+    p = np.exp(np.array(weights) - max(weights))
+    p /= p.sum()
+    queue = np.tensordot(p, np.array(queues), 1)
+    closed_rate = p @ np.array(rates)
+    admitted = x * (1 - np.array([p[np.array(inside)[:, r] == most[r]].sum() for r in range(len(x))]))
+    shown = np.where(m < 0, 1, m)[:, None]
+    return MixedResult(
+        closed_rate,
+        queue[:, len(n) :],
+        queue[:, : len(n)],
+        queue[:, len(n) :] / admitted,
+        queue[:, : len(n)] / closed_rate,
+        d_open * admitted / shown,
+        d_closed * closed_rate / shown,
+    )
+
+
+def _open_folded(capacity: Floats, load: float, customers: int) -> tuple[Floats, Floats]:
+    """log f(n) for n = 0..customers, and the mean open customers present with n closed ones."""
+    log_f, mean = np.empty(customers + 1), np.empty(customers + 1)
+    levels = len(capacity)
+    log_alpha = np.log(capacity)
+    log_load = np.log(load)
+    beta = np.concatenate(([0.0], np.cumsum(np.concatenate((log_alpha, np.full(customers, log_alpha[-1]))))))
+    for n in range(customers + 1):
+        # Terms decrease geometrically once past the mode; sum until they no longer count.
+        log_term = -beta[n]
+        peak, total, weighted, m = log_term, 1.0, 0.0, 0
+        while True:
+            m += 1
+            step = np.log((n + m) / m) + log_load - log_alpha[min(n + m, levels) - 1]
+            log_term += step
+            if log_term > peak:
+                total *= np.exp(peak - log_term)
+                weighted *= np.exp(peak - log_term)
+                peak = log_term
+            share = np.exp(log_term - peak)
+            total += share
+            weighted += m * share
+            if m >= levels and step < 0 and m * share < 1e-17 * max(total, weighted) * (1 - np.exp(step)):
+                break
+        log_f[n] = peak + np.log(total)
+        mean[n] = weighted / total
+    return log_f, mean

@@ -1,0 +1,100 @@
+"""Many points of one network at once, compiled: populations, rates or demands that vary from point to point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from model.network.kernel_cache import with_room
+from model.network.solvers.amva import OUTER_PASSES, capacities
+from model.network.solvers.linearizer import DELAY, Floats, Ints
+from model.network.solvers.linearizer_sharing import linearizer_sharing
+
+
+class SweepResult(NamedTuple):
+    """``throughput`` and ``response`` (points, classes), ``utilisation`` (points, stations), ``converged``
+    (points,)."""
+
+    throughput: Floats
+    response: Floats
+    utilisation: Floats
+    converged: np.ndarray
+
+
+@with_room(njit(cache=True, nogil=True), __file__)
+def _points(
+    populations: Floats,
+    rates: Floats,
+    demands: Floats,
+    capacity: Floats,
+    levels: Ints,
+    discipline: Ints,
+    think: Floats,
+    passes: int,
+    tolerance: float,
+    throughput: Floats,
+    response: Floats,
+    utilisation: Floats,
+    converged: np.ndarray,
+) -> None:
+    stations, classes = demands.shape[1:]
+    queue, residence = np.empty((stations, classes)), np.empty((stations, classes))
+    for p in range(len(populations)):
+        d = demands[p if len(demands) > 1 else 0]
+        queue[:] = 0.0
+        residence[:] = 0.0
+        _, converged[p] = linearizer_sharing(
+            populations[p], rates[p], d, capacity, levels, discipline, think, passes, tolerance, queue, residence,
+            throughput[p],
+        )  # fmt: skip
+        for r in range(classes):
+            response[p, r] = residence[:, r].sum()
+        for k in range(stations):
+            busy = 0.0
+            for r in range(classes):
+                busy += throughput[p, r] * d[k, r]
+            utilisation[p, k] = busy if discipline[k] == DELAY else busy / capacity[k, levels[k] - 1]
+
+
+def sweep(
+    populations: ArrayLike,
+    demands: ArrayLike,
+    servers: ArrayLike,
+    think_times: ArrayLike | None = None,
+    *,
+    rates: ArrayLike | None = None,
+    load_dependent: Mapping[int, ArrayLike] | None = None,
+    passes: int = OUTER_PASSES,
+    tolerance: float = 1e-6,
+) -> SweepResult:
+    """Approximate mean value analysis at every point of a product-form network.
+
+    Args:
+        populations: (points, classes), ignored for open classes.
+        demands: (stations, classes), or (points, stations, classes) where they vary.
+        servers: (stations,), -1 for a delay.
+        think_times: (classes,).
+        rates: (points, classes) arrival rates, -1 for closed classes; default all closed.
+        load_dependent: station index -> capacity with 1, 2, ... customers.
+        passes: 1 is Bard-Schweitzer, 3 the Linearizer.
+        tolerance: largest relative change of a queue length at the end.
+
+    Returns:
+        ``converged`` is False at points where an open class saturates a station.
+    """
+    n = np.ascontiguousarray(np.atleast_2d(np.asarray(populations, dtype=float)))
+    d = np.asarray(demands, dtype=float)
+    d = np.ascontiguousarray(d[None] if d.ndim == 2 else d)
+    m = np.asarray(servers, dtype=np.int64)
+    x = np.full(n.shape, -1.0) if rates is None else np.ascontiguousarray(np.broadcast_to(rates, n.shape), dtype=float)
+    z = np.zeros(n.shape[1]) if think_times is None else np.asarray(think_times, dtype=float)
+    capacity, levels = capacities(np.maximum(m, 1), {} if load_dependent is None else load_dependent)
+    discipline = np.where(m < 0, DELAY, 0)
+    throughput, response = np.zeros(n.shape), np.zeros(n.shape)
+    utilisation, converged = np.zeros((len(n), len(m))), np.zeros(len(n), dtype=np.bool_)
+    _points(n, x, d, capacity, levels, discipline, z, passes, tolerance, throughput, response, utilisation, converged)
+    return SweepResult(throughput, response, utilisation, converged)

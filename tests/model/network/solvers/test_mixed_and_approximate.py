@@ -1,0 +1,108 @@
+"""Mixed networks, and approximate mean value analysis against exact answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from model.network.solvers.amva import FCFS, HEAD_OF_LINE, PREEMPTIVE, amva
+from model.network.solvers.convolution import convolution
+from model.network.solvers.markov_network import MarkovNetwork, MarkovStation, Phases, solve_markov, with_sources
+from model.network.solvers.mixed import mixed_product_form, truncated_product_form
+from model.network.solvers.open_networks import open_product_form
+from model.network.solvers.priorities import mg1_head_of_line, mg1_preemptive_resume
+from model.network.solvers.stations import mmc
+from model.network.solvers.sweep import sweep
+
+
+def test_mixed_network_is_its_markov_chain() -> None:
+    stations = (
+        MarkovStation((Phases.exponential(1.0), Phases.exponential(0.5)), "ps", 2),
+        MarkovStation((None, Phases.exponential(2.0)), "delay", -1),
+    )
+    closed = MarkovNetwork(stations, (0, 2), (((0.0, 0.0), (0.0, 0.0)), ((0.0, 1.0), (1.0, 0.0))))
+    chain = solve_markov(with_sources(closed, (0.8, None), (12, 0)))
+    cut = truncated_product_form([0.8], [[1.0], [0.0]], [2], [[0.5], [2.0]], [2, -1], [12])
+    assert chain.queue_length[0, 0] == pytest.approx(cut.open_queue[0, 0], rel=1e-8)
+    assert chain.queue_length[0, 1] == pytest.approx(cut.closed_queue[0, 0], rel=1e-8)
+    whole = mixed_product_form([0.8], [[1.0], [0.0]], [2], [[0.5], [2.0]], [2, -1])
+    assert whole.open_queue[0, 0] == pytest.approx(cut.open_queue[0, 0], rel=1e-3)
+
+
+def test_mixed_network_with_nothing_open_is_closed_and_the_other_way_round() -> None:
+    alone = mixed_product_form([1e-12], [[1.0]], [3], [[0.5]], [2], [1.0])
+    assert alone.closed_throughput[0] == pytest.approx(convolution([3], [[0.5]], [2], [1.0]).throughput[0])
+    opened = mixed_product_form([1.2], [[1.0]], [1], [[1e-9]], [2], [1.0])
+    assert opened.open_residence[0, 0] == pytest.approx(mmc(1.2, 1.0, 2).response, rel=1e-6)
+
+
+def test_open_classes_that_saturate_a_station_are_refused() -> None:
+    with pytest.raises(ValueError, match="saturate station 0"):
+        mixed_product_form([2.0], [[1.0]], [1], [[0.5]], [2])
+
+
+def test_open_station_is_shared_in_proportion() -> None:
+    result = open_product_form([0.2, 0.3], [[1.0, 2.0]], [1])
+    assert result.residence[0] == pytest.approx([1.0 / 0.2, 2.0 / 0.2])
+
+
+@pytest.mark.parametrize("servers", [1, 3, 18, 300])
+def test_linearizer_is_exact_for_one_class_at_one_station(servers: int) -> None:
+    for users in (1, servers, servers + 7):
+        approximate, exact = amva([users], [[0.7]], [servers]), convolution([users], [[0.7]], [servers])
+        assert approximate.throughput[0] == pytest.approx(exact.throughput[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_linearizer_is_close_to_exact(seed: int) -> None:
+    g = np.random.default_rng(seed)
+    classes, stations = int(g.integers(1, 4)), int(g.integers(2, 5))
+    n, d = g.integers(1, 8, classes), g.uniform(0.1, 2.0, (stations, classes))
+    m, z = g.choice([1, 2, 4], stations), g.uniform(0.5, 5.0, classes)
+    approximate, exact = amva(n, d, m, z), convolution(n, d, m, z)
+    assert approximate.converged
+    np.testing.assert_allclose(approximate.throughput, exact.throughput, rtol=0.03)
+    np.testing.assert_allclose(approximate.residence.sum(axis=0), exact.residence.sum(axis=0), rtol=0.06)
+    np.testing.assert_allclose(approximate.queue_length.sum(axis=0) + approximate.throughput * z, n, rtol=1e-4)
+
+
+def test_open_multi_server_station_is_erlang() -> None:
+    result = amva([0.0], [[1.0]], [18], rates=[14.4])
+    assert result.residence[0, 0] == pytest.approx(mmc(14.4, 1.0, 18).response, rel=1e-4)
+
+
+def test_open_priorities_are_the_exact_formulas() -> None:
+    rates, mean, levels = [0.2, 0.3], np.array([[1.0, 1.0]]), [1.0, 0.0]
+    for code, formula in ((HEAD_OF_LINE, mg1_head_of_line), (PREEMPTIVE, mg1_preemptive_resume)):
+        result = amva([0, 0], mean, [1], rates=rates, discipline=[code], service=mean, priority=levels)
+        expected = formula(rates, [1.0, 1.0], [2.0, 2.0], levels)
+        np.testing.assert_allclose(result.residence[0], expected, rtol=1e-4)
+
+
+def test_variable_service_in_order_is_pollaczek_khinchine() -> None:
+    result = amva([0], [[1.0]], [1], rates=[0.6], discipline=[FCFS], service=[[1.0]], scv=[[4.0]])
+    assert result.residence[0, 0] == pytest.approx(1 + 0.6 * 5 / (2 * 0.4), rel=1e-4)
+
+
+def test_saturated_open_class_is_not_called_converged() -> None:
+    assert not amva([0], [[1.0]], [1], rates=[1.5]).converged
+
+
+def test_a_sweep_is_its_points_one_by_one() -> None:
+    g = np.random.default_rng(3)
+    d, m, z = g.uniform(0.1, 1.0, (4, 2)), [1, 3, -1, 2], [1.0, 2.0]
+    points = g.integers(1, 40, (50, 2))
+    many = sweep(points, d, m, z)
+    assert many.converged.all()
+    for n, x, r in zip(points, many.throughput, many.response, strict=True):
+        one = amva(n, d, m, z)
+        np.testing.assert_allclose(x, one.throughput, rtol=1e-9)
+        np.testing.assert_allclose(r, one.residence.sum(axis=0), rtol=1e-9)
+
+
+def test_a_sweep_over_rates_meets_erlang_and_says_where_it_saturates() -> None:
+    rates = np.array([[4.0], [12.0], [17.0], [19.0]])
+    result = sweep(np.zeros((4, 1)), [[1.0]], [18], rates=rates)
+    assert result.converged.tolist() == [True, True, True, False]
+    for rate, response in zip(rates[:3, 0], result.response[:3, 0], strict=True):
+        assert response == pytest.approx(mmc(float(rate), 1.0, 18).response, rel=1e-3)

@@ -1,0 +1,255 @@
+"""From a described network to its analytic solution."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from model.network import (
+    Acquire,
+    Arrivals,
+    Cec,
+    CfRequest,
+    Distribution,
+    Fork,
+    Go,
+    LparShare,
+    Network,
+    Overflow,
+    Release,
+    Resource,
+    Smt,
+    Station,
+    TransactionClass,
+    Visit,
+)
+from model.network.solvers import Solution, solve
+from model.network.solvers.fork_join import fork_join_open
+from model.network.solvers.hardware_chains import passive_resource, sync_cf
+from model.network.solvers.report import as_dict, as_text
+from model.network.solvers.stations import mmc, mmck
+
+Exp = Distribution.exponential
+
+
+def opened(route: tuple, rate: float, name: str = "a", **options: object) -> TransactionClass:
+    return TransactionClass(name=name, route=route, arrivals=Arrivals.poisson(rate), **options)  # type: ignore[arg-type]
+
+
+def network(stations: tuple, classes: tuple, **options: object) -> Network:
+    return Network(name="test", stations=stations, classes=classes, **options)  # type: ignore[arg-type]
+
+
+def check_laws(net: Network, solution: Solution) -> None:
+    """Little's law everywhere, and that a response is the sum of its parts."""
+    x = solution.throughput_per_s
+    np.testing.assert_allclose(solution.queue_length, x[:, None] * solution.residence_s, rtol=1e-9)
+    np.testing.assert_allclose(solution.population, x * solution.response_s, rtol=1e-9)
+    for r, c in enumerate(net.classes):
+        if c.users:
+            think = c.think.mean if c.think else 0.0
+            assert solution.population[r] + x[r] * think == pytest.approx(c.users, rel=2e-3)
+
+
+def test_one_open_queue_is_erlang() -> None:
+    solution = solve(network((Station(name="q", servers=3),), (opened((Visit(station="q", service=Exp(1.0)),), 2.0),)))
+    assert solution.exact
+    assert solution.response_s[0] == pytest.approx(mmc(2.0, 1.0, 3).response)
+    assert solution.station_utilisation[0] == pytest.approx(2 / 3)
+    assert solution.bottleneck is not None
+    assert solution.bottleneck.rate_per_s == pytest.approx(3.0)
+
+
+def test_mixed_network_is_exact_and_obeys_the_laws() -> None:
+    net = network(
+        (Station(name="cp", servers=4, scheduling="ps"), Station(name="disk")),
+        (
+            opened((Visit(station="cp", service=Exp(0.01)), Visit(station="disk", service=Exp(0.002), count=2.5)), 100),
+            TransactionClass(name="b", route=(Visit(station="cp", service=Exp(0.02)),), users=5, think=Exp(0.1)),
+        ),
+    )
+    solution = solve(net)
+    assert solution.exact
+    check_laws(net, solution)
+    rough = solve(net, "approximate")
+    assert not rough.exact
+    np.testing.assert_allclose(rough.response_s, solution.response_s, rtol=0.03)
+    assert [x.name for x in solution.limits] == ["disk", "cp"]
+
+
+def test_routing_by_chance_gives_the_visits() -> None:
+    route = (Visit(station="q", service=Exp(0.1), label="again"), Go(to=(("again", 0.5),)))
+    solution = solve(network((Station(name="q"),), (opened(route, 4.0),)))
+    assert solution.response_s[0] == pytest.approx(2 * 0.1 / (1 - 0.8))
+
+
+def test_smt_core_is_its_birth_death_chain() -> None:
+    core = Station(name="core", scheduling="ps", smt=Smt(gain=1.2), source="test")
+    solution = solve(network((core,), (opened((Visit(station="core", service=Exp(1.0)),), 0.6),)))
+    # p(0) (1 + 0.6 + 0.3 / (1 - 0.5)) = 1, and the mean follows from the geometric tail.
+    empty = 1 / 2.2
+    assert solution.exact
+    assert solution.queue_length[0, 0] == pytest.approx(empty * (0.6 + 0.3 * (2 / 0.5 + 0.5 / 0.25)))
+    assert solution.station_utilisation[0] == pytest.approx(1 - empty)
+
+
+def test_full_station_turns_away() -> None:
+    station = Station(name="q", servers=2, capacity=5, when_full="reject")
+    solution = solve(network((station,), (opened((Visit(station="q", service=Exp(0.5)),), 3.0),)))
+    expected = mmck(3.0, 0.5, 2, 5)
+    assert solution.exact
+    assert solution.throughput_per_s[0] == pytest.approx(expected.throughput)
+    assert solution.response_s[0] == pytest.approx(expected.response)
+
+
+def test_priorities_at_one_queue_are_exact_and_ordered() -> None:
+    route = (Visit(station="q", service=Exp(1.0)),)
+    net = network(
+        (Station(name="q", scheduling="hol"),), (opened(route, 0.3, "low"), opened(route, 0.3, "high", priority=1))
+    )
+    solution = solve(net)
+    assert solution.exact
+    assert solution.response_s[1] < solution.response_s[0]
+
+
+def test_limit_on_transactions_is_near_its_chain() -> None:
+    for rate, units in ((1.2, 6), (1.4, 12)):
+        net = network(
+            (Station(name="cp", servers=2), Station(name="io", scheduling="delay")),
+            (
+                opened(
+                    (
+                        Acquire(resource="mxt"),
+                        Visit(station="cp", service=Exp(1.0)),
+                        Visit(station="io", service=Exp(2.0)),
+                        Release(resource="mxt"),
+                    ),
+                    rate,
+                ),
+            ),
+            resources=(Resource(name="mxt", capacity=units, kind="mxt"),),
+        )
+        solution, exact = solve(net), passive_resource(rate, units, 2, 1.0, 0.5)
+        assert not solution.exact
+        assert solution.response_s[0] == pytest.approx(exact.response_s, rel=0.08)
+        assert solution.held[0, 0] == pytest.approx(exact.in_use, rel=0.03)
+
+
+def test_ample_limit_changes_nothing_and_is_reported() -> None:
+    body = (Visit(station="cp", service=Exp(1.0)),)
+    closed = TransactionClass(
+        name="a", route=(Acquire(resource="mxt"), *body, Release(resource="mxt")), users=4, think=Exp(2)
+    )
+    net = network((Station(name="cp"),), (closed,), resources=(Resource(name="mxt", capacity=10),))
+    solution = solve(net)
+    assert solution.exact
+    assert solution.held[0, 0] == pytest.approx(solution.queue_length[0, 0])
+
+
+@pytest.mark.parametrize(("rate", "engines"), [(1.2, 3), (4.0, 8)])
+def test_engines_held_by_synchronous_requests_are_near_their_chain(rate: float, engines: int) -> None:
+    facility = 2.0 if engines == 3 else 8.0
+    request = CfRequest(station="cf", service=Exp(1 / facility), engine="cp", issue=Exp(1.0))
+    solution = solve(network((Station(name="cp", servers=engines), Station(name="cf")), (opened((request,), rate),)))
+    exact = sync_cf(rate, engines, 1.0, facility)
+    assert solution.response_s[0] == pytest.approx(exact.response_s, rel=0.08)
+    assert solution.station_utilisation[0] == pytest.approx(exact.utilization, rel=0.03)
+
+
+def test_fork_of_two_equal_branches_is_flatto_and_hahn() -> None:
+    fork = Fork(branches=((Visit(station="x", service=Exp(1.0)),), (Visit(station="y", service=Exp(1.0)),)))
+    solution = solve(network((Station(name="x"), Station(name="y")), (opened((fork,), 0.6),)))
+    assert solution.response_s[0] == pytest.approx(fork_join_open(0.6, [1.0, 1.0]).response, rel=1e-3)
+    assert not solution.exact
+
+
+def test_threads_take_work_before_it_overflows() -> None:
+    def busy_cps(gain: float) -> float:
+        smt = Smt(gain=gain, packing="dense")
+        over = Overflow(to="cp", waiting=1)
+        ziip = Station(name="ziip", servers=4, scheduling="ps", smt=smt, overflow=over, source="a table")
+        route = (Visit(station="ziip", service=Exp(1.0)),)
+        return 4 * solve(network((ziip, Station(name="cp", servers=4)), (opened(route, 3.8),))).station_utilisation[1]
+
+    # The share that the ninth place of the station alone turns away, by its birth and death rates.
+    assert busy_cps(1.3) == pytest.approx(3.8 * 0.06906, rel=1e-3)
+    assert busy_cps(1.0) > 1.5 * busy_cps(1.3)
+
+
+def test_overflow_moves_work_to_the_other_engines() -> None:
+    net = network(
+        (Station(name="ziip", overflow=Overflow(to="cp")), Station(name="cp", servers=4)),
+        (opened((Visit(station="ziip", service=Exp(1.0)),), 1.0),),
+    )
+    solution = solve(net)
+    # No one waits for the only zIIP: Erlang's loss of 1/2 goes across.
+    assert solution.station_utilisation[0] == pytest.approx(0.5, rel=1e-6)
+    assert solution.station_utilisation[1] == pytest.approx(0.125, rel=1e-6)
+
+
+def test_a_heavier_lpar_gets_more() -> None:
+    def pool(name: str, weight: float) -> Station:
+        return Station(name=name, servers=2, scheduling="ps", lpar=LparShare(cec="m", weight=weight))
+
+    classes = tuple(
+        TransactionClass(name=n, route=(Visit(station=n, service=Exp(1.0)),), users=6, think=Exp(1.0)) for n in "xy"
+    )
+    net = network((pool("x", 3), pool("y", 1)), classes, cecs=(Cec(name="m", engines=2),))
+    solution = solve(net)
+    assert solution.throughput_per_s[0] > solution.throughput_per_s[1]
+    assert solution.throughput_per_s.sum() <= 2 + 1e-6
+
+
+def test_overload_is_named_not_raised() -> None:
+    net = network((Station(name="q"),), (opened((Visit(station="q", service=Exp(1.0)),), 2.0),))
+    solution = solve(net)
+    assert np.isinf(solution.response_s[0])
+    assert solution.saturated == ("q",)
+    with pytest.raises(ValueError, match="q is overloaded"):
+        solve(net, "exact")
+
+
+def test_weak_answers_say_so() -> None:
+    stations = (Station(name="q", scheduling="fcfs"),)
+    fast, slow = (Visit(station="q", service=Exp(0.1)),), (Visit(station="q", service=Exp(1.0)),)
+    net = network(stations, (
+        TransactionClass(name="f", route=fast, users=3, think=Exp(1.0)),
+        TransactionClass(name="s", route=slow, users=3, think=Exp(1.0)),
+    ))  # fmt: skip
+    solution = solve(net)
+    assert not solution.exact
+    assert "class-dependent fcfs" in solution.error_note
+    assert 0 < solution.known_error[0] < solution.known_error[1]
+    check_laws(net, solution)
+
+
+def test_order_of_stations_and_classes_does_not_matter() -> None:
+    stations = (Station(name="x", servers=2, scheduling="ps"), Station(name="y", scheduling="ps"))
+    classes = tuple(
+        TransactionClass(
+            name=n,
+            route=tuple(Visit(station=s, service=Exp(w)) for s, w in zip("xy", work, strict=True)),
+            users=u,
+            think=Exp(2.0),
+        )
+        for n, work, u in (("a", (1.0, 0.3), 3), ("b", (0.5, 0.9), 4))
+    )
+    straight, turned = solve(network(stations, classes)), solve(network(stations[::-1], classes[::-1]))
+    np.testing.assert_allclose(straight.response_s, turned.response_s[::-1], rtol=1e-10)
+
+
+def test_report_is_text_and_plain_values() -> None:
+    net = network((Station(name="q", component="cp"),), (opened((Visit(station="q", service=Exp(0.5)),), 1.0),))
+    solution = solve(net)
+    values = json.loads(json.dumps(as_dict(solution)))
+    assert values["classes"]["a"]["response_s"] == pytest.approx(1.0)
+    assert values["bottleneck"] == "q"
+    assert values["exact"] is True
+    text = as_text(solution)
+    assert "50.0 %" in text
+    assert "1 s" in text
+    over = as_dict(solve(network(net.stations, (opened((Visit(station="q", service=Exp(0.5)),), 3.0),))))
+    assert over["classes"]["a"]["response_s"] is None
+    assert over["saturated"] == ["q"]
