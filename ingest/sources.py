@@ -16,7 +16,7 @@ HEAD_BYTES = 1 << 16
 
 EXPECTED = (
     "expected an SMF dump or IMS log transferred in binary with its record descriptors (RDWs), an RMF report in XML "
-    "(ddsml) or as text, a CICS statistics listing, a table of a performance analyzer or load driver (CSV, JSON "
+    "(ddsml), JSON or as text, a CICS statistics listing, a table of a performance analyzer or load driver (CSV, JSON "
     "Lines), or a *.runs.csv, *.groups.csv or *.dictionary.csv file"
 )
 
@@ -24,6 +24,8 @@ _XML_EBCDIC = ("<?xml".encode("cp037"), "<ddsml".encode("cp037"))
 _COMPRESSED = {b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"\x1f\x9d": "compress"}
 # A descriptor word may hold the code of `<`, but its last byte is zero, as is one byte of every pair of these.
 _UTF_16_XML = re.compile(rb"\xff\xfe<\0|\xfe\xff\0<|<\0[^\0]\0|\0<\0[^\0]")
+_JSON_REPORTS = re.compile(rb'"(?:report|postprocessor)"\s*:\s*\[')
+_JSON_REPORT_PART = re.compile(rb'"(?:metric|timeData|columnHeaders|server)"\s*:\s*\{')
 _TEXT = re.compile(rb"[\t\n\r\f\x1b\x20-\x7e\x80-\xff]*")
 
 
@@ -32,6 +34,7 @@ class Kind(StrEnum):
 
     SMF = "smf"
     RMF_XML = "rmf_xml"
+    RMF_JSON = "rmf_json"
     RMF_TEXT = "rmf_text"
     IMS_LOG = "ims_log"
     CICS_STATISTICS = "cics_statistics"
@@ -85,6 +88,8 @@ def identify(name: str, head: bytes) -> Identity:
                 return Identity(kind)
         if printed := _printed(head):
             return Identity(printed)
+        if _is_json_report(start):
+            return Identity(Kind.RMF_JSON)
         if identify_table(head):
             return Identity(Kind.TABLE)
         if name.lower().endswith((".csv", ".tsv", ".jsonl", ".ndjson")):
@@ -109,6 +114,11 @@ def _printed(head: bytes) -> Kind | None:
     if is_text_report(head):
         return Kind.RMF_TEXT
     return Kind.CICS_STATISTICS if is_statistics(head) else None
+
+
+def _is_json_report(start: bytes) -> bool:
+    """Whether text is a reply of the Distributed Data Server in JSON."""
+    return start.startswith(b"{") and bool(_JSON_REPORTS.search(start) and _JSON_REPORT_PART.search(start))
 
 
 def _is_text(head: bytes) -> bool:

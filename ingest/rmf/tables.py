@@ -1,4 +1,4 @@
-"""The tables RMF reports become: heads, tidy values and messages, and the typed ones that `tables.toml` describes."""
+"""The tables RMF reports become: heads, tidy values and messages, and the typed ones that data files describe."""
 
 import tomllib
 from collections.abc import Callable
@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from ingest.rmf import values
+
+_DATA_FILES = ("tables.toml", "monitor3.toml")
 
 #: Between the part of a report, its row and its label in the source of a column.
 SEPARATOR = " > "
@@ -27,7 +29,7 @@ _FIXED: dict[str, tuple[str, list[tuple[str, pa.DataType, str]]]] = {
         "One row per RMF report and interval, in whichever form it came.",
         [
             *_KEYS,
-            ("form", _TEXT, "`xml`, or `text` for a printed report"),
+            ("form", _TEXT, "`xml` or `json`, or `text` for a printed report"),
             ("report", _TEXT, "Metric id of the report, such as CPU or WLMGL"),
             ("report_option", _TEXT, "Option of the report, such as WGPER"),
             ("description", _TEXT, "Title of the report"),
@@ -116,7 +118,7 @@ class TypedColumn:
 
 @dataclass(frozen=True)
 class TypedTable:
-    """A typed table of one kind of report. `rows` is `detail`, `sum` or `segment`, `labels` `xml` or `text` (see
+    """A typed table of one kind of report. `rows` is `detail`, `sum` or `segment`, `labels` `xml`, `dds` or `text` (see
     `tables.toml`)."""
 
     name: str
@@ -146,18 +148,18 @@ class TypedTable:
 
 @cache
 def typed_tables() -> tuple[TypedTable, ...]:
-    """The typed tables described by `tables.toml`. ValueError names a table or column that is not well-formed."""
-    text = files("ingest.rmf").joinpath("tables.toml").read_text(encoding="utf-8")
-    return tuple(_typed_table(entry) for entry in tomllib.loads(text)["table"])
+    """The typed tables that the data files describe. ValueError names a table or column that is not well-formed."""
+    texts = [files("ingest.rmf").joinpath(name).read_text(encoding="utf-8") for name in _DATA_FILES]
+    return tuple(_typed_table(entry) for text in texts for entry in tomllib.loads(text)["table"])
 
 
 def _typed_table(entry: dict[str, Any]) -> TypedTable:
     columns = tuple(TypedColumn(*column) for column in entry["columns"])
     for column in columns:
         if column.type not in _TYPES:
-            raise ValueError(f"tables.toml: {entry['name']}.{column.name}: unknown type {column.type!r}")
+            raise ValueError(f"table {entry['name']}, column {column.name}: unknown type {column.type!r}")
     if entry["rows"] not in ("detail", "sum", "segment"):
-        raise ValueError(f"tables.toml: {entry['name']}: unknown rows {entry['rows']!r}")
+        raise ValueError(f"table {entry['name']}: unknown rows {entry['rows']!r}")
     return TypedTable(
         name=entry["name"],
         report=entry["report"],

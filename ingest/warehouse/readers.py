@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from ingest.registry import Registry
 from ingest.reports.rmf_text import read_text_reports
 from ingest.reports.statistics import read_statistics
 from ingest.reports.tabular import UnknownTable, read_table
-from ingest.rmf import BadReport, read_reports
+from ingest.rmf import BadReport, RmfBatch, read_json_reports, read_reports
 from ingest.smf.cics.catalogue import DICTIONARY_TABLE
 from ingest.smf.cics.dictionary import dictionary_rows
 from ingest.sources import EXPECTED, Identity, Kind
@@ -31,7 +31,8 @@ def read(
     """Batches of a file of the given kind; `handlers` know what earlier files have said, such as dictionaries."""
     readers: dict[Kind, Callable[[Path], Iterator[Batch]]] = {
         Kind.SMF: lambda file: _smf(file, registry, handlers),
-        Kind.RMF_XML: _rmf,
+        Kind.RMF_XML: lambda file: _rmf(file, read_reports),
+        Kind.RMF_JSON: lambda file: _rmf(file, read_json_reports),
         Kind.RMF_TEXT: _rmf_text,
         Kind.IMS_LOG: lambda file: _ims_log(file, registry),
         Kind.CICS_STATISTICS: _cics_statistics,
@@ -56,11 +57,11 @@ def tail(path: Path, offset: int, reason: str, detail: str, record_seq: int | No
     return Quarantined(record_seq, offset, length, reason, detail, raw)
 
 
-def _rmf(path: Path) -> Iterator[Batch]:
+def _rmf(path: Path, read_batches: Callable[[BinaryIO], Iterator[RmfBatch]]) -> Iterator[Batch]:
     done = reports = 0
     with path.open("rb") as stream:
         try:
-            for batch in read_reports(stream):
+            for batch in read_batches(stream):
                 size = batch.end_offset - done
                 yield Batch(
                     batch.tables, batch.reports, size, messages_only=batch.messages_only, message=_said(batch.tables)

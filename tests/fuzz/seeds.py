@@ -22,6 +22,7 @@ from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
 from tests.fuzz.checks import layouts
 from tests.ingest.ims.logs import random_codes, records
 from tests.ingest.reports.made import random_report
+from tests.ingest.rmf.monitor3 import CPC, DELAY, reply_json
 from tests.ingest.rmf.test_robust_reading import document
 from tests.ingest.tables import random_tables
 from tests.ingest.terse_writer import terse
@@ -119,12 +120,17 @@ def rmf_documents() -> list[bytes]:
     reply = b'<ddsml><server/><message id="GPM0504I"><description>No data available</description></message></ddsml>'
     monitor = (
         b"<ddsml><report><metric id='8D0E50'/><resource><reslabel>,SYSA,MVS_IMAGE</reslabel></resource><time-data>"
-        b"<local-start>20220301120000</local-start><utc-start>20220301110000</utc-start></time-data><column-headers>"
-        b"<col type='T'>Job</col><col type='N'>Delay</col></column-headers><row refno='1'><col>JES2</col>"
-        b"<col>3.5</col></row></report></ddsml>"
+        b"<local-start>20220301120000</local-start><utc-start>20220301110000</utc-start></time-data><row refno='1'>"
+        b"<col>JES2</col><col>3.5</col></row><column-headers><col type='T'>Job</col><col type='N'>Delay</col>"
+        b"</column-headers></report></ddsml>"
     )
     plain = document("12.5", "&lt;&#65;", "00.00.18.637")
     return [plain, document("1"), reply, monitor, bomb + plain, plain.replace(b"<ddsml>", b"<ddsml><mfpmsg>x</mfpmsg>")]
+
+
+def rmf_replies() -> list[bytes]:
+    """Monitor III reports in JSON, a message, and replies that are none."""
+    return [reply_json(CPC), reply_json(DELAY), b'{"message": [{"id": "GPM0504I", "severity": 1}]}', b'{"report": [1]}']
 
 
 def rmf_listings() -> list[bytes]:

@@ -131,6 +131,11 @@ def rmf_xml(data: bytes) -> None:
     assert_same(data)
 
 
+def rmf_json(data: bytes) -> None:
+    """Any bytes as a report in JSON: accounted for."""
+    read_whole("report.json", data, Identity(Kind.RMF_JSON))
+
+
 def printed(data: bytes) -> None:
     """Any bytes as a printed report or statistics listing, if they are told to be one."""
     read_whole("listing.txt", data)
@@ -157,6 +162,7 @@ TARGETS = {
     "containers": Target(seeds.containers, container),
     "amaterse": Target(seeds.terse_files, terse_file),
     "rmf-xml": Target(seeds.rmf_documents, rmf_xml),
+    "rmf-json": Target(seeds.rmf_replies, rmf_json),
     "rmf-text": Target(seeds.rmf_listings, printed),
     "statistics": Target(seeds.statistics_listings, printed),
     "tables": Target(seeds.tables, printed),

@@ -7,6 +7,9 @@ from ingest.rmf.reference import reference
 from ingest.rmf.tables import SEPARATOR, typed_tables
 from tests.shared import ROOT, shared
 
+LATER = ("JDEPRPCL",)
+"""Monitor III columns of releases after that of the reports on record."""
+
 
 def test_the_reference_page_is_what_the_tables_are():
     page = (ROOT / "docs" / "rmf-tables.md").read_text(encoding="utf-8")
@@ -28,7 +31,13 @@ def test_every_source_is_a_label_that_the_reports_have():
     }
     labels |= {(report, label.replace(":", ": ", 1)) for report, label in labels}
     known = {(report, label.replace(" ", "")) for report, label in labels}
-    for table in (table for table in typed_tables() if table.labels == "xml"):
-        for source in (source for source in table.sources if not source.startswith("$")):
+    reports = {report for report, _ in known}
+    for table in typed_tables():
+        # Of Monitor III only the columns of some reports are on record, and no captions.
+        if table.labels == "text" or (
+            table.labels == "dds" and (table.rows != "detail" or table.report not in reports)
+        ):
+            continue
+        for source in (s for s in table.sources if not s.startswith("$") and s not in LATER):
             label = source.rsplit(SEPARATOR, 1)[-1].replace(" ", "")
             assert (table.report, label) in known or label == "Period", (table.name, source)
