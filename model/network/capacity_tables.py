@@ -43,12 +43,21 @@ class Effect:
     source: str
 
     def applied(self, station: Station) -> Station:
-        """The station on the other machine: its engines and their speed, with the source added."""
+        """The station on the other machine: its engines and their speed, with the source added.
+
+        The logical engines and the cap of an LPAR are its own and stay, as far as the machine has that many engines.
+        """
         source = "; ".join(text for text in (station.source, self.source) if text)
         speeds = tuple(dict.fromkeys(station.speeds))
         if len(speeds) > 1:
             raise NetworkError(f"station {station.name!r} has engines of different speed; give them by hand")
-        return replace(station, servers=self.engines, speeds=(speeds[0] * self.speed_per_engine,), source=source)
+        servers, lpar = self.engines, station.lpar
+        if lpar is not None:
+            servers = min(station.servers, self.engines)
+            if not isinstance(lpar.cap, str):
+                lpar = replace(lpar, cap=min(lpar.cap, float(servers)))
+        speed = speeds[0] * self.speed_per_engine
+        return replace(station, servers=servers, speeds=(speed,), lpar=lpar, source=source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +84,8 @@ class CapacityTable:
 def moved(network: Network, effect: Effect, stations: Sequence[str] = ()) -> Network:
     """The network with its engine pools on another machine: ``stations``, or all whose component is ``cp``.
 
+    Where one of them is an LPAR, its machine gets the engines of the table and all LPARs of that machine move.
+
     Raises :class:`NetworkError` for an unknown station, and where no station is an engine pool.
     """
     names = tuple(stations) or tuple(s.name for s in network.stations if s.component == "cp")
@@ -82,8 +93,13 @@ def moved(network: Network, effect: Effect, stations: Sequence[str] = ()) -> Net
     if unknown or not names:
         what = f"no station {unknown[0]!r}" if unknown else "no station has component = 'cp'"
         raise NetworkError(f"{what}; name the engine pools to move of: {', '.join(network.station_names)}")
-    pools = tuple(effect.applied(s) if s.name in names else s for s in network.stations)
-    return replace(network, stations=pools)
+    machines = {s.lpar.cec for s in network.stations if s.lpar is not None and s.name in names}
+    pools = tuple(
+        effect.applied(s) if s.name in names or (s.lpar is not None and s.lpar.cec in machines) else s
+        for s in network.stations
+    )
+    cecs = tuple(replace(c, engines=float(effect.engines)) if c.name in machines else c for c in network.cecs)
+    return replace(network, stations=pools, cecs=cecs)
 
 
 def read_capacity_table(text: str, source: str) -> CapacityTable:
