@@ -66,8 +66,8 @@ def _station(station: Station, network: Network) -> list[str]:
         out.append(f"cost_by_busy is not defined for {station.scheduling}")
     if station.smt is not None and station.scheduling != "ps":
         out.append("smt needs scheduling = 'ps'")
-    if station.smt is not None and not 0 < station.smt.gain <= 2:
-        out.append("smt gain is the rate of a core with two threads, between 0 and 2")
+    if station.smt is not None and not 1 <= station.smt.gain <= 2:
+        out.append(f"smt gain is the rate of a core with two threads, one thread being 1: 1 to 2, got {station.smt.gain}")
     if station.smt is not None:
         out += _choice(station.smt.packing, ("spread", "dense"), "smt packing")
     hardware = station.speeds != (1.0,) or station.cost_by_busy or station.smt is not None
@@ -89,6 +89,10 @@ def _station(station: Station, network: Network) -> list[str]:
         engines = isinstance(cap, int | float) and not isinstance(cap, bool) and 0 < cap < math.inf
         if cap not in ("none", "share") and not engines:
             out.append(f"cap must be 'none', 'share' or a positive number of engines, got {cap!r}")
+        elif not isinstance(cap, str):
+            machine = next((c.engines for c in network.cecs if c.name == station.lpar.cec), math.inf)
+            if cap > min(station.servers, machine):
+                out.append(f"cap {cap:g} is above the {min(station.servers, machine):g} engines it can use; leave it out")
         if station.lpar.low_cost != 1 and not station.source:
             out.append("low_cost needs a source")
     if station.overflow is not None:

@@ -36,6 +36,8 @@ REFUSED = [
     ("station", LPAR + 'polarity = "diagonal" }', "polarity must be one of horizontal, vertical"),
     ("station", LPAR + "cap = -1 }", "cap must be 'none', 'share' or a positive number of engines, got -1"),
     ("station", LPAR + "cap = true }", "cap must be .* got True"),
+    ("station", LPAR + "cap = 2.5 }", "cap 2.5 is above the 2 engines it can use"),
+    ("station", 'source = "x"\nsmt = { gain = 0.9 }', "smt gain is the rate of a core with two threads.* got 0.9"),
     ("station", 'source = "x"\nspeeds = [nan]', "speeds must be positive"),
     ("station", 'source = "x"\ncost_by_busy = [1, inf]', "cost_by_busy must be positive"),
     ("station", 'overflow = { to = "cf", waiting = -5 }', "overflow waiting must be zero or more"),
