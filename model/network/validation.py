@@ -67,7 +67,7 @@ def _station(station: Station, network: Network) -> list[str]:
     if station.smt is not None and station.scheduling != "ps":
         out.append("smt needs scheduling = 'ps'")
     if station.smt is not None and not 1 <= station.smt.gain <= 2:
-        out.append(f"smt gain is the rate of a core with two threads, one thread being 1: 1 to 2, got {station.smt.gain}")
+        out.append(f"smt gain is the rate of a core with two threads, from 1 (no gain) to 2, got {station.smt.gain}")
     if station.smt is not None:
         out += _choice(station.smt.packing, ("spread", "dense"), "smt packing")
     hardware = station.speeds != (1.0,) or station.cost_by_busy or station.smt is not None
@@ -90,9 +90,9 @@ def _station(station: Station, network: Network) -> list[str]:
         if cap not in ("none", "share") and not engines:
             out.append(f"cap must be 'none', 'share' or a positive number of engines, got {cap!r}")
         elif not isinstance(cap, str):
-            machine = next((c.engines for c in network.cecs if c.name == station.lpar.cec), math.inf)
-            if cap > min(station.servers, machine):
-                out.append(f"cap {cap:g} is above the {min(station.servers, machine):g} engines it can use; leave it out")
+            most = min([station.servers, *(c.engines for c in network.cecs if c.name == station.lpar.cec)])
+            if cap > most:
+                out.append(f"cap {cap:g} is above the {most:g} engines it can use; leave it out")
         if station.lpar.low_cost != 1 and not station.source:
             out.append("low_cost needs a source")
     if station.overflow is not None:

@@ -32,8 +32,8 @@ def as_dict(result: SimulationResult) -> dict[str, Any]:
         "bottleneck": result.bottleneck or None,
         "second_bottleneck": result.second_bottleneck or None,
         "limits": [
-            {"name": name, "utilization": _plain(value), "rate_per_s": result.limit_rates_per_s.get(name)}
-            for name, value in result.limits
+            {"name": x.name, "kind": x.kind, "utilization": _plain(x.utilisation), "rate_per_s": _plain(x.rate_per_s)}
+            for x in result.limits
         ],
         "classes": {name: _fields(value) for name, value in result.classes.items()},
         "stations": {name: _fields(value) for name, value in result.stations.items()},
@@ -80,12 +80,8 @@ def as_text(result: SimulationResult) -> str:
         if rows:
             lines += ["", *_table(heading, rows)]
     if result.limits:
-        rates = result.limit_rates_per_s
-        named = ", ".join(
-            f"{name} {value:.1%}" + (f" (full at {rates[name]:.4g} per s)" if name in rates else "")
-            for name, value in result.limits[:5]
-        )
-        lines += ["", f"Busiest first: {named}"]
+        named = ", ".join(f"{x.name} {x.utilisation:.1%} (at most {x.rate_per_s:.4g} per s)" for x in result.limits[:5])
+        lines += ["", f"Limits, first to bind first: {named}"]
     return "\n".join(lines) + "\n"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from model.network.simulator.statistics import Estimate
+from model.network.solvers.solution import Limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class ResourceResult:
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """A finished simulation. ``limits`` are engines, machines and resources, busiest first, delays left out;
+    """A finished simulation. ``limits`` are engines, machines and resources in the order in which they bind;
     ``bottleneck`` and ``second_bottleneck`` are its first two names. ``settled`` is false when the warm-up could
     not be told from the run in some replication, as under a load that a limit cannot carry; the figures are then not
     to be relied on. ``overloaded`` names what the arrivals alone overload."""
@@ -112,20 +113,19 @@ class SimulationResult:
     stations: dict[str, StationResult]
     resources: dict[str, ResourceResult]
     machines: dict[str, Estimate]
-    limits: tuple[tuple[str, float], ...]
+    limits: tuple[Limit, ...]
     overloaded: tuple[str, ...] = ()
 
     @property
     def limit_rates_per_s(self) -> dict[str, float]:
-        """Transactions of all classes a second at which each limit would be full, the mix staying as it is."""
-        total = sum(c.throughput_per_s.value for c in self.classes.values() if c.throughput_per_s.value > 0)
-        return {name: total / value for name, value in self.limits if value > 0}
+        """Transactions of all classes a second that each limit allows at most, the mix staying as it is."""
+        return {limit.name: limit.rate_per_s for limit in self.limits}
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know before relying on the figures; empty when there is nothing."""
         out = []
-        full = [f"{name} is {value:.1%} busy" for name, value in self.limits if value > 0.99]
+        full = [f"{limit.name} is {limit.utilisation:.1%} busy" for limit in self.limits if limit.utilisation > 0.99]
         if self.overloaded:
             out.append(
                 f"more arrives than {' and '.join(self.overloaded)} can serve: queues grow for ever, and the figures "
@@ -142,10 +142,10 @@ class SimulationResult:
 
     @property
     def bottleneck(self) -> str:
-        """Name of the busiest limit ('' when there is none)."""
-        return self.limits[0][0] if self.limits else ""
+        """Name of the limit that binds first ('' when there is none)."""
+        return self.limits[0].name if self.limits else ""
 
     @property
     def second_bottleneck(self) -> str:
-        """Name of the next busiest limit ('' when there is none)."""
-        return self.limits[1][0] if len(self.limits) > 1 else ""
+        """Name of the limit that binds next ('' when there is none)."""
+        return self.limits[1].name if len(self.limits) > 1 else ""

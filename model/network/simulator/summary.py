@@ -12,6 +12,9 @@ from model.network.simulator.program import Program
 from model.network.simulator.result import ClassResult, Part, Polarity, ResourceResult, StationResult
 from model.network.simulator.state import views
 from model.network.simulator.statistics import Estimate, bucket_edges, mean, percentile, ratio
+from model.network.solvers.reduction import reduce, unwaited_holding
+from model.network.solvers.solution import Limit
+from model.network.solvers.solution import limits as ranked
 
 PERCENTILES = (50.0, 90.0, 95.0, 99.0)
 ENOUGH = 100
@@ -230,25 +233,41 @@ def machines(groups: Groups) -> dict[str, Estimate]:
     return out
 
 
-def _usable(program: Program) -> list[float]:
-    """Engines of each station that can be busy at once: fewer than it has where its LPAR is capped."""
-    caps = program.arrays["st_f"][:, L.SF_CAP]
-    return [
-        float(s.servers) if s.lpar is None else min(float(s.servers), float(cap))
-        for s, cap in zip(program.network.stations, caps, strict=True)
-    ]
-
-
 def limits(
     groups: Groups, by_station: dict[str, StationResult], by_resource: dict[str, ResourceResult],
     by_machine: dict[str, Estimate],
-) -> tuple[tuple[str, float], ...]:  # fmt: skip
-    """Everything that can run out, busiest first."""
-    out = [
-        (station.name, by_station[station.name].utilization.value * station.servers / usable)
-        for station, usable in zip(groups.program.network.stations, _usable(groups.program), strict=True)
-        if station.scheduling != "delay"
-    ]
-    out += [(name, result.utilization.value) for name, result in by_resource.items()]
-    out += [(name, estimate.value) for name, estimate in by_machine.items()]
-    return tuple(sorted(out, key=lambda item: -item[1]))
+) -> tuple[Limit, ...]:  # fmt: skip
+    """Everything that can run out, in the order in which it binds."""
+    network, net, seconds = groups.program.network, reduce(groups.program.network), groups.seconds.sum()
+    throughput = groups.total[:, :, L.T_DONE].sum(axis=0) / seconds
+    using = groups.visit[..., L.V_USING].sum(axis=(0, 1)) / seconds
+    queueing = [k for k, s in enumerate(network.stations) if s.scheduling != "delay"]
+    names = [(network.stations[k].name, network.stations[k].component or "station") for k in queueing]
+    shares = [_share_of_limit(groups, k, by_station[network.stations[k].name]) for k in queueing]
+    needed = list(shares)
+    held = unwaited_holding(net, throughput, using)
+    for rho, resource in enumerate(network.resources):
+        names.append((resource.name, resource.kind or "resource"))
+        needed.append(float(held[rho]) / (resource.capacity * resource.instances))
+    places = {f"{s.name} places": float(using[k]) / s.capacity for k, s in enumerate(network.stations) if s.capacity}
+    for name in groups.program.resources[len(network.resources) :]:
+        names.append((name, "places"))
+        needed.append(places[name])
+    shares += [result.utilization.value for result in by_resource.values()]
+    names += [(name, "machine") for name in by_machine]
+    shares += [estimate.value for estimate in by_machine.values()]
+    needed += [estimate.value for estimate in by_machine.values()]
+    return ranked(names, shares, needed, float(throughput.sum()))
+
+
+def _share_of_limit(groups: Groups, s: int, result: StationResult) -> float:
+    """Work done at a station over the most it can do: less than its engines could where its LPAR is capped, more than
+    its busy cores show where a second thread is free."""
+    station = groups.program.network.stations[s]
+    if station.lpar is not None:
+        cap = float(groups.program.arrays["st_f"][s, L.SF_CAP])
+        return result.utilization.value * station.servers / min(station.servers, cap)
+    if groups.program.arrays["st_i"][s, L.S_KIND] != L.SHARING:
+        return result.utilization.value
+    work = groups.visit[:, :, s, [L.V_USING, L.V_SPIN]].sum() / groups.seconds.sum()
+    return float(work) / float(reduce(groups.program.network).curves[s][0][-1])

@@ -24,12 +24,14 @@ class Figures(NamedTuple):
     """``throughput`` (classes,); residence and busy servers (classes, stations); resource waits and use (classes,
     resources).
 
-    ``method`` names the algorithm, ``fork_saving`` (classes,) is the residence that runs in parallel with more.
+    ``using`` (classes, stations) is the part of the residence that the work would take alone. ``method`` names the
+    algorithm, ``fork_saving`` (classes,) is the residence that runs in parallel with more.
     """
 
     throughput: Floats
     residence: Floats
     busy: Floats
+    using: Floats
     wait: Floats
     held: Floats
     method: str
@@ -142,7 +144,7 @@ def _levels(curve: Floats, customers: int) -> Floats:
 
 def _plain(net: Reduced, throughput: Floats, residence: Floats, busy: Floats, method: str) -> Figures:
     none = np.zeros_like(net.acquires)
-    return Figures(throughput, residence, busy, none, none, method, np.zeros(len(throughput)))
+    return Figures(throughput, residence, busy, net.demand * net.pace, none, none, method, np.zeros(len(throughput)))
 
 
 def _once_at_most(net: Reduced, rows: NDArray[np.int64], k: int) -> bool:

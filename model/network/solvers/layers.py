@@ -27,7 +27,7 @@ from model.network.solvers.exact_network import Figures
 from model.network.solvers.fork_join import largest_of_independent, nelson_tantawi
 from model.network.solvers.linearizer import Ints
 from model.network.solvers.open_networks import busy_at_queue_length
-from model.network.solvers.reduction import Reduced, SyncRequest
+from model.network.solvers.reduction import Reduced, SyncRequest, in_service
 from model.network.solvers.stations import mmc_response, mmck
 
 ROUNDS = 200
@@ -55,6 +55,7 @@ class _State:
     throughput: Floats
     residence: Floats
     busy: Floats
+    using: Floats
     held: Floats
 
 
@@ -72,6 +73,7 @@ def layered(net: Reduced) -> tuple[Figures, bool]:
         guess,
         net.demand.copy(),
         guess[:, None] * net.demand,
+        net.demand.copy(),
         np.zeros((classes, resources)),
     )
     simple = not (net.sync or net.forks or np.any(net.acquires > 0)) and not any(
@@ -100,6 +102,7 @@ def _figures(net: Reduced, state: _State) -> Figures:
         state.throughput,
         state.residence,
         state.busy,
+        state.using,
         state.wait,
         state.held,
         "layered mean value analysis" if np.any(net.acquires) or net.sync else "approximate mean value analysis",
@@ -113,7 +116,7 @@ def _hardware(net: Reduced, state: _State) -> None:
     classes = len(net.rates)
     pace = net.pace
     visits = net.visits.copy()
-    demand = net.demand * pace
+    demand = net.demand * pace + _issued(net, state)
     lost = np.zeros(classes)
     codes = np.array([CODES[s.scheduling] for s in stations])
     servers = net.servers.copy()
@@ -195,16 +198,18 @@ def _hardware(net: Reduced, state: _State) -> None:
             state.residence[demand[:, k] > 0, k] = np.inf
         state.residence[state.residence > DIVERGED * demand.sum(axis=1, keepdims=True)] = np.inf
     _synchronous(net, state, own_demand, engines, result.queue_length.sum(axis=1))
+    work = own_demand.copy()
     own_demand += state.hold
     for k in range(len(stations)):
         state.busy[:, k] = state.throughput * own_demand[:, k]
         if k in facilities:
             state.busy[:, k] = state.throughput * net.demand[:, k] * pace[k]
-        work, used = net.curves[k]
+        capacity, used = net.curves[k]
         if codes[k] != DELAY and not net.plain[k]:
             total = state.busy[:, k].sum()
             if total > 0:
-                state.busy[:, k] *= busy_at_queue_length(float(result.queue_length[k].sum()), work, used) / total
+                state.busy[:, k] *= busy_at_queue_length(float(result.queue_length[k].sum()), capacity, used) / total
+    state.using = in_service(net, state.throughput, work, state.busy)
 
 
 def _ceiling(curves: dict[int, Floats], servers: Ints, k: int) -> float:
@@ -233,6 +238,15 @@ def _lpar_capacity(net: Reduced, state: _State, k: int, work: Floats) -> Floats:
     return n * (work[0] if len(work) else 1.0)
 
 
+def _issued(net: Reduced, state: _State) -> Floats:
+    """(classes, stations) work that requests which go asynchronously add to their engines."""
+    out = np.zeros_like(net.demand)
+    for request in net.sync:
+        if _goes_async(state, request):
+            out[request.row, request.engine] += request.flow * request.async_issue_s * net.pace[request.engine]
+    return out
+
+
 def _engines(net: Reduced, state: _State, own: Floats) -> dict[int, tuple[Floats, Floats]]:
     """Engines that synchronous requests hold: facility work (classes,) without queueing, and capacity by customers.
 
@@ -242,17 +256,14 @@ def _engines(net: Reduced, state: _State, own: Floats) -> dict[int, tuple[Floats
     out: dict[int, tuple[Floats, Floats]] = {}
     for k in sorted({request.engine for request in net.sync}):
         here = [r for r in net.sync if r.engine == k and not _goes_async(state, r)]
-        alone, issued = np.zeros(len(net.rates)), np.zeros(len(net.rates))
-        for request in net.sync:
-            if request.engine == k and _goes_async(state, request):
-                issued[request.row] += request.flow * request.async_issue_s
+        alone = np.zeros(len(net.rates))
         facilities = sorted({r.facility for r in here})
         total = float(state.throughput.sum())
         work = np.zeros(len(facilities))
         for request in here:
             alone[request.row] += request.flow * request.service_s
             work[facilities.index(request.facility)] += state.throughput[request.row] * request.flow * request.service_s
-        mean = np.append(float(state.throughput @ (own[:, k] + issued)), work) / max(total, 1e-300)
+        mean = np.append(float(state.throughput @ own[:, k]), work) / max(total, 1e-300)
         servers = [-1]
         for i, f in enumerate(facilities):
             station = net.network.stations[f]
@@ -265,9 +276,9 @@ def _engines(net: Reduced, state: _State, own: Floats) -> dict[int, tuple[Floats
         engines = net.network.stations[k].servers
         if mean.sum() > 0 and here:
             inner = Convolution([engines], mean[:, None], servers).throughput_by_population()
-            out[k] = (alone + issued, inner * (float(mean[0]) + float(work.sum()) / max(total, 1e-300)))
+            out[k] = (alone, inner * (float(mean[0]) + float(work.sum()) / max(total, 1e-300)))
         else:
-            out[k] = (alone + issued, np.arange(1.0, engines + 1))
+            out[k] = (alone, np.arange(1.0, engines + 1))
     return out
 
 
@@ -325,9 +336,7 @@ def _synchronous(
         wait = share * (stretched - 1) * service + (1 - share) * min(queued, 1e9)
         facility[:, k] = np.nan_to_num(net.service[:, k]) + wait
     for request in net.sync:
-        if _goes_async(state, request):
-            hold[request.row, request.engine] += request.flow * request.async_issue_s
-        else:
+        if not _goes_async(state, request):
             hold[request.row, request.engine] += request.flow * facility[request.row, request.facility]
     state.facility += 0.5 * (facility - state.facility)
     state.hold += 0.5 * (hold - state.hold)

@@ -12,9 +12,9 @@ from model.network.solvers.amva import amva
 from model.network.solvers.exact_network import Figures, in_product_form, one_open_queue, product_form
 from model.network.solvers.hardware_chains import water_filling
 from model.network.solvers.layers import layered
-from model.network.solvers.reduction import Reduced, reduce
+from model.network.solvers.reduction import Reduced, reduce, unwaited_holding
 from model.network.solvers.region import one_region
-from model.network.solvers.solution import Floats, Limit, Solution, limits
+from model.network.solvers.solution import Floats, Solution, limits
 
 # Median and 99th percentile of the relative error of the mean response, beyond the simulation's own interval, by what
 # makes a network hard: benchmarks/agreement.py over 1,000 random networks, seed 1 (docs/solvers.md). Infinite where
@@ -83,10 +83,11 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
 def _large_lattice(net: Reduced) -> Figures:
     """Product form without the exact sums."""
     result = amva(net.users, (net.demand * net.pace).T, net.servers, net.think, rates=net.rates)
-    busy = result.throughput[:, None] * net.demand * net.pace
+    using = net.demand * net.pace
     none = np.zeros_like(net.acquires)
     method = "approximate mean value analysis"
-    return Figures(result.throughput, result.residence.T, busy, none, none, method, np.zeros(len(busy)))
+    busy = result.throughput[:, None] * using
+    return Figures(result.throughput, result.residence.T, busy, using, none, none, method, np.zeros(len(busy)))
 
 
 def _prefer_region(net: Reduced, region: Figures) -> bool:
@@ -120,9 +121,9 @@ def overloaded_by_arrivals(net: Reduced) -> list[str]:
             continue
         if work[k] >= can[k]:
             out.append(station.name)
+    held = unwaited_holding(net, net.rates.clip(0), work)
     for rho, resource in enumerate(net.network.resources):
-        held = float(net.rates.clip(0) @ net.inside[:, rho, :].sum(axis=1))
-        if held * net.largest[rho] >= resource.capacity * resource.instances:
+        if held[rho] >= resource.capacity * resource.instances:
             out.append(resource.name)
     return out
 
@@ -225,12 +226,15 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
     names = [(stations[k].name, stations[k].component or "station") for k in stations_used]
     names += [(r.name, r.kind or "resource") for r in network.resources]
     shares = [_share_of_limit(net, figures, k) for k in stations_used]
-    shares += [float(held[:, rho].sum()) / (r.capacity * r.instances) for rho, r in enumerate(network.resources)]
+    needed = list(shares)
+    units = [r.capacity * r.instances for r in network.resources]
+    shares += list(held.sum(axis=0) / units)
+    needed += list(unwaited_holding(net, throughput, throughput @ figures.using) / units)
     for cec in network.cecs:
         members = [k for k, s in enumerate(stations) if s.lpar is not None and s.lpar.cec == cec.name]
         names.append((cec.name, "machine"))
         shares.append(float(figures.busy[:, members].sum()) / cec.engines)
-    ordered: tuple[Limit, ...] = limits(names, np.array(shares), total)
+        needed.append(shares[-1])
     errors = [KNOWN_ERRORS[h] for h in hard]
     known = (max(e[0] for e in errors), max(e[1] for e in errors)) if errors else (0.0, 0.0)
     if exact:
@@ -254,7 +258,7 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
         population,
         utilisation,
         residence,
-        np.asarray(figures.busy / np.where(throughput > 0, throughput, 1.0)[:, None]),
+        figures.using,
         queue,
         wait,
         held,
@@ -262,7 +266,7 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
         exact,
         known,
         note,
-        ordered,
+        limits(names, shares, needed, total),
         tuple(hard),
         (*saturated, *open_over, *over),
         tuple(net.notes),
@@ -271,13 +275,12 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
 
 def _share_of_limit(net: Reduced, figures: Figures, k: int) -> float:
     """Work done at a station over the most it can do."""
-    work, used = net.curves[k]
-    if net.network.stations[k].lpar is not None:
+    station = net.network.stations[k]
+    if station.lpar is not None:
         capped = _most_work(net, np.zeros(len(net.curves)))[k]
-        return float(figures.busy[:, k].sum()) / float(capped)
-    busy = float(figures.busy[:, k].sum())
+        return float(figures.busy[:, k].sum() / capped)
+    most = net.curves[k][0][-1]
     if net.plain[k]:
-        return busy / float(work[-1])
-    done = float(np.interp(busy, np.append(0.0, used), np.append(0.0, work)))
-    plain = float(figures.throughput @ net.demand[:, k]) * float(net.pace[k])
-    return max(done, plain) / float(work[-1]) if busy < used[-1] else plain / float(work[-1])
+        return float(figures.busy[:, k].sum() / most)
+    alone = net.demand[:, k] * net.pace[k] if len(set(station.speeds)) > 1 else figures.using[:, k]
+    return float(figures.throughput @ alone / most)

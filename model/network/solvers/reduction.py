@@ -142,11 +142,34 @@ def _reduce(network: Network) -> Reduced:
                 for rho, _ in held:
                     out.nested[row, rho, sigma] += flow * op.units
             elif op.kind == "fork":
-                branches = _branches(flow_of, at, row, column, stations)
-                out.forks.append(ForkBranches(row, flow, branches[0], branches[1]))
+                visits, work = _branches(flow_of, at, row, column, stations)
+                out.forks.append(ForkBranches(row, flow, visits, work))
+                for rho, _ in held:
+                    out.inside[row, rho] += flow * work[work.sum(axis=1).argmax()]
     _leave_out_ample(out)
     out.equal_fcfs = np.array([len(first_service[k]) <= 1 and variation[k] <= {1.0} for k in range(stations)])
     return out
+
+
+def in_service(net: Reduced, throughput: Floats, work: Floats, busy: Floats) -> Floats:
+    """(classes, stations) seconds that the ``work`` of a transaction takes alone: where engines are unequal, on the
+    engines that do it."""
+    unequal = [k for k, s in enumerate(net.network.stations) if len(set(s.speeds)) > 1]
+    out = work.copy()
+    out[:, unequal] = busy[:, unequal] / np.where(throughput > 0, throughput, 1.0)[:, None]
+    return out
+
+
+def unwaited_holding(net: Reduced, throughput: Floats, using: Floats) -> Floats:
+    """(resources,) units in use if whoever holds one waited for nothing else.
+
+    Args:
+        throughput: (classes,) transactions a second.
+        using: (stations,) seconds of service a second, as each transaction would take alone.
+    """
+    work = throughput @ net.demand
+    inside = np.tensordot(throughput, net.inside * net.largest[:, None] + net.ample, axes=1)
+    return np.asarray(inside @ np.divide(using, work, out=np.zeros_like(using), where=work > 0))
 
 
 def _measure_stations(net: Reduced) -> None:

@@ -16,7 +16,7 @@ from model.network.solvers.ctmc import birth_death
 from model.network.solvers.exact_network import Figures
 from model.network.solvers.layers import CODES, holding_variation
 from model.network.solvers.linearizer import Ints
-from model.network.solvers.reduction import Reduced
+from model.network.solvers.reduction import Reduced, in_service
 
 ROUNDS = 30
 LARGEST = 5_000
@@ -121,7 +121,8 @@ def one_region(net: Reduced) -> Figures | None:
     waits, units = np.zeros_like(net.acquires), np.zeros_like(net.acquires)
     waits[:, rho] = wait
     units[:, rho] = flow * within * net.largest[rho]
-    return Figures(flow, residence, busy, waits, units, "flow-equivalent region", np.zeros(len(flow)))
+    using = in_service(net, flow, net.demand * pace, busy)
+    return Figures(flow, residence, busy, using, waits, units, "flow-equivalent region", np.zeros(len(flow)))
 
 
 def _distribution(

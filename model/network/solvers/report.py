@@ -83,7 +83,7 @@ def as_text(solution: Solution) -> str:
                 held = f"{_number(solution.held[r, rho])} held"
                 queue = solution.throughput_per_s[r] * solution.wait_s[r, rho]
                 parts.append([name, resource, held, "", _time(solution.wait_s[r, rho]), _number(queue)])
-    bounds = [["limit", "kind", "used", "reached at"]]
+    bounds = [["limit", "kind", "used", "at most"]]
     for x in solution.limits:
         bounds.append([x.name, x.kind, f"{100 * x.utilisation:.1f} %", f"{_number(x.rate_per_s)}/s"])
     text = [head, "", _table(rows), "", _table(parts), "", _table(bounds)]

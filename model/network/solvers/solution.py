@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,10 +14,10 @@ Floats = NDArray[np.float64]
 
 
 class Limit(NamedTuple):
-    """A station or passive resource that would saturate.
+    """A station, machine or passive resource that would saturate.
 
-    ``utilisation`` is that of the present rate; ``rate_per_s`` the total rate, in the present mix, at which it
-    reaches 1.
+    ``utilisation`` is that of the present rate. ``rate_per_s`` is the total rate, in the present mix, that it cannot
+    exceed; for a resource, if whoever holds it waited for nothing else.
     """
 
     name: str
@@ -30,8 +32,9 @@ class Solution:
 
     Arrays follow the order of the network: ``throughput_per_s``, ``response_s`` and ``population`` (classes,);
     ``utilisation`` (busy share of the servers; busy servers at a delay), ``residence_s`` (per transaction, queueing
-    included), ``service_s`` (the part of it in service) and ``queue_length`` (classes, stations); ``wait_s`` and
-    ``held`` (classes, resources): wait for each passive resource per transaction, and mean units in use.
+    included), ``service_s`` (the part of it that the work would take alone) and ``queue_length`` (classes, stations);
+    ``wait_s`` and ``held`` (classes, resources): wait for each passive resource per transaction, and mean units in use.
+    An engine held for a synchronous request is busy, but the request's residence is at the facility.
 
     ``exact`` says whether theory gives these figures exactly; otherwise ``known_error`` bounds the relative error seen
     on networks of this kind (median and 99th percentile of the response), ``error_note`` says where it comes from and
@@ -77,11 +80,17 @@ class Solution:
         return np.asarray(self.utilisation.sum(axis=0))
 
 
-def limits(names: list[tuple[str, str]], utilisation: Floats, total_rate: float) -> tuple[Limit, ...]:
-    """Limits in the order in which they bind; unused ones are left out."""
+def limits(
+    names: list[tuple[str, str]], utilisation: Sequence[float], needed: Sequence[float], total_rate: float
+) -> tuple[Limit, ...]:
+    """Limits in the order in which they bind; unused ones are left out.
+
+    ``needed`` is the utilisation without what the holders of a resource wait for elsewhere: a resource whose holders
+    queue for a full engine is all in use, but more units of it would help nobody.
+    """
     used = [
-        Limit(name, kind, float(u), float(total_rate / u))
-        for (name, kind), u in zip(names, utilisation, strict=True)
+        Limit(name, kind, float(u), float(total_rate / n) if n > 0 else math.inf)
+        for (name, kind), u, n in zip(names, utilisation, needed, strict=True)
         if u > 0
     ]
-    return tuple(sorted(used, key=lambda limit: -limit.utilisation))
+    return tuple(sorted(used, key=lambda limit: (limit.rate_per_s, -limit.utilisation)))

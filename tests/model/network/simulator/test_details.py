@@ -54,4 +54,4 @@ def test_without_details_nothing_of_them_is_said():
     said = as_dict(full)
     assert set(said["classes"]["a"]["percentile_parts"]) == {"50", "90", "95", "99"}
     assert said["limits"][0]["rate_per_s"] == pytest.approx(1.0, rel=0.08)
-    assert "full at" in as_text(full)
+    assert "at most" in as_text(full)

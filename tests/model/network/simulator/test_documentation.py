@@ -41,6 +41,6 @@ def test_example_networks_run_and_report(path):
     assert Network.from_toml(network.to_toml()) == network
     result = simulate(network, seed=1, horizon=4_000, replications=2)
     data = json.loads(json.dumps(as_dict(result), allow_nan=False))
-    assert data["bottleneck"] == result.limits[0][0]
+    assert data["bottleneck"] == result.limits[0].name
     text = as_text(result)
     assert all(name in text for name in network.station_names)

@@ -69,7 +69,7 @@ def test_capped_lpar_is_full_at_its_cap() -> None:
     answer, result = solve(network), simulate(network, seed=1, horizon=40_000)
     for found in (answer.bottleneck.name if answer.bottleneck else "", result.bottleneck):
         assert found == "A"
-    assert dict(result.limits)["A"] == pytest.approx(0.9, rel=0.05)
+    assert result.limits[0].utilisation == pytest.approx(0.9, rel=0.05)
     assert answer.limits[0].utilisation == pytest.approx(0.9, rel=1e-3)
     assert answer.limits[1].name == "machine" and answer.limits[1].utilisation == pytest.approx(1.9 / 4, rel=1e-3)
 

@@ -1,0 +1,74 @@
+"""What the solvers and the simulator both say of a network, in the same terms."""
+
+import pytest
+
+from model.network import Acquire, CfRequest, Fork, Network, Release, Resource, Smt, Station
+from model.network.simulator import simulate
+from model.network.solvers import solve
+from tests.model.network.simulator.build import EXP, closed_class, network, open_class, visit
+
+
+@pytest.mark.parametrize(
+    ("units", "order", "rates_per_s"), [(10, ("cp", "mxt"), (100, 333)), (2, ("mxt", "cp"), (67, 100))]
+)
+def test_a_resource_whose_holders_wait_for_a_full_engine_is_not_the_bottleneck(units, order, rates_per_s):
+    net = network(
+        [Station(name="cp"), Station(name="disk", scheduling="delay")],
+        closed_class(
+            50, 0.1, Acquire(resource="mxt"), visit("cp", 0.01), visit("disk", 0.02), Release(resource="mxt")
+        ),
+        resources=(Resource(name="mxt", capacity=units),),
+    )  # fmt: skip
+    for limits in (solve(net).limits, simulate(net, seed=1, horizon=20_000).limits):
+        assert tuple(limit.name for limit in limits) == order
+        assert [limit.rate_per_s for limit in limits] == pytest.approx(rates_per_s, rel=0.03)
+        assert next(limit for limit in limits if limit.name == "mxt").utilisation == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_resource_held_across_a_fork_is_held_for_the_longest_branch():
+    fork = Fork(branches=((visit("disk", 1.0),), (visit("link", 0.2),)))
+    net = network(
+        [Station(name="disk", scheduling="delay"), Station(name="link", scheduling="delay")],
+        closed_class(10, 0.1, Acquire(resource="mxt"), fork, Release(resource="mxt")),
+        resources=(Resource(name="mxt", capacity=2),),
+    )
+    for limits in (solve(net).limits, simulate(net, seed=1, horizon=20_000).limits):
+        assert [limit.name for limit in limits] == ["mxt"] and limits[0].rate_per_s == pytest.approx(2.0, rel=0.05)
+
+
+def requests(mode: str) -> Network:
+    """An engine pool that sends requests to a coupling facility."""
+    request = CfRequest(
+        station="cf", engine="cp", service=EXP(0.5), issue=EXP(0.2), mode=mode, threshold_s=0.01, async_issue=EXP(0.4)
+    )  # fmt: skip
+    return network([Station(name="cp", servers=2), Station(name="cf")], open_class(0.5, visit("cp", 1.0), request))
+
+
+def pool(**more) -> Network:
+    """A pool of two shared engines under open load."""
+    station = Station(name="cp", servers=2, scheduling="ps", source="made up for the test", **more)
+    return network(station, open_class(1.2, visit("cp", 1.0)))
+
+
+@pytest.mark.parametrize(
+    "net",
+    [
+        requests("sync"),
+        requests("async"),
+        requests("heuristic"),
+        pool(smt=Smt(gain=1.3), speeds=(0.9,)),
+        pool(smt=Smt(gain=1.3, packing="dense")),
+        pool(cost_by_busy=(1.1, 1.3)),
+    ],
+    ids=["sync", "async", "heuristic", "smt", "dense smt", "cost by busy"],
+)
+def test_using_and_waiting_mean_the_same(net):
+    solved, simulated = solve(net), simulate(net, seed=1, horizon=60_000)
+    for k, name in enumerate(net.station_names):
+        part = simulated.classes["a"].parts[name]
+        assert solved.service_s[0, k] == pytest.approx(part.using_s, rel=0.07)
+        waiting_s = solved.residence_s[0, k] - solved.service_s[0, k]
+        assert waiting_s == pytest.approx(part.waiting_s, abs=0.06 * simulated.classes["a"].response_s.value)
+    for limit, other in zip(solved.limits, simulated.limits, strict=True):
+        assert (limit.name, limit.kind) == (other.name, other.kind)
+        assert limit.rate_per_s == pytest.approx(other.rate_per_s, rel=0.05)
