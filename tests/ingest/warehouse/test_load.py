@@ -180,8 +180,8 @@ def test_a_table_made_by_an_older_version_is_widened(tmp_path, ingest, rows, dat
 def test_accounts_that_do_not_balance_keep_the_file_out(tmp_path, ingest, rows, monkeypatch):
     honest = readers._rmf
 
-    def forgetful(path):
-        for batch in honest(path):
+    def forgetful(path, read_batches):
+        for batch in honest(path, read_batches):
             object.__setattr__(batch, "decoded_bytes", batch.decoded_bytes - 1)
             yield batch
 
