@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import bundle as bundles
 from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription
-from model.predictor import QuestionError, predict, size
+from model.capacity import ask
+from model.capacity import bundle as bundles
+from model.capacity.ask import size
+from model.capacity.questions import QuestionError
 from tests.model.points import made_points
 
 ABOUT = SystemDescription("shop", workload="shop", machine="m1", engines=8)
@@ -23,6 +25,10 @@ def bundle():
     points["total_shop_response_ms"] = [8.0, 8.3, 9.1]
     systems = CapacityModel({"shop": ABOUT}).fit(points).systems_
     return bundles.loads(bundles.dumps(bundles.build(systems, data={"ledger": "x"}, validation={})))
+
+
+def predict(*question):
+    return ask.predict(*question).to_dict()
 
 
 def value(answer, metric):
@@ -41,6 +47,9 @@ def test_answer_has_the_promised_form(bundle):
         "interval_pct",
         "notes",
         "evidence",
+        "distance",
+        "times",
+        "solver",
     }
     assert all(set(o) == {"metric", "condition", "value", "lo", "hi", "unit"} for o in answer["outputs"])
     assert all(o["lo"] <= o["value"] <= o["hi"] for o in answer["outputs"])
@@ -223,9 +232,9 @@ def test_a_response_target_without_responses_is_refused():
     assert raised.value.field == "max_response_ms"
 
 
-def test_predictor_loads_nothing_but_the_standard_library():
-    heavy = ("numpy", "pandas", "sklearn", "scipy", "mlflow")
-    code = f"import sys, model.predictor, model.bundle; print([m for m in {heavy} if m in sys.modules])"
+def test_answering_needs_numpy_and_nothing_heavier():
+    heavy = ("pandas", "sklearn", "scipy", "numba", "mlflow")
+    code = f"import sys, model.capacity.ask, model.capacity.bundle; print([m for m in {heavy} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 
@@ -236,7 +245,7 @@ def test_bundle_is_the_same_text_for_the_same_points(tmp_path, bundle):
     assert bundles.dumps(bundles.read(path)) == path.read_text(encoding="utf-8")
 
 
-BARE = '{"schema": "etalon-bundle/1", "model_version": "1", "systems": null, "assumptions": {}}'
+SCHEMA = f'"schema": "{bundles.SCHEMA}"'
 
 
 @pytest.mark.parametrize(
@@ -245,8 +254,9 @@ BARE = '{"schema": "etalon-bundle/1", "model_version": "1", "systems": null, "as
         ("{", "no JSON"),
         ("null", "schema None"),
         ("[]", "schema None"),
-        ('{"schema": "etalon-bundle/1"}', "lacks"),
-        (BARE, "no JSON objects"),
+        ('{"schema": "other/1"}', "schema 'other/1', expected"),
+        (f"{{{SCHEMA}}}", "lacks model_version, systems"),
+        (f'{{{SCHEMA}, "model_version": "1", "systems": null}}', "systems is no JSON object"),
     ],
 )
 def test_a_file_that_is_no_bundle_is_refused(text, message):
