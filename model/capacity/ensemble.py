@@ -7,7 +7,7 @@ last. Draw 0 is the centre of the posterior: values are its, limits are quantile
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -165,6 +165,17 @@ class State:
     waiting_ms: Mapping[tuple[str, str], Mapping[str, Array]]
     p90_ms: Mapping[tuple[str, str], Array]
     limits: Mapping[str, Array]
+
+    def at_load(self, i: int) -> State:
+        """The state at one of the loads, as arrays of that load alone."""
+
+        def one(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {key: one(item) for key, item in value.items()}
+            return value[:, i : i + 1] if isinstance(value, np.ndarray) else value
+
+        parts = {field.name: one(getattr(self, field.name)) for field in fields(self) if field.name != "scenario"}
+        return State(scenario=replace(self.scenario, rates=self.scenario.rates[:, i : i + 1]), **parts)
 
 
 class System:
