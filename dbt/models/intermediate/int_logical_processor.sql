@@ -21,8 +21,8 @@ select
   l.is_wait_completion,
   l.is_initially_capped,
   {{ ratio('l.capped_samples', 'c.diagnose_samples') }} as capped_fraction,
-  nullif(l.hardware_cap, 0) / 100.0 as cap_engines,
-  nullif(l.hardware_group_cap, 0) / 100.0 as group_cap_engines,
+  nullif(l.hardware_cap_processors, 0) as cap_engines,
+  nullif(l.hardware_group_cap_processors, 0) as group_cap_engines,
   l.polarisation_code
 from {{ ref('int_record') }} r
 join {{ ref('stg_smf70_1_control') }} c using (file_id, record_seq)
