@@ -12,9 +12,10 @@ help: ## list what can be made
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 setup: $(STAMP) ## make the virtual environment from the lock file
+	@$(BIN)/python -m compileall -q expectations ingest model pipelines serve
 
 $(STAMP): uv.lock pyproject.toml
-	@uv=$$(sh .ci/uv) && UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=.venv "$$uv" sync --locked --group dev $(if $(PYTHON),--python $(PYTHON))
+	@uv=$$(sh .ci/uv) && UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=.venv "$$uv" sync --locked --group dev --compile-bytecode $(if $(PYTHON),--python $(PYTHON))
 	@touch $@
 
 demo: setup ## published benchmarks in, a calibrated capacity answer out (3 minutes)
