@@ -46,15 +46,62 @@ def flat(table: Any) -> Any:
         ):
             table = table.set_column(place, name, column)
             continue
-        values = [value for chunk in column.chunks for value in _plain(chunk)]
-        texts = [value if value is None or isinstance(value, str) else dumps(value) for value in values]
-        table = table.set_column(place, pa.field(name, pa.string()), pa.array(texts, pa.string()))
+        texts = pa.chunked_array([_csv_texts(chunk) for chunk in column.chunks], pa.string())
+        table = table.set_column(place, pa.field(name, pa.string()), texts)
     return table
 
 
 def dumps(value: Any, indent: int | None = None) -> str:
     """JSON of plain values; a figure that is no number is refused, for JSON has none such."""
     return json.dumps(value, indent=indent, allow_nan=False)
+
+
+def _csv_texts(column: Any) -> Any:
+    """Text of values that CSV has no form for: JSON, without quotes where it is one text."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_fixed_size_binary(column.type):
+        return _hexadecimal(column)
+    if types.is_list(column.type) or types.is_fixed_size_list(column.type):
+        return _json_texts(column)
+    texts = [value if value is None or isinstance(value, str) else dumps(value) for value in _plain(column)]
+    return pa.array(texts, pa.string())
+
+
+def _json_texts(column: Any) -> Any:
+    """Values of an Arrow array as JSON texts, without a Python object for each where there are many of a kind."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_integer(kind):
+        return column.cast(pa.string())
+    if types.is_list(kind) or types.is_fixed_size_list(kind):
+        column = column.cast(pa.list_(kind.value_type))
+        ends = np.cumsum(pc.fill_null(pc.list_value_length(column), 0).to_numpy(), dtype=np.int32)
+        items = pc.fill_null(_json_texts(column.flatten()), "null")
+        lists = pa.ListArray.from_arrays(np.append(np.int32(0), ends), items, mask=column.is_null())
+        return pc.binary_join_element_wise("[", pc.binary_join(lists, ", "), "]", "")
+    if types.is_string(kind) or types.is_floating(kind):
+        coded = column.dictionary_encode()
+        return pa.array(map(dumps, _plain(coded.dictionary)), pa.string()).take(coded.indices)
+    return pa.array([None if value is None else dumps(value) for value in _plain(column)], pa.string())
+
+
+def _hexadecimal(column: Any) -> Any:
+    """Fixed-size binary values as hexadecimal digits."""
+    import numpy as np
+    import pyarrow as pa
+
+    width, rows = column.type.byte_width, len(column)
+    data = np.frombuffer(column.buffers()[1], np.uint8)[column.offset * width :][: rows * width]
+    digits = np.frombuffer(b"0123456789abcdef", np.uint8)[np.stack([data >> 4, data & 15], axis=1)]
+    ends = np.arange(rows + 1, dtype=np.int32) * (2 * width)
+    texts = pa.StringArray.from_buffers(rows, pa.py_buffer(ends), pa.py_buffer(digits.tobytes()))
+    return pa.compute.if_else(column.is_valid(), texts, None) if column.null_count else texts
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
