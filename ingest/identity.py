@@ -10,17 +10,13 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from ingest.framing import Frames, read_frames
 from ingest.kernels.jit import inlined, kernel
-from ingest.kernels.loads import load_4, load_8
+from ingest.kernels.loads import load_4, load_8, unsigned_load
 
 Words = npt.NDArray[np.uint64]
 
@@ -79,20 +75,7 @@ def _identify(data, starts, lengths, clock, written, digest):
         digest[i] = _xxh64(data, start + 4, length - 4)
 
 
-def _little_endian(kind: Any) -> Any:
-    def load(typing_context, array, place):
-        def generate(context, builder, signature, arguments):
-            base = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-            pointer = builder.bitcast(builder.gep(base, [arguments[1]]), ir.IntType(kind.bitwidth).as_pointer())
-            return builder.load(pointer, align=1)
-
-        return kind(array, types.int64), generate
-
-    return intrinsic(load)
-
-
-_word_8: Any = _little_endian(types.uint64)
-_word_4: Any = _little_endian(types.uint32)
+_word_8, _word_4 = unsigned_load(64, big_endian=False), unsigned_load(32, big_endian=False)
 
 
 @inlined

@@ -164,7 +164,7 @@ def _champion(home: Home) -> Iterator[Finding]:
 
 def _cache(home: Home) -> Iterator[Finding]:
     folder = home.cache / "numba"
-    compiled = sum(1 for _ in folder.rglob("*.nbc")) if folder.exists() else 0
+    compiled = sum(1 for path in folder.rglob("*") if path.suffix in (".nbc", ".o")) if folder.exists() else 0
     if not os.access(folder if folder.exists() else home.root, os.W_OK):
         yield Finding("kernel cache", "bad", f"{folder} is not writable", "every start compiles again; mend its rights")
     elif compiled:

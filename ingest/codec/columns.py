@@ -153,7 +153,8 @@ def _read(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     else:
         steps = np.arange(first.count) * first.stride
         elements = reader(group, data, (at[:, None] + steps).ravel(), None)
-    nulls = None if mask is None else pa.array(~mask)
+    bits = None if mask is None else pa.py_buffer(np.packbits(~mask, bitorder="little"))
+    nulls = None if bits is None else pa.Array.from_buffers(pa.bool_(), len(at), [None, bits])
     return {
         item.column: pa.FixedSizeListArray.from_arrays(elements[item.column], item.count, mask=nulls)
         for item in group.fields
@@ -173,6 +174,11 @@ def _number_columns(group: _Group, out: npt.NDArray, mask: Mask) -> Columns:
         item.column: whole[kind].slice(place * rows, rows)
         for place, (item, kind) in enumerate(zip(group.fields, group.kind_of, strict=True))
     }
+
+
+def keys(values: npt.NDArray[np.uint32]) -> pa.Array:
+    """Numbers as an Arrow array over the same memory. (`pyarrow.array` loads pandas: a fifth of a second.)"""
+    return _array(pa.uint32(), np.ascontiguousarray(values), None)
 
 
 def _array(kind: pa.DataType, values: npt.NDArray, mask: Mask) -> pa.Array:

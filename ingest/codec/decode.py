@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ingest.codec.batch import Batch
-from ingest.codec.columns import read_section
+from ingest.codec.columns import keys, read_section
 from ingest.codec.handlers import Handler
 from ingest.codec.handlers import make as make_handler
 from ingest.codec.plan import Found, Nest, Plan, measure
@@ -336,9 +336,9 @@ def _place_nested(
 
 def _table(section: Section, data: npt.NDArray[np.uint8], rows: _Rows) -> pa.Table:
     columns = read_section(section, data, rows.at, rows.limits)
-    columns["record_seq"], columns["section_seq"] = pa.array(rows.record_seq), pa.array(rows.section_seq)
+    columns["record_seq"], columns["section_seq"] = keys(rows.record_seq), keys(rows.section_seq)
     if rows.parent_seq is not None:
-        columns["parent_seq"] = pa.array(rows.parent_seq)
+        columns["parent_seq"] = keys(rows.parent_seq)
     schema = section.arrow_schema()
     return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 

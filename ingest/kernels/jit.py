@@ -1,49 +1,117 @@
-"""How kernels are compiled: without the interpreter lock, and cached so that a machine compiles each one once."""
+"""Loops compiled to machine code, which is kept: a later process runs it without the compiler.
 
-import hashlib
+numba compiles a loop when it is first called with arguments of some types. Loading numba and what it keeps by itself
+takes a second; machine code loaded with llvmlite alone takes hundredths. A loop therefore takes numbers and arrays,
+allocates nothing, and returns numbers.
+"""
+
+import ctypes
 import os
+import threading
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
+from functools import update_wrapper
 from typing import Any
 
-import numba
-from numba.core import config
+import numpy as np
+
+from ingest.kernels import native
+
+#: Meta-information and parent of an array made in Python, which compiled code never frees.
+_NO_OWNER = (0, 0)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop with numba. With ETALON_HOME set, compiled code is kept in its `cache` folder.
-
-    What is kept is compiled anew when any file of this room changes: a loop also holds what it calls.
-    """
-    _keep_in_home()
-    return _fresh(numba.njit(function, nogil=True, cache=True))
+    """Compile a loop with numba, once per machine: see `native.folders`. It runs without the interpreter lock."""
+    return function if _interpreted() else Kernel(function)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that loops call for every value, into the loop itself."""
-    _keep_in_home()
-    return _fresh(numba.njit(function, nogil=True, cache=True, forceinline=True))
+    return function if _interpreted() else Kernel(function, forceinline=True)
 
 
-def _fresh(dispatcher: Any) -> Any:
-    """Add the state of the room to what Numba compares kept code by, which is the function's own file alone."""
-    index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if index is not None:
-        index._source_stamp = (index._source_stamp, room_stamp())
-    return dispatcher
+def _interpreted() -> bool:
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
-@cache
-def room_stamp() -> str:
-    """A hash of the files of this folder, whose functions kernels everywhere call."""
-    total = hashlib.sha256()
-    for path in sorted(Path(__file__).resolve().parent.glob("*.py")):
-        total.update(path.name.encode() + b"\0" + path.read_bytes())
-    return total.hexdigest()
+class Intrinsic:
+    """An operation of compiled code; `define` is what `numba.extending.intrinsic` takes, and runs when compiling."""
+
+    def __init__(self, define: Callable[..., Any]) -> None:
+        self._define = define
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Refuse: there is such an operation in compiled code alone."""
+        raise NotImplementedError(f"{self._define.__name__} is for compiled loops")
+
+    def for_numba(self) -> Any:
+        """What compiled code calls."""
+        from numba.extending import intrinsic
+
+        return intrinsic(self._define)
 
 
-def _keep_in_home() -> None:
-    home = os.environ.get("ETALON_HOME")
-    if home and "NUMBA_CACHE_DIR" not in os.environ:
-        setattr(config, "CACHE_DIR", str(Path(home).expanduser().absolute() / "cache"))  # noqa: B010
+class Kernel:
+    """A compiled loop: called like the function it was made of, with one machine code for each kind of arguments."""
+
+    def __init__(self, function: Callable[..., Any], *, forceinline: bool = False) -> None:
+        update_wrapper(self, function)
+        self._function, self._forceinline = function, forceinline
+        self._codes: dict[tuple[Any, ...], native.Code] = {}
+        self._lock = threading.Lock()
+        self._dispatcher: Any = None
+        self.compiled = 0
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the loop. Raises IndexError where places are checked (NUMBA_BOUNDSCHECK) and one is outside its array."""
+        kinds = tuple([_kind(argument) for argument in arguments])
+        code = self._codes.get(kinds) or self._code(kinds, arguments)
+        flat: list[Any] = []
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                flat += _NO_OWNER
+                flat += (argument.size, argument.itemsize, argument.ctypes.data, *argument.shape, *argument.strides)
+            else:
+                flat.append(argument)
+        return code.run(flat)
+
+    def for_numba(self) -> Any:
+        """What other compiled loops call."""
+        if self._dispatcher is None:
+            self._dispatcher = native.dispatcher(self._function, forceinline=self._forceinline)
+        return self._dispatcher
+
+    def _code(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> native.Code:
+        """The machine code for arguments of these kinds: kept from an earlier process, or compiled now."""
+        with self._lock:
+            if kinds not in self._codes:
+                path = native.name(self._function, kinds)
+                kept = native.kept(path)
+                if kept is None:
+                    kept = native.compiled(self.for_numba(), arguments)
+                    self.compiled += 1
+                    native.keep(path, kept)
+                self._codes[kinds] = native.Code(kept, [_passed(argument) for argument in arguments])
+            return self._codes[kinds]
+
+
+def _kind(argument: Any) -> Any:
+    """What machine code differs by."""
+    if isinstance(argument, np.ndarray):
+        flags = argument.flags
+        return argument.dtype, argument.ndim, flags.c_contiguous, flags.writeable
+    return type(argument)
+
+
+def _passed(argument: Any) -> list[Any]:
+    """How the parts of an argument are handed to machine code, as ctypes."""
+    if isinstance(argument, np.ndarray):
+        return (
+            [ctypes.c_void_p] * 2 + [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] + [ctypes.c_ssize_t] * 2 * argument.ndim
+        )
+    kinds: dict[type, Any] = {int: ctypes.c_int64, bool: ctypes.c_uint8, float: ctypes.c_double}
+    if type(argument) in kinds:
+        return [kinds[type(argument)]]
+    if isinstance(argument, np.generic):
+        return [np.ctypeslib.as_ctypes_type(argument.dtype)]
+    raise TypeError(f"compiled loops take numbers and arrays, not {type(argument).__name__}")

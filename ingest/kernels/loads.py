@@ -8,32 +8,33 @@ NUMBA_BOUNDSCHECK=1 they do test.
 import os
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from ingest.kernels.jit import inlined
+from ingest.kernels.jit import Intrinsic, inlined
 
 _CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 
 
-def _loader(kind: Any) -> Any:
-    """The load of an unsigned integer of numba type `kind`."""
+def unsigned_load(bits: int, *, big_endian: bool = True) -> Intrinsic:
+    """The load of an unsigned integer of so many bits, as an operation of compiled code."""
 
     def load(typing_context, array, place):
+        from llvmlite import ir
+        from numba import types
+
         def generate(context, builder, signature, arguments):
             base = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-            pointer = builder.bitcast(builder.gep(base, [arguments[1]]), ir.IntType(kind.bitwidth).as_pointer())
+            pointer = builder.bitcast(builder.gep(base, [arguments[1]]), ir.IntType(bits).as_pointer())
             value = builder.load(pointer, align=1)
-            return value if kind.bitwidth == 8 else builder.bswap(value)
+            return builder.bswap(value) if big_endian and bits > 8 else value
 
-        return kind(array, types.int64), generate
+        return getattr(types, f"uint{bits}")(array, types.int64), generate
 
-    return intrinsic(load)
+    return Intrinsic(load)
 
 
 def _store(typing_context, array, place, value):
     """Store an unsigned integer big-endian."""
+    from llvmlite import ir
+    from numba import types
 
     def generate(context, builder, signature, arguments):
         base = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -46,6 +47,8 @@ def _store(typing_context, array, place, value):
 
 def _count_trailing_zeros(typing_context, value):
     """Number of zero bits below the lowest one bit of an unsigned integer; 64 for zero."""
+    from llvmlite import ir
+    from numba import types
 
     def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
@@ -53,9 +56,9 @@ def _count_trailing_zeros(typing_context, value):
     return types.int64(types.uint64), generate
 
 
-_store_8: Any = intrinsic(_store)
-trailing_zero_bits: Any = intrinsic(_count_trailing_zeros)
-_load_1, _load_2, _load_4, _load_8 = (_loader(kind) for kind in (types.uint8, types.uint16, types.uint32, types.uint64))
+_store_8: Any = Intrinsic(_store)
+trailing_zero_bits: Any = Intrinsic(_count_trailing_zeros)
+_load_1, _load_2, _load_4, _load_8 = (unsigned_load(bits) for bits in (8, 16, 32, 64))
 
 
 @inlined

@@ -6,8 +6,6 @@ well-formed or not, is refused, and a full XML parser decides about it. Texts ar
 the input.
 """
 
-import numpy as np
-
 from ingest.kernels.jit import inlined, kernel
 from ingest.kernels.loads import load_1
 from ingest.kernels.tags import (
@@ -50,6 +48,7 @@ P_START, P_CONTENT, P_HAS_CONTENT = range(3)
 # record and of the row in the table, and the segment's place among all (-1 outside of segments). Numbers that start
 # as a constant are kept here because as arguments they would have each kernel compiled once more for the constant.
 _W_RECORD, _W_SECTION, _W_NAME, _W_PART, _W_TABLE, _W_ROW, _W_SEGMENT = range(7)
+REPORT_SCRATCH = SCRATCH + 7
 
 _POSTPROCESSOR, _SEGMENT, _PART, _NAME = (word_of(w) for w in (b"postprocessor", b"segment", b"part", b"name"))
 _TABLE, _VAR_LIST, _CAPTION = (word_of(w) for w in (b"table", b"var-list", b"caption"))
@@ -315,15 +314,14 @@ def _head(data, at, end):
 
 
 @kernel
-def scan_reports(data, end, values, flags, rows, tables, segments, messages, reports, spans, marks, counts):
+def scan_reports(data, end, values, flags, rows, tables, segments, messages, reports, spans, marks, counts, scratch):
     """Read the reports of which `data[:end]` is made, with nothing but white space between them; False if refused.
 
     counts: spans, values, rows, tables, segments, messages and reports found. The other arrays have one column for
     each, their rows being the fields this module names, and room for as many as there are tags. Span 0 is the text
-    that is missing.
+    that is missing. scratch: `REPORT_SCRATCH` numbers, zero.
     """
-    tag = np.zeros(SCRATCH, np.int64)
-    where = np.zeros(7, np.int64)
+    tag, where = scratch[:SCRATCH], scratch[SCRATCH:]
     counts[:] = 0
     spans[:, 0], marks[0], counts[0] = 0, 0, 1
     at = skip_spaces(data, 0, end)

@@ -72,18 +72,19 @@ def read_odd(data, at, offsets, lengths, out):
             out[c, i] = value
 
 
+# What the first byte of hexadecimal floating point says: a sign and a power of 16.
+_HFP_POWERS = np.ldexp(np.repeat([1.0, -1.0], 128), np.tile(4 * np.arange(-64, 64), 2))
+
+
 @kernel
 def hfp_to_double(bits, fraction_bits, out):
     """Hexadecimal floating point, given as integers, to the nearest double: exactly one rounding."""
-    mask = (np.uint64(1) << np.uint64(fraction_bits)) - np.uint64(1)
-    powers = np.empty(256, np.float64)
-    for exponent in range(128):
-        powers[exponent] = 2.0 ** (4 * (exponent - 64) - fraction_bits)
-        powers[exponent + 128] = -powers[exponent]
+    mask, unit = (np.uint64(1) << np.uint64(fraction_bits)) - np.uint64(1), 0.5**fraction_bits
     for c in range(bits.shape[0]):
         for i in range(bits.shape[1]):
             value = np.uint64(bits[c, i])
-            out[c, i] = np.float64(np.int64(value & mask)) * powers[np.int64(value >> np.uint64(fraction_bits))]
+            power = _HFP_POWERS[np.int64(value >> np.uint64(fraction_bits))] * unit
+            out[c, i] = np.float64(np.int64(value & mask)) * power
 
 
 @kernel

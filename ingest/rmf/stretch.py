@@ -43,9 +43,9 @@ def scan(data: bytes) -> Scan:
     # One comparison of all bytes: `bytes.count` stops at each tag, of which there is one in every twenty bytes.
     found, flags, marks = _places(int(np.count_nonzero(array == ord("<"))) + 2)
     value_array, rows, tables, segments, messages, reports, spans = found
-    counts = np.zeros(7, np.int64)
+    counts, scratch = np.zeros(7, np.int64), np.zeros(m.REPORT_SCRATCH, np.int64)
     good = m.scan_reports(
-        array, len(data), value_array, flags, rows, tables, segments, messages, reports, spans, marks, counts
+        array, len(data), value_array, flags, rows, tables, segments, messages, reports, spans, marks, counts, scratch
     )
     if not good:
         raise NotPlain

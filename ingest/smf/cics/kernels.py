@@ -69,7 +69,6 @@ def _u32(b: NDArray[np.uint8], at: np.uint64) -> np.uint64:
     )
 
 
-@kernel
 def read_heads(b: NDArray[np.uint8], offset: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.int64]:
     """Heads of n records of type 110.1: an array (n, HEAD_COLUMNS), positions relative to the start of the record.
 
@@ -77,9 +76,16 @@ def read_heads(b: NDArray[np.uint8], offset: NDArray[np.int64], length: NDArray[
     one; PROBLEM says what failed. Only performance records have connectors. IDENTITY hashes release, APPLID, system,
     start of the region and connectors: records of one identity and data length have one layout.
     """
-    n = offset.size
-    heads = np.zeros((n, HEAD_COLUMNS), np.int64)
-    for i in range(n):
+    heads = np.zeros((offset.size, HEAD_COLUMNS), np.int64)
+    _read_heads(b, offset, length, heads)
+    return heads
+
+
+@kernel
+def _read_heads(
+    b: NDArray[np.uint8], offset: NDArray[np.int64], length: NDArray[np.int64], heads: NDArray[np.int64]
+) -> None:
+    for i in range(offset.size):
         start, size = offset[i], length[i]
         head = heads[i]
         if size < 44:
@@ -135,7 +141,6 @@ def read_heads(b: NDArray[np.uint8], offset: NDArray[np.int64], length: NDArray[
                 continue
             head[CONNECTORS_AT] = connectors
             head[CONNECTOR_COUNT] = connector_count
-    return heads
 
 
 @kernel
