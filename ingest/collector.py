@@ -46,18 +46,13 @@ GROUP_SCHEMA = pa.schema(
 RUN_KEY = ("system_id", "smf_sid", "start_utc")
 GROUP_KEY = ("system_id", "smf_sid", "kind", "pattern", "workload", "address_space_group")
 
-#: A row takes the place of rows of earlier files with the same values here: an interval belongs to one point, and a
-#: groups file describes a system completely.
-RUN_REPLACES = RUN_KEY
-GROUP_REPLACES = ("system_id", "smf_sid")
-
 
 class CollectorError(ValueError):
     """A row or the header is not as it must be. The message names line and field."""
 
 
 def read_runs(data: bytes) -> pa.Table:
-    """Rows of a runs file (`RUN_SCHEMA`). Times are ISO 8601 in UTC, with or without a Z. Raises CollectorError."""
+    """Rows of a runs file (`RUN_SCHEMA`). Times are ISO 8601 with their zone, kept in UTC. Raises CollectorError."""
 
     def convert(line: int, row: dict[str, str]) -> dict[str, Any]:
         _require(line, row, ("system_id", "smf_sid", "point"))
@@ -131,10 +126,13 @@ def _require(line: int, row: dict[str, str], names: tuple[str, ...]) -> None:
 def _utc(line: int, name: str, text: str) -> dt.datetime:
     try:
         stamp = dt.datetime.fromisoformat(text)
-        if stamp.tzinfo is not None:
-            stamp = stamp.astimezone(dt.UTC).replace(tzinfo=None)
+        utc = stamp.astimezone(dt.UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
         raise CollectorError(
             f"line {line}, field {name}: {text!r} is no ISO 8601 time, such as 2020-01-31T12:00:00Z"
         ) from None
-    return stamp
+    if stamp.tzinfo is None:
+        raise CollectorError(
+            f"line {line}, field {name}: {text!r} does not say its zone; add Z for UTC, or the offset, such as +01:00"
+        )
+    return utc

@@ -113,5 +113,5 @@ def _passed(argument: Any) -> list[Any]:
     if type(argument) in kinds:
         return [kinds[type(argument)]]
     if isinstance(argument, np.generic):
-        return [np.ctypeslib.as_ctypes_type(argument.dtype)]
+        return [np.ctypeslib.as_ctypes_type(argument.dtype)]  # type: ignore[arg-type]
     raise TypeError(f"compiled loops take numbers and arrays, not {type(argument).__name__}")

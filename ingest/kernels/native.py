@@ -68,7 +68,8 @@ def dispatcher(function: Callable[..., Any], *, forceinline: bool) -> Any:
     known = {name: value.for_numba() for name, value in called.items() if hasattr(value, "for_numba")}
     copy = types.FunctionType(function.__code__, function.__globals__ | known, function.__name__, function.__defaults__)
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
-    return njit(copy, forceinline=forceinline, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+    return njit(copy, forceinline=forceinline, **options)  # type: ignore[call-overload]
 
 
 def compiled(loop: Any, arguments: Sequence[Any]) -> Kept:

@@ -14,7 +14,6 @@ from typing import Literal
 import duckdb
 import pyarrow as pa
 
-from ingest import collector
 from ingest.containers.opening import STANDARD_INPUT, Member, form_of, inner_name, standard_input, unpack
 from ingest.registry import Registry
 from ingest.sources import HEAD_BYTES, Identity, Kind, identify
@@ -42,7 +41,7 @@ Progress = Callable[[str, str, int], None]
 
 _SCRATCH = ".unpack-"
 _ATTEMPTS = 2
-_REPLACES = {"etalon_run": collector.RUN_REPLACES, "etalon_group": collector.GROUP_REPLACES}
+_REPLACING = ("etalon_run", "etalon_group")
 
 
 def load(
@@ -210,12 +209,13 @@ class _Loader:
             self._con.execute("BEGIN")
             try:
                 self._clear(content, known, earlier, identity.kind)
-                accounts = self._insert(path, name, identity, file_id)
+                accounts, replaced = self._insert(path, name, identity, file_id)
                 report.sha256 = content.digest.sha256
                 if Fingerprint.of(path) != before:
                     raise StillChanging
                 accounts.prove(before.size)
                 accounts.judge(report)
+                report.message = report.message or self._left(name, replaced)
                 report.overlap = overlaps.settle(self._con, file_id)
                 report.overlap_with = overlaps.counted_elsewhere(self._con, file_id)
                 ledger.write(self._con, report, file_id, real, self._version)
@@ -238,9 +238,12 @@ class _Loader:
         self._progress(name, "done", accounts.records)
         return report
 
-    def _insert(self, path: Path, name: str, identity: Identity, file_id: int) -> Accounts:
-        """Decode a file and write its rows, its records' identities and what is quarantined of it."""
-        accounts, rows = Accounts(), Rows(self._tables, file_id)
+    def _insert(self, path: Path, name: str, identity: Identity, file_id: int) -> tuple[Accounts, list[int]]:
+        """Decode a file and write its rows, its records' identities and what is quarantined of it.
+
+        Its account, and the ids of files of which it replaced rows.
+        """
+        accounts, rows, replaced = Accounts(), Rows(self._tables, file_id), list[int]()
         with (
             closing(made_ahead(read(path, identity, self._registry, self._handlers))) as batches,
             closing(overlaps.Recorder(self._con, self._registry, path, identity.kind)) as recorder,
@@ -248,9 +251,9 @@ class _Loader:
             for batch in batches:
                 for group in batch.tables:
                     for table, part in group.items():
-                        if table in _REPLACES:
+                        if table in _REPLACING:
                             rows.write()
-                            self._replace(table, part)
+                            replaced += self._replace(table, part)
                         rows.add(table, part)
                     recorder.add(group, file_id)
                 overlaps.record_incomplete(self._con, file_id, batch.incomplete)
@@ -259,7 +262,7 @@ class _Loader:
                 self._progress(name, "batch", accounts.records)
             rows.write()
             recorder.write(file_id)
-        return accounts
+        return accounts, replaced
 
     def _known(self, content: Content, earlier: list[ledger.Entry]) -> ledger.Entry | None:
         """The entry of this content. The digest is not waited for where path, key and size are all new."""
@@ -290,10 +293,27 @@ class _Loader:
                 overlaps.release(self._con, entry.file_id)
                 self._con.execute("DELETE FROM meta.ledger WHERE file_id = ?", [entry.file_id])
 
-    def _replace(self, name: str, rows: pa.Table) -> None:
-        """Remove the rows whose place new ones take."""
-        for old in self._tables.replaced(name, _REPLACES[name], rows):
+    def _replace(self, name: str, rows: pa.Table) -> list[int]:
+        """Remove the rows whose place new ones take; ids of the files they came from."""
+        replaced = self._tables.replaced(name, rows)
+        for old in replaced:
             self._con.execute("UPDATE meta.ledger SET status = 'superseded' WHERE file_id = ?", [old])
+        return replaced
+
+    def _left(self, name: str, replaced: list[int]) -> str | None:
+        """What to say of files of runs that were replaced in part; None where nothing of them is left."""
+        left = self._con.execute(
+            "SELECT path, count(*) FROM raw.etalon_run JOIN meta.ledger USING (file_id) "
+            "WHERE list_contains($files, file_id) GROUP BY path ORDER BY path",
+            {"files": replaced},
+        ).fetchall()
+        if not left:
+            return None
+        kept = ", ".join(f"{count} of {path}" for path, count in left)
+        return (
+            f"{name}: takes the place of earlier runs between its first start and its last end; others are kept "
+            f"({kept}); to drop one of those, ingest the corrected file under that path"
+        )
 
     def _failed(self, report: FileReport, error: Exception, file_id: int, real: str) -> FileReport:
         """Put the failure on record; the file is tried again the next time."""

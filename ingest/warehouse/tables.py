@@ -99,11 +99,18 @@ class Tables:
                 self._con.execute(f"DELETE FROM raw.{_quoted(name)} WHERE file_id = ?", [file_id])
         self._con.execute("DELETE FROM meta.quarantine WHERE file_id = ?", [file_id])
 
-    def replaced(self, name: str, key: Sequence[str], rows: pa.Table) -> list[int]:
-        """Remove the rows that have the same key as new ones; ids of the files they came from."""
-        same = " AND ".join(f"old.{column} = rows.{column}" for column in key)
+    def replaced(self, name: str, rows: pa.Table) -> list[int]:
+        """Remove what rows of a runs or groups file take the place of; ids of the files it came from.
+
+        A groups file describes an LPAR completely, a runs file from its first start to its last end.
+        """
+        spans, within = "", ""
+        if "start_utc" in rows.column_names:
+            spans = ", min(start_utc) AS first_utc, max(end_utc) AS last_utc"
+            within = "AND old.start_utc < new.last_utc AND old.end_utc > new.first_utc"
         gone = self._con.execute(
-            f"DELETE FROM raw.{_quoted(name)} AS old USING rows WHERE {same} RETURNING old.file_id"
+            f"DELETE FROM raw.{_quoted(name)} AS old USING (SELECT system_id, smf_sid{spans} FROM rows GROUP BY ALL) "
+            f"AS new WHERE old.system_id = new.system_id AND old.smf_sid = new.smf_sid {within} RETURNING old.file_id"
         ).fetchall()
         return sorted({row[0] for row in gone})
 

@@ -217,12 +217,29 @@ def test_runs_and_groups_are_loaded_and_corrected_rows_take_the_place_of_old_one
     assert rows(LEDGER_SUM) == [(0,)]
 
 
+def test_a_run_left_out_of_a_corrected_file_is_gone_whatever_its_path(tmp_path, ingest, rows):
+    lines = [f"cics,SYSA,{hour},,2020-01-01T{hour:02}:00:00Z,2020-01-01T{hour:02}:30:00+00:00\n" for hour in range(5)]
+    ingest(write(tmp_path / "in", lab__runs__csv=RUNS + "".join(lines)))
+    (report,) = ingest(write(tmp_path / "new", corrected__runs__csv=RUNS + lines[0] + lines[2] + lines[3]))
+    assert rows("SELECT point FROM raw.etalon_run ORDER BY point") == [("0",), ("2",), ("3",), ("4",)]
+    assert report.message is not None
+    assert f"others are kept (1 of {tmp_path / 'in' / 'lab.runs.csv'})" in report.message
+    other = lines[1].replace("SYSA", "SYSB")
+    (report,) = ingest(write(tmp_path / "b", other__runs__csv=RUNS + other))
+    assert (report.message, rows("SELECT count(*) FROM raw.etalon_run")) == (None, [(5,)])
+
+
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
         ("x.runs.csv", "system,smf_sid\n", "line 1: the header is 'system,smf_sid'"),
-        ("x.runs.csv", RUNS + "a,SYSA,p,,2020-01-01T00:00,2020-01-01T00:00\n", "line 2, field end_utc"),
+        ("x.runs.csv", RUNS + "a,SYSA,p,,2020-01-01T00:00Z,2020-01-01T00:00Z\n", "line 2, field end_utc"),
         ("x.runs.csv", RUNS + "a,SYSA,p,,noon,2020-01-01T00:00\n", "line 2, field start_utc: 'noon'"),
+        (
+            "x.runs.csv",
+            RUNS + "a,SYSA,p,,2020-01-01T00:00,2020-01-01T01:00Z\n",
+            "line 2, field start_utc: '2020-01-01T00:00' does not say its zone",
+        ),
         ("x.runs.csv", RUNS + "a,LONGSID,p,,2020-01-01T00:00,2020-01-01T01:00\n", "line 2, field smf_sid"),
         ("x.groups.csv", GROUPS + "a,SYSA,class,X,w,g\n", "line 2, field kind: 'class'"),
         ("x.groups.csv", GROUPS + "a,SYSA,transactions,X,w,\n", "line 2, field kind: 'transactions'"),
