@@ -9,6 +9,9 @@ from typing import Any
 
 Convert = Callable[[Any], Any]
 
+_SHOWN = 60
+"""Characters of a nested value that a reader is shown."""
+
 
 def records(table: Any) -> Iterator[dict[str, Any]]:
     """Rows of a `pyarrow.Table` as plain values that JSON can hold; columns of one name are told apart (`a`, `a_1`)."""
@@ -20,15 +23,19 @@ def records(table: Any) -> Iterator[dict[str, Any]]:
 
 
 def shown(table: Any) -> list[dict[str, Any]]:
-    """Rows for a reader: nested values as JSON, bytes in hexadecimal digits, figures as they are."""
+    """Rows for a reader: the beginning of nested values as JSON, bytes in hexadecimal digits, figures as they are."""
     from pyarrow import types
 
     plain = flat(table).combine_chunks()
-    columns = [
-        column.to_pylist() if types.is_floating(column.type) else [v for chunk in column.chunks for v in _plain(chunk)]
-        for column in plain.columns
-    ]
+    columns = []
+    for given, column in zip(table.columns, plain.columns, strict=True):
+        values = column.to_pylist() if types.is_floating(column.type) else [v for c in column.chunks for v in _plain(c)]
+        columns.append([_cut(value) for value in values] if types.is_nested(given.type) else values)
     return [dict(zip(plain.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def flat(table: Any) -> Any:

@@ -41,8 +41,10 @@ class Form(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (lab, ingest, build, check, publish, sql, decode):
+    for command in (lab, ingest, build, check, publish, decode):
         app.command()(command)
+    # A query may begin with a comment, which looks like an option.
+    app.command(context_settings={"ignore_unknown_options": True})(sql)
 
 
 def lab(
@@ -246,9 +248,9 @@ def sql(
     """Query the published snapshot.
 
     `show tables` lists the marts and the ledger, `show all tables` every table with its schema. Bytes are printed in
-    hexadecimal digits. In JSON, maps are objects, times ISO 8601, decimals numbers, and what is no number (NaN,
-    infinity) is null; CSV holds lists, maps and structures as JSON. Other files are neither read nor written: redirect
-    the output.
+    hexadecimal digits; lists, maps and structures are cut, but whole in CSV, as JSON, and in JSON, where maps are
+    objects, times ISO 8601, decimals numbers, and what is no number (NaN, infinity) is null. Other files are neither
+    read nor written: redirect the output.
     """
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --csv and --json")

@@ -129,6 +129,19 @@ def test_a_query_that_says_nothing_or_writes_a_file_is_refused(published, tmp_pa
     assert "ledger" in ask(published, "show tables")[1]
 
 
+def test_a_query_may_begin_with_a_comment(published):
+    assert ask(published, "-- the first\nselect 1 as a", "--json")[:2] == (0, '[\n  {\n    "a": 1\n  }\n]\n')
+    assert ask(published, "--jsn", "select 1")[0] == Exit.USAGE
+
+
+def test_all_tables_are_listed_in_a_page_and_whole_in_json(published):
+    code, said, _ = ask(published, "show all tables")
+    assert code == 0
+    assert "smf119_5_header" in said
+    assert max(map(len, said.splitlines())) < 300
+    assert "section_seq" in ask(published, "show all tables", "--json")[1]
+
+
 def test_counts_are_said_in_the_right_number(published):
     assert "(1 row)" in ask(published, "select 1 as a")[2]
     assert "(2 rows)" in ask(published, "select unnest([1, 2]) as a")[2]
