@@ -6,12 +6,13 @@ sections it has, where their triplets stand, and every field. What was read are 
 
 import csv
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import tomli as tomllib
 
 from ingest.formats import FORMATS, RAW_TYPES, UNITS
 from ingest.layout import Bit, Condition, Field, Layout, Section, Triplet

@@ -1,9 +1,10 @@
 """Names of IMS log records, and which of them are events of messages and schedules."""
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+import tomli as tomllib
 
 
 @dataclass(frozen=True)

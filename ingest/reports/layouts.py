@@ -1,12 +1,13 @@
 """The layouts of text reports, read from `rmf_text.toml`."""
 
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+import tomli as tomllib
 
 KINDS = ("variables", "key", "table", "grid", "lines")
 

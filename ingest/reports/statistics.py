@@ -5,7 +5,6 @@ such a value.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,6 +12,7 @@ from importlib.resources import files
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import tomli as tomllib
 
 from ingest.reports.arrow import LINE_SCHEMA, schema_of, table_of
 from ingest.reports.blocks import TableReader, open_table

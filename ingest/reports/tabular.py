@@ -6,7 +6,6 @@ Which file is of which kind, and which columns are known by which names, is data
 import csv
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from importlib.resources import files
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import tomli as tomllib
 
 from ingest.reports.arrow import schema_of, table_of
 

@@ -1,6 +1,5 @@
 """The tables RMF reports become: heads, tidy values and messages, and the typed ones that data files describe."""
 
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -8,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 import pyarrow as pa
+import tomli as tomllib
 
 from ingest.rmf import values
 

@@ -8,12 +8,13 @@ The optional `lab` section says how the measurement is rendered as records (`mod
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import tomli as tomllib
 
 from model.systems.plan import LabPlan, PlanError, read_plan
 
