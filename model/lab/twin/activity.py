@@ -1,0 +1,274 @@
+"""What goes on in a twin in each of its intervals: simulated in stretches, counted as whole intervals.
+
+An interval is simulated for as long as some ten thousand visits take, at the rate at which its transactions really
+came, and the run goes on into the next interval. What a transaction meets (waiting, overflow, spinning) is that of the
+stretch. What a whole interval adds up to (transactions, work) is drawn with the variation of the whole interval.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from model.lab.errors import LabError
+from model.lab.twin.carrying import carrying
+from model.lab.twin.description import Twin, described_rate_per_s
+from model.lab.twin.load import arrivals
+from model.lab.twin.partitions import Partition, partitions
+from model.network import CfRequest, Network, demands
+from model.network.simulator import layout as L
+from model.network.simulator.replication import SimulationError
+from model.network.simulator.statistics import bucket_edges
+from model.network.simulator.varying_load import Stretch, VaryingLoad
+
+VISITS = 40_000
+"""Visits to stations in a stretch."""
+SHORTEST_S = 2.0
+ENOUGH = 30.0
+"""Transactions of a class that say how it fares; where fewer ended, those of the latest stretches together say it."""
+BUCKET_LIMITS_PCT = (50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 400)
+"""Upper limits of the buckets of response times, in percent of the goal; a last bucket has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Sums by interval (I), class (K), station (S) and resource (R); seconds and counts.
+
+    `ended`, `elapsed_s`, `squares_s2` (I, K); `buckets` (I, K, 14); `visits`, `using_s`, `waiting_s`, `spin_s`
+    (I, K, S), using as if alone on the engine and charged with nothing but the transaction's own work; `overflow_s`
+    (I, K, S) is using of work that came from a full zIIP pool, part of `using_s`; `stretch_cost` (I, S) is engine time
+    over using: SMT, cost against busy; `busy_s` (I, S) engine time in all; `density` (I, S) threads by busy core;
+    `held_s`, `wait_s` (I, K, R) of resources; `asynchronous` (I, S) share of coupling-facility requests.
+    """
+
+    ended: np.ndarray
+    elapsed_s: np.ndarray
+    squares_s2: np.ndarray
+    buckets: np.ndarray
+    visits: np.ndarray
+    using_s: np.ndarray
+    waiting_s: np.ndarray
+    spin_s: np.ndarray
+    overflow_s: np.ndarray
+    stretch_cost: np.ndarray
+    busy_s: np.ndarray
+    density: np.ndarray
+    held_s: np.ndarray
+    wait_s: np.ndarray
+    asynchronous: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lived:
+    """A twin's days: its LPARs, the network that ran in each interval (uncaptured work included), and the activity."""
+
+    twin: Twin
+    lpars: tuple[Partition, ...]
+    networks: tuple[Network, ...]
+    goals_ms: tuple[int, ...]
+    activity: Activity
+
+    @property
+    def recorded(self) -> np.ndarray:
+        """Whether each interval was recorded, shape (I,)."""
+        days = [self.twin.local(start).date() for start in self.twin.starts]
+        return np.array([day not in self.twin.missing_days for day in days])
+
+
+def live(twin: Twin) -> Lived:
+    """Simulate all intervals of a twin. LabError when more arrives than the network can serve."""
+    seeds = np.random.SeedSequence(twin.seed).spawn(3)
+    random = np.random.default_rng(seeds[0])
+    lpars = partitions(twin.network, twin.system_id)
+    networks = _networks(twin, lpars)
+    counts = arrivals(twin, networks[0], random)
+    goals = _goals(twin, networks[0], int(seeds[1].generate_state(1)[0]))
+    rows: list[Activity] = []
+    running: _Running | None = None
+    for i, network in enumerate(networks):
+        if running is None or network is not running.network:
+            running = _Running(network, twin, goals, int(seeds[2].generate_state(1)[0]) + i)
+            running.warm(counts[i])
+        try:
+            rows.append(running.interval(counts[i], random))
+        except SimulationError as error:
+            raise LabError(f"interval {twin.starts[i]}: {error}: lower the rates of the twin") from error
+    activity = Activity(*(np.stack([getattr(row, f.name) for row in rows]) for f in fields(Activity)))
+    return Lived(twin, lpars, networks, goals, activity)
+
+
+def _networks(twin: Twin, lpars: Sequence[Partition]) -> tuple[Network, ...]:
+    """The network of each interval; the same object as long as nothing changes."""
+    found: dict[int, Network] = {}
+    out = []
+    for start in twin.starts:
+        releases = sum(release.from_utc <= start for release in twin.releases)
+        if releases not in found:
+            found[releases] = carrying(twin, lpars, start)
+        out.append(found[releases])
+    return tuple(out)
+
+
+def described_rates(network: Network) -> np.ndarray:
+    """Transactions a second that a network describes, by class."""
+    return np.array([described_rate_per_s(c) for c in network.classes])
+
+
+def _goals(twin: Twin, network: Network, seed: int) -> tuple[int, ...]:
+    """Goal in ms of each class: the twin's, or about twice the mean response at the mean rates."""
+    rates = np.array([twin.classes[c.name].rate_per_s if c.name in twin.classes else 0.0 for c in network.classes])
+    per_s = float((demands(network).visits.sum(axis=1) * rates).sum())
+    run = VaryingLoad(network, seed)
+    factors = _over(np.where(rates > 0, rates, described_rates(network)), described_rates(network))
+    total = run.run(factors, 5 * VISITS / max(per_s, 1e-9)).total
+    usual_ms = 2e3 * _over(total[:, L.T_SUM], total[:, L.T_DONE])
+    given = [twin.classes[c.name].goal_ms if c.name in twin.classes else 0 for c in network.classes]
+    return tuple(goal or max(1, round(float(f"{ms:.1g}"))) for goal, ms in zip(given, usual_ms, strict=True))
+
+
+class _Running:
+    """A network that goes through intervals, and what its transactions lately met."""
+
+    def __init__(self, network: Network, twin: Twin, goals: tuple[int, ...], seed: int) -> None:
+        self.network, self.seconds = network, float(twin.interval_s)
+        self.run = VaryingLoad(network, seed)
+        self.rates = described_rates(network)
+        work = demands(network)
+        speeds = np.array([s.speeds[0] for s in network.stations])
+        self.visits, self.using_s = work.visits, work.demand_s / speeds
+        service = np.nan_to_num(work.service_s) / speeds
+        self.square_s2 = self.visits * service**2 * (1 + np.nan_to_num(work.scv, nan=1.0))
+        self.sampled = np.array([_asynchronous_issue(c.route) for c in network.classes])
+        self.overflow = {
+            s: network.station_names.index(station.overflow.to)
+            for s, station in enumerate(network.stations)
+            if station.overflow is not None
+        }
+        edges = bucket_edges()[1:]
+        limits = np.outer([goal / 1000 for goal in goals], BUCKET_LIMITS_PCT) / 100
+        self.edges = np.searchsorted(edges, limits)
+        self.lately: Stretch | None = None
+        self.issued = _issue_modes(network)
+
+    def warm(self, counts: np.ndarray) -> None:
+        """Run at the rates of an interval until what is inside is usual."""
+        self.run.run(_over(counts / self.seconds, self.rates), 3 * self._length(counts))
+
+    def interval(self, counts: np.ndarray, random: np.random.Generator) -> Activity:
+        """What goes on in the next interval, in which `counts` (classes,) transactions begin."""
+        stretch = self.run.run(_over(counts / self.seconds, self.rates), self._length(counts))
+        lately = self._lately(stretch)
+        done = lately.total[:, L.T_DONE]
+        share = _over(stretch.total[:, L.T_DONE], stretch.total[:, L.T_STARTED])
+        behind = (stretch.total[:, L.T_STARTED] > 4 * ENOUGH) & (share < 0.9)
+        lost = _over(lately.total[:, L.T_LOST], lately.total[:, L.T_LOST] + done)
+        ended = np.rint(np.where(done > 0, counts * np.where(behind, share, 1 - lost), 0.0))
+        each = _over(ended, done)
+        visit = lately.visit * each[:, None, None]
+        unit = lately.unit * each[:, None, None]
+        buckets = self._buckets(lately.responses, ended, random)
+        using, overflow = self._work(ended, stretch, visit, random)
+        spin, cost, busy, density = self._engines(using, visit[..., L.V_SPIN], stretch)
+        waiting = visit[..., L.V_RESIDENCE] - visit[..., L.V_USING] - visit[..., L.V_SPIN]
+        return Activity(
+            ended=ended,
+            elapsed_s=lately.total[:, L.T_SUM] * each,
+            squares_s2=lately.total[:, L.T_SQUARES] * each,
+            buckets=buckets,
+            visits=visit[..., L.V_COUNT],
+            using_s=using,
+            waiting_s=np.maximum(waiting, 0.0),
+            spin_s=spin,
+            overflow_s=overflow,
+            stretch_cost=cost,
+            busy_s=busy,
+            density=density,
+            held_s=unit[..., L.Q_AREA],
+            wait_s=unit[..., L.Q_WAIT],
+            asynchronous=self._asynchronous(stretch),
+        )
+
+    def _length(self, counts: np.ndarray) -> float:
+        per_s = float((self.visits.sum(axis=1) * counts).sum()) / self.seconds
+        return float(np.clip(VISITS / max(per_s, 1e-9), SHORTEST_S, self.seconds))
+
+    def _lately(self, stretch: Stretch) -> Stretch:
+        """The stretch, with as much of the earlier ones as a class needs to have enough transactions."""
+        old = self.lately
+        if old is not None:
+            missing = ENOUGH - stretch.total[:, L.T_DONE]
+            keep = np.clip(_over(missing, old.total[:, L.T_DONE]), 0.0, 1.0)
+            stretch = Stretch(
+                stretch.seconds,
+                stretch.visit + keep[:, None, None] * old.visit,
+                stretch.total + keep[:, None] * old.total,
+                stretch.unit + keep[:, None, None] * old.unit,
+                stretch.station,
+                stretch.responses + keep[:, None] * old.responses,
+            )
+        self.lately = stretch
+        return stretch
+
+    def _buckets(self, responses: np.ndarray, ended: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """Ended transactions by bucket of response time, drawn with the shares of those simulated."""
+        below = np.cumsum(responses, axis=1)
+        out = np.zeros((len(ended), len(BUCKET_LIMITS_PCT) + 1))
+        for k in np.flatnonzero((ended > 0) & (below[:, -1] > 0)):
+            shares = np.diff([0.0, *below[k, self.edges[k]], below[k, -1]]) / below[k, -1]
+            out[k] = random.multinomial(int(ended[k]), np.maximum(shares, 0) / shares.sum())
+        return out
+
+    def _work(
+        self, ended: np.ndarray, stretch: Stretch, visit: np.ndarray, random: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Using by class and station, and the part of it that came from a full pool: (K, S) each."""
+        mean = ended[:, None] * self.using_s
+        mean[self.sampled] = visit[self.sampled][..., L.V_USING]
+        using = np.maximum(mean + np.sqrt(ended[:, None] * self.square_s2) * random.standard_normal(mean.shape), 0.0)
+        using[mean == 0] = 0.0
+        overflow = np.zeros_like(using)
+        for s, to in self.overflow.items():
+            over = stretch.station[s, L.X_OVERFLOWED]
+            share = over / max(over + stretch.visit[:, s, L.V_COUNT].sum(), 1.0)
+            speeds = self.network.stations[s].speeds[0] / self.network.stations[to].speeds[0]
+            overflow[:, to] += share * using[:, s] * speeds
+            using[:, s] *= 1 - share
+        return using + overflow, overflow
+
+    def _engines(
+        self, using: np.ndarray, spin: np.ndarray, stretch: Stretch
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Spinning (K, S), engine time over using (S,), engine time in all (S,), threads by busy core (S,)."""
+        cost, density = np.ones(len(self.network.stations)), np.ones(len(self.network.stations))
+        for s, station in enumerate(self.network.stations):
+            worked = stretch.visit[:, s, L.V_USING].sum() + stretch.visit[:, s, L.V_SPIN].sum()
+            busy, active = stretch.station[s, L.X_BUSY_AREA], stretch.station[s, L.X_ACTIVE_AREA]
+            dearer = station.cost_by_busy or station.smt or (station.lpar and station.lpar.low_cost != 1)
+            if dearer and busy > 0 and worked > 0:
+                cost[s] = busy / worked
+            if station.smt and busy > 0:
+                density[s] = np.clip(active / busy, 1.0, 2.0)
+        servers = np.array([np.inf if s.scheduling == "delay" else s.servers for s in self.network.stations])
+        busy_s = np.minimum((using + spin).sum(axis=0) * cost, servers * self.seconds)
+        return spin, cost, busy_s, density
+
+    def _asynchronous(self, stretch: Stretch) -> np.ndarray:
+        decided = stretch.station[:, L.X_SYNC] + stretch.station[:, L.X_ASYNC]
+        return np.where(decided > 0, _over(stretch.station[:, L.X_ASYNC], decided), self.issued)
+
+
+def _asynchronous_issue(route: Sequence[object]) -> bool:
+    """Whether how much a class uses depends on how its coupling-facility requests fare."""
+    return any(isinstance(step, CfRequest) and step.mode == "heuristic" for step in route)
+
+
+def _issue_modes(network: Network) -> np.ndarray:
+    """1 for facilities all of whose requests are issued asynchronously, else 0: (S,)."""
+    steps = [step for c in network.classes for step in c.route if isinstance(step, CfRequest)]
+    modes = {name: {step.mode for step in steps if step.station == name} for name in network.station_names}
+    return np.array([float(modes[name] == {"async"}) for name in network.station_names])
+
+
+def _over(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+    """top / bottom, 0 where there is nothing below."""
+    return np.divide(top, bottom, out=np.zeros(np.broadcast(top, bottom).shape), where=np.asarray(bottom) > 0)

@@ -1,0 +1,157 @@
+"""What an LPAR's measurement says of each interval: the activity of its classes, added up as z/OS does.
+
+Records are written from it, and it can be read without them where hundreds of twins are tried.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from model.lab.twin.activity import Lived
+from model.lab.twin.partitions import CF, Partition
+from model.network import Network, Station
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """One LPAR by recorded interval (I) and service class (C), limit (R), facility (F) and device (D).
+
+    Seconds and counts. `cp_s` is captured time on CPs, `ziip_on_cp_s` included; `ziip_s` that of zIIPs as if one thread
+    of a core ran alone. `busy_s` and `ziip_busy_s` (I,) are engine time of the pools, uncaptured time included.
+    `density` (I,) is threads by busy zIIP core; `work_s` (I,) what those cores did, counted as `ziip_s`. Waiting is for
+    engines and devices; `elsewhere_s` (I, C) is spent on neither and for no limit.
+    """
+
+    lpar: Partition
+    starts: tuple[datetime, ...]
+    service_classes: tuple[str, ...]
+    importances: tuple[int, ...]
+    workloads: tuple[str, ...]
+    goals_ms: tuple[int, ...]
+    resources: tuple[str, ...]
+    facilities: tuple[str, ...]
+    devices: tuple[str, ...]
+    ended: np.ndarray
+    elapsed_s: np.ndarray
+    squares_s2: np.ndarray
+    buckets: np.ndarray
+    cp_s: np.ndarray
+    ziip_s: np.ndarray
+    ziip_on_cp_s: np.ndarray
+    cp_waiting_s: np.ndarray
+    ziip_waiting_s: np.ndarray
+    ios: np.ndarray
+    io_using_s: np.ndarray
+    io_waiting_s: np.ndarray
+    resource_waiting_s: np.ndarray
+    elsewhere_s: np.ndarray
+    busy_s: np.ndarray
+    ziip_busy_s: np.ndarray
+    density: np.ndarray
+    work_s: np.ndarray
+    device_ios: np.ndarray
+    device_using_s: np.ndarray
+    device_waiting_s: np.ndarray
+    requests: np.ndarray
+    request_s: np.ndarray
+    asynchronous: np.ndarray
+    facility_busy_s: np.ndarray
+
+
+def measured(lived: Lived, lpar: Partition) -> Measured:
+    """What an LPAR's records say, of the intervals that were recorded."""
+    twin, network, at = lived.twin, lived.networks[0], lived.recorded
+    a = lived.activity
+    column = {name: i for i, name in enumerate(network.station_names)}
+    cp, ziip = column[lpar.cp], column.get(lpar.ziip)
+    devices = tuple(s.name for s in network.stations if is_device(s))
+    facilities = tuple(s.name for s in network.stations if s.component == CF)
+    members = _members(lived, lpar)
+    rows = {name: [network.class_names.index(c) for c in classes] for name, classes in members.items()}
+    home = {
+        name: [network.class_names.index(c) for c in classes if c in lpar.home_classes]
+        for name, classes in members.items()
+    }
+
+    def added(values: np.ndarray, among: dict[str, list[int]] = rows) -> np.ndarray:
+        """Classes (axis 1 of `values`) added up by service class."""
+        return np.stack([values[at][:, ks].sum(axis=1) for ks in among.values()], axis=1)
+
+    def column_or_zero(values: np.ndarray, s: int | None) -> np.ndarray:
+        return values[:, :, s] if s is not None else np.zeros(values.shape[:2])
+
+    own = (a.using_s - a.overflow_s)[:, :, cp] / (1 + twin.per_captured)
+    cost = np.ones(len(a.busy_s)) if network.station(lpar.cp).smt else a.stretch_cost[:, cp]
+    here = sorted(set().union(*rows.values()))
+    ds, fs = [column[name] for name in devices], [column[name] for name in facilities]
+    known = {*ds, *fs, cp, *([ziip] if ziip is not None else [])}
+    others = [s for s, station in enumerate(network.stations) if s not in known and _is_elsewhere(station)]
+    first = {name: twin.classes[classes[0]] for name, classes in members.items()}
+    goals = {name: lived.goals_ms[ks[0]] for name, ks in rows.items()}
+    return Measured(
+        lpar=lpar,
+        starts=tuple(start for start, kept in zip(twin.starts, at, strict=True) if kept),
+        service_classes=tuple(members),
+        importances=tuple(load.importance for load in first.values()),
+        workloads=tuple(load.workload for load in first.values()),
+        goals_ms=tuple(goals.values()),
+        resources=network.resource_names,
+        facilities=facilities,
+        devices=devices,
+        ended=added(a.ended, home),
+        elapsed_s=added(a.elapsed_s, home),
+        squares_s2=added(a.squares_s2, home),
+        buckets=added(a.buckets, home),
+        cp_s=added((own + a.overflow_s[:, :, cp]) * cost[:, None] + a.spin_s[:, :, cp]),
+        ziip_s=added(column_or_zero(a.using_s, ziip)),
+        ziip_on_cp_s=added(a.overflow_s[:, :, cp] * cost[:, None]),
+        cp_waiting_s=added(a.waiting_s[:, :, cp]),
+        ziip_waiting_s=added(column_or_zero(a.waiting_s, ziip)),
+        ios=added(a.visits[:, :, ds].sum(axis=2)),
+        io_using_s=added(a.using_s[:, :, ds].sum(axis=2)),
+        io_waiting_s=added(a.waiting_s[:, :, ds].sum(axis=2)),
+        resource_waiting_s=added(a.wait_s[:, :, : len(network.resources)], home),
+        elsewhere_s=added((a.using_s + a.waiting_s)[:, :, others].sum(axis=2), home),
+        busy_s=a.busy_s[at][:, cp],
+        ziip_busy_s=a.busy_s[at][:, ziip] if ziip is not None else np.zeros(at.sum()),
+        density=a.density[at][:, ziip] if ziip is not None else np.ones(at.sum()),
+        work_s=a.using_s[at][:, :, ziip].sum(axis=1) if ziip is not None else np.zeros(at.sum()),
+        device_ios=a.visits[at][:, here][:, :, ds].sum(axis=1),
+        device_using_s=a.using_s[at][:, here][:, :, ds].sum(axis=1),
+        device_waiting_s=a.waiting_s[at][:, here][:, :, ds].sum(axis=1),
+        requests=a.visits[at][:, here][:, :, fs].sum(axis=1),
+        request_s=(a.using_s + a.waiting_s)[at][:, here][:, :, fs].sum(axis=1),
+        asynchronous=a.asynchronous[at][:, fs],
+        facility_busy_s=a.busy_s[at][:, fs],
+    )
+
+
+def is_device(station: Station) -> bool:
+    """Whether a station stands for volumes that are started and wait: neither engines nor a facility nor a delay."""
+    return station.component not in ("cp", "ziip", CF, "link", "network") and _queues(station)
+
+
+def _queues(station: Station) -> bool:
+    return station.scheduling != "delay" and station.lpar is None and station.name != "cp"
+
+
+def _is_elsewhere(station: Station) -> bool:
+    return station.scheduling == "delay" or station.component in ("link", "network")
+
+
+def _members(lived: Lived, lpar: Partition) -> dict[str, list[str]]:
+    """The network's classes of each service class on an LPAR."""
+    found: dict[str, list[str]] = {}
+    for name in lpar.classes:
+        if name in lived.twin.classes:
+            found.setdefault(lived.twin.classes[name].service_class, []).append(name)
+    return found
+
+
+def machine_of(network: Network, station: str) -> tuple[str, int]:
+    """The machine of an engine pool and its physical engines: its own where it is shared with nobody."""
+    found = network.station(station)
+    if found.lpar is None:
+        return "", found.servers
+    return found.lpar.cec, round(next(c.engines for c in network.cecs if c.name == found.lpar.cec))

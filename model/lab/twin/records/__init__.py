@@ -1,0 +1,1 @@
+"""Records of many intervals at once, column by column."""

@@ -1,0 +1,146 @@
+"""SMF 72.3: one record of each interval and service class, with goal, response distribution and state samples."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from model.lab.records.smf72_3 import (
+    AVERAGE_RESPONSE,
+    COEFFICIENT_ONE,
+    GOAL_IN_MS,
+    POLICY,
+    STATE_SAMPLING_MS,
+    UNIT_US,
+)
+from model.lab.twin.activity import BUCKET_LIMITS_PCT
+from model.lab.twin.measured import Measured
+from model.lab.twin.records.columns import Columns, Frame
+from model.network import Network
+
+SRB_SHARE, INTERRUPT_SHARE = 0.08, 0.02
+"""Parts of a class's CP time that are accounted as SRB and I/O interrupt time; the rest is TCB time."""
+IO_UNIT_US = 128
+NO_LIMIT_PCT = 2**31 - 1
+BEGIN_TO_END = 0x80
+LOCK_KINDS = ("lock", "latch")
+QUEUE_KINDS = ("region", "initiator")
+NAMED_DELAYS = 15
+RATIO_ONE = 1024
+SPEED_ONE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """Samples of work states: every 250 ms each transaction inside is found in one."""
+
+    random: np.random.Generator
+
+    def __call__(self, seconds: np.ndarray) -> np.ndarray:
+        """Samples that find work in a state in which it spends `seconds` in all."""
+        return self.random.poisson(np.maximum(seconds, 0) * 1000 / STATE_SAMPLING_MS)
+
+
+def workload_activity(
+    columns: Columns, frame: Frame, record: np.ndarray, network: Network, m: Measured, random: np.random.Generator
+) -> None:
+    """One record of each interval and class; `record` (I, C) says where."""
+    rate = frame.setting.rate
+    cp, ziip = network.station(m.lpar.cp), network.station(m.lpar.ziip) if m.lpar.ziip else None
+    faster = round(SPEED_ONE * ziip.speeds[0] / cp.speeds[0]) if ziip is not None else SPEED_ONE
+    gain = ziip.smt.gain if ziip is not None and ziip.smt is not None else 1.0
+    shape, at = record.shape, record.ravel()
+    frame.header(columns, "smf72_3", "smf72", (72, 3), record)
+
+    def tiled(values: tuple[object, ...]) -> list[object]:
+        return list(values) * shape[0]
+
+    control = {
+        "r723mnsp": POLICY, "r723mdsp": "Policy of the twin", "r723mcpu": COEFFICIENT_ONE, "r723msrb": COEFFICIENT_ONE,
+        "r723mtvl": STATE_SAMPLING_MS, "r723mtv_n": frame.spans[0].length_ms // STATE_SAMPLING_MS,
+        "r723mwnm": tiled(tuple(w.upper() for w in m.workloads)), "r723mcnm": tiled(m.service_classes), "r723mcpg": 1,
+        "r723madj": rate.adjustment, "r723nadj": rate.adjustment, "r723nffi": SPEED_ONE, "r723nffs": faster,
+        "r723mcf": RATIO_ONE, "r723mcfs": round(RATIO_ONE * gain), "r723cpa_actual": rate.adjustment,
+        "r723cpa_scaling_factor": 1,
+    }  # fmt: skip
+    columns.add("smf72_3_control", at, control)
+    units = {
+        "ziip": m.ziip_s * rate.su_per_s,
+        "on_cp": m.ziip_on_cp_s * rate.su_per_s,
+        "srb": m.cp_s * SRB_SHARE * rate.su_per_s,
+        "tcb": m.cp_s * (1 - SRB_SHARE - INTERRUPT_SHARE) * rate.su_per_s,
+    }
+    cpu = units["tcb"] + units["ziip"] * faster / SPEED_ONE
+    queued = _waiting(network, m, QUEUE_KINDS)
+    period = {
+        "r723cper": 1, "r723crtx": 1, "r723cwmx": 1, "r723cwmn": 1, "r723crgf": AVERAGE_RESPONSE,
+        "r723crtf": GOAL_IN_MS, "r723cval": tiled(m.goals_ms), "r723rtdm": tiled(m.goals_ms),
+        "r723cimp": tiled(m.importances), "r723ccpu": cpu, "r723csrb": units["srb"], "r723csrv": cpu + units["srb"],
+        "r723csup": units["ziip"], "r723csuc": units["on_cp"], "r723ciit": m.cp_s * INTERRUPT_SHARE * 1e6,
+        "r723crcp": m.ended, "r723ctetx": m.elapsed_s * 1e6, "r723ctet": np.rint(m.elapsed_s * 1e6 / UNIT_US),
+        "r723cetsx": np.rint(m.squares_s2 * 1e12), "r723cets": np.rint(m.squares_s2 * 1e12 / UNIT_US**2),
+        "r723ctat": np.rint(m.elapsed_s * 1e6 / UNIT_US), "r723ctrr": np.rint(m.elapsed_s * 1e6 / UNIT_US),
+        "r723cqdtx": queued * 1e6, "r723cqdt": np.rint(queued * 1e6 / UNIT_US), "r723circ": np.rint(m.ios),
+        "r723cict": m.io_using_s * 1e6 / IO_UNIT_US, "r723ciot": m.io_waiting_s * 1e6 / IO_UNIT_US,
+        **_states(m, queued, States(random)),
+    }  # fmt: skip
+    flat = {name: value.ravel() if isinstance(value, np.ndarray) else value for name, value in period.items()}
+    columns.add("smf72_3_period", at, flat)
+    limits = [*BUCKET_LIMITS_PCT, NO_LIMIT_PCT]
+    columns.add("smf72_3_response_distribution", at, {"r723trdb": _lists(np.tile(limits, (len(at), 1)))}, 0)
+    counts = m.buckets.reshape(len(at), -1)
+    columns.add("smf72_3_response_distribution", at, {"r723trdb": _lists(counts)}, 1)
+    _subsystem(columns, at, network, m, States(random))
+
+
+def _states(m: Measured, queued: np.ndarray, samples: States) -> dict[str, np.ndarray]:
+    """Samples of the period section: using and delay by engine type and I/O, and their sums."""
+    using = {
+        "r723ccus": samples(m.cp_s), "r723supu": samples(m.ziip_s), "r723sucu": samples(m.ziip_on_cp_s),
+        "r723ciou": samples(m.io_using_s),
+    }  # fmt: skip
+    delay = {
+        "r723ccde": samples(m.cp_waiting_s), "r723supd": samples(m.ziip_waiting_s), "r723ciod": samples(m.io_waiting_s),
+        "r723cq": samples(queued),
+    }  # fmt: skip
+    all_using = using["r723ccus"] + using["r723supu"] + using["r723ciou"]
+    all_delay = sum(delay.values())
+    unknown = samples(m.elsewhere_s)
+    return {
+        **using, **delay, "r723ctou": all_using, "r723ctot": all_delay, "r723ctdq": all_delay, "r723cunk": unknown,
+        "r723ctsa": (all_using + all_delay + unknown).astype(float),
+    }  # fmt: skip
+
+
+def _subsystem(columns: Columns, at: np.ndarray, network: Network, m: Measured, samples: States) -> None:
+    """What the transaction manager says of states: working, ready, and waiting for I/O, locks or a limit by name."""
+    working, ready = samples(m.cp_s + m.ziip_s), samples(m.cp_waiting_s + m.ziip_waiting_s)
+    io = samples(m.io_using_s + m.io_waiting_s)
+    locks, other = samples(_waiting(network, m, LOCK_KINDS)), samples(m.elsewhere_s)
+    named = [
+        r for r, resource in enumerate(network.resources) if resource.kind not in (*LOCK_KINDS, *QUEUE_KINDS)
+    ][:NAMED_DELAYS]  # fmt: skip
+    waits = [samples(m.resource_waiting_s[:, :, r]) for r in named]
+    kind = [("IMS" if "IMS" in workload.upper() else "CICS") for workload in m.workloads] * len(m.starts)
+    states = {
+        "r723rtyp": kind, "r723rflg": BEGIN_TO_END,
+        "r723ress": sum(waits, working + ready + io + locks + other).ravel(), "r723ract": working.ravel(),
+        "r723rrdy": ready.ravel(), "r723rwio": io.ravel(), "r723rwlo": locks.ravel(), "r723rwo": other.ravel(),
+        "r723rdnx": 1, "r723rdnn": len(named),
+        **{f"r723rw{i + 1:02d}": waited.ravel() for i, waited in enumerate(waits)},
+    }  # fmt: skip
+    columns.add("smf72_3_resource_state", at, states)
+    for i, r in enumerate(named):
+        name = {"r723dnst": kind, "r723dnnu": i + 1, "r723dnde": network.resources[r].name[:16]}
+        columns.add("smf72_3_delay_name", at, name, i)
+
+
+def _waiting(network: Network, m: Measured, kinds: tuple[str, ...]) -> np.ndarray:
+    """Seconds of waiting for resources of these kinds, (I, C)."""
+    chosen = [r for r, resource in enumerate(network.resources) if resource.kind in kinds]
+    return m.resource_waiting_s[:, :, chosen].sum(axis=2)
+
+
+def _lists(values: np.ndarray) -> pa.Array:
+    flat = pa.array(values.ravel().astype(np.uint32))
+    return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])

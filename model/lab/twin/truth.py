@@ -1,0 +1,131 @@
+"""The truth of a twin's questions: the true network with the changes asked for, simulated to a known precision."""
+
+import math
+from typing import Any
+
+from model.lab.twin.activity import Lived
+from model.lab.twin.asking import asked, system_of
+from model.lab.twin.carrying import uncaptured_class
+from model.lab.twin.description import Question
+from model.lab.twin.measured import Measured, measured
+from model.network import Network
+from model.network.simulator import simulate
+from model.network.simulator.result import SimulationResult
+from model.network.simulator.statistics import Estimate
+from model.network.solvers.solution import Limit
+
+PRECISION = 0.01
+HORIZON, MOST = 400_000, 4_000_000
+Output = dict[str, Any]
+
+
+def truth(lived: Lived, names: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
+    """Answers by question, in the form of a prediction; `lo` and `hi` are the simulation's 95 % interval.
+
+    `when` says at which recorded interval (local start) the question begins. Raises LabError for what cannot be asked.
+    """
+    seen = [measured(lived, lpar) for lpar in lived.lpars]
+    chosen = [q for q in lived.twin.questions if not names or q.name in names]
+    return {question.name: _answer(lived, seen, question) for question in chosen}
+
+
+def _answer(lived: Lived, seen: list[Measured], question: Question) -> dict[str, Any]:
+    m = system_of(seen, question)
+    start = asked(lived, seen, question)
+    result = simulate(start.network, seed=lived.twin.seed + 1, precision=PRECISION, horizon=HORIZON, most=MOST)
+    return {
+        "system": lived.twin.system_id if len(seen) == 1 else m.lpar.smf_sid,
+        "at": {**question.at, "when": lived.twin.local(start.when_utc).isoformat(timespec="minutes")},
+        "outputs": _outputs(lived, m, start.network, result),
+        "bottleneck": _bottleneck(result),
+        "interval_pct": 95,
+        "notes": list(result.remarks),
+    }
+
+
+def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResult) -> list[Output]:
+    cp = network.station(m.lpar.cp)
+    busy = result.stations[cp.name].utilization
+    home = [name for name in m.lpar.home_classes if name in result.classes and name != uncaptured_class(m.lpar)]
+    rate = _sum([result.classes[name].throughput_per_s for name in home])
+    machine = result.machines[cp.lpar.cec] if cp.lpar is not None else busy
+    out = [
+        _output("cpu_busy_pct", "", _times(busy, 100), "%"),
+        _output("machine_busy_pct", "", _times(machine, 100), "%"),
+        _output("etr_tps", "", rate, "1/s"),
+        _output("itr_tps", "", _ratio(rate, busy), "1/s"),
+        _output("cpu_us_per_tran", "", _times(_ratio(busy, rate), 1e6 * cp.servers), "us"),
+    ]
+    if m.lpar.ziip in network.station_names:
+        ziip = result.stations[m.lpar.ziip]
+        density = ziip.thread_density.value if ziip.thread_density is not None else 1.0
+        engines = network.station(m.lpar.ziip).servers
+        out.append(_output("ziip_busy_pct", "", _times(ziip.utilization, 100), "%"))
+        out.append(
+            _output("ziip_us_per_tran", "", _times(_ratio(ziip.utilization, rate), 1e6 * engines * density), "us")
+        )
+    for service_class in m.service_classes:
+        names = [name for name in home if lived.twin.classes[name].service_class == service_class]
+        if names:
+            out += _of_class(f"class={service_class}", names, result)
+    for limit in result.limits:
+        out.append(_output("utilization_pct", f"station={limit.name}", _share(result, limit), "%"))
+    return out
+
+
+def _of_class(condition: str, names: list[str], result: SimulationResult) -> list[Output]:
+    """Rate and response of a service class; the percentile of several classes is that of the largest."""
+    found = [result.classes[name] for name in names]
+    rate = _sum([c.throughput_per_s for c in found])
+    weights = [c.throughput_per_s.value / rate.value if rate.value > 0 else 1.0 for c in found]
+    response = _sum([_times(c.response_s, w) for c, w in zip(found, weights, strict=True)])
+    largest = found[weights.index(max(weights))]
+    return [
+        _output("etr_tps", condition, rate, "1/s"),
+        _output("response_ms", condition, _times(response, 1000), "ms"),
+        _output("response_p90_ms", condition, _times(largest.percentiles_s[90.0], 1000), "ms"),
+    ]
+
+
+def _bottleneck(result: SimulationResult) -> dict[str, Any]:
+    """What binds first, and everything that can, in the order in which it does."""
+    stations = [
+        {"resource": limit.name, **_bounds(_share(result, limit), "utilization_pct")} for limit in result.limits
+    ]
+    return {**stations[0], "stations": stations} if stations else {}
+
+
+def _share(result: SimulationResult, limit: Limit) -> Estimate:
+    """Percent of a limit in use, as wide as the simulation's share of it."""
+    by_name = dict(result.machines)
+    by_name |= {name: resource.utilization for name, resource in result.resources.items()}
+    by_name |= {name: station.utilization for name, station in result.stations.items()}
+    measured_share = by_name[limit.name]
+    scale = limit.utilisation / measured_share.value if measured_share.value else 0.0
+    return Estimate(100 * limit.utilisation, 100 * scale * measured_share.half_width)
+
+
+def _output(metric: str, condition: str, estimate: Estimate, unit: str) -> Output:
+    return {"metric": metric, "condition": condition, **_bounds(estimate, "value"), "unit": unit}
+
+
+def _bounds(estimate: Estimate, name: str) -> dict[str, float]:
+    width = 0.0 if math.isnan(estimate.half_width) else estimate.half_width
+    return {name: estimate.value, "lo": estimate.value - width, "hi": estimate.value + width}
+
+
+def _times(estimate: Estimate, factor: float) -> Estimate:
+    return Estimate(estimate.value * factor, estimate.half_width * factor)
+
+
+def _sum(estimates: list[Estimate]) -> Estimate:
+    widths = [0.0 if math.isnan(e.half_width) else e.half_width for e in estimates]
+    return Estimate(sum(e.value for e in estimates), math.hypot(*widths))
+
+
+def _ratio(top: Estimate, bottom: Estimate) -> Estimate:
+    """A ratio, its interval as if both varied independently."""
+    if not bottom.value or not top.value:
+        return Estimate(math.nan)
+    value = top.value / bottom.value
+    return Estimate(value, abs(value) * math.hypot(top.half_width / top.value, bottom.half_width / bottom.value))

@@ -1,0 +1,140 @@
+"""A twin's records say what its network does, and the truth of a question agrees with what was recorded."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ingest import registry as layouts
+from ingest.codec import decode_batches
+from model.lab import LabError
+from model.lab.twin import Twin, live, truth, write
+from model.lab.twin.activity import Lived
+from model.lab.twin.hours import hour_factors
+from model.lab.twin.measured import measured
+from model.network import Network
+from model.network.simulator import layout as L
+from model.network.simulator.varying_load import VaryingLoad
+from tests.model.lab.twin import made
+
+
+@cache
+def lived() -> Lived:
+    return live(made.twin())
+
+
+def rows(path: Path) -> dict[str, list[dict[str, object]]]:
+    found: dict[str, list[dict[str, object]]] = {}
+    for batch in decode_batches(path, layouts.load()):
+        assert not batch.quarantined
+        for name, table in batch.tables.items():
+            found.setdefault(name, []).extend(table.to_pylist())
+    return found
+
+
+def test_arrivals_follow_their_factors_from_stretch_to_stretch() -> None:
+    run = VaryingLoad(Network.from_toml(made.NETWORK), seed=1)
+    started = [run.run(np.array([factor, 1.0]), 50.0).total[:, L.T_STARTED] for factor in (1.0, 0.5, 0.0, 1.2)]
+    assert [round(s[0] / 5000, 1) for s in started] == [1.0, 0.5, 0.0, 1.2]
+    assert all(abs(s[1] / 1500 - 1) < 0.15 for s in started)
+
+
+def test_cpu_of_a_class_is_its_demand_times_what_ended() -> None:
+    first, second = (measured(lived(), lpar) for lpar in lived().lpars)
+    assert (first.lpar.smf_sid, second.lpar.smf_sid) == ("PRDA", "PRDB")
+    ended = first.ended.sum()
+    assert first.ziip_s.sum() + first.ziip_on_cp_s.sum() == pytest.approx(0.004 * ended, rel=0.002)
+    assert first.cp_s.sum() - first.ziip_on_cp_s.sum() == pytest.approx(0.008 * ended, rel=0.002)
+    uncaptured = second.busy_s.sum() - second.cp_s.sum()
+    assert uncaptured == pytest.approx(0.1 * 3600 * len(second.starts) + 0.06 * second.cp_s.sum(), rel=0.01)
+    assert np.all((first.density > 1) & (first.density < 2)) and first.ziip_on_cp_s.sum() > 0
+
+
+def test_cpu_varies_between_intervals_as_whole_intervals_do() -> None:
+    m = measured(lived(), lived().lpars[1])
+    each = m.cp_s[:, 0] / m.ended[:, 0]
+    assert np.std(each) / np.mean(each) == pytest.approx(1 / np.sqrt(30 * 3600), rel=0.6)
+
+
+def test_days_that_were_not_recorded_are_missing() -> None:
+    m = measured(lived(), lived().lpars[0])
+    days = {lived().twin.local(start).date().isoformat() for start in m.starts}
+    assert days == {"2026-09-07", "2026-09-09"}
+
+
+def test_records_say_what_was_measured(tmp_path: Path) -> None:
+    paths = write(lived(), tmp_path)
+    assert [path.name for path in paths] == ["shop.PRDA.smf", "shop.PRDB.smf"]
+    found = rows(paths[0])
+    m = measured(lived(), lived().lpars[0])
+    assert {row["smf70lpm"] for row in found["smf70_1_partition"]} == {"PRDA", "PRDB", "PHYSICAL"}
+    own = [row for row in found["smf70_1_logical_processor"] if row["section_seq"] < 4]
+    assert sum(row["smf70edt"] for row in own) == pytest.approx(1e6 * m.busy_s.sum(), rel=1e-6)
+    assert sum(row["r723crcp"] for row in found["smf72_3_period"]) == m.ended.sum()
+    buckets = [row["r723trdb"] for row in found["smf72_3_response_distribution"] if row["section_seq"] == 1]
+    assert np.sum(buckets) == m.ended.sum()
+    cpu_s = sum(row["smf30cpt"] + row["smf30cps"] + row["smf30iip"] for row in found["smf30_cpu"]) / 100
+    assert cpu_s == pytest.approx(m.cp_s.sum(), abs=0.03 * len(m.starts))
+    assert {row["r723dnde"] for row in found["smf72_3_delay_name"]} == {"MXT"}
+    assert sum(row["smf74ssc"] for row in found["smf74_1_device"]) == pytest.approx(2 * m.ended.sum(), rel=0.01)
+
+
+def test_a_question_without_changes_is_answered_with_what_was_recorded() -> None:
+    answer = truth(lived(), ("as-it-is",))["as-it-is"]
+    m = measured(lived(), lived().lpars[0])
+    peak = int(m.busy_s.argmax())
+    value = {(o["metric"], o["condition"]): o["value"] for o in answer["outputs"]}
+    assert answer["at"]["when"] == lived().twin.local(m.starts[peak]).isoformat(timespec="minutes")
+    assert value["cpu_busy_pct", ""] == pytest.approx(100 * m.busy_s[peak] / 3600 / 4, rel=0.01)
+    assert value["etr_tps", "class=CICSHI"] == pytest.approx(m.ended[peak, 0] / 3600, rel=0.01)
+    recorded_ms = 1000 * m.elapsed_s[peak, 0] / m.ended[peak, 0]
+    assert value["response_ms", "class=CICSHI"] == pytest.approx(recorded_ms, rel=0.1)
+    assert value["machine_busy_pct", ""] < 100
+
+
+def test_changes_reach_the_classes_and_limits_they_name() -> None:
+    answer = truth(lived(), ("more",))["more"]
+    m = measured(lived(), lived().lpars[0])
+    noon = [lived().twin.local(start).isoformat() for start in m.starts].index("2026-09-07T12:00:00")
+    value = {(o["metric"], o["condition"]): o["value"] for o in answer["outputs"]}
+    assert value["etr_tps", ""] == pytest.approx(1.2 * m.ended[noon, 0] / 3600, rel=0.01)
+    assert value["cpu_busy_pct", ""] == pytest.approx(1.2 * 20 * m.busy_s[noon] / 3600, rel=0.05)
+    assert answer["bottleneck"]["resource"] in ("PRDA ziip", "machine", "PRDA cp")
+
+
+def test_a_release_changes_what_work_costs_from_its_day_on() -> None:
+    release = {"from_utc": tomllib.loads("t = 2026-09-08T00:00:00Z")["t"], "demand_factor": 1.5, "classes": ["orders"]}
+    after = live(made.twin(releases=[release], missing_days=[]))
+    m = measured(after, after.lpars[1])
+    each = m.cp_s[:, 0] / m.ended[:, 0]
+    assert each[24:].mean() / each[:24].mean() == pytest.approx(1.5, rel=0.01)
+
+
+def test_hours_have_a_mean_of_one() -> None:
+    for shape in ("office", "flat", "night", [1.0] * 100 + [2.0] * 68):
+        assert hour_factors(shape).mean() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"clases": {}}, "no key clases"),
+        ({"classes": {"inquiry": {"service_class": "CICSHI"}}}, "orders must stand both here and in the network"),
+        ({"ask": {"x": {"at": {"engine": 3}}}}, "ask.x: no change engine"),
+        ({"start_utc": "today"}, "write it as 2026-09-07T00:00:00Z"),
+    ],
+)
+def test_what_is_wrong_in_a_description_is_named(change: dict[str, object], message: str) -> None:
+    with pytest.raises(LabError, match=message):
+        made.twin(**change)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "shop.network.toml").write_text(made.NETWORK)
+    (tmp_path / "shop.toml").write_text(made.TWIN)
+    assert Twin.load(tmp_path / "shop.toml").classes["orders"].rate_per_s == 30
+    (tmp_path / "bad.toml").write_text(made.TWIN.replace("importance = 2", "importance = 9"))
+    with pytest.raises(LabError, match=r"bad.toml: classes.orders: importance is 1 to 5"):
+        Twin.load(tmp_path / "bad.toml")
