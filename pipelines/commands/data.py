@@ -11,6 +11,7 @@ import typer
 
 from pipelines import forms, steps, text
 from pipelines import layouts as own
+from pipelines.commands import twins
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.layouts import Layouts
@@ -48,25 +49,42 @@ def register(app: typer.Typer) -> None:
 
 
 def lab(
-    system: Annotated[str, typer.Argument(help="A reference system, or `all`; `etalon systems` lists them.")],
+    system: Annotated[
+        str | None, typer.Argument(help="A reference system, or `all`; `etalon systems` lists them.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(file_okay=False, help="Folder to write into; ETALON_HOME/lab without it.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the interval-to-interval variation.")] = None,
+    twin: Annotated[
+        Path | None,
+        typer.Option(help="A twin's description instead of a system: simulate its days, write its records."),
+    ] = None,
+    truth: Annotated[bool, typer.Option("--truth", help="Simulate the twin's questions instead of writing.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Render a published measurement as the records that carry it."""
+    """Render a measurement, or a twin's days, as records."""
     from model.lab import renderable
 
-    names = list(renderable()) if system == "all" else [system]
+    if (system is None) == (twin is None):
+        raise typer.BadParameter("name a reference system, or a twin's description with --twin")
+    if (truth or as_json) and twin is None:
+        raise typer.BadParameter("--truth and --json are for twins")
     home = Home.from_environment()
     folder = out or home.lab
-    if out is None:
+    if out is None and not truth:
         home.require_writable()
-    steps.require_renderable(names)
-    with Reporter().step(f"rendering {', '.join(names) if len(names) < 3 else f'{len(names)} systems'}"):
-        written = steps.render(names, folder, seed)
-    for path in written:
-        typer.echo(str(path))
+    if twin is not None and truth:
+        typer.echo(twins.answers(twins.truth(twin, seed), as_json))
+        return
+    names = list(renderable()) if system == "all" else [system or ""]
+    if twin is not None:
+        written = twins.render(twin, folder, seed)
+    else:
+        steps.require_renderable(names)
+        with Reporter().step(f"rendering {', '.join(names) if len(names) < 3 else f'{len(names)} systems'}"):
+            written = steps.render(names, folder, seed)
+    typer.echo(json.dumps([str(path) for path in written]) if as_json else "\n".join(map(str, written)))
 
 
 def ingest(
