@@ -85,6 +85,10 @@ RAW_TYPES: dict[str, tuple[pa.DataType, str]] = {
 """Formats whose raw value is kept in a second column `<name>_raw`, with that column's Arrow and DuckDB types."""
 
 
+SINCE_1900 = "4096 us since 1900"
+"""Unit of the first six bytes of an extended store clock."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One unit word: the factor to the staging unit, and the ending a staging name must have."""
@@ -105,8 +109,12 @@ UNITS: dict[str, Unit] = {
         Unit("0.5 us", 0.5, "_us", "µs"),
         Unit("ms", 1, "_ms", "ms"),
         Unit("s", 1, "_s", "s"),
+        Unit("1/10 s", 1 / 10, "_s", "s"),
+        Unit(SINCE_1900, 1, "_utc", "UTC"),
         Unit("us^2", 1, "_us2", "µs²"),
         Unit("(1024 us)^2", 1_048_576, "_us2", "µs²"),
+        Unit("/10", 1 / 10, "", "ratio"),
+        Unit("/100", 1 / 100, "", "ratio"),
         Unit("/256", 1 / 256, "", "ratio"),
         Unit("/1024", 1 / 1_024, "", "ratio"),
         Unit("/10000", 1 / 10_000, "", "ratio"),

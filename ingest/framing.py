@@ -105,11 +105,12 @@ def read_frames(stream: ByteStream, name: str, *, batch_bytes: int = 16 << 20) -
 
     stream: binary input, read once from its position to its end; name: what errors call it. A cut or damaged dump
     yields what stands before the damage and the rest as quarantined bytes; of SMF records also what stands behind it,
-    from where three records, or all to the end, follow one another again. Which records there are does not depend on
+    from where three records, or all of the block or input that are left, follow one another again, with block
+    descriptors or without. Which records there are does not depend on
     `batch_bytes`. Raises FramingError when not even a first record is found.
     """
     step = max(batch_bytes, 1 << 16)
-    room = max(step, HEAD_BYTES) + max(MAX_LOGICAL_RECORD, CHAIN_BYTES)
+    room = max(step, HEAD_BYTES) + max(MAX_LOGICAL_RECORD, 2 * CHAIN_BYTES)
     buffer = np.empty(2 * room + BLANK_BYTES, np.uint8)
     buffer[-BLANK_BYTES:] = 0
     filled, base, left, resumed, framing = 0, 0, 0, 0, ""
@@ -121,16 +122,19 @@ def read_frames(stream: ByteStream, name: str, *, batch_bytes: int = 16 << 20) -
             framing = detect(buffer[: min(filled, HEAD_BYTES)], name, final=final and filled <= HEAD_BYTES)
         if lost:
             used, found = lost.search(buffer[:filled], framing, final, resumed < MAX_RESUMED)
-            if found or final:
+            if lost.length and (found or final):
                 yield Frames(buffer, _NONE, _NONE, _NONE, 0, [lost.piece(found)])
             if final and not found:
                 return
-            lost, left, resumed = (None, 0, resumed + 1) if found else (lost, 0, resumed)
+            if found:
+                framing, left = ("rdw", 0) if lost.left < 0 else (framing, lost.left)
+                lost, resumed = None, resumed + 1
         else:
             scan = _scan(buffer[:filled], framing, left)
             frames, used, left = _logical(buffer, filled, room, base, scan, final)
             if scan.stop != _ENDED or (final and used < filled):
-                lost = _Lost(base + used, cut=scan.stop == _ENDED)
+                here = scan.stop != _ENDED and used == scan.consumed and framing == "bdw"
+                lost = _Lost(base + used, cut=scan.stop == _ENDED, first=0 if here else 1)
             yield frames
             if final and not lost:
                 return
@@ -140,17 +144,24 @@ def read_frames(stream: ByteStream, name: str, *, batch_bytes: int = 16 << 20) -
 
 @dataclass(slots=True)
 class _Lost:
-    """Bytes from `offset` on from which no descriptor leads to another; `cut` if one leads beyond the input's end."""
+    """Bytes from `offset` on from which no descriptor leads to another; `cut` if one leads beyond the input's end.
+
+    first: the first place where records may be found again; left: what is left of the block where they are, -1 where
+    blocks have ended.
+    """
 
     offset: int
     cut: bool
+    first: int
     length: int = 0
     raw: bytes = b""
+    left: int = 0
 
     def search(self, data: Bytes, framing: str, final: bool, wanted: bool) -> tuple[int, bool]:
         """Take in bytes up to the next records; how many, and whether there are records behind them."""
-        end = data.size if final else data.size - CHAIN_BYTES
-        at = find_records(data, 0 if self.length else 1, end, framing == "bdw", final) if wanted else -1
+        end = data.size if final else data.size - 2 * CHAIN_BYTES
+        first = 0 if self.length else self.first
+        at, self.left = find_records(data, first, end, framing == "bdw", final) if wanted else (-1, 0)
         used = end if at < 0 else at
         self.raw += data[: min(used, MAX_KEPT - len(self.raw))].tobytes()
         self.length += used

@@ -86,8 +86,8 @@ def explain(error: Exception) -> tuple[str, Exit]:
     Rooms are not imported for it: an error of theirs can only have come from a module that is loaded.
     """
     own: dict[str, Exit] = {
-        "model.questions.QuestionError": Exit.QUESTION,
-        "model.bundle.BundleError": Exit.NOT_READY,
+        "model.capacity.questions.QuestionError": Exit.QUESTION,
+        "model.capacity.bundle.BundleError": Exit.NOT_READY,
         "model.lab.errors.LabError": Exit.QUESTION,
         "model.comparison.errors.ComparisonError": Exit.QUESTION,
         "model.systems.catalogue.CatalogueError": Exit.QUESTION,

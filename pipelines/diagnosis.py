@@ -152,7 +152,7 @@ def _champion(home: Home) -> Iterator[Finding]:
     if not home.champion.exists():
         yield Finding("champion", "note", "none yet", "`etalon fit`")
         return
-    from model import bundle
+    from model.capacity import bundle
 
     try:
         found = bundle.read(home.champion)

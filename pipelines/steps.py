@@ -238,6 +238,6 @@ def require_snapshot(home: Home) -> None:
 def champion(home: Home) -> Mapping[str, Any]:
     """The exported bundle of the champion."""
     require(home.champion, "there is no champion", "run `etalon fit` on published data, or `etalon demo`")
-    from model import bundle
+    from model.capacity import bundle
 
     return bundle.read(home.champion)

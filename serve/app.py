@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
-from model import predictor
+from model.capacity import ask
 from serve import problems
 from serve.catalogue import describe, reference_systems
 from serve.champion import Champion, ChampionUnavailable
@@ -81,7 +81,7 @@ def _questions(champion: Champion, snapshot: Snapshot, telemetry: Telemetry) -> 
     def predict(question: PredictQuestion, bundle: Bundle) -> dict[str, Any]:
         """Predict every metric of a system at an operating point."""
         at = None if question.at is None else question.at.model_dump(exclude_none=True)
-        answer = predictor.predict(bundle, question.system, at)
+        answer = ask.predict(bundle, question.system, at).to_dict()
         telemetry.answered(question.system, answer["extrapolated"])
         return answer
 
@@ -95,7 +95,7 @@ def _questions(champion: Champion, snapshot: Snapshot, telemetry: Telemetry) -> 
                 "name at least one target: max_busy_pct, max_response_ms or both",
                 field="max_busy_pct",
             )
-        answer = predictor.size(
+        answer = ask.size(
             bundle,
             question.system,
             question.etr_tps,
@@ -139,39 +139,21 @@ def _questions(champion: Champion, snapshot: Snapshot, telemetry: Telemetry) -> 
 
 def _curve(bundle: dict[str, Any], question: CurveQuestion) -> CurveAnswer:
     width = (question.to_tps - question.from_tps) / (question.steps - 1)
+    rates = [question.from_tps + step * width for step in range(question.steps)]
+    found = ask.sweep(bundle, question.system, "etr_tps", rates, metrics=[question.metric])
     points: list[CurvePoint] = []
-    unit, interval_pct = None, 0
-    for step in range(question.steps):
-        rate = question.from_tps + step * width
-        answer = predictor.predict(bundle, question.system, {"etr_tps": rate})
-        interval_pct = answer["interval_pct"]
-        output = next((item for item in answer["outputs"] if item["metric"] == question.metric), None)
-        if output is None:
-            known = sorted({item["metric"] for item in answer["outputs"]})
-            raise Problem(
-                422,
-                "unanswerable-question",
-                f"metric: {question.metric!r} is not predicted for {question.system}",
-                field="metric",
-                value=question.metric,
-                allowed=known,
-            )
-        unit = output["unit"]
-        points.append(
-            CurvePoint(
-                etr_tps=rate,
-                value=output["value"],
-                lo=output["lo"],
-                hi=output["hi"],
-                extrapolated=answer["extrapolated"],
-            )
-        )
+    unit = None
+    for step in found["steps"]:
+        output = next(iter(step["outputs"]), None)
+        unit = unit if output is None else output["unit"]
+        limits = {name: None if output is None else output[name] for name in ("value", "lo", "hi")}
+        points.append(CurvePoint(etr_tps=step["etr_tps"], extrapolated=step["extrapolated"], **limits))
     return CurveAnswer(
         system=question.system,
         metric=question.metric,
         unit=unit,
         model_version=str(bundle["model_version"]),
-        interval_pct=interval_pct,
+        interval_pct=found["interval_pct"],
         points=points,
     )
 

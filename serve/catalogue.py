@@ -11,7 +11,11 @@ from serve.schemas import ReferenceSystem, System
 
 def describe(name: str, entry: Mapping[str, Any]) -> System:
     """A system of the bundle as ``GET /v1/systems`` lists it."""
-    metrics = [{"metric": output["metric"], "unit": output["unit"]} for output in entry["outputs"]]
+    metrics = [
+        {"metric": output["metric"], "unit": output["unit"]}
+        for output in entry["outputs"]
+        if output["form"] != "total_rate"
+    ]
     return System(
         system=name,
         workload=entry["workload"],
@@ -48,5 +52,5 @@ def reference_systems(predictable: Collection[str]) -> list[ReferenceSystem]:
 
 def _main(entry: Mapping[str, Any]) -> str:
     """The usage that fills the engines: the workload's total, or the busy of the LPAR."""
-    main = [output["metric"] for output in entry["outputs"] if output["series"] == entry["main_total"]]
-    return main[0] if main else entry["outputs"][0]["metric"]
+    main = [output["metric"] for output in entry["outputs"] if output.get("series") == entry["main_total"]]
+    return main[0] if main else entry["outputs"][-1]["metric"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from model import bundle as bundles
+from model.capacity import bundle as bundles
 
 log = structlog.get_logger("etalon.serve")
 

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from model.predictor import QuestionError
+from model.capacity.questions import QuestionError
 from serve.champion import ChampionUnavailable
 from serve.snapshot import SnapshotUnavailable
 

@@ -13,6 +13,11 @@
   (case {{ code }} when 0 then 'CP' when 1 then 'zAAP' when 2 then 'zIIP' end)
 {%- endmacro %}
 
+{#- The engine type that PR/SM's name of a processor type stands for. -#}
+{% macro named_engine_type(name) -%}
+  (case trim({{ name }}) when 'IIP' then 'zIIP' when 'AAP' then 'zAAP' else coalesce(nullif(trim({{ name }}), ''), 'unknown') end)
+{%- endmacro %}
+
 {#- Name of an interval: system and start, UTC where it is known. -#}
 {% macro interval_key(smf_sid, start_utc, start_local) -%}
   ({{ smf_sid }} || ' ' || coalesce(strftime({{ start_utc }}, '%Y-%m-%dT%H:%M:%SZ'),

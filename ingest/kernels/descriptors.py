@@ -8,13 +8,16 @@ from ingest.kernels.loads import load_8, store_8
 SHORTEST_RECORD = 18
 """Bytes of the shortest SMF record: its header without a subtype."""
 
+LONGEST_RECORD = 65_535
+"""Bytes of the longest record, or segment of one, that a descriptor can tell."""
+
 LONGEST_BLOCK = 16 << 20
 """Bytes of the longest block that is believed: several times what any device writes, and far below what junk tells."""
 
 PROVEN_BY, MOST_SEGMENTS = 3, 32
 """So many records in a row, in so many segments at most, prove that records were found again."""
 
-CHAIN_BYTES = MOST_SEGMENTS * (65_535 + 4)
+CHAIN_BYTES = MOST_SEGMENTS * (LONGEST_RECORD + 4)
 """Most bytes that such records take."""
 
 
@@ -119,16 +122,45 @@ def _leads_on(data, position, blocked, final):
     return False
 
 
+@inlined
+def _run(data, position, limit):
+    """Where the SMF records end that follow one another from here without block descriptors, and how many there are."""
+    records = 0
+    while position + SHORTEST_RECORD <= limit:
+        length, code = (np.int64(data[position]) << 8) | np.int64(data[position + 1]), data[position + 2]
+        if length < 4 or code > 3 or data[position + 3] != 0 or position + length > limit:
+            break
+        if code <= 1:
+            if length < SHORTEST_RECORD or not _is_date(data, position + 10):
+                break
+            records += 1
+        elif records == 0:
+            break
+        position += length
+    return position, records
+
+
 @kernel
 def find_records(data, begin, end, blocked, final):
     """The first place from `begin` on, before `end`, from which SMF records follow one another, or -1.
 
-    data: ends where the input ends if `final`; otherwise `end` is at least CHAIN_BYTES before its end.
+    data: ends where the input ends if `final`; otherwise `end` is at least 2 * CHAIN_BYTES before its end. Second comes
+    how much is left there of a block: 0 before the descriptor of one, -1 where blocks have ended for good.
     """
+    size = data.shape[0]
     for place in range(begin, end):
         if _leads_on(data, place, blocked, final):
-            return place
-    return -1
+            return place, np.int64(0)
+        if blocked and place + SHORTEST_RECORD <= size and _is_date(data, place + 10):
+            limit = min(size, place + CHAIN_BYTES)
+            stop, records = _run(data, place, limit)
+            if records == 0:
+                continue
+            if stop + LONGEST_RECORD > limit and limit < size:
+                return place, np.int64(-1)
+            if records >= PROVEN_BY or (final and stop == size) or _leads_on(data, stop, True, final):
+                return place, stop - place
+    return -1, np.int64(0)
 
 
 @inlined

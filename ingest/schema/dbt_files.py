@@ -25,6 +25,7 @@ MODELED = (
     "smf70_1_cpu",
     "smf70_1_partition",
     "smf70_1_logical_processor",
+    "smf70_1_cpu_identification",
     "smf70_1_core",
     "smf71_paging",
     "smf72_3_control",

@@ -8,11 +8,12 @@ hold is there once.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ingest.formats import UNITS
+from ingest.formats import SINCE_1900, UNITS
 from ingest.layout import Bit, Field, Layout, Section
 
 #: No offset from UTC changes by more at once; what is more is no change of offset.
 _LARGEST_SHIFT_S = 12_600
+_UNIX_EPOCH_US = 2_208_988_800_000_000
 DOUBTFUL = ("inferred", "memory")
 
 
@@ -201,6 +202,8 @@ def _range(bit: Bit) -> str:
 
 
 def _number(item: Field, column: str) -> tuple[str, str]:
+    if item.unit == SINCE_1900:
+        return f"make_timestamp(nullif({column}, 0)::BIGINT * 4096 - {_UNIX_EPOCH_US})", "TIMESTAMP"
     factor = UNITS[item.unit].factor if item.unit in UNITS else 1
     floating = item.form.name == "hfp"
     wide = item.form.name in ("uint", "flags", "packed") and item.length > 4

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from model.calibration.descriptions import SystemDescription
-from model.laws import usage, usage_mean
+from model.calibration.laws import usage, usage_mean
 
 # Before any pair is seen: ratios of groups stray 8 % from the ratio of the total, worth four observed groups.
 STRAY_SD = 0.08

@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from model.calibration.borrowing import borrow_response, borrow_usage, nearest, stray_sd
 from model.calibration.descriptions import SystemDescription, condition_pairs, condition_text
+from model.calibration.draws import around, response_draws, usage_draws
 from model.calibration.family import Priors
+from model.calibration.laws import usage
 from model.calibration.observations import LPAR, SystemPoints, as_frame, rows_of, system_points
 from model.calibration.response import fit_response
 from model.calibration.utilization import UtilizationLaw
-from model.laws import usage
+from model.hardware.n_way import n_way
 
 # A busy value that was assumed in rendering a published system carries this relative uncertainty.
 ASSUMED_SD = 0.03
@@ -39,7 +41,8 @@ class CapacityModel(BaseEstimator):
         calibrate: stretch intervals to hold the points left out one at a time.
 
     Attributes:
-        systems_: by system id, everything a prediction needs, as plain data.
+        systems_: by system id, everything a prediction needs, as plain data: the entries of a bundle.
+        laws_: by system id and series, the moments of the usage laws.
         points_: the measured points it was fitted on.
         left_out_: systems of the mart that cannot be calibrated, each with the reason.
         stray_sd_: how far ratios of address-space groups stray from the ratio of the total.
@@ -76,6 +79,7 @@ class CapacityModel(BaseEstimator):
         for members in families.values():
             self._fit_family([observed[key] for key in members], about, laws)
         self.stray_sd_ = stray_sd([[laws[key] for key in members] for members in families.values()])
+        self.laws_ = laws
         self.systems_ = {}
         for members in families.values():
             for key in members:
@@ -101,8 +105,7 @@ class CapacityModel(BaseEstimator):
         """Engines in use by the system's main total at a rate, with its 90 % limits."""
         if system not in self.systems_:
             raise ValueError(f"system {system!r} was not fitted; known are {', '.join(sorted(self.systems_))}")
-        entry = self.systems_[system]
-        estimate = usage(entry["usage"][entry["main_total"]], rate)
+        estimate = usage(self.laws_[system][self.systems_[system]["main_total"]], rate)
         return estimate.value, estimate.lo, estimate.hi
 
     def _fit_family(
@@ -158,6 +161,7 @@ class CapacityModel(BaseEstimator):
                 metrics[name] = observed[lender.system_id].metrics[name]
         usages = {**own, **borrowed}
         response = self._responses(points, about, laws, relatives, observed)
+        stream = about[key].workload or key
         outputs = [
             {"metric": metric, "series": name, "form": form, "unit": UNITS[form]}
             for name in sorted(usages)
@@ -165,22 +169,39 @@ class CapacityModel(BaseEstimator):
             for form in [FORMS.get(metric, "pct" if metric.endswith("_pct") else "us_per_tran")]
         ]
         outputs += [
-            {"metric": metric, "series": metric, "form": "response_ms", "unit": "ms"} for metric in sorted(response)
+            {
+                "metric": metric,
+                "series": metric,
+                "response": metric,
+                "stream": stream,
+                "form": "response_ms",
+                "unit": "ms",
+            }
+            for metric in sorted(response)
         ]
         lending = {*lenders.values(), *(law["lender"] for law in response.values() if "lender" in law)}
         sources = [about[other] for other in sorted(lending)]
-        names = ["etr_tps", *(str(output["metric"]) for output in outputs)]
+        outputs.insert(0, {"metric": "etr_tps", "form": "total_rate", "unit": "tran/s"})
+        names = [str(output["metric"]) for output in outputs]
+        main = main_total(points)
+        capacity = LPAR if LPAR in usages else main
         return {
             "workload": about[key].workload,
             "machine": about[key].machine,
             "software": about[key].software,
             "engines": points.engines,
-            "main_total": main_total(points),
+            "streams": [{"name": stream, "workload": about[key].workload}],
+            "capacity": [capacity],
+            "busy_assumed": LPAR not in usages,
+            "support_tps": [float(points.rate.min()), float(points.rate.max())],
+            "n_way": n_way_draws(about[key].machine, key),
+            "main_total": main,
             "exhaustive": exhaustive(points),
             "points": [
                 {
                     "point": point,
                     "etr_tps": float(rate),
+                    "rates": {stream: float(rate)},
                     "conditions": {
                         name: published_condition(about[key], sources, points, point, name) for name in names
                     },
@@ -188,8 +209,10 @@ class CapacityModel(BaseEstimator):
                 for point, rate in zip(points.points, points.rate, strict=True)
             ],
             "operating_point": points.points[-1],
-            "usage": usages,
-            "response": response,
+            "usage": {name: law_entry(law, stream, f"{key} {name}") for name, law in usages.items()},
+            "response": {
+                name: response_draws(law, name, stream, [capacity], f"{key} {name}") for name, law in response.items()
+            },
             "outputs": outputs,
             "intervals": points.intervals,
             "seconds": points.seconds,
@@ -214,6 +237,27 @@ class CapacityModel(BaseEstimator):
                 found[metric] = borrow_response(lent[lender.system_id][metric], lender.system_id)
                 found[metric]["lender"] = lender.system_id
         return found
+
+
+# What of a fitted law an answer needs.
+KEPT = ("reference_rate", "scale", "support", "points", "origin", "part", "total", "assumed")
+
+
+def law_entry(law: Mapping[str, Any], driver: str, name: str) -> dict[str, Any]:
+    """A fitted usage law as a bundle holds it: centre and draws."""
+    return {
+        **{key: law[key] for key in KEPT},
+        "driver": driver,
+        "coef": list(law["coef"]),
+        "draws": usage_draws(law, name),
+    }
+
+
+def n_way_draws(machine: str, name: str) -> dict[str, Any]:
+    """Exponent of the cost against the number of engines, with its source."""
+    effect = n_way(machine)
+    drawn = around(effect.mean, effect.sd, f"{name} n-way")
+    return {**drawn, "centre": effect.exponent, "source": effect.source}
 
 
 def main_total(points: SystemPoints) -> str:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from model.laws import stretch, usage_mean
+from model.calibration.laws import usage_mean
+from model.capacity.queues import stretch
 
 # Repeatability of a mean response; how wrong the CPU part may be, because the engines' queue is not exactly M/M/c;
 # and how far the rest may answer to load, as a share of the growth of the stretch.
@@ -43,7 +44,7 @@ def fit_response(
     if not steady.any():
         return None
     rate, response_ms, error_rel, offered = rate[steady], response_ms[steady], error_rel[steady], offered[steady]
-    stretches = np.array([stretch(value, engines) for value in offered])
+    stretches = stretch(offered, engines)
     cpu_ms = 1e3 * offered / rate * stretches
     rest = np.maximum(response_ms - cpu_ms, 0.0)
     spread = float(np.std(rest, ddof=1)) if len(rest) > 1 else 0.0

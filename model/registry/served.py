@@ -5,13 +5,14 @@ it.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 from mlflow.models import set_model
 from mlflow.pyfunc import PythonModel, PythonModelContext
 
-from model import bundle, predictor
+from model.capacity import ask, bundle
 
 
 class CapacityAnswers(PythonModel):
@@ -28,8 +29,8 @@ class CapacityAnswers(PythonModel):
         """``system_id, etr_tps, metric, condition, value, lo, hi, unit``; limits that do not exist are NaN."""
         rows = []
         for system, rate in zip(model_input["system_id"], model_input["etr_tps"], strict=True):
-            answer = predictor.predict(self.bundle, str(system), {"etr_tps": float(rate)})
-            rows += [{"system_id": system, "etr_tps": float(rate), **output} for output in answer["outputs"]]
+            answer = ask.predict(self.bundle, str(system), {"etr_tps": float(rate)})
+            rows += [{"system_id": system, "etr_tps": float(rate), **asdict(output)} for output in answer.outputs]
         frame = pd.DataFrame(rows, columns=["system_id", "etr_tps", "metric", "condition", "value", "lo", "hi", "unit"])
         return frame.astype({"value": float, "lo": float, "hi": float})
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from model import bundle as bundles
+from model.capacity import bundle as bundles
 
 if TYPE_CHECKING:
     from model.calibration.capacity import CapacityModel

@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from model import bundle as bundles
 from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription
 from model.calibration.observations import as_frame, rows_of, system_points
-from model.predictor import predict
+from model.capacity import bundle as bundles
+from model.capacity.answer import Output
+from model.capacity.ask import predict
 from model.validation.gate import Check, checks, passed
 
 COLUMNS = [
@@ -93,8 +94,8 @@ def error_table(
         for metric, role in _compared(fitted.systems_[system]):
             if metric not in frame or not row[metric] > 0 or not about.measured(point, metric):
                 continue
-            output = next(output for output in answer["outputs"] if output["metric"] == metric)
-            rows.append(_row(system, point, row, metric, role, output, answer["extrapolated"]))
+            output = answer.output(metric)
+            rows.append(_row(system, point, row, metric, role, output, answer.extrapolated))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -142,6 +143,8 @@ def _compared(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
     """One metric for each series that was measured: a usage group's first column, a response's own."""
     found: dict[str, tuple[str, str]] = {}
     for output in entry["outputs"]:
+        if output["form"] == "total_rate":
+            continue
         law = {**entry["usage"], **entry["response"]}[output["series"]]
         if law["points"] == 0 or law.get("assumed"):
             continue
@@ -151,11 +154,11 @@ def _compared(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _row(
-    system: str, point: str, row: pd.Series, metric: str, role: str, output: Mapping[str, Any], extrapolated: bool
+    system: str, point: str, row: pd.Series, metric: str, role: str, output: Output | None, extrapolated: bool
 ) -> dict[str, Any]:
     measured = float(row[metric])
-    lo, hi = (np.nan if output[side] is None else output[side] for side in ("lo", "hi"))
-    predicted = np.nan if output["value"] is None else output["value"]
+    figures = (None, None, None) if output is None else (output.value, output.lo, output.hi)
+    predicted, lo, hi = (np.nan if figure is None else figure for figure in figures)
     return {
         "system": system,
         "point": point,

@@ -13,7 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from model import laws
+from model.capacity.answer import Estimate
+from model.capacity.ensemble import Law
 
 WIDTH, HEIGHT = 7.0, 4.5
 
@@ -65,10 +66,13 @@ def _usage(system: str, entry: Mapping[str, Any], points: pd.DataFrame, path: Pa
     figure, axes = _figure(f"{system}: engines in use", "transactions/s", "engines in use")
     rates = np.linspace(0.05, 1.3, 60) * float(points["etr_tps"].max())
     for name, law in sorted(entry["usage"].items()):
-        curve = np.array([laws.usage(law, float(rate)) for rate in rates])
+        known = Law.of(name, law)
+        used = known.usage(np.broadcast_to(rates, (len(known.noise), len(rates))))
+        found = [Estimate.of(used[:, i]) for i in range(len(rates))]
+        curve = np.array([[one.value, one.lo, one.hi] for one in found])
         (line,) = axes.plot(rates, curve[:, 0], linewidth=1.0, label=name if law["points"] else f"{name} (borrowed)")
         axes.fill_between(rates, curve[:, 1], curve[:, 2], color=line.get_color(), alpha=0.15, linewidth=0)
-        metric = next(output["metric"] for output in entry["outputs"] if output["series"] == name)
+        metric = next(output["metric"] for output in entry["outputs"] if output.get("series") == name)
         if metric in points:
             measured = points[metric] / 100.0
             if metric == "cpu_busy_pct":

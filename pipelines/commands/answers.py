@@ -94,10 +94,10 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Predict a system at a point, with intervals and bottleneck."""
-    from model import predictor
+    from model.capacity import ask
 
     asked = operating_point(at or [])
-    found = predictor.predict(steps.champion(Home.from_environment()), system, asked)
+    found = ask.predict(steps.champion(Home.from_environment()), system, asked).to_dict()
     typer.echo(json.dumps(found, indent=2) if as_json else text.answer(found))
 
 
@@ -129,10 +129,10 @@ def size(
     """Find the fewest engines for a rate. Within a busy and/or a response target."""
     if max_busy_pct is None and max_response_ms is None:
         raise typer.BadParameter("name a target: --max-busy-pct, --max-response-ms or both")
-    from model import predictor
+    from model.capacity import ask
 
     bundle = steps.champion(Home.from_environment())
-    found = predictor.size(bundle, system, etr_tps, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
+    found = ask.size(bundle, system, etr_tps, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
     typer.echo(json.dumps(found, indent=2) if as_json else text.sizing(found))
     if found["engines"]["value"] is None:
         raise typer.Exit(Exit.QUESTION)

@@ -93,10 +93,7 @@ def test_damage_in_the_middle_keeps_what_stands_before_and_behind_it(framing: st
     assert bytes(whole[start : start + 500]) == records[60]
     whole[start : start + 3] = b"\xff\xff\xff"
     found, quarantined, _ = read(bytes(whole), batch_bytes=batch_bytes)
-    # Where there are blocks, the next one is where records are found again.
-    behind = next(place for place in range(61, 9000) if found[60] == records[place] and found[60:] == records[place:])
-    assert found == records[:60] + records[behind:]
-    assert behind == 61 if framing == "rdw" else behind < 60 + 32_760 // 500
+    assert found == records[:60] + records[61:]
     (piece,) = quarantined
     assert (piece.offset, piece.reason) == (start, "framing_lost")
     assert piece.raw == whole[start : start + piece.length]
@@ -110,9 +107,43 @@ def test_a_block_descriptor_that_tells_of_an_impossible_block_is_damage(descript
     blocks = [dump(records[first : first + 60], "bdw") for first in range(0, 600, 60)]
     blocks[4] = bytes.fromhex(descriptor) + blocks[4][4:]
     found, quarantined, framing = read(b"".join(blocks))
-    assert found == records[:240] + records[300:]
-    assert [(item.raw, item.reason) for item in quarantined] == [(blocks[4], "framing_lost")]
+    assert found == records
+    assert [(item.raw, item.reason) for item in quarantined] == [(blocks[4][:4], "framing_lost")]
     assert framing == 9 * 4
+
+
+@pytest.mark.parametrize("left", [1, 2, 3, 20])
+@pytest.mark.parametrize("last", [False, True])
+def test_behind_damage_the_rest_of_the_block_is_read_however_little_it_is(left: int, last: bool) -> None:
+    records = [record(300, place % 251) for place in range(120)]
+    blocks = [bytearray(dump(records[first : first + 40], "bdw")) for first in (0, 40, 80)]
+    damaged = blocks[2 if last else 1]
+    start = 4 + (39 - left) * 300
+    damaged[start : start + 4] = b"\xff\xff\xff\xff"
+    found, quarantined, _ = read(b"".join(map(bytes, blocks)))
+    gone = (80 if last else 40) + 39 - left
+    assert found == records[:gone] + records[gone + 1 :]
+    assert [item.length for item in quarantined] == [300]
+
+
+def test_a_block_whose_descriptor_is_too_long_or_too_short_costs_nothing_but_that_descriptor() -> None:
+    records = [record(300, place % 251) for place in range(120)]
+    for change in (-7, 300, 555):
+        blocks = [bytearray(dump(records[first : first + 40], "bdw")) for first in (0, 40, 80)]
+        blocks[1][:2] = (len(blocks[1]) + change).to_bytes(2, "big")
+        found, quarantined, _ = read(b"".join(map(bytes, blocks)))
+        assert found == records, change
+        assert sum(item.length for item in quarantined) <= 4
+
+
+@pytest.mark.parametrize("count", [2, 90, 9000])
+@pytest.mark.parametrize("batch_bytes", [1 << 16, 1 << 24])
+def test_a_dump_that_goes_on_without_blocks_is_read_on(count: int, batch_bytes: int) -> None:
+    blocked = [record(500, place % 251) for place in range(200)]
+    plain = [record(510, place % 251) for place in range(count)]
+    found, quarantined, _ = read(dump(blocked, "bdw") + dump(plain, "rdw"), batch_bytes)
+    assert found == blocked + plain
+    assert not quarantined
 
 
 @pytest.mark.parametrize("framing", ["rdw", "bdw"])

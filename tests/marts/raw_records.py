@@ -108,14 +108,17 @@ class RawWarehouse:
         weight = 65_535 if dedicated else 100
         online = round(seconds * 1e6)
         processor = {"smf70bps": weight, "smf70ont": online, "smf70vpa": 0, "smf70edt": online, "smf70pdt": online}
-        self.insert("smf70_1_logical_processor", **keys, **processor)
+        self.insert("smf70_1_logical_processor", **keys, **processor, smf70cix=1)
+        for place, (name, count) in enumerate((("CP", 8), ("AAP", 0), ("IIP", 2))):
+            kind = {"smf70cin": name, "smf70ctn": count}
+            self.insert("smf70_1_cpu_identification", **(keys | {"section_seq": place}), **kind)
         for address, (code, fraction) in enumerate(own):
             idle = 1 - fraction if dedicated else (1 - fraction) / 2
             at = keys | {"section_seq": address}
             wait = round(seconds * 1e6 * idle) * TOD_PER_US
             self.insert("smf70_1_cpu", **at, smf70cid=address, smf70typ=code, smf70wat=wait, smf70pat=0)
             dispatch = online if dedicated else round(seconds * 1e6 * fraction)
-            processor |= {"smf70vpa": address, "smf70edt": dispatch}
+            processor |= {"smf70vpa": address, "smf70edt": dispatch, "smf70cix": code + 1}
             processor["smf70pdt"] = dispatch if dedicated else dispatch + round(seconds * 1e3)
             self.insert("smf70_1_logical_processor", **(keys | {"section_seq": address + 1}), **processor)
 

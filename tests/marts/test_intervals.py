@@ -25,6 +25,19 @@ def test_shared_engines_are_busy_while_dispatched_and_lpar_busy_with_the_hypervi
     assert ziip["cpu_busy_pct"] == pytest.approx(20)
 
 
+def test_a_machine_is_known_with_the_lpars_that_wrote_no_records(marts: Query) -> None:
+    rows = marts(
+        "select lpar_name, engine_type, smf_sid, dispatch_s, effective_dispatch_s, physical_engines, shared_engines "
+        "from marts.fct_machine_interval where machine = 'SHRD' order by interval_start_utc, lpar_name, engine_type"
+    )
+    assert len(rows) == 6
+    assert [tuple(row.values()) for row in rows[:3]] == [
+        ("OTHER", "CP", None, 900, 900, 8, 8),
+        ("OWN", "CP", "SHRD", pytest.approx(2 * 900 * 0.401), pytest.approx(2 * 900 * 0.4), 8, 8),
+        ("OWN", "zIIP", "SHRD", pytest.approx(900 * 0.201), pytest.approx(900 * 0.2), 2, 2),
+    ]
+
+
 def test_ziip_time_is_no_part_of_general_cpu(marts: Query) -> None:
     [row, _] = marts("select * from marts.fct_transaction_cost where smf_sid = 'SHRD' order by interval_key")
     assert (row["class_kind"], row["class_name"], row["workload"]) == ("service_class", "ONLINE", "WORK")

@@ -119,7 +119,7 @@ def test_operating_points_are_read_from_pairs():
 
 def test_errors_of_rooms_have_their_exit_codes():
     from ingest.warehouse import WarehouseLocked
-    from model.predictor import QuestionError
+    from model.capacity.questions import QuestionError
 
     assert explain(QuestionError("system", "x", "system: no")) == ("system: no", Exit.QUESTION)
     assert explain(WarehouseLocked("busy"))[1] is Exit.LOCKED

@@ -40,8 +40,8 @@ def rows(system: str = "shop") -> list[dict]:
 @pytest.fixture(scope="session")
 def bundle() -> dict:
     """A fitted bundle named test/1."""
-    from model import bundle as bundles
     from model.calibration.capacity import CapacityModel
+    from model.capacity import bundle as bundles
 
     fitted = CapacityModel().fit(rows())
     return bundles.build(fitted.systems_, model_version="test/1", data={"files": "1"}, validation={"passed": True})
@@ -63,7 +63,7 @@ def publish(home: Path, points: list[dict]) -> None:
 @pytest.fixture
 def home(tmp_path: Path, bundle: dict) -> Path:
     """A state folder with a champion, a snapshot and a quality report."""
-    from model import bundle as bundles
+    from model.capacity import bundle as bundles
 
     bundles.write(bundle, tmp_path / "models" / "champion.json")
     publish(tmp_path, rows())

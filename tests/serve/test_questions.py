@@ -19,11 +19,11 @@ def test_a_prediction_carries_value_interval_bottleneck_version_and_evidence(cli
 
 
 def test_the_service_and_the_model_give_the_same_answer(client, bundle):
-    from model import predictor
+    from model.capacity import ask
 
     asked = {"etr_tps": 3210.5, "engines": 8}
     answer = client.ask("/v1/predict", {"system": "shop", "at": asked}).json()
-    assert answer == predictor.predict(bundle, "shop", asked)
+    assert answer == ask.predict(bundle, "shop", asked).to_dict()
 
 
 def test_without_an_operating_point_the_highest_measured_one_is_answered(client):
@@ -83,7 +83,7 @@ def test_systems_models_and_measured_points_are_listed(client):
         ("/v1/size", {"system": "shop", "etr_tps": 5}, 422, "max_busy_pct"),
         ("/v1/size", {"system": "shop", "etr_tps": 5, "max_response_ms": 5}, 422, "max_response_ms"),
         ("/v1/curve", {"system": "shop", "metric": "cpu_busy_pct", "from_tps": 5, "to_tps": 5}, 422, "to_tps"),
-        ("/v1/curve", {"system": "shop", "metric": "heat", "from_tps": 5, "to_tps": 6}, 422, "metric"),
+        ("/v1/curve", {"system": "shop", "metric": "heat", "from_tps": 5, "to_tps": 6}, 422, "metrics"),
     ],
 )
 def test_a_refusal_names_the_field_and_what_to_do(client, path, question, status, field):

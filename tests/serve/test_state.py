@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from model import bundle as bundles
+from model.capacity import bundle as bundles
 from serve.settings import SettingsError, settings
 from serve.snapshot import Snapshot
 from tests.serve.conftest import Client, publish, rows

@@ -4,20 +4,8 @@ with records as (
   select * from {{ ref('int_record') }} where record_type = '70.1'
 ),
 
-own_partition as (
-  select p.file_id, p.record_seq, p.logical_processor_skip as first_section,
-    p.logical_processor_skip + p.logical_processor_count as end_section
-  from {{ ref('stg_smf70_1_partition') }} p
-  join {{ ref('stg_smf70_1_product') }} me using (file_id, record_seq)
-  where p.partition_number = ('0x' || me.partition_number)::bigint
-),
-
 logical_processor as (
-  select l.file_id, l.record_seq, l.logical_processor_address, l.online_us, l.total_dispatch_us,
-    l.effective_dispatch_us, l.weight = 65535 as is_dedicated
-  from {{ ref('stg_smf70_1_logical_processor') }} l
-  join own_partition o using (file_id, record_seq)
-  where l.section_seq >= o.first_section and l.section_seq < o.end_section
+  select * from {{ ref('int_logical_processor') }} where is_own
 ),
 
 core as (
@@ -41,9 +29,9 @@ engine as (
   select
     core.*,
     coalesce(l.is_dedicated, true) as is_dedicated,
-    coalesce(l.online_us / 1e6, core.interval_s) as online_s,
-    l.total_dispatch_us / 1e6 as dispatch_s,
-    l.effective_dispatch_us / 1e6 as effective_dispatch_s
+    coalesce(l.online_s, core.interval_s) as online_s,
+    l.dispatch_s,
+    l.effective_dispatch_s
   from core
   left join logical_processor l
     on l.file_id = core.file_id and l.record_seq = core.record_seq

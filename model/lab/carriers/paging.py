@@ -35,6 +35,9 @@ FIELDS: Mapping[str, tuple[str, str, str]] = {
 }
 """Columns of the lowest, mean and highest level by subject."""
 
+UIC_STEPS = 10
+"""The mean of the unreferenced interval count is recorded in tenths of a second."""
+
 FRAME_BYTES = 4096
 TOTAL, NUCLEUS = "total", "nucleus"
 
@@ -54,9 +57,9 @@ def render(setting: Setting, window: Window, targets: Sequence[Target], random: 
             continue
         if subject not in FIELDS:
             raise LabError(f"SMF 71 has no level of {subject!r}")
-        prefix = "uic" if subject == "uic" else "frames"
+        prefix, steps = ("uic", UIC_STEPS) if subject == "uic" else ("frames", 1)
         for row, level in zip(rows, levels(random, wanted, prefix, count), strict=True):
-            row |= dict(zip(FIELDS[subject], (level.low, level.mean, level.high), strict=True))
+            row |= dict(zip(FIELDS[subject], (level.low, level.mean * steps, level.high), strict=True))
     records: list[Record] = []
     for span, row in zip(window.spans, rows, strict=True):
         records.append(_record(setting, span, row))

@@ -8,13 +8,14 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from model import bundle as bundles
 from model.calibration.borrowing import stray_sd
 from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription, condition_pairs, condition_text, describe
 from model.calibration.observations import as_frame, group_columns
-from model.laws import usage
-from model.predictor import predict
+from model.capacity import bundle as bundles
+from model.capacity.answer import Estimate
+from model.capacity.ask import predict
+from model.capacity.ensemble import Law
 from model.validation import validate
 from tests.model.points import made_points
 
@@ -65,9 +66,9 @@ def test_variation_that_comes_from_the_rate_is_no_scatter_of_the_cost():
     points = made_points("a", [1000.0, 2000.0, 3000.0], fixed=0.1, demand_us=800.0)
     points["etr_tps_se"] = 0.03 * points["etr_tps"]
     points["total_work_cpu_pct_se"] = 0.03 * points["total_work_cpu_pct"]
-    quiet = CapacityModel().fit(points).systems_["a"]["usage"]["total_work"]["noise_rel"]
+    quiet = CapacityModel().fit(points).laws_["a"]["total_work"]["noise_rel"]
     points["etr_tps_se"] = 0.0
-    assert CapacityModel().fit(points).systems_["a"]["usage"]["total_work"]["noise_rel"] > 3 * quiet
+    assert CapacityModel().fit(points).laws_["a"]["total_work"]["noise_rel"] > 3 * quiet
 
 
 def test_order_of_rows_does_not_matter():
@@ -81,29 +82,36 @@ def test_can_be_cloned():
     assert clone(model).descriptions == {"old": OLD}
 
 
+def relative_half(systems, system: str, series: str, rate: float) -> tuple[float, float]:
+    """Engines in use by a series at a rate, and half the relative width of its interval."""
+    law = Law.of(series, systems[system]["usage"][series])
+    found = Estimate.of(law.usage(np.full((len(law.noise), 1), rate))[:, 0])
+    return found.value, (found.hi - found.lo) / 2 / found.value
+
+
 def test_groups_not_measured_are_borrowed_scaled_and_widened():
     systems = fitted().systems_
-    own, lent = systems["old"]["usage"]["back"], systems["new"]["usage"]["back"]
+    lent = systems["new"]["usage"]["back"]
     assert lent["points"] == 0
     assert "from old" in lent["origin"]
     rate = 6500.0
-    ratio = usage(systems["new"]["usage"]["lpar"], rate).value / usage(systems["old"]["usage"]["lpar"], rate).value
-    assert usage(lent, rate).value == pytest.approx(ratio * usage(own, rate).value, rel=1e-9)
-    assert usage(lent, rate).half / usage(lent, rate).value > 2 * usage(own, 6000.0).half / usage(own, 6000.0).value
+    ratio = relative_half(systems, "new", "lpar", rate)[0] / relative_half(systems, "old", "lpar", rate)[0]
+    value, half = relative_half(systems, "new", "back", rate)
+    assert value == pytest.approx(ratio * relative_half(systems, "old", "back", rate)[0], rel=1e-9)
+    assert half > 2 * relative_half(systems, "old", "back", 6000.0)[1]
 
 
 def test_a_group_that_is_most_of_the_total_is_borrowed_more_surely():
-    laws = fitted().systems_["new"]["usage"]
-    relative = {name: usage(laws[name], 6500.0).half / usage(laws[name], 6500.0).value for name in ("front", "back")}
-    assert relative["back"] < relative["front"]
+    systems = fitted().systems_
+    assert relative_half(systems, "new", "back", 6500.0)[1] < relative_half(systems, "new", "front", 6500.0)[1]
 
 
 def test_response_not_measured_keeps_the_part_outside_the_engines_and_is_wider():
     systems = fitted().systems_
     own = systems["old"]["response"]["total_shop_response_ms"]
     lent = systems["new"]["response"]["total_shop_response_ms"]
-    assert lent["other_ms"] == own["other_ms"]
-    assert lent["other_sd_ms"] > own["other_sd_ms"]
+    assert lent["rest_ms"]["centre"] == own["rest_ms"]["centre"]
+    assert np.std(lent["rest_ms"]["draws"]) > np.std(own["rest_ms"]["draws"])
     assert "from old" in lent["origin"]
 
 
@@ -133,11 +141,10 @@ def test_stray_is_learnt_from_relatives_that_measured_the_same_groups():
 def test_values_assumed_in_rendering_a_published_system_are_marked_and_widened():
     points = made_points("a", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)
     about = SystemDescription("a", published=True, conditions={"1": {"total_work_cpu_pct": "point=1"}, "2": {}})
-    laws = CapacityModel({"a": about}).fit(points).systems_["a"]["usage"]
-    assert laws["lpar"]["assumed"]
-    assert laws["lpar"]["extra_rel"] > 0
-    everything = CapacityModel().fit(points).systems_["a"]["usage"]
-    assert not everything["lpar"]["assumed"]
+    part, everything = CapacityModel({"a": about}).fit(points).systems_, CapacityModel().fit(points).systems_
+    assert part["a"]["usage"]["lpar"]["assumed"]
+    assert not everything["a"]["usage"]["lpar"]["assumed"]
+    assert relative_half(part, "a", "lpar", 1500.0)[1] > relative_half(everything, "a", "lpar", 1500.0)[1]
 
 
 def test_intervals_that_belong_to_no_run_are_no_points():
@@ -198,7 +205,7 @@ def test_a_rate_without_any_figure_neither_counts_as_a_point_nor_widens_the_cali
     entry = CapacityModel().fit(points).systems_["a"]
     assert [point["etr_tps"] for point in entry["points"]] == [1000.0, 2000.0]
     bundle = bundles.build({"a": entry}, data={}, validation={})
-    assert predict(bundle, "a", {"etr_tps": 3000.0})["extrapolated"]
+    assert predict(bundle, "a", {"etr_tps": 3000.0}).extrapolated
 
 
 def test_a_system_that_was_not_fitted_is_named():

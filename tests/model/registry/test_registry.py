@@ -6,9 +6,9 @@ import mlflow
 import pandas as pd
 import pytest
 
-from model import bundle as bundles
 from model.calibration.capacity import CapacityModel
-from model.predictor import predict
+from model.capacity import bundle as bundles
+from model.capacity.ask import predict
 from model.registry import MODEL_NAME, NoChampionError, export_champion, load_champion, register
 from model.validation import validate
 from tests.model.points import made_points
@@ -41,7 +41,7 @@ def test_a_model_that_passes_becomes_champion_and_can_be_exported(registry, tmp_
     assert bundle["data"] == {"ledger_sha256": "abc", "git_commit": "123"}
     own = bundles.build(model.systems_, data={}, validation={})
     at = {"etr_tps": 3000.0}
-    assert predict(bundle, "shop", at)["outputs"] == predict(own, "shop", at)["outputs"]
+    assert predict(bundle, "shop", at).outputs == predict(own, "shop", at).outputs
     assert export_champion(folder, tmp_path / "again.json").read_bytes() == path.read_bytes()
 
 
@@ -62,8 +62,8 @@ def test_the_registered_model_answers_without_pickle(registry):
     loaded = mlflow.pyfunc.load_model(f"models:/{MODEL_NAME}@champion")
     assert loaded.metadata.signature.inputs.input_names() == ["system_id", "etr_tps"]
     answered = loaded.predict(pd.DataFrame({"system_id": ["shop"], "etr_tps": [3000.0]}))
-    expected = predict(load_champion(folder), "shop", {"etr_tps": 3000.0})["outputs"]
-    assert answered["value"].tolist() == [output["value"] for output in expected]
+    expected = predict(load_champion(folder), "shop", {"etr_tps": 3000.0}).outputs
+    assert answered["value"].tolist() == [output.value for output in expected]
     assert not [path for path in folder.rglob("*") if path.suffix in {".pkl", ".pickle", ".cloudpickle"}]
     assert os.environ["MLFLOW_ALLOW_PICKLE_DESERIALIZATION"] == "false"
 

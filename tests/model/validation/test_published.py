@@ -2,11 +2,11 @@
 
 import pytest
 
-from model import bundle as bundles
 from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import load_descriptions
 from model.calibration.family import Priors
-from model.predictor import predict
+from model.capacity import ask
+from model.capacity import bundle as bundles
 from model.validation import validate
 from tests.model.points import published_points
 
@@ -26,6 +26,10 @@ def validation(points):
 @pytest.fixture(scope="module")
 def bundle(points):
     return bundles.build(CapacityModel(load_descriptions()).fit(points).systems_, data={}, validation={})
+
+
+def predict(*question):
+    return ask.predict(*question).to_dict()
 
 
 def totals(validation, system):

@@ -49,7 +49,7 @@ select
   section.smf30_depenc_time_ziip_on_cp::BIGINT * 10000 as ziip_on_cp_dependent_enclave_us,
   section.smf30_enclave_time_ziip_qual::BIGINT * 10000 as ziip_qualified_enclave_us,
   section.smf30_depenc_time_ziip_qual::BIGINT * 10000 as ziip_qualified_dependent_enclave_us,
-  section.smf30crp::BIGINT as contention_promoted_ms,
+  section.smf30crp::BIGINT * 1024 as contention_promoted_us,
   section.smf30icu_step_term::BIGINT * 10000 as initiator_tcb_step_end_us,
   section.smf30icu_step_init::BIGINT * 10000 as initiator_tcb_step_start_us,
   section.smf30isb_step_term::BIGINT * 10000 as initiator_srb_step_end_us,

@@ -38,8 +38,8 @@ select
   hex(section.smf30jclid1) as jcl_id_1,
   hex(section.smf30jclid2) as jcl_id_2,
   hex(section.smf30jobtoken) as job_token,
-  hex(section.smf30holduntil) as hold_until,
-  hex(section.smf30deadline) as deadline
+  make_timestamp(nullif(section.smf30holduntil, 0)::BIGINT * 4096 - 2208988800000000) as hold_until_utc,
+  make_timestamp(nullif(section.smf30deadline, 0)::BIGINT * 4096 - 2208988800000000) as deadline_utc
 from {{ source('raw', 'smf30_identification') }} as section
 anti join {{ source('meta', 'record_overlap') }} as elsewhere
   on elsewhere.file_id = section.file_id and elsewhere.record_seq = section.record_seq

@@ -31,8 +31,8 @@ select
   section.smf70nsw::BIGINT as capping_samples,
   section.smf70pow::BIGINT as polarisation_weight_sum,
   section.smf70nca::BIGINT as capped_samples,
-  section.smf70hw_cap_limit::BIGINT as hardware_cap,
-  section.smf70hwgr_cap_limit::BIGINT as hardware_group_cap,
+  section.smf70hw_cap_limit / 100.0::DOUBLE as hardware_cap_processors,
+  section.smf70hwgr_cap_limit / 100.0::DOUBLE as hardware_group_cap_processors,
   try_cast(section.smf70mtit as BIGINT) as smt_idle_thread_us
 from {{ source('raw', 'smf70_1_logical_processor') }} as section
 anti join {{ source('meta', 'record_overlap') }} as elsewhere

@@ -1,4 +1,4 @@
-"""The champion as plain JSON: everything a prediction needs, and nothing that needs a scientific stack to read."""
+"""The champion as plain JSON: for each system a template and draws of its parameters; nothing pickled."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-SCHEMA = "etalon-bundle/1"
+SCHEMA = "etalon-bundle/2"
 DIGITS = 12
-
-# What predictions assume where nothing was measured; part of the bundle so that an answer can name it.
-ASSUMPTIONS = {
-    "engine_exponent_sd": 0.1,
-}
+# Draws say how far, not where: these many digits are enough for a spread.
+DRAW_DIGITS = 6
 
 
 class BundleError(ValueError):
@@ -24,11 +21,17 @@ class BundleError(ValueError):
 
 
 def build(
-    systems: Mapping[str, Any], *, model_version: str = "", data: Mapping[str, Any], validation: Mapping[str, Any]
+    systems: Mapping[str, Any],
+    *,
+    model_version: str = "",
+    data: Mapping[str, Any],
+    validation: Mapping[str, Any],
+    refused: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """A bundle from calibrated systems, the identity of the data and the summary of the validation.
 
-    Without a version the bundle is named after its content, so that equal parameters have equal names.
+    ``refused`` says of each system that cannot be asked why. Without a version the bundle is named after its content,
+    so that equal parameters have equal names.
     """
     bundle = rounded(
         {
@@ -36,7 +39,7 @@ def build(
             "model_version": model_version,
             "data": dict(data),
             "validation": dict(validation),
-            "assumptions": dict(ASSUMPTIONS),
+            "refused": dict(refused or {}),
             "systems": dict(systems),
         }
     )
@@ -45,20 +48,20 @@ def build(
     return bundle
 
 
-def rounded(value: Any) -> Any:
-    """Plain JSON values with floats cut to 12 significant digits, so that equal fits give equal bytes."""
+def rounded(value: Any, digits: int = DIGITS) -> Any:
+    """Plain JSON values with floats cut to 12 significant digits, 6 in draws, so that equal fits give equal bytes."""
     if isinstance(value, Mapping):
-        return {str(key): rounded(item) for key, item in value.items()}
+        return {str(k): rounded(item, DRAW_DIGITS if k == "draws" else digits) for k, item in value.items()}
     if isinstance(value, list | tuple):
-        return [rounded(item) for item in value]
+        return [rounded(item, digits) for item in value]
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.{digits}g}")
     return value
 
 
 def dumps(bundle: Mapping[str, Any]) -> str:
-    """The bundle as text: keys sorted, floats as shortest round-trip text, a newline at the end."""
-    return json.dumps(bundle, sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    """The bundle as text: one line, keys sorted, floats as shortest round-trip text."""
+    return json.dumps(bundle, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def loads(text: str, origin: str = "bundle") -> dict[str, Any]:
@@ -74,11 +77,11 @@ def loads(text: str, origin: str = "bundle") -> dict[str, Any]:
     schema = bundle.get("schema") if isinstance(bundle, dict) else None
     if schema != SCHEMA:
         raise BundleError(f"{origin} has schema {schema!r}, expected {SCHEMA!r}; export the champion again")
-    lacking = [key for key in ("model_version", "systems", "assumptions") if key not in bundle]
+    lacking = [key for key in ("model_version", "systems") if key not in bundle]
     if lacking:
         raise BundleError(f"{origin} lacks {', '.join(lacking)}; export the champion again")
-    if not all(isinstance(bundle[key], dict) for key in ("systems", "assumptions")):
-        raise BundleError(f"{origin}: systems and assumptions are no JSON objects; export the champion again")
+    if not isinstance(bundle["systems"], dict):
+        raise BundleError(f"{origin}: systems is no JSON object; export the champion again")
     return bundle
 
 

@@ -1,9 +1,6 @@
-"""Evaluating a calibrated law: plain numbers in, plain numbers out.
+"""A usage law while it is fitted: how many engines a group of address spaces keeps busy at a rate, with its moments.
 
-A usage law says how many engines a group of address spaces keeps busy at a rate, a response law how long a
-transaction takes. Both are plain mappings, as they stand in a bundle. This module needs the standard library alone,
-so that a service answers without loading a scientific stack; calibration and prediction share it, so that there is
-one evaluation of a law.
+The ensemble that answers is drawn from these moments (``model.calibration.draws``) and evaluates them alike.
 """
 
 from __future__ import annotations
@@ -79,44 +76,3 @@ def usage(law: Law, rate: float) -> Estimate:
     mean = usage_mean(law, rate)
     half = law["quantile"] * law["inflation"] * usage_sd(law, rate)
     return Estimate(mean, max(0.0, mean - half), mean + half)
-
-
-def erlang_c(offered: float, servers: int) -> float:
-    """Probability that an arrival waits in M/M/c, by the stable Erlang B recursion; 1 at or above saturation."""
-    if offered >= servers:
-        return 1.0
-    blocking = 1.0
-    for n in range(1, servers + 1):
-        blocking = offered * blocking / (n + offered * blocking)
-    return servers * blocking / (servers - offered * (1.0 - blocking))
-
-
-def stretch(offered: float, servers: int) -> float:
-    """Mean M/M/c response over mean service time when ``offered`` engines are in use; infinite at saturation."""
-    if offered >= servers:
-        return math.inf
-    return 1.0 + erlang_c(offered, servers) / (servers - offered)
-
-
-def response_mean(law: Law, service_ms: float, offered: float, engines: int) -> float:
-    """Response in ms: the CPU part stretched by waiting for an engine, and the part spent elsewhere."""
-    return service_ms * stretch(offered, engines) + law["other_ms"]
-
-
-def response(law: Law, service_ms: float, offered: Estimate, engines: int) -> Estimate:
-    """Response in ms with 90 % limits; infinite where that many engines in use leave no steady state.
-
-    The engines in use move the limits through the stretch; the part spent elsewhere adds its own spread, which grows
-    with the difference of the stretch from the stretch it was measured at, because how that part answers to load is
-    not known.
-    """
-    mean = response_mean(law, service_ms, offered.value, engines)
-    if math.isinf(mean):
-        return Estimate(mean, mean, mean)
-    here = stretch(offered.value, engines)
-    load = law["load_sd"] * law["other_ms"] * (here / law["measured_stretch"] - 1.0)
-    structural = law["quantile"] * math.sqrt(law["other_sd_ms"] ** 2 + load**2 + (law["noise_rel"] * mean) ** 2)
-    high = response_mean(law, service_ms, offered.hi, engines)
-    low = response_mean(law, service_ms, offered.lo, engines)
-    upper = math.inf if math.isinf(high) else mean + math.hypot(high - mean, structural)
-    return Estimate(mean, max(service_ms, mean - math.hypot(mean - low, structural)), upper)

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import bundle as bundles
 from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription
-from model.predictor import QuestionError, predict, size
+from model.capacity import ask
+from model.capacity import bundle as bundles
+from model.capacity.ask import size
+from model.capacity.questions import QuestionError
 from tests.model.points import made_points
 
 ABOUT = SystemDescription("shop", workload="shop", machine="m1", engines=8)
@@ -23,6 +25,10 @@ def bundle():
     points["total_shop_response_ms"] = [8.0, 8.3, 9.1]
     systems = CapacityModel({"shop": ABOUT}).fit(points).systems_
     return bundles.loads(bundles.dumps(bundles.build(systems, data={"ledger": "x"}, validation={})))
+
+
+def predict(*question):
+    return ask.predict(*question).to_dict()
 
 
 def value(answer, metric):
@@ -41,6 +47,9 @@ def test_answer_has_the_promised_form(bundle):
         "interval_pct",
         "notes",
         "evidence",
+        "distance",
+        "times",
+        "solver",
     }
     assert all(set(o) == {"metric", "condition", "value", "lo", "hi", "unit"} for o in answer["outputs"])
     assert all(o["lo"] <= o["value"] <= o["hi"] for o in answer["outputs"])
@@ -163,6 +172,82 @@ def test_any_load_has_an_answer_whose_limits_hold_its_values(bundle, rate, engin
         assert output["hi"] is None or output["value"] <= output["hi"]
 
 
+def test_max_rate_is_where_the_busy_reaches_its_target_and_names_what_limits(bundle):
+    answer = ask.max_rate(bundle, "shop", max_busy_pct=90)
+    rate = answer["etr_tps"]
+    assert rate["value"] == pytest.approx((0.9 * 8 - 0.2) / 1e-3, rel=0.01)
+    assert rate["lo"] < rate["value"] < rate["hi"]
+    assert answer["growth_pct"]["value"] == pytest.approx(100 * (rate["value"] / 6000 - 1))
+    assert [limit["resource"] for limit in answer["limits"]] == ["general-purpose CPs of the LPAR"]
+    there = predict(bundle, "shop", {"etr_tps": rate["value"]})
+    assert value(there, "cpu_busy_pct")["value"] == pytest.approx(90)
+
+
+def test_max_rate_under_a_response_target_says_what_would_limit_next(bundle):
+    answer = ask.max_rate(bundle, "shop", max_response_ms=9.5)
+    first, second = answer["limits"]
+    assert first["resource"] == "response of 9.5 ms"
+    assert first["etr_tps"]["value"] < second["etr_tps"]["value"]
+    assert first["probability"] + second["probability"] == pytest.approx(1)
+    there = predict(bundle, "shop", {"etr_tps": answer["etr_tps"]["value"]})
+    assert value(there, "total_shop_response_ms")["value"] == pytest.approx(9.5)
+
+
+@pytest.mark.parametrize(
+    ("key", "values"), [("etr_tps", [1000.0, 3000.0, 9000.0]), ("engines", [4, 8, 16]), ("growth_pct", [0.0, 20.0])]
+)
+def test_a_sweep_gives_at_each_step_what_predict_gives(bundle, key, values):
+    steps = ask.sweep(bundle, "shop", key, values)["steps"]
+    assert [step[key] for step in steps] == values
+    for step in steps:
+        single = predict(bundle, "shop", {key: step[key]})
+        known = [output for output in step["outputs"] if output["value"] is not None]
+        for output, expected in zip(known, single["outputs"], strict=True):
+            assert {**output, "value": pytest.approx(output["value"])} == {
+                **expected,
+                "lo": output["lo"],
+                "hi": output["hi"],
+            }
+            assert output["lo"] == pytest.approx(expected["lo"])
+            assert output["hi"] == pytest.approx(expected["hi"])
+        assert step["extrapolated"] == single["extrapolated"]
+
+
+def test_a_sweep_has_no_response_where_the_engines_are_saturated(bundle):
+    metric = "total_shop_response_ms"
+    steps = ask.sweep(bundle, "shop", "etr_tps", [4000.0, 9000.0], metrics=[metric])["steps"]
+    assert [[output["metric"] for output in step["outputs"]] for step in steps] == [[metric], [metric]]
+    assert steps[0]["outputs"][0]["value"] > 0
+    assert steps[1]["outputs"][0]["value"] is None
+
+
+def test_a_comparison_lets_what_both_sides_share_cancel(bundle):
+    answer = ask.compare(bundle, "shop", {"etr_tps": 5000}, {"etr_tps": 5000, "engines": 10})
+    changes = {change["metric"]: change for change in answer["changes"]}
+    busy = changes["cpu_busy_pct"]
+    assert busy["b"] < busy["a"]
+    assert busy["change_pct"]["lo"] <= busy["change_pct"]["value"] <= busy["change_pct"]["hi"]
+    same = ask.compare(bundle, "shop", {"etr_tps": 5000}, {"etr_tps": 5000})
+    assert all(change["change_pct"] == {"value": 0, "lo": 0, "hi": 0} for change in same["changes"])
+    assert json.loads(json.dumps(answer, allow_nan=False)) == answer
+
+
+def test_an_explanation_splits_demand_and_says_which_assumptions_the_interval_comes_from(bundle):
+    answer = ask.explain(bundle, "shop", {"etr_tps": 5000, "engines": 16})
+    demand = {row["component"]: row for row in answer["demand"]}
+    assert set(demand) == {"lpar", "front", "back", "total_work"}
+    assert demand["front"]["class"] == "shop"
+    assert demand["lpar"]["us_per_tran"]["value"] == pytest.approx(5.2e6 / 5000, rel=0.1)
+    busy = next(row for row in answer["sensitivity"] if row["metric"] == "cpu_busy_pct")
+    shares = {share["assumption"]: share["share_pct"] for share in busy["shares"]}
+    assert busy["shares"][0]["assumption"] == "n-way effect"
+    assert shares["n-way effect"] > 50
+    assert shares["demand of front"] == 0
+    here = ask.explain(bundle, "shop", {"etr_tps": 5000})["sensitivity"]
+    assert here[0]["shares"][0] == {"assumption": "demand of lpar", "share_pct": pytest.approx(100, abs=1)}
+    assert json.loads(json.dumps(answer, allow_nan=False)) == answer
+
+
 def test_without_busy_of_the_lpar_the_workload_stands_for_it():
     points = made_points("plain", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)
     points = points.drop(columns=["cpu_busy_pct", "itr_tps", "cpu_us_per_tran"])
@@ -223,9 +308,9 @@ def test_a_response_target_without_responses_is_refused():
     assert raised.value.field == "max_response_ms"
 
 
-def test_predictor_loads_nothing_but_the_standard_library():
-    heavy = ("numpy", "pandas", "sklearn", "scipy", "mlflow")
-    code = f"import sys, model.predictor, model.bundle; print([m for m in {heavy} if m in sys.modules])"
+def test_answering_needs_numpy_and_nothing_heavier():
+    heavy = ("pandas", "sklearn", "scipy", "numba", "mlflow")
+    code = f"import sys, model.capacity.ask, model.capacity.bundle; print([m for m in {heavy} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 
@@ -236,7 +321,7 @@ def test_bundle_is_the_same_text_for_the_same_points(tmp_path, bundle):
     assert bundles.dumps(bundles.read(path)) == path.read_text(encoding="utf-8")
 
 
-BARE = '{"schema": "etalon-bundle/1", "model_version": "1", "systems": null, "assumptions": {}}'
+SCHEMA = f'"schema": "{bundles.SCHEMA}"'
 
 
 @pytest.mark.parametrize(
@@ -245,8 +330,9 @@ BARE = '{"schema": "etalon-bundle/1", "model_version": "1", "systems": null, "as
         ("{", "no JSON"),
         ("null", "schema None"),
         ("[]", "schema None"),
-        ('{"schema": "etalon-bundle/1"}', "lacks"),
-        (BARE, "no JSON objects"),
+        ('{"schema": "other/1"}', "schema 'other/1', expected"),
+        (f"{{{SCHEMA}}}", "lacks model_version, systems"),
+        (f'{{{SCHEMA}, "model_version": "1", "systems": null}}', "systems is no JSON object"),
     ],
 )
 def test_a_file_that_is_no_bundle_is_refused(text, message):

@@ -1,0 +1,1 @@
+"""The capacity model: an ensemble of calibrated networks, and every question that is an evaluation of it."""

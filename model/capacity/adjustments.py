@@ -1,0 +1,161 @@
+"""What-if adjustments: published claims and ratios that may be put on top of any answer.
+
+`adjustments.toml` names the figures of the reference catalogue each one rests on. A figure is a change in per cent;
+where several are named, or a figure is printed with its range, the factor is as uncertain as they are apart.
+"""
+
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from model.capacity.conditions.tables import is_work
+from model.capacity.questions import QuestionError
+from model.systems import catalogue
+from model.systems.catalogue import CatalogueError, Figure
+
+FILE = Path(__file__).with_suffix(".toml")
+PREFIX = "adjust."
+QUANTITIES = ("cpu", "itr", "throughput", "elapsed", "message_time")
+Z_90 = 1.6449
+ALONE_SHARE = 0.5
+"""A change published as one figure without a range holds within half of itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A factor on a quantity: median and standard deviation of its logarithm."""
+
+    log: float
+    log_sd: float
+
+    @property
+    def value(self) -> float:
+        """The median factor."""
+        return math.exp(self.log)
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """A what-if with a factor for each quantity it changes, and its sources."""
+
+    name: str
+    title: str
+    factors: Mapping[str, Factor]
+    sources: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """What is assumed and on what grounds, for readers."""
+        changes = ", ".join(
+            f"{quantity} {100 * (math.exp(f.log - Z_90 * f.log_sd) - 1):+.1f} to "
+            f"{100 * (math.exp(f.log + Z_90 * f.log_sd) - 1):+.1f} %"
+            for quantity, f in self.factors.items()
+        )
+        return f"{PREFIX}{self.name}: {self.title}: {changes} ({'; '.join(self.sources)})"
+
+
+def read_adjustments(file: Path = FILE) -> dict[str, Adjustment]:
+    """All adjustments by name; CatalogueError for an entry that names no figure."""
+    entries = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {name: _adjustment(name, entry) for name, entry in entries.items()}
+
+
+def asked(at: Mapping[str, Any], known: Mapping[str, Adjustment]) -> tuple[dict[str, Any], tuple[Adjustment, ...]]:
+    """The rest of a question, and the adjustments it switches on (`adjust.NAME=on`).
+
+    Raises QuestionError for an unknown adjustment or a value other than `on` and `off`.
+    """
+    rest, chosen = {}, []
+    for key, value in at.items():
+        if not key.startswith(PREFIX):
+            rest[key] = value
+            continue
+        name = key.removeprefix(PREFIX)
+        if name not in known:
+            raise QuestionError(key, name, f"{key}: no such adjustment", known)
+        if str(value) not in ("on", "off"):
+            raise QuestionError(key, value, f"{key}: {value!r} is neither on nor off", ("on", "off"))
+        if str(value) == "on":
+            chosen.append(known[name])
+    return rest, tuple(chosen)
+
+
+def quantity_of(metric: str, unit: str) -> str | None:
+    """Which quantity a metric is; None for one that no adjustment changes."""
+    if metric.startswith("itr"):
+        return "itr"
+    if metric == "throughput":
+        return "throughput"
+    if "elapsed" in metric:
+        return "elapsed"
+    if metric in ("send_s", "receive_s"):
+        return "message_time"
+    if unit == "us/tran" or unit in ("SU", "SU/tran") or (unit.startswith("pct") and is_work(metric, unit)):
+        return "cpu"
+    return None
+
+
+def factor(chosen: Iterable[Adjustment], quantity: str) -> Factor:
+    """What adjustments together do to a quantity; engine time and ITR are each other's inverse."""
+    log = variance = 0.0
+    for adjustment in chosen:
+        inverse = {"cpu": "itr", "itr": "cpu"}.get(quantity, "")
+        if quantity in adjustment.factors:
+            found = adjustment.factors[quantity]
+        elif inverse in adjustment.factors:
+            found = replace(adjustment.factors[inverse], log=-adjustment.factors[inverse].log)
+        else:
+            continue
+        log += found.log
+        variance += found.log_sd**2
+    return Factor(log, math.sqrt(variance))
+
+
+def adjusted(value: float, lo: float, hi: float, by: Factor) -> tuple[float, float, float]:
+    """A value and its 90 % interval under a factor; the spreads of both add in logarithms."""
+    if value <= 0 or lo <= 0:
+        return value * by.value, lo * by.value, hi * by.value
+    below = math.hypot(math.log(value / lo), Z_90 * by.log_sd)
+    above = math.hypot(math.log(hi / value), Z_90 * by.log_sd)
+    middle = value * by.value
+    return middle, middle * math.exp(-below), middle * math.exp(above)
+
+
+def _adjustment(name: str, entry: Mapping[str, Any]) -> Adjustment:
+    logs: dict[str, list[tuple[float, bool]]] = {}
+    sources: dict[str, None] = {}
+    for effect in entry["effects"]:
+        figures = _figures(name, effect)
+        sources.update(dict.fromkeys(f"{effect['system']}: {figure.source}" for figure in figures))
+        sign = -1.0 if effect["change"] == "decrease_pct" else 1.0
+        bounded = effect.get("bound") == "up to"
+        for figure in figures:
+            assert figure.number is not None
+            change = math.log1p(sign * figure.number / 100.0)
+            logs.setdefault(effect["quantity"], []).append((change, bounded))
+    return Adjustment(name, entry["title"], {q: _factor(found) for q, found in logs.items()}, tuple(sources))
+
+
+def _figures(name: str, effect: Mapping[str, Any]) -> list[Figure]:
+    found = [
+        figure
+        for figure in catalogue.system(effect["system"]).select(
+            effect["table"], effect.get("condition", ""), effect.get("metric")
+        )
+        if figure.number is not None
+    ]
+    if not found or effect["quantity"] not in QUANTITIES:
+        raise CatalogueError(f"adjustment {name}: no figure or quantity: {dict(effect)}")
+    return found
+
+
+def _factor(logs: list[tuple[float, bool]]) -> Factor:
+    """The middle of the changes, and a spread so that they make the 90 % interval; "up to" reaches down to none."""
+    ends = [log for log, _ in logs] + ([0.0] if any(bounded for _, bounded in logs) else [])
+    low, high = min(ends), max(ends)
+    if low == high:
+        return Factor(low, ALONE_SHARE * abs(low) / Z_90)
+    return Factor(0.5 * (low + high), 0.5 * (high - low) / Z_90)

@@ -1,0 +1,124 @@
+"""What every capacity question is answered with: figures with intervals, what limits, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+INTERVAL_PCT = 90
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its 90 % limits, in the unit of the value; None for what has no limit."""
+
+    value: float | None
+    lo: float | None
+    hi: float | None
+
+    @classmethod
+    def of(cls, draws: Array) -> Estimate:
+        """Value of draw 0 and quantiles over the others; shape (draws,)."""
+        low, high = np.quantile(draws[1:], [0.05, 0.95], method="nearest") if len(draws) > 1 else (draws[0], draws[0])
+        centre = float(draws[0])
+        return cls(plain(centre), plain(min(low, centre)), plain(max(high, centre)))
+
+    def moved(self, by: float) -> Estimate:
+        """The estimate with all three figures moved, none below zero."""
+        moved = (None if figure is None else max(0.0, figure + by) for figure in (self.value, self.lo, self.hi))
+        return Estimate(*moved)
+
+    def to_dict(self) -> dict[str, float | None]:
+        """``value``, ``lo``, ``hi``."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Output:
+    """One figure: metric, condition (``key=value; ...``), value with limits, unit."""
+
+    metric: str
+    condition: str
+    value: float | None
+    lo: float | None
+    hi: float | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Station:
+    """A resource, how much of it is used, and the probability that it is the one that fills first."""
+
+    resource: str
+    utilization_pct: float | None
+    lo: float | None
+    hi: float | None
+    probability: float = 0.0
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The resource that fills first, the next one, and all that are known, fullest first."""
+
+    resource: str
+    utilization_pct: float | None
+    lo: float | None
+    hi: float | None
+    probability: float
+    next: Station | None = None
+    stations: tuple[Station, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a question about one system at one load.
+
+    ``at`` is the question as understood; ``extrapolated`` says whether it lies outside the data,
+    ``distance`` how far: in e-folds, named by what is outside. ``times`` has using and waiting in ms by class and
+    resource.
+    """
+
+    system: str
+    at: Mapping[str, Any]
+    model_version: str
+    outputs: tuple[Output, ...]
+    bottleneck: Bottleneck
+    extrapolated: bool
+    notes: tuple[str, ...]
+    evidence: Mapping[str, Any]
+    distance: Mapping[str, float] = field(default_factory=dict)
+    times: Sequence[Mapping[str, Any]] = ()
+    solver: Mapping[str, Any] = field(default_factory=dict)
+    interval_pct: int = INTERVAL_PCT
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return as_plain(asdict(self))
+
+    def output(self, metric: str, condition: str | None = None) -> Output | None:
+        """The first figure of this metric (under a condition that contains the text); None where there is none."""
+        for output in self.outputs:
+            if output.metric == metric and (condition is None or condition in output.condition):
+                return output
+        return None
+
+
+def plain(number: float) -> float | None:
+    """A finite number, or None."""
+    return float(number) if np.isfinite(number) else None
+
+
+def as_plain(value: Any) -> Any:
+    """Tuples as lists and NumPy numbers as Python's, all the way down."""
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value

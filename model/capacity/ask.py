@@ -1,0 +1,172 @@
+"""Capacity questions, each an evaluation of the ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
+from model.capacity.asked import compiled, understood
+from model.capacity.basis import distance, evidence, extrapolated, notes_on
+from model.capacity.ensemble import State, System
+from model.capacity.explain import explain
+from model.capacity.figures import bottleneck, figure_draws, outputs_of, times
+from model.capacity.loads import Load
+from model.capacity.questions import QuestionError, system_entry
+from model.capacity.targets import max_rate, size
+
+__all__ = ["QuestionError", "compare", "explain", "max_rate", "predict", "size", "sweep"]
+
+Array = NDArray[np.float64]
+RATES = ("etr_tps", "cpu_busy_pct", "growth_pct")
+RATE_OF_CLASS = ("growth_pct.", "rate.")
+SOLVER = {
+    "method": "M/M/m by priority level for all draws, limits as queues of their own",
+    "relative_error": 0.05,
+}
+
+
+def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> Answer:
+    """What a system uses and how long its transactions take at a load, with 90 % limits.
+
+    Args:
+        bundle: a calibrated model, see ``model.capacity.bundle``.
+        system: id of a calibrated system, or the SMF identifier of an LPAR.
+        at: the question: keys as ``model.capacity.questions`` lists them. Without a load, the operating point.
+
+    Raises:
+        QuestionError: unknown system or key, or a value out of its domain.
+    """
+    entry = system_entry(bundle, system)
+    ready = compiled(entry)
+    load = understood(ready, at)
+    state = ready.evaluate(load.scenario)
+    notes = notes_on(ready, load, state)
+    outputs = tuple(output for output in outputs_of(ready, load, state) if output.value is not None)
+    if load.point is not None and any(output.metric == "etr_tps" for output in outputs):
+        notes.insert(0, "etr_tps: the limits are the rates at which the model is as busy as it is here")
+    return Answer(
+        system=system,
+        at=load.at,
+        model_version=bundle["model_version"],
+        outputs=outputs,
+        bottleneck=bottleneck(ready, state),
+        extrapolated=extrapolated(ready, state),
+        notes=tuple(notes),
+        evidence=evidence(bundle, entry),
+        distance=distance(ready, state),
+        times=tuple(times(state)),
+        solver=SOLVER,
+    )
+
+
+def sweep(
+    bundle: Mapping[str, Any],
+    system: str,
+    key: str,
+    values: Sequence[float],
+    *,
+    at: Mapping[str, Any] | None = None,
+    metrics: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Chosen metrics over a range of one key; no value where there is no steady state.
+
+    Returns:
+        ``steps``: for each value its ``outputs`` and whether it is ``extrapolated``.
+
+    Raises:
+        QuestionError: as :func:`predict`; or a metric that is not answered for the system.
+    """
+    entry = system_entry(bundle, system)
+    ready = compiled(entry)
+    known = sorted({spec["metric"] for spec in entry["outputs"]})
+    for metric in metrics:
+        if metric not in known:
+            raise QuestionError("metrics", metric, f"metrics: {metric!r} is not predicted for {system}", known)
+    rows = []
+    for number, load, state in _evaluated(ready, at or {}, key, values):
+        outputs = [asdict(output) for output in outputs_of(ready, load, state, metrics)]
+        rows.append({key: float(number), "outputs": outputs, "extrapolated": extrapolated(ready, state)})
+    return as_plain(
+        {
+            "system": system,
+            "key": key,
+            "at": dict(at or {}),
+            "model_version": bundle["model_version"],
+            "interval_pct": INTERVAL_PCT,
+            "steps": rows,
+            "evidence": evidence(bundle, entry),
+        }
+    )
+
+
+def _evaluated(
+    ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]
+) -> Iterator[tuple[float, Load, State]]:
+    """The state at each value of the key; where only rates change, all are evaluated at once."""
+    loads = [understood(ready, {**at, key: number}) for number in values]
+    if key not in RATES and not key.startswith(RATE_OF_CLASS):
+        for number, load in zip(values, loads, strict=True):
+            yield number, load, ready.evaluate(load.scenario)
+        return
+    draws = max(load.scenario.rates.shape[0] for load in loads)
+    rates = [np.broadcast_to(load.scenario.rates, (draws, *load.scenario.rates.shape[1:])) for load in loads]
+    together = ready.evaluate(replace(loads[0].scenario, rates=np.concatenate(rates, axis=1)))
+    for i, (number, load) in enumerate(zip(values, loads, strict=True)):
+        yield number, load, together.at_load(i)
+
+
+def compare(
+    bundle: Mapping[str, Any],
+    system: str,
+    a: Mapping[str, Any],
+    b: Mapping[str, Any],
+    *,
+    other: str | None = None,
+) -> dict[str, Any]:
+    """Two questions side by side: B against A, metric by metric, with the interval of the difference.
+
+    Both are evaluated with the same draws where they are about one system, so that what they share cancels.
+
+    Raises:
+        QuestionError: as :func:`predict`.
+    """
+    answers = [predict(bundle, system, a), predict(bundle, other or system, b)]
+    rows = []
+    figures = [_draws_by_metric(bundle, name, at) for name, at in ((system, a), (other or system, b))]
+    for key, left in figures[0].items():
+        right = figures[1].get(key)
+        if right is None or not np.isfinite(left[0]) or not np.isfinite(right[0]) or left[0] == 0:
+            continue
+        with np.errstate(invalid="ignore", divide="ignore"):
+            change = Estimate.of(np.nan_to_num(100.0 * (right / left - 1.0), nan=np.inf, posinf=np.inf))
+        rows.append(
+            {"metric": key[0], "class": key[1], "a": float(left[0]), "b": float(right[0])}
+            | {"change_pct": change.to_dict()}
+        )
+    return as_plain(
+        {
+            "system": system,
+            "other": other or system,
+            "model_version": bundle["model_version"],
+            "interval_pct": INTERVAL_PCT,
+            "a": answers[0].to_dict(),
+            "b": answers[1].to_dict(),
+            "changes": rows,
+        }
+    )
+
+
+def _draws_by_metric(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> dict[tuple[str, str], Array]:
+    ready = compiled(system_entry(bundle, system))
+    state = ready.evaluate(understood(ready, at).scenario)
+    found = {}
+    for spec in ready.entry["outputs"]:
+        draws = figure_draws(ready, state, spec)
+        if draws is not None:
+            found[spec["metric"], str(spec.get("class", spec.get("station", "")))] = draws
+    return found

@@ -1,0 +1,34 @@
+"""A question and the system it is about, ready to be evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from model.capacity.ensemble import System
+from model.capacity.loads import Load, understand
+from model.capacity.questions import QuestionError
+
+KEPT = 64
+_compiled: dict[int, tuple[Mapping[str, Any], System]] = {}
+
+
+def compiled(entry: Mapping[str, Any]) -> System:
+    """The system as arrays; kept for entries asked before."""
+    found = _compiled.get(id(entry))
+    if found is not None and found[0] is entry:
+        return found[1]
+    if len(_compiled) >= KEPT:
+        _compiled.clear()
+    system = System(entry)
+    _compiled[id(entry)] = (entry, system)
+    return system
+
+
+def understood(ready: System, at: Mapping[str, Any] | None) -> Load:
+    """The load that ``at`` describes; a refusal names its field as ``at.KEY``."""
+    try:
+        return understand(ready, dict(at or {}))
+    except QuestionError as error:
+        error.field = f"at.{error.field}"
+        raise

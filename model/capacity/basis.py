@@ -1,0 +1,85 @@
+"""What an answer rests on: the data behind it, how far it lies outside them, and what a reader must know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from model.capacity.answer import Estimate
+from model.capacity.ensemble import State, System
+from model.capacity.loads import Load, engine_cost
+
+
+def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What the answer was calibrated on, and what is not the system's own measurement."""
+    known = {**entry["usage"], **entry["response"]}
+    origins = {name: law["origin"] for name, law in known.items() if law["origin"] != "measured"}
+    rates = entry["support_tps"]
+    return {
+        "points": len(entry["points"]),
+        "etr_tps": list(rates),
+        "engines": entry["engines"],
+        "machine": entry["machine"],
+        "workload": entry["workload"],
+        "intervals": entry["intervals"],
+        "seconds": entry["seconds"],
+        "relatives": entry["relatives"],
+        "origins": origins,
+        "period": entry.get("period"),
+        "gate": entry.get("gate"),
+        "data": bundle.get("data", {}),
+    }
+
+
+def distance(ready: System, state: State) -> dict[str, float]:
+    """How far the load lies outside the calibrated rates and the measured engines, in e-folds; empty inside."""
+    low, high = ready.entry["support_tps"]
+    rate = float(state.scenario.rates[0, 0].sum())
+    found = {}
+    if not low * (1 - 1e-9) <= rate <= high * (1 + 1e-9):
+        found["etr_tps"] = float(abs(np.log(max(rate, 1e-9) / (high if rate > high else max(low, 1e-9)))))
+    if state.scenario.engines != ready.engines:
+        found["engines"] = float(abs(np.log(state.scenario.engines / ready.engines)))
+    return found
+
+
+def extrapolated(ready: System, state: State) -> bool:
+    """Whether the load lies outside the data, or asks for more than the engines give."""
+    return bool(distance(ready, state)) or bool(state.busy[0, 0] > state.available[0, 0])
+
+
+def notes_on(ready: System, load: Load, state: State) -> list[str]:
+    """What a reader must know to use the answer."""
+    entry, notes, outside = ready.entry, list(load.notes), distance(ready, state)
+    if "etr_tps" in outside:
+        low, high = entry["support_tps"]
+        rate, measured = float(state.scenario.rates[0, 0].sum()), f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        notes.append(f"{rate:g} transactions/s is outside the calibrated rates ({measured}); the interval is widened")
+    busy, available = state.busy[:, 0], state.available[:, 0]
+    if busy[0] >= available[0]:
+        notes.append("the engines are saturated: the rate cannot be reached, usage is what it would ask for")
+    elif np.quantile(busy - available, 0.95) > 0:
+        notes.append("saturation is within the interval: responses have no upper limit")
+    if "engines" in outside:
+        factor = Estimate.of(engine_cost(ready, state.scenario.engines))
+        notes.append(
+            f"measured on {ready.engines:g} engines, asked for {state.scenario.engines:g}: cost per transaction "
+            f"{_percent(factor.value)} ({_percent(factor.lo)} to {_percent(factor.hi)}), {entry['n_way']['source']}"
+        )
+    if entry.get("busy_assumed"):
+        notes.append("no busy time of the LPAR is known: the engines are taken to serve this workload alone")
+    if state.machine_busy is not None and state.machine_busy[0, 0] > 1.0:
+        notes.append("the machine is saturated: its LPARs ask for more engines than it has")
+    for name, used in state.limits.items():
+        if used[0, 0] >= 1.0:
+            notes.append(f"limit {name} is exceeded: its classes have no steady response")
+    known = {**entry["usage"], **entry["response"]}
+    notes += [f"{name}: {law['origin']}" for name, law in sorted(known.items()) if law["origin"] != "measured"]
+    notes += entry.get("notes", [])
+    return notes
+
+
+def _percent(factor: float | None) -> str:
+    return "unknown" if factor is None else f"{100.0 * (factor - 1.0):+.1f} %"

@@ -1,0 +1,226 @@
+"""Answers from condition laws: the metrics of a system at a condition, measured or not."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from model.capacity.conditions.beliefs import POPULATIONS
+from model.capacity.conditions.evaluating import FOLLOWS, Evaluator, Value
+from model.capacity.conditions.fitting import evaluator
+from model.capacity.conditions.rows import Identity
+from model.capacity.conditions.tables import SYSTEM, Cell, Table, number
+from model.capacity.questions import QuestionError
+
+FEW_POINTS = 3
+
+
+@dataclass(frozen=True)
+class Output:
+    """One metric at a condition with its 90 % interval.
+
+    `evidence` names the table, the basis in words, the number of measured levels, the measured value where there is
+    one, and whether the condition lies outside the measured ones.
+    """
+
+    metric: str
+    condition: Mapping[str, str]
+    value: float
+    lo: float
+    hi: float
+    unit: str
+    notes: tuple[str, ...]
+    evidence: Mapping[str, Any]
+
+
+class Laws:
+    """A fitted model, ready to answer."""
+
+    def __init__(self, model: Mapping[str, Any]) -> None:
+        self._model = model
+        self._evaluator: Evaluator = evaluator(model)
+        self._tables = self._evaluator.tables
+
+    def systems(self) -> tuple[str, ...]:
+        """The systems that can be asked."""
+        return tuple(sorted({row.system for row in self._tables.rows}))
+
+    def keys(self, system: str) -> dict[str, tuple[str, ...]]:
+        """The keys a question about a system may name, with the levels known of each."""
+        found: dict[str, set[str]] = {}
+        for table in self._of(system):
+            for key in self._keys(table, system):
+                found.setdefault(key, set()).update(self._levels(table, system, key))
+        return {key: tuple(sorted(levels, key=_order)) for key, levels in sorted(found.items())}
+
+    def predict(self, system: str, at: Mapping[str, Any] | None = None) -> list[Output]:
+        """The metrics of a system at a condition.
+
+        A named condition that is not asked for is answered at all its levels, a numeric one at the measured levels.
+        Raises QuestionError for an unknown system, key or level.
+        """
+        if system not in self.systems():
+            raise QuestionError("system", system, f"system: {system!r} has no condition laws", self.systems())
+        asked = self._check(system, at or {})
+        outputs: dict[tuple[str, str, str], Output] = {}
+        for table in self._of(system):
+            if not all(self._key(table, system, key) for key in asked) or not (asked or self._measures(table, system)):
+                continue
+            for cell in self._cells(table, system, asked):
+                found = self._evaluator.value(cell)
+                if found is not None:
+                    output = self._output(table, cell, found)
+                    outputs[table.block[1], cell.metric, str(sorted(output.condition.items()))] = output
+        for entry in self._identities(system, asked):
+            condition = {**entry.condition, **asked}
+            found = self._evaluator.identity(entry, condition)
+            if found is not None:
+                evidence = {"table": entry.table, "basis": FOLLOWS}
+                output = Output(entry.metric, condition, found.value, found.low, found.high, entry.unit, (), evidence)
+                outputs[entry.table, entry.metric, str(sorted(condition.items()))] = output
+        return list(outputs.values())
+
+    def _of(self, system: str) -> Iterator[Table]:
+        """Tables that have the system, or another system that runs the same workload."""
+        for table in self._tables.blocks.values():
+            others = {cell.system for cell in table.values}
+            if system in others or any(self._evaluator.beliefs.same_workload(system, other) for other in others):
+                yield table
+
+    @staticmethod
+    def _measures(table: Table, system: str) -> bool:
+        return any(cell.system == system for cell in table.values)
+
+    @staticmethod
+    def _keys(table: Table, system: str) -> set[str]:
+        of_system = {key for cell in table.values if cell.system == system for key in table.condition(cell)}
+        return of_system or {key for cell in table.values for key in table.condition(cell)}
+
+    def _levels(self, table: Table, system: str, key: str) -> set[str]:
+        """Levels a system was measured at, and those to which other systems show how its own levels change."""
+        conditions = [table.condition(cell) for cell in table.values if cell.system == system]
+        own = {condition[key] for condition in conditions if key in condition}
+        if not own:
+            return set(table.levels[key])
+        if key == table.numeric or key in table.fixed.get(system, {}):
+            return own
+        ratios = self._evaluator.beliefs.ratios
+        return own | {
+            other
+            for other in table.levels[key]
+            if other not in own and any(ratios.seen(table.block[0], key, level, other) for level in own)
+        }
+
+    def _key(self, table: Table, system: str, key: str) -> str | None:
+        """The table's name of an asked key: one population may be called users here and sessions there."""
+        if key in self._keys(table, system):
+            return key
+        return table.numeric if key in POPULATIONS and table.numeric in POPULATIONS else None
+
+    def _check(self, system: str, at: Mapping[str, Any]) -> dict[str, str]:
+        known, facts = self.keys(system), self._model["facts"].get(system, {})
+        numeric = {table.numeric for table in self._of(system)}
+        asked = {}
+        for key, value in at.items():
+            text = f"{value:.12g}" if isinstance(value, int | float) else str(value)
+            if key not in known:
+                if key in facts:
+                    if facts[key] != text:
+                        raise QuestionError(key, text, f"{key}: only {facts[key]!r} was measured", [facts[key]])
+                    continue
+                raise QuestionError(key, key, f"at: {key!r} is not understood for {system}", known)
+            if key in numeric:
+                x = number(text.replace(",", ""))
+                if x is None:
+                    raise QuestionError(key, text, f"{key}: {text!r} is no number above 0")
+                text = f"{x:.12g}"
+            elif text not in known[key]:
+                raise QuestionError(key, text, f"{key}: {text!r} was not measured", known[key])
+            asked[key] = text
+        return asked
+
+    def _cells(self, table: Table, system: str, asked: Mapping[str, str]) -> list[Cell]:
+        found: dict[Cell, None] = {}
+        own = [cell for cell in table.values if cell.system == system]
+        lent = [
+            cell.at_level(SYSTEM, system)
+            for cell in table.values
+            if cell.system != system and self._evaluator.beliefs.same_workload(system, cell.system)
+        ]
+        fixed = table.fixed.get(system, {})
+        for cell in (*own, *lent):
+            moved: Cell | None = cell
+            for key, level in asked.items():
+                name = self._key(table, system, key)
+                if moved is None or name is None:
+                    moved = None
+                elif name == table.numeric:
+                    moved = replace(moved, x=number(level))
+                elif name in fixed:
+                    moved = moved if fixed[name] == level else None
+                else:
+                    moved = moved.at_level(name, level) if moved.level(name) is not None else None
+            if moved is not None:
+                found[moved] = None
+        return list(found)
+
+    def _identities(self, system: str, asked: Mapping[str, str]) -> Iterator[Identity]:
+        seen = set()
+        for row in self._evaluator.identities:
+            rest = {key: level for key, level in row.condition.items() if key not in asked}
+            place = (row.table, row.metric, str(sorted(rest.items())))
+            if row.system == system and asked.keys() <= row.condition.keys() and place not in seen:
+                seen.add(place)
+                yield row
+
+    def _output(self, table: Table, cell: Cell, found: Value) -> Output:
+        notes = []
+        evidence: dict[str, Any] = {"table": table.block[1], "basis": found.basis}
+        measured = table.values.get(cell)
+        if measured is not None:
+            evidence["measured"] = measured[0]
+        if found.told is not None:
+            evidence["points"] = found.told.points
+            evidence["extrapolated"] = found.told.extrapolated
+            if cell.x is not None and 0 < found.told.points < FEW_POINTS:
+                notes.append(f"{found.told.points} measured level(s) of {table.numeric} are too few to judge the law")
+            if found.told.extrapolated:
+                notes.append(f"outside the measured levels of {table.numeric}")
+        return Output(
+            cell.metric,
+            table.condition(cell),
+            found.value,
+            found.low,
+            found.high,
+            table.units.get(cell.metric, ""),
+            tuple(notes),
+            evidence,
+        )
+
+
+def predict(model: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> list[Output]:
+    """The metrics of a system at a condition, from what `fit` gave; see `Laws.predict`."""
+    return _laws(id(model), model["seed"], _Held(model)).predict(system, at)
+
+
+def _order(level: str) -> tuple[bool, float, str]:
+    value = number(level)
+    return value is None, value or 0.0, level
+
+
+class _Held:
+    """A model as an argument of a cache: equal to all others, so that only the identity counts."""
+
+    def __init__(self, model: Mapping[str, Any]) -> None:
+        self.model = model
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and other.model is self.model
+
+
+@lru_cache(maxsize=2)
+def _laws(_identity: int, _seed: int, held: _Held) -> Laws:
+    return Laws(held.model)

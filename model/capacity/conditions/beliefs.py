@@ -1,0 +1,214 @@
+"""What measured cells say of a cell that may not have been measured."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from model.capacity.conditions.laws import CONFIGURATIONS, NAMES, NODES, SIBLING, Array, Explained, Series, explain
+from model.capacity.conditions.mixtures import Belief
+from model.capacity.conditions.ratios import Ratios
+from model.capacity.conditions.rows import WORKLOAD
+from model.capacity.conditions.tables import SYSTEM, Cell, Table, Tables, kind_of
+
+MOST_SIBLINGS = 4
+MOST_APART = math.log(2.0)
+"""Series that differ by more at the same levels follow different laws."""
+REPEATABILITY = 0.003
+POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
+KEPT_WEIGHT = 1e-3
+FIRST_SIBLING_LAW = NAMES.index(SIBLING)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A belief, and where it comes from in words."""
+
+    belief: Belief
+    basis: str
+    points: int
+    extrapolated: bool = False
+
+
+class Beliefs:
+    """Answers for single cells from all tables and the weights of laws by family."""
+
+    def __init__(
+        self, tables: Tables, weights: Mapping[str, Array], facts: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
+        self.tables = tables
+        self.facts = facts or {}
+        self.ratios = Ratios(tables)
+        self._weights = weights
+        self._cache: dict[Cell, Told | None] = {}
+
+    def family(self, table: Table, cell: Cell) -> str:
+        """Series that share the weights of laws: one table, one sort of quantity."""
+        return f"{table.block[0]} {table.block[1]}: {kind_of(cell.metric, table.units.get(cell.metric, ''))}"
+
+    def told(self, cell: Cell) -> Told | None:
+        """What is believed of a cell; None when nothing measured is related to it."""
+        if cell not in self._cache:
+            self._cache[cell] = self._told(cell)
+        return self._cache[cell]
+
+    def _told(self, cell: Cell) -> Told | None:
+        table = self.tables.blocks[cell.block]
+        if cell.x is not None:
+            points = table.series(cell)
+            if points:
+                return self._law(table, cell, points)
+        measured = table.values.get(cell)
+        if measured is not None:
+            value, se = measured
+            return Told(Belief.of(value, max(se, REPEATABILITY * abs(value))), "measured", 1)
+        return self._related(table, cell)
+
+    def _law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Told | None:
+        x = np.array([point[0] for point in points])
+        y = np.array([point[1] for point in points])
+        basis = f"law over {len(points)} measured level{'s' if len(points) > 1 else ''} of {table.numeric}"
+        assert cell.x is not None
+        outside = not x.min() <= cell.x <= x.max()
+        if np.any(y <= 0):
+            near = float(np.interp(math.log(cell.x), np.log(x), y))
+            return Told(Belief.of(near, float(np.std(y))), basis, len(points), outside)
+        series, at_siblings = self.series(table, cell, points)
+        found = explain(series, cell.x, at_siblings)
+        belief = combine(found, self._weights.get(self.family(table, cell)))
+        if is_closed(table, cell):
+            belief = belief.dividing(cell.x)
+        return Told(belief, basis, len(points), outside)
+
+    def series(
+        self, table: Table, cell: Cell, points: list[tuple[float, float, float]]
+    ) -> tuple[Series, tuple[tuple[float, float], ...]]:
+        """A cell's own series with its siblings, and the siblings at the cell.
+
+        The throughput of a population is turned into the time of one cycle, population over throughput, which think
+        time bounds from below.
+        """
+        x = np.array([point[0] for point in points])
+        y = np.array([point[1] for point in points])
+        se = np.array([point[2] for point in points])
+        if is_closed(table, cell):
+            se, y = x / y * (se / y), x / y
+        siblings, at_siblings = [], []
+        for sibling in self._siblings(table, cell):
+            there = self._alone(table, replace(sibling, x=cell.x))
+            values = [self._alone(table, replace(sibling, x=float(level))) for level in x]
+            known = [value for value in values if value is not None]
+            if there is None or len(known) < len(values):
+                continue
+            siblings.append((np.array([value for value, _ in known]), np.array([sd for _, sd in known])))
+            at_siblings.append(there)
+        return Series(x, y, se, tuple(siblings)), tuple(at_siblings)
+
+    def _siblings(self, table: Table, cell: Cell) -> list[Cell]:
+        """Series of the same metric with at least two levels that differ in one name, other systems first."""
+        found = []
+        for other in {replace(other, x=None) for other in table.values if other.metric == cell.metric}:
+            apart = _differ(cell, other)
+            if len(apart) == 1 and self._alike(table, cell, other):
+                distance = self._distance(table, cell, other)
+                if distance <= MOST_APART:
+                    found.append(((apart[0] != SYSTEM, distance, other.labels, other.system), other))
+        return [other for _, other in sorted(found, key=lambda entry: entry[0])[:MOST_SIBLINGS]]
+
+    @staticmethod
+    def _alike(table: Table, cell: Cell, other: Cell) -> bool:
+        """Whether another series has two levels, and was measured at levels of this one."""
+        mine = {x for x, _, _ in table.series(cell)}
+        theirs = {x for x, _, _ in table.series(replace(other, x=cell.x))}
+        return len(theirs) > 1 and len(mine & theirs) >= min(2, len(mine))
+
+    @staticmethod
+    def _distance(table: Table, cell: Cell, other: Cell) -> float:
+        mine = {x: y for x, y, _ in table.series(cell)}
+        theirs = {x: y for x, y, _ in table.series(replace(other, x=cell.x))}
+        shared = [abs(math.log(mine[x] / theirs[x])) for x in mine if x in theirs and mine[x] > 0 and theirs[x] > 0]
+        return sum(shared) / len(shared) if shared else 0.0
+
+    def _alone(self, table: Table, cell: Cell) -> tuple[float, float] | None:
+        """A sibling's value, as cycle time where it is a throughput, and its relative standard deviation."""
+        points = table.series(cell)
+        assert cell.x is not None
+        for x, y, _ in points:
+            if x == cell.x:
+                return (x / y if is_closed(table, cell) else y, 0.0) if y > 0 else None
+        if len(points) < 2 or any(y <= 0 for _, y, _ in points):
+            return None
+        levels, values = np.array([p[0] for p in points]), np.array([p[1] for p in points])
+        series = Series(levels, levels / values if is_closed(table, cell) else values, np.zeros(len(levels)))
+        belief = combine(explain(series, cell.x), self._weights.get(self.family(table, cell)))
+        return belief.median(), belief.relative_sd()
+
+    def _related(self, table: Table, cell: Cell) -> Told | None:
+        """From the relative whose ratio to the cell is known best."""
+        best: tuple[float, Told] | None = None
+        for donor, key in self._donors(table, cell):
+            told = self._told(donor) if donor.x is not None else None
+            measured = table.values.get(donor)
+            if told is None:
+                if measured is None:
+                    continue
+                told = Told(Belief.of(measured[0], measured[1]), "measured", 1)
+            ratio = self.ratios.ratio(donor, cell, key)
+            factor = math.exp(ratio.log)
+            rates = self.ratios.rate(donor), self.ratios.rate(cell)
+            if rates[0] and rates[1]:
+                factor *= rates[1] / rates[0]
+            own = told.belief.relative_sd()
+            doubt = math.hypot(own, ratio.sd)
+            if best is None or doubt < best[0]:
+                come, gone = cell.level(key), donor.level(key)
+                words = f"{gone}, times the ratio of {come} to {gone} ({ratio.seen} such ratios seen)"
+                best = doubt, Told(told.belief.scaled(factor, ratio.sd), words, 0, told.extrapolated)
+        return None if best is None else best[1]
+
+    def _donors(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:
+        found = {}
+        for other in table.values:
+            if other.metric != cell.metric:
+                continue
+            apart = _differ(cell, other)
+            if len(apart) == 1:
+                found[replace(other, x=cell.x)] = apart[0]
+        return [
+            (donor, key)
+            for donor, key in found.items()
+            if donor != cell and (key != SYSTEM or self.same_workload(donor.system, cell.system))
+        ]
+
+    def same_workload(self, one: str, other: str) -> bool:
+        """Whether two systems run the same workload, so that one can stand for the other."""
+        mine = self.facts.get(one, {}).get(WORKLOAD)
+        return mine is not None and mine == self.facts.get(other, {}).get(WORKLOAD)
+
+
+def is_closed(table: Table, cell: Cell) -> bool:
+    """Whether a metric is the throughput of a population of users that think between requests."""
+    return table.numeric in POPULATIONS and cell.metric == "throughput"
+
+
+def combine(found: Explained, weights: Array | None) -> Belief:
+    """The mixture of all laws and grid nodes; `weights` by configuration of the family, None for equal ones."""
+    prior = np.full(CONFIGURATIONS, 1.0 / CONFIGURATIONS) if weights is None else weights
+    by_law = prior.reshape(len(NAMES), len(NODES))[found.law] * found.share[:, None]
+    log = found.evidence + np.log(by_law + 1e-300)
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    kept = weight > KEPT_WEIGHT * weight.max()
+    return Belief(weight[kept], found.mean[kept], found.sd[kept], True)
+
+
+def _differ(one: Cell, other: Cell) -> list[str]:
+    """The named conditions in which two cells differ; `system` is one of them."""
+    if one.subject != other.subject:
+        return ["", ""]
+    mine, theirs = dict(one.labels), dict(other.labels)
+    if mine.keys() != theirs.keys():
+        return ["", ""]
+    apart = [key for key, level in mine.items() if theirs[key] != level]
+    return apart + [SYSTEM] * (one.system != other.system)

@@ -1,0 +1,148 @@
+"""Values and draws of any cell: what follows from other cells is computed from them, the rest is believed."""
+
+import zlib
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.capacity.conditions.beliefs import Beliefs, Told
+from model.capacity.conditions.identities import Sum, all_sums, definitions
+from model.capacity.conditions.mixtures import Array
+from model.capacity.conditions.rows import Identity, Operand
+from model.capacity.conditions.tables import Cell, Tables
+from model.reproduction.arithmetic import compute
+
+FOLLOWS = "follows from other values"
+DEEPEST = 8
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value with draws of what it may be; `told` is None where it follows from other cells."""
+
+    value: float
+    low: float
+    high: float
+    draws: Array
+    told: Told | None
+    basis: str
+
+
+class Evaluator:
+    """Evaluates cells, each once."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        weights: Mapping[str, Array],
+        facts: Mapping[str, Mapping[str, str]],
+        identities: tuple[Identity, ...] = (),
+        seed: int = 0,
+    ) -> None:
+        self.tables = tables
+        self.beliefs = Beliefs(tables, weights, facts)
+        self._sums: dict[tuple[str, str], list[Sum]] = all_sums(tables.blocks.values())
+        self._definitions = {block: definitions(table) for block, table in tables.blocks.items()}
+        self._identities: dict[tuple[str, str, str], list[Identity]] = defaultdict(list)
+        for entry in identities:
+            self._identities[entry.system, entry.table, entry.metric].append(entry)
+        self.identities = identities
+        self._seed = seed
+        self._cache: dict[Cell, Value | None] = {}
+        self._depth = 0
+
+    def value(self, cell: Cell) -> Value | None:
+        """The value of a cell; None when nothing measured is related to it."""
+        if cell not in self._cache:
+            self._depth += 1
+            try:
+                found = self._following(cell) if self._depth <= DEEPEST else None
+            finally:
+                self._depth -= 1
+            self._cache[cell] = found or self._believed(cell)
+        return self._cache[cell]
+
+    def identity(self, entry: Identity, condition: Mapping[str, str]) -> Value | None:
+        """What an identity gives at a condition; None when an operand is not known."""
+        parts: list[Value | float] = []
+        for operand in entry.operands:
+            if operand.constant is not None:
+                parts.append(operand.constant * operand.factor)
+                continue
+            found = self._operand(entry, operand, condition)
+            if found is None:
+                return None
+            parts.append(_times(found, operand.factor))
+        return _combine(entry.rule, parts, entry.factor)
+
+    def _operand(self, entry: Identity, operand: Operand, condition: Mapping[str, str]) -> Value | None:
+        written = {key: level for key, level in {**condition, **operand.condition}.items() if level not in ("", "*")}
+        system, table_name = operand.system or entry.system, operand.table or entry.table
+        metric = operand.metric or entry.metric
+        table = self.tables.blocks.get((entry.study, table_name))
+        cell = None if table is None else table.cell(system, metric, written)
+        found = None if cell is None else self.value(cell)
+        if found is not None:
+            return found
+        for other in self._identities.get((system, table_name, metric), ()):
+            if other.condition.keys() == written.keys() and other is not entry:
+                return self.identity(other, written)
+        return None
+
+    def _following(self, cell: Cell) -> Value | None:
+        for total in self._sums.get(cell.block, ()):
+            parts = total.operands(cell)
+            if parts is not None:
+                found = [self.value(part) for part in parts]
+                known = [value for value in found if value is not None]
+                return _combine("sum", known, 1.0) if len(known) == len(found) else None
+        for metric, over, under, factor in self._definitions.get(cell.block, ()):
+            if metric == cell.metric:
+                top, bottom = (self.value(_with_metric(cell, name)) for name in (over, under))
+                if top is not None and bottom is not None:
+                    return _combine("quotient", [top, bottom], factor)
+        return None
+
+    def _believed(self, cell: Cell) -> Value | None:
+        told = self.beliefs.told(cell)
+        if told is None:
+            return None
+        table = self.tables.blocks[cell.block]
+        belief = told.belief
+        least, most = _bounds([value for other, (value, _) in table.values.items() if other.metric == cell.metric],
+                              table.units.get(cell.metric, ""))  # fmt: skip
+        ends = (float(np.clip(belief.quantile(share), least, most)) for share in (0.05, 0.5, 0.95))
+        low, value, high = ends
+        seed = zlib.crc32(repr(cell).encode()) ^ self._seed
+        return Value(value, low, high, np.clip(belief.draws(seed), least, most), told, told.basis)
+
+
+def _bounds(values: list[float], unit: str) -> tuple[float, float]:
+    """What a metric cannot leave: zero where nothing measured is below, 100 % where nothing measured is above."""
+    least = 0.0 if min(values, default=0.0) >= 0 else -np.inf
+    most = 100.0 if unit == "pct" and max(values, default=0.0) <= 100 else np.inf
+    return least, most
+
+
+def _with_metric(cell: Cell, metric: str) -> Cell:
+    return Cell(cell.block, cell.system, metric, cell.subject, cell.labels, cell.x)
+
+
+def _times(value: Value, factor: float) -> Value:
+    ends = sorted((value.low * factor, value.high * factor))
+    return Value(value.value * factor, ends[0], ends[1], value.draws * factor, value.told, value.basis)
+
+
+def _combine(rule: str, parts: list[Value | float] | list[Value], factor: float) -> Value | None:
+    """A rule over values, and over their draws one by one."""
+    exact = compute(rule, [part.value if isinstance(part, Value) else part for part in parts], factor)
+    if exact is None:
+        return None
+    count = max((len(part.draws) for part in parts if isinstance(part, Value)), default=1)
+    columns = [part.draws if isinstance(part, Value) else np.full(count, part) for part in parts]
+    drawn = [compute(rule, [float(column[i]) for column in columns], factor) for i in range(count)]
+    draws = np.array([exact if value is None else value for value in drawn])
+    low, high = (float(end) for end in np.quantile(draws, (0.05, 0.95)))
+    return Value(exact, min(low, exact), max(high, exact), draws, None, FOLLOWS)

@@ -1,0 +1,111 @@
+"""What is not predicted but follows: totals of parts, rates over times, and what the catalogue says follows.
+
+Sums are found in the values: a cell or metric named a total, of which all measured conditions say that it is the sum of
+the same others. Definitions are those of the studies, kept where the measured values obey them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from model.capacity.conditions.tables import Cell, Table
+
+TOTAL = "total"
+MOST_PARTS = 14
+TOLERANCE = 5e-5
+LEAST_AGREEING = 0.5
+
+DEFINITIONS: tuple[tuple[str, str, str, float], ...] = (
+    ("itr_tps", "etr_tps", "cpu_busy_pct", 100.0),
+    ("service_units_per_tran", "service_units_total", "tran_rate_tps", 1.0),
+)
+"""Metric = factor x second / third, of one condition (ims10, ims14_z14: ITR = ETR / busy)."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Cells of a table that are the sum of other cells: `total` and `parts` are levels of `key`, or metrics."""
+
+    key: str | None
+    total: str
+    parts: tuple[str, ...]
+
+    def operands(self, cell: Cell) -> list[Cell] | None:
+        """The parts of a cell; None when it is not such a total."""
+        if self.key is None:
+            return [replace(cell, metric=part) for part in self.parts] if cell.metric == self.total else None
+        if cell.level(self.key) != self.total:
+            return None
+        return [cell.at_level(self.key, part) for part in self.parts]
+
+
+def sums(table: Table) -> list[Sum]:
+    """The totals of a table with their parts."""
+    found = []
+    for key, names in _named(table):
+        for total in [name for name in names if TOTAL in name.lower()]:
+            parts = [name for name in names if TOTAL not in name.lower()][:MOST_PARTS]
+            columns = list(_columns(table, key, total, parts))
+            chosen = _subset(columns, len(parts))
+            if chosen is not None:
+                found.append(Sum(key, total, tuple(parts[i] for i in chosen)))
+    return found
+
+
+def _named(table: Table) -> Iterator[tuple[str | None, list[str]]]:
+    by_unit: dict[str, list[str]] = {}
+    for metric, unit in table.units.items():
+        by_unit.setdefault(unit, []).append(metric)
+    for metrics in by_unit.values():
+        yield None, sorted(metrics)
+    for key, levels in table.levels.items():
+        if key != table.numeric:
+            yield key, list(levels)
+
+
+def _columns(table: Table, key: str | None, total: str, parts: list[str]) -> Iterator[tuple[float, list[float]]]:
+    """The total and its possible parts at every condition that has all of them."""
+    for cell, (value, _) in table.values.items():
+        if (cell.metric if key is None else cell.level(key)) != total:
+            continue
+        others = [replace(cell, metric=part) if key is None else cell.at_level(key, part) for part in parts]
+        values = [table.values.get(other) for other in others]
+        yield value, [0.0 if found is None else found[0] for found in values]
+
+
+def _subset(columns: list[tuple[float, list[float]]], count: int) -> tuple[int, ...] | None:
+    """The parts that make up the total at most conditions, the fewest where several do; None when none do."""
+    if len(columns) < 2:
+        return None
+    total, values = np.array([column[0] for column in columns]), np.array([column[1] for column in columns])
+    chosen = (np.arange(1, 2**count)[:, None] >> np.arange(count)) & 1
+    chosen = chosen[chosen.sum(axis=1) >= 2]
+    if not len(chosen):
+        return None
+    agreeing = (np.abs(chosen @ values.T - total) <= TOLERANCE * np.abs(total)).sum(axis=1)
+    best = np.lexsort((chosen.sum(axis=1), -agreeing))[0]
+    if agreeing[best] < max(2, LEAST_AGREEING * len(columns)):
+        return None
+    return tuple(np.flatnonzero(chosen[best]).tolist())
+
+
+def definitions(table: Table) -> list[tuple[str, str, str, float]]:
+    """The definitions that the measured values of a table obey."""
+    return [entry for entry in DEFINITIONS if _obeyed(table, entry)]
+
+
+def _obeyed(table: Table, entry: tuple[str, str, str, float]) -> bool:
+    metric, over, under, factor = entry
+    found = []
+    for cell, (value, _) in table.values.items():
+        if cell.metric == metric:
+            top, bottom = (table.values.get(replace(cell, metric=name)) for name in (over, under))
+            if top and bottom and bottom[0]:
+                found.append(abs(factor * top[0] / bottom[0] - value) <= 0.005 * abs(value))
+    return bool(found) and sum(found) >= LEAST_AGREEING * len(found)
+
+
+def all_sums(tables: Iterable[Table]) -> dict[tuple[str, str], list[Sum]]:
+    """The sums of every table that has any."""
+    return {table.block: found for table in tables if (found := sums(table))}

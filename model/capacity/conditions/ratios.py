@@ -1,0 +1,177 @@
+"""Ratios between named levels: a release, an option, a machine, another system of the study.
+
+The ratio wanted is taken from the ratios of the same two levels that other metrics, other conditions and other systems
+show. ln(ratio) has mean zero and the spread that such ratios were measured with; a ratio that agrees in more (sort of
+quantity, metric, system, other conditions) says more about the one that is wanted.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from model.capacity.conditions.tables import SYSTEM, Cell, Tables, kind_of
+
+SPREADS = {"busy": 0.015, "cost": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.1, "ms": 0.1}
+"""Median spread of ln(ratio) between two levels of a name, by sort of quantity. Engine time per transaction is
+repeated within 1 to 3 % where releases count as equal (ims14_z14, ims10 claims)."""
+OTHER_SPREAD = 0.05
+GRID = np.geomspace(0.001, 2.0, 16)
+"""Spreads that are integrated over; the prior is log-normal about the median."""
+LOG_SPREAD_SD = 0.6
+LEAST_SYSTEM_SPREAD = 0.05
+COMMON = (0.05, 0.4, 0.7, 0.9, 0.98)
+"""Shares of the variance that ratios of the same two levels may have in common."""
+SYSTEM_COMMON_POWER, LEVEL_COMMON_POWER = 4.0, -1.0
+"""The prior of a share goes with this power: ratios of two systems with one workload agree more than other ratios."""
+MOST_RATIOS = 80
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """ln(value / value of the donor): mean and standard deviation, and how many ratios of these levels it rests on."""
+
+    log: float
+    sd: float
+    seen: int
+
+
+@dataclass(frozen=True)
+class _Seen:
+    log: float
+    kind: str
+    metric: str
+    system: str
+    labels: frozenset[tuple[str, str]]
+
+
+@lru_cache(maxsize=4096)
+def level_change(one: str, other: str) -> tuple[str, str]:
+    """The words in which two levels differ: `IMS V9 OTMA` and `IMS V10 OTMA` in V9 and V10."""
+    words, others = re.split(r"\s+", one), re.split(r"\s+", other)
+    return " ".join(w for w in words if w not in others), " ".join(w for w in others if w not in words)
+
+
+class Ratios:
+    """Ratios of named levels of all tables; changes are gathered when first asked for."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._seen: dict[tuple[str, str, str], list[_Seen]] = {}
+        self._rates: dict[Cell, float | None] = {}
+
+    def ratio(self, donor: Cell, wanted: Cell, key: str) -> Ratio:
+        """The ratio of a wanted cell to a donor that differs from it in one named condition."""
+        one, other = donor.level(key) or "", wanted.level(key) or ""
+        change = (one, other) if key == SYSTEM else level_change(one, other)
+        study = donor.block[0]
+        seen = self._gather(study, key, *change)
+        units = self._tables.blocks[donor.block].units
+        kind, rest = (
+            kind_of(donor.metric, units.get(donor.metric, "")),
+            frozenset(donor.labels) & frozenset(wanted.labels),
+        )
+        if donor.x is not None:
+            rest |= {("", str(donor.x))}
+        mine = _Seen(0.0, kind, donor.metric, wanted.system, rest)
+        prior = SPREADS.get(kind, OTHER_SPREAD)
+        if key == SYSTEM and seen:
+            typical = float(np.median([abs(entry.log) for entry in seen]))
+            prior = max(typical, LEAST_SYSTEM_SPREAD)
+        alike = [entry for entry in seen if entry.kind == kind]
+        used = sorted(alike, key=lambda entry: -_shared(mine, entry))[:MOST_RATIOS]
+        log, sd = _posterior(mine, used, prior, SYSTEM_COMMON_POWER if key == SYSTEM else LEVEL_COMMON_POWER)
+        return Ratio(log, sd, len(used))
+
+    def seen(self, study: str, key: str, one: str, other: str) -> bool:
+        """Whether any two cells of a study differ by this change of levels."""
+        return bool(self._gather(study, key, *level_change(one, other)))
+
+    def rate(self, cell: Cell) -> float | None:
+        """The transaction rate of a cell whose metric is work."""
+        if cell not in self._rates:
+            self._rates[cell] = self._tables.work_rate(cell)
+        return self._rates[cell]
+
+    def _gather(self, study: str, key: str, gone: str, come: str) -> list[_Seen]:
+        place = (f"{study} {key}", gone, come)
+        if place in self._seen:
+            return self._seen[place]
+        found = []
+        for block, table in self._tables.blocks.items():
+            if block[0] != study:
+                continue
+            for cell, (value, _) in table.values.items():
+                for name, other in _changed(cell, key, gone, come, table.levels):
+                    there = table.values.get(other)
+                    if there is None or value <= 0 or there[0] <= 0:
+                        continue
+                    log = math.log(there[0] / value)
+                    rates = self.rate(cell), self.rate(other)
+                    if rates[0] and rates[1]:
+                        log -= math.log(rates[1] / rates[0])
+                    rest = frozenset(pair for pair in cell.labels if pair[0] != name)
+                    if cell.x is not None:
+                        rest |= {("", str(cell.x))}
+                    unit = table.units.get(cell.metric, "")
+                    found.append(_Seen(log, kind_of(cell.metric, unit), cell.metric, cell.system, rest))
+        self._seen[place] = found
+        return found
+
+
+def _changed(
+    cell: Cell, key: str, gone: str, come: str, levels: Mapping[str, tuple[str, ...]]
+) -> list[tuple[str, Cell]]:
+    """Cells that differ from one in the wanted change alone, with the condition that changes.
+
+    Another condition may make the same change (a release is a version here and a variant there), unless the table has
+    both.
+    """
+    if key == SYSTEM:
+        return [(SYSTEM, cell.at_level(SYSTEM, come))] if cell.system == gone else []
+    return [
+        (name, cell.at_level(name, other))
+        for name, level in cell.labels
+        if name == key or key not in levels
+        for other in levels.get(name, ())
+        if other != level and level_change(level, other) == (gone, come)
+    ]
+
+
+def _posterior(mine: _Seen, used: list[_Seen], prior: float, power: float) -> tuple[float, float]:
+    """Mean and standard deviation of the wanted ln(ratio), over a grid of spreads and common shares."""
+    similar = np.array([[_shared(a, b) for b in used] for a in used]).reshape(len(used), len(used))
+    np.fill_diagonal(similar, 1.0)
+    across = np.array([_shared(mine, entry) for entry in used])
+    logs = np.array([entry.log for entry in used])
+    weights, means, variances = [], [], []
+    for common in COMMON:
+        covariance = common * similar + (1.0 - common + 1e-4) * np.eye(len(used))
+        inverse = np.linalg.inv(covariance)
+        log_det = np.linalg.slogdet(covariance)[1]
+        fit, cross = float(logs @ inverse @ logs), common * across
+        mean, share = float(cross @ inverse @ logs), max(1.0 - float(cross @ inverse @ cross), 0.0)
+        for node in GRID:
+            variance, steps = node**2, math.log(node / prior) / LOG_SPREAD_SD
+            weights.append(
+                -0.5 * (fit / variance + log_det + len(used) * math.log(variance) + steps**2) + power * math.log(common)
+            )
+            means.append(mean)
+            variances.append(variance * share)
+    weight = np.exp(np.array(weights) - max(weights))
+    weight /= weight.sum()
+    mean = float(weight @ np.array(means))
+    spread = float(weight @ (np.array(variances) + (np.array(means) - mean) ** 2))
+    return mean, math.sqrt(spread)
+
+
+def _shared(one: _Seen, other: _Seen) -> float:
+    """How alike two ratios are, from the same sort of quantity (0.75) to the same cell (1)."""
+    if one.metric != other.metric:
+        return 0.75 + 0.15 * (one.system == other.system)
+    labels = max(len(one.labels), len(other.labels))
+    place = len(one.labels & other.labels) / labels if labels else 1.0
+    return 0.8 + 0.15 * (one.system == other.system) + 0.05 * place

@@ -1,0 +1,201 @@
+"""Rows as tables of cells: which conditions are numbers, which are names, and who is whose sibling."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from model.capacity.conditions.rows import Row
+
+SYSTEM = "system"
+POINT = "point"
+RATES = ("etr_tps", "tran_rate_tps", "online_tran_rate_tps", "throughput")
+WORK_UNITS = ("1/s", "SU", "service units", "service units/s", "pct of one CP", "MB/s")
+KINDS: Mapping[str, str] = {
+    "KB": "storage", "MB": "storage", "bytes": "storage", "frames": "storage", "buffers": "storage",
+    "us/tran": "cost",
+}  # fmt: skip
+
+Labels = tuple[tuple[str, str], ...]
+
+
+def kind_of(metric: str, unit: str) -> str:
+    """What sort of quantity a metric is: quantities of one sort vary alike between named levels."""
+    if unit in ("pct", "pct of one CP") and is_work(metric, unit):
+        return "busy"
+    return KINDS.get(unit, unit)
+
+
+def number(text: str) -> float | None:
+    """A level as a number above zero; None for a name."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0.0 < value < float("inf") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value's place: table, system, metric, named levels, and the level of the table's numeric condition."""
+
+    block: tuple[str, str]
+    system: str
+    metric: str
+    subject: str
+    labels: Labels
+    x: float | None
+
+    def level(self, key: str) -> str | None:
+        """The named level of a condition; the system itself for `system`."""
+        return self.system if key == SYSTEM else dict(self.labels).get(key)
+
+    def at_level(self, key: str, level: str) -> "Cell":
+        """The cell at another level of a named condition."""
+        if key == SYSTEM:
+            return replace(self, system=level)
+        return replace(self, labels=tuple(sorted({**dict(self.labels), key: level}.items())))
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a study: the values of all systems that have it.
+
+    `fixed` are conditions that say no more than the system does, by system; they are left out of the cells.
+    """
+
+    block: tuple[str, str]
+    numeric: str | None
+    fixed: Mapping[str, Mapping[str, str]]
+    values: Mapping[Cell, tuple[float, float]]
+    units: Mapping[str, str]
+    better: Mapping[str, str]
+    judged: frozenset[Cell]
+    levels: Mapping[str, tuple[str, ...]]
+    by_series: Mapping[Cell, list[tuple[float, float, float]]]
+
+    def condition(self, cell: Cell) -> dict[str, str]:
+        """The condition of a cell as it is written, with what only says the system."""
+        written = {**self.fixed.get(cell.system, {}), **dict(cell.labels)}
+        if self.numeric is not None and cell.x is not None:
+            written[self.numeric] = f"{cell.x:.12g}"
+        return written
+
+    def cell(self, system: str, metric: str, condition: Mapping[str, str], subject: str = "") -> Cell | None:
+        """The cell of a written condition; None when the condition contradicts what the system is."""
+        known = self.fixed.get(system, {})
+        if any(known.get(key, level) != level for key, level in condition.items()):
+            return None
+        labels = {key: level for key, level in condition.items() if key not in known and key != self.numeric}
+        x = number(condition.get(self.numeric, "")) if self.numeric is not None else None
+        return Cell(self.block, system, metric, subject, tuple(sorted(labels.items())), x)
+
+    def series(self, cell: Cell) -> list[tuple[float, float, float]]:
+        """Condition, value and standard error of all values that differ from the cell in the numeric condition only."""
+        return self.by_series.get(replace(cell, x=None), [])
+
+
+def tables(rows: Iterable[Row]) -> dict[tuple[str, str], Table]:
+    """Rows by study and table."""
+    by_block: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        by_block[row.study or row.system, row.table].append(row)
+    return {block: _table(block, members) for block, members in by_block.items()}
+
+
+def _table(block: tuple[str, str], rows: list[Row]) -> Table:
+    levels: dict[str, set[str]] = defaultdict(set)
+    by_system: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for row in rows:
+        for key, level in row.condition.items():
+            levels[key].add(level)
+            by_system[key][row.system].add(level)
+    numeric = _numeric(levels)
+    fixed_keys = [
+        key
+        for key, systems in by_system.items()
+        if key not in (numeric, POINT) and all(len(found) == 1 for found in systems.values())
+        and all(key in row.condition for row in rows)
+    ]  # fmt: skip
+    fixed: dict[str, dict[str, str]] = defaultdict(dict)
+    values: dict[Cell, tuple[float, float]] = {}
+    judged = set()
+    for row in rows:
+        labels = {}
+        for key, level in row.condition.items():
+            if key in fixed_keys:
+                fixed[row.system][key] = level
+            elif key != numeric:
+                labels[key] = level
+        x = number(row.condition.get(numeric, "")) if numeric is not None else None
+        cell = Cell(block, row.system, row.metric, row.subject, tuple(sorted(labels.items())), x)
+        values[cell] = (row.value, row.se)
+        if row.judged:
+            judged.add(cell)
+    by_series: dict[Cell, list[tuple[float, float, float]]] = defaultdict(list)
+    for cell, (value, se) in values.items():
+        if cell.x is not None:
+            by_series[replace(cell, x=None)].append((cell.x, value, se))
+    return Table(
+        block=block,
+        numeric=numeric,
+        fixed=fixed,
+        values=values,
+        units={row.metric: row.unit for row in rows},
+        better={row.metric: row.better for row in rows},
+        judged=frozenset(judged),
+        levels={key: tuple(sorted(found)) for key, found in levels.items()},
+        by_series={cell: sorted(points) for cell, points in by_series.items()},
+    )
+
+
+def _numeric(levels: Mapping[str, set[str]]) -> str | None:
+    found = [
+        (len(known), key)
+        for key, known in levels.items()
+        if key != POINT and len(known) > 1 and all(number(level) is not None for level in known)
+    ]
+    return max(found)[1] if found else None
+
+
+class Tables:
+    """All tables of a model, with the look-ups that laws and ratios need."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.rows = tuple(rows)
+        self.blocks = tables(self.rows)
+        self._rates: dict[str, list[tuple[str, dict[str, str], float]]] = defaultdict(list)
+        for row in self.rows:
+            if row.metric in RATES and row.value > 0:
+                self._rates[row.system].append((row.table, dict(row.condition), row.value))
+
+    def cells(self, system: str) -> Iterator[tuple[Table, Cell]]:
+        """Every measured cell of a system."""
+        for table in self.blocks.values():
+            for cell in table.values:
+                if cell.system == system:
+                    yield table, cell
+
+    def value(self, cell: Cell) -> tuple[float, float] | None:
+        """Value and standard error of a measured cell."""
+        table = self.blocks.get(cell.block)
+        return None if table is None else table.values.get(cell)
+
+    def work_rate(self, cell: Cell) -> float | None:
+        """The transaction rate a metric of work is proportional to, measured at the same condition; None without."""
+        table = self.blocks[cell.block]
+        if cell.metric in RATES or not is_work(cell.metric, table.units.get(cell.metric, "")):
+            return None
+        wanted = table.condition(cell)
+        best: tuple[int, float] | None = None
+        for of_table, condition, value in self._rates[cell.system]:
+            shared = [key for key in condition if key in wanted]
+            if all(condition[key] == wanted[key] for key in shared):
+                score = len(shared) * 2 + (of_table == cell.block[1]) - 3 * (len(condition) - len(shared))
+                if best is None or score > best[0]:
+                    best = (score, value)
+        return None if best is None or best[0] < 0 else best[1]
+
+
+def is_work(metric: str, unit: str) -> bool:
+    """Whether a metric grows with the transaction rate: engine time, I/O, requests, service."""
+    return unit in WORK_UNITS or (unit == "pct" and "busy" in metric)

@@ -1,0 +1,251 @@
+"""Leave one level out: every level of every condition is predicted by laws fitted without it.
+
+A level of a numeric condition is left out of all tables of its system; a named level likewise, but for transaction
+rates, which a question about it gives. Beside each error stands that of a naive answer: the mean of the neighbouring
+levels, or the value at the system's other named level.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from model.capacity.conditions.beliefs import POPULATIONS
+from model.capacity.conditions.evaluating import Evaluator
+from model.capacity.conditions.laws import Array
+from model.capacity.conditions.rows import Row, Study
+from model.capacity.conditions.tables import RATES, Cell, Table, Tables, kind_of, number
+from model.capacity.conditions.weighing import weigh
+
+ALTERNATIVES = (
+    "access",
+    "bandwidth_mode",
+    "direction",
+    "ims_version",
+    "machine",
+    "pgm_option",
+    "release",
+    "security",
+    "tran_option",
+    "variant",
+)
+"""Named conditions whose levels stand for each other; those of others are parts of one measurement."""
+LEAST_CASES = 3
+ROUNDING = 1e-6
+FAMILIES = {"s": "time", "ms": "time", "us": "time", "SU": "CPU", "busy": "CPU", "cost": "CPU", "1/s": "rate"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One value that was left out, with its prediction and the naive one (NaN where there is none)."""
+
+    system: str
+    table: str
+    family: str
+    metric: str
+    condition: Mapping[str, str]
+    left_out: str
+    measured: float
+    predicted: float
+    lo: float
+    hi: float
+    naive: float
+
+    @property
+    def error_pct(self) -> float:
+        """Distance from the measured value in per cent of it."""
+        return _distance_pct(self.predicted, self.measured)
+
+    @property
+    def naive_error_pct(self) -> float:
+        """The same of the naive prediction."""
+        return _distance_pct(self.naive, self.measured)
+
+    @property
+    def half_width_pct(self) -> float:
+        """Half the 90 % interval in per cent of the measured value."""
+        return _distance_pct(self.hi, self.lo, self.measured) / 2.0
+
+    @property
+    def covered(self) -> bool:
+        """Whether the interval holds the measured value."""
+        slack = ROUNDING * abs(self.measured)
+        return self.lo - slack <= self.measured <= self.hi + slack
+
+
+@dataclass(frozen=True)
+class Family:
+    """Errors of one sort of metric over numeric or over named levels, in per cent."""
+
+    name: str
+    cases: int
+    median_pct: float
+    p95_pct: float
+    naive_median_pct: float
+    naive_p95_pct: float
+    coverage_pct: float
+    half_width_pct: float
+
+    @property
+    def better(self) -> bool:
+        """Whether the laws are at least as good as the naive answer in the median, or in the large errors."""
+        return self.median_pct <= self.naive_median_pct + 1e-9 or self.p95_pct < self.naive_p95_pct
+
+
+@dataclass(frozen=True)
+class StudyValidation:
+    """All cases, their families, and the systems that have too few points to be judged."""
+
+    cases: tuple[Case, ...]
+    families: tuple[Family, ...]
+    unjudged: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "families": [{**vars(family), "better_than_naive": family.better} for family in self.families],
+            "coverage_pct": 100.0 * float(np.mean([case.covered for case in self.cases])),
+            "unjudged_systems": list(self.unjudged),
+            "cases": [
+                {name: getattr(case, name) for name in (*Case.__dataclass_fields__, "error_pct", "naive_error_pct")}
+                for case in self.cases
+            ],
+        }
+
+    def to_text(self) -> str:
+        """A table by family, then what could not be judged."""
+        head = "family                            cases  median %   95 %  naive %   95 %  covered %  half-width %"
+        lines = [head] + [
+            f"{f.name:33} {f.cases:5} {f.median_pct:9.2f} {f.p95_pct:6.1f} {f.naive_median_pct:8.2f} "
+            f"{f.naive_p95_pct:6.1f} {f.coverage_pct:10.0f} {f.half_width_pct:13.2f}"
+            + ("" if f.better else "  not better")
+            for f in self.families
+        ]
+        better = sum(family.better for family in self.families)
+        covered = 100.0 * float(np.mean([case.covered for case in self.cases]))
+        lines.append(
+            f"better than the naive answer in {better} of {len(self.families)} families; {covered:.0f} % covered"
+        )
+        lines.append(f"too few points to be judged: {', '.join(self.unjudged) or 'none'}")
+        return "\n".join(lines)
+
+
+def validate(study: Study) -> StudyValidation:
+    """Leave every level out once."""
+    whole = Tables(study.rows)
+    weights = weigh(whole)
+    cases = [case for left_out in _levels(whole) for case in _left_out(study, whole, weights, *left_out)]
+    by_family: dict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        by_family[case.family].append(case)
+    families = tuple(_family(name, found) for name, found in sorted(by_family.items()))
+    counts = dict.fromkeys({row.system for row in study.rows}, 0)
+    for case in cases:
+        counts[case.system] += 1
+    unjudged = tuple(sorted(system for system, count in counts.items() if count < LEAST_CASES))
+    return StudyValidation(tuple(cases), families, unjudged)
+
+
+def _levels(tables: Tables) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """System, names of the condition, level: everything that is left out once."""
+    found: dict[tuple[str, tuple[str, ...], str], None] = {}
+    for table in tables.blocks.values():
+        for cell in table.values:
+            if table.numeric is not None and cell.x is not None:
+                keys = POPULATIONS if table.numeric in POPULATIONS else (table.numeric,)
+                found[cell.system, keys, f"{cell.x:.12g}"] = None
+            for key, level in cell.labels:
+                if key in ALTERNATIVES:
+                    found[cell.system, (key,), level] = None
+    yield from found
+
+
+def _left_out(
+    study: Study, whole: Tables, weights: Mapping[str, Array], system: str, keys: tuple[str, ...], level: str
+) -> Iterator[Case]:
+    numeric = number(level)
+
+    def gone(row: Row) -> bool:
+        if row.system != system:
+            return False
+        for key in keys:
+            text = row.condition.get(key)
+            if text is not None and (text == level or (numeric is not None and number(text) == numeric)):
+                return True
+        return False
+
+    touched = {(row.study or row.system, row.table) for row in study.rows if gone(row)}
+    kept = Tables(row for row in study.rows if not gone(row) or (numeric is None and row.metric in RATES))
+    evaluator = Evaluator(kept, {**weights, **weigh(kept, touched)}, study.facts)
+    for block in touched & kept.blocks.keys():
+        table, before = whole.blocks[block], kept.blocks[block]
+        if numeric is not None and before.numeric is None:
+            continue
+        for cell in table.judged:
+            levels = table.condition(cell)
+            if cell.system != system or cell in before.values or level not in [levels.get(key) for key in keys]:
+                continue
+            found = evaluator.value(cell)
+            naive = _naive(before, cell, keys)
+            if found is None or (numeric is None and math.isnan(naive)):
+                continue
+            yield Case(
+                system,
+                block[1],
+                _family_name(table, cell, numeric is not None),
+                cell.metric,
+                table.condition(cell),
+                f"{keys[0] if len(keys) == 1 else table.numeric}={level}",
+                table.values[cell][0],
+                found.value,
+                found.low,
+                found.high,
+                naive,
+            )
+
+
+def _naive(table: Table, cell: Cell, keys: tuple[str, ...]) -> float:
+    """The mean of the neighbouring levels, or the value at the other named level; NaN without one."""
+    if cell.x is not None and table.numeric in keys:
+        points = table.series(cell)
+        below = [y for x, y, _ in points if x < cell.x][-1:]
+        above = [y for x, y, _ in points if x > cell.x][:1]
+        return float(np.mean(below + above)) if below or above else math.nan
+    found = [
+        value[0]
+        for other, value in table.values.items()
+        if replace(other, labels=()) == replace(cell, labels=())
+        and {key for key, level in cell.labels if other.level(key) != level} == set(keys)
+    ]
+    return float(np.mean(found)) if found else math.nan
+
+
+def _family_name(table: Table, cell: Cell, numeric: bool) -> str:
+    kind = kind_of(cell.metric, table.units.get(cell.metric, ""))
+    name = "throughput" if cell.metric in RATES else FAMILIES.get(kind, kind)
+    return f"{name}, {'numeric' if numeric else 'named'} levels"
+
+
+def _family(name: str, cases: list[Case]) -> Family:
+    errors = [case.error_pct for case in cases]
+    naive = [case.naive_error_pct for case in cases if not math.isnan(case.naive)] or [math.nan]
+    return Family(
+        name,
+        len(cases),
+        float(np.median(errors)),
+        float(np.quantile(errors, 0.95)),
+        float(np.median(naive)),
+        float(np.quantile(naive, 0.95)),
+        100.0 * float(np.mean([case.covered for case in cases])),
+        float(np.median([case.half_width_pct for case in cases])),
+    )
+
+
+def _distance_pct(one: float, other: float, base: float | None = None) -> float:
+    size = abs(other if base is None else base)
+    if size == 0:
+        return 0.0 if one == other else 100.0
+    return 100.0 * abs(one - other) / size

@@ -1,0 +1,410 @@
+"""A calibrated system as arrays: one network for each draw of its parameters, evaluated for all draws at once.
+
+Arrays have the draws first and the loads second, ``(draws, loads)``; transaction classes, called streams here, come
+last. Draw 0 is the centre of the posterior: values are its, limits are quantiles over the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity import queues
+
+Array = NDArray[np.float64]
+
+# How many times the highest calibrated load a bend is followed as a parabola.
+FOLLOWED = 4.0
+# Turns of the loop between cost and busy, and between zIIP load and what overflows.
+TURNS = 6
+LPAR = "lpar"
+WORK = "work"
+ZIIP_WORK = "ziip_work"
+
+
+@dataclass(frozen=True)
+class Law:
+    """Engines in use against a driver: the rate of a stream, or the work of all streams together.
+
+    ``coef`` (draws, 3) are the fixed part, the proportional part and the bend at driver / reference, as parts of
+    ``scale``; ``noise`` and ``drift`` (draws,) are relative deviations, the latter for each e-fold outside ``support``.
+    """
+
+    name: str
+    engine: str
+    driver: str
+    level: int
+    part: bool
+    reference: float
+    scale: float
+    support: tuple[float, float]
+    coef: Array
+    noise: Array
+    drift: Array
+
+    @classmethod
+    def of(cls, name: str, entry: Mapping[str, Any]) -> Law:
+        """The law as it stands in a bundle."""
+        drawn = entry["draws"]
+        return cls(
+            name=name,
+            engine=entry.get("engine", "cp"),
+            driver=entry["driver"],
+            level=int(entry.get("level", 0)),
+            part=bool(entry["part"]),
+            reference=entry["reference_rate"],
+            scale=entry["scale"],
+            support=(entry["support"][0], entry["support"][1]),
+            coef=np.vstack([entry["coef"], drawn["coef"]]),
+            noise=np.append(0.0, drawn["noise"]),
+            drift=np.append(0.0, drawn["drift"]),
+        )
+
+    def usage(self, driver: Array) -> Array:
+        """Engines in use, (draws, loads), at the driver's values of that shape; never below zero."""
+        low, high = self.support
+        edge = FOLLOWED * high / self.reference
+        x = driver / self.reference
+        bend = np.where(x <= edge, x * (x - 1.0), edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge))
+        fixed, each, curve = (self.coef[:, i, None] for i in range(3))
+        mean = fixed + each * x + curve * bend
+        mean = np.maximum(mean, np.where(x > edge, fixed + each * edge + curve * edge * (edge - 1.0), 0.0))
+        with np.errstate(divide="ignore"):
+            out = np.maximum(np.log(driver / high), np.log(low / driver) if low > 0 else -np.inf)
+        distance = np.where(driver > 0, np.maximum(out, 0.0), 0.0)
+        return self.scale * mean * np.maximum(1.0 + self.noise[:, None] + self.drift[:, None] * distance, 0.0)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A resource of a few places that a stream holds for a time: regions, a serial section, a pool of threads.
+
+    ``members`` are the streams that share it; ``servers`` (draws,) places, ``hold_s`` (draws,) time it is held, zero
+    where the draw has no such limit; ``whole`` (draws,) whether it is held for the whole time inside, which load
+    stretches.
+    """
+
+    name: str
+    members: tuple[int, ...]
+    servers: Array
+    hold_s: Array
+    whole: NDArray[np.bool_]
+    factor: Array
+
+
+@dataclass(frozen=True)
+class Response:
+    """Mean response of a stream: service stretched by queueing, the wait for a limit, and a rest.
+
+    All but the names are (draws,): ``rest_ms``, ``factor`` by which waiting for engines counts, ``load`` by which the
+    rest answers to the stretch, ``noise`` relative.
+    """
+
+    metric: str
+    stream: str
+    series: tuple[str, ...]
+    ziip_series: tuple[str, ...]
+    rest_ms: Array
+    factor: Array
+    load: Array
+    noise: Array
+    measured_stretch: float
+    busy_support: float
+    drift: Array
+    p90: Array | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine an LPAR shares: physical engines, and its own weight and cap among the others."""
+
+    name: str
+    engines: float
+    share: float
+    capped: bool
+    management: float
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is asked, as loads on a system; arrays broadcast to (draws, loads).
+
+    ``rates`` is (draws or 1, loads, streams) transactions/s. ``extra`` adds engines by series, what a recorded interval
+    had beyond its law; ``others`` is what other LPARs use of the machine, in engines.
+    """
+
+    rates: Array
+    engines: float
+    ziips: float = 0.0
+    cost: Array | float = 1.0
+    extra: Mapping[str, Array] = field(default_factory=dict)
+    others: Array | float = 0.0
+    machine_engines: float | None = None
+    share: float | None = None
+    capped: bool | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+    factors: Mapping[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class State:
+    """What the ensemble does at a scenario; arrays are (draws, loads)."""
+
+    scenario: Scenario
+    usage: Mapping[str, Array]
+    busy: Array
+    available: Array
+    ziip_busy: Array | None
+    machine_busy: Array | None
+    response_ms: Mapping[tuple[str, str], Array]
+    using_ms: Mapping[tuple[str, str], Array]
+    waiting_ms: Mapping[tuple[str, str], Mapping[str, Array]]
+    p90_ms: Mapping[tuple[str, str], Array]
+    limits: Mapping[str, Array]
+
+    def at_load(self, i: int) -> State:
+        """The state at one of the loads, as arrays of that load alone."""
+
+        def one(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {key: one(item) for key, item in value.items()}
+            return value[:, i : i + 1] if isinstance(value, np.ndarray) else value
+
+        parts = {field.name: one(getattr(self, field.name)) for field in fields(self) if field.name != "scenario"}
+        return State(scenario=replace(self.scenario, rates=self.scenario.rates[:, i : i + 1]), **parts)
+
+
+class System:
+    """One system of a bundle, ready to be evaluated."""
+
+    def __init__(self, entry: Mapping[str, Any]) -> None:
+        self.entry = entry
+        self.streams: tuple[str, ...] = tuple(stream["name"] for stream in entry["streams"])
+        self.laws = {name: Law.of(name, law) for name, law in entry["usage"].items()}
+        self.capacity: tuple[str, ...] = tuple(entry["capacity"])
+        self.draws = len(next(iter(self.laws.values())).noise)
+        self.engines = float(entry["engines"])
+        ziip = entry.get("ziip") or {}
+        self.ziips = float(ziip.get("engines", 0.0))
+        self.threads = float(ziip.get("threads", 1.0))
+        self.smt_gain = self._drawn(ziip.get("gain", {"centre": 1.0, "draws": []}))
+        self.overflow = {key: self._drawn(value) for key, value in ziip.get("overflow", {}).items()}
+        self.growth = self._drawn(entry.get("cost_by_busy", {"centre": 0.0, "draws": []}))
+        self.growth_from = float(entry.get("cost_by_busy", {}).get("from", 0.0))
+        self.priorities = self._drawn(entry.get("priorities", {"centre": 0.0, "draws": []})) > 0.5
+        machine = entry.get("on_machine")
+        self.machine = Machine(**machine) if machine else None
+        self.responses = tuple(self._response(law) for law in entry["response"].values())
+        self.limits = tuple(self._limit(limit) for limit in entry.get("limits", ()))
+
+    def _drawn(self, value: Mapping[str, Any]) -> Array:
+        drawn = value["draws"] or [value["centre"]] * (self.draws - 1)
+        return np.append(float(value["centre"]), np.asarray(drawn, float))
+
+    def _response(self, law: Mapping[str, Any]) -> Response:
+        p90 = law.get("p90")
+        return Response(
+            metric=law["metric"],
+            stream=law["stream"],
+            series=tuple(law["series"]),
+            ziip_series=tuple(law.get("ziip_series", ())),
+            rest_ms=self._drawn(law["rest_ms"]),
+            factor=self._drawn(law["factor"]),
+            load=self._drawn(law["load"]),
+            noise=self._drawn(law["noise"]),
+            measured_stretch=law["measured_stretch"],
+            busy_support=law.get("busy_support", np.inf),
+            drift=self._drawn(law.get("drift", {"centre": 0.0, "draws": []})),
+            p90=self._drawn(p90) if p90 else None,
+        )
+
+    def _limit(self, limit: Mapping[str, Any]) -> Limit:
+        members = tuple(self.streams.index(name) for name in limit["members"])
+        servers, hold = self._drawn(limit["servers"]), self._drawn(limit["hold_s"])
+        whole = self._drawn(limit["whole"]) > 0.5
+        return Limit(limit["name"], members, servers, hold, whole, self._drawn(limit["factor"]))
+
+    def stream(self, scenario: Scenario, name: str) -> Array:
+        """Transactions/s of a stream, (draws, loads)."""
+        rates = scenario.rates[:, :, self.streams.index(name)]
+        return np.broadcast_to(rates, (self.draws, rates.shape[1]))
+
+    def usage(self, scenario: Scenario) -> tuple[dict[str, Array], Array, Array | None]:
+        """Engines in use by series, by the LPAR, and zIIPs in use; each (draws, loads)."""
+        loads = scenario.rates.shape[1]
+        shape = (self.draws, loads)
+        alone: dict[str, Array] = {}
+        for name, law in self.laws.items():
+            if law.driver in self.streams:
+                factor = scenario.factors.get(name, np.ones(self.draws))
+                alone[name] = law.usage(self.stream(scenario, law.driver)) * factor[:, None]
+        cost = np.broadcast_to(np.asarray(scenario.cost, float).reshape(-1, 1), shape)
+        ziip_work = self._sum(alone, "ziip", shape) + sum(
+            (np.broadcast_to(value, shape) for name, value in scenario.extra.items() if self._engine(name) == "ziip"),
+            start=np.zeros(shape),
+        )
+        spilled = self._overflow(ziip_work, scenario.ziips) if self.ziips else np.zeros(shape)
+        busy = np.zeros(shape)
+        found: dict[str, Array] = {}
+        for _ in range(TURNS if np.any(self.growth) else 1):
+            dear = cost * (1.0 + self.growth[:, None] * (busy / scenario.engines - self.growth_from))
+            found = {}
+            for name, value in alone.items():
+                if self._engine(name) == "cp":
+                    extra = np.broadcast_to(scenario.extra.get(name, 0.0), shape)
+                    found[name] = (value + extra) * dear
+            for name, value in alone.items():
+                if self._engine(name) == "ziip":
+                    found[name] = value
+                    twin = name.removesuffix(":ziip")
+                    if twin in found:
+                        found[twin] = found[twin] + value * spilled
+            work = sum((v for n, v in found.items() if self._engine(n) == "cp" and self.laws[n].part), np.zeros(shape))
+            for name, law in self.laws.items():
+                if law.driver == WORK:
+                    extra = np.broadcast_to(scenario.extra.get(name, 0.0), shape)
+                    found[name] = np.maximum(law.usage(work) + extra * dear, 0.0)
+            busy = sum((found[name] for name in self.capacity), np.zeros(shape))
+        ziip_busy = None
+        if ZIIP_WORK in self.laws:
+            ziip_busy = self.laws[ZIIP_WORK].usage(ziip_work * (1.0 - spilled))
+        return found, busy, ziip_busy
+
+    def _engine(self, name: str) -> str:
+        law = self.laws.get(name)
+        return "" if law is None else law.engine
+
+    def _sum(self, found: Mapping[str, Array], engine: str, shape: tuple[int, int]) -> Array:
+        return sum((value for name, value in found.items() if self._engine(name) == engine), np.zeros(shape))
+
+    def _overflow(self, work: Array, ziips: float) -> Array:
+        """Part of zIIP work that finds the engines full and runs on CPs, (draws, loads)."""
+        if not self.overflow or ziips <= 0:
+            return np.ones(work.shape) if ziips <= 0 else np.zeros(work.shape)
+        threads = max(round(ziips * self.threads), 1)
+        offered = work * self.threads / self.smt_gain[:, None]
+        waiting = self.overflow["waiting"]
+        full = np.zeros(work.shape)
+        for places in np.unique(waiting):
+            rows = waiting == places
+            full[rows] = queues.erlang_b(offered[rows], threads, int(places))
+        return np.clip(self.overflow["floor"][:, None] + self.overflow["factor"][:, None] * full, 0.0, 1.0)
+
+    def available(self, scenario: Scenario) -> Array:
+        """Engines the LPAR can get, (draws, loads): its own, or what the machine leaves it by weight and cap."""
+        loads = scenario.rates.shape[1]
+        got = np.full((self.draws, loads), scenario.engines)
+        if self.machine is None:
+            return got
+        physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
+        share = (self.machine.share if scenario.share is None else scenario.share) * physical
+        capped = self.machine.capped if scenario.capped is None else scenario.capped
+        left = np.broadcast_to(physical - np.asarray(scenario.others, float) - self.machine.management, got.shape)
+        most = np.full(got.shape, share) if capped else np.maximum(left, share)
+        return np.minimum(got, np.minimum(most, physical))
+
+    # Where a stretch is infinite, a draw in which nothing answers to it gives no number, and is set to infinite below.
+    @np.errstate(invalid="ignore")
+    def evaluate(self, scenario: Scenario) -> State:
+        """Usage, busy, responses and limits at a scenario."""
+        usage, busy, ziip_busy = self.usage(scenario)
+        available = self.available(scenario)
+        machine_busy = None
+        if self.machine is not None:
+            physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
+            others = np.broadcast_to(np.asarray(scenario.others, float), busy.shape)
+            machine_busy = (busy + others + self.machine.management) / physical
+        stretched = self._stretches(usage, busy, available)
+        ziip_stretch = None
+        if self.ziips and scenario.ziips > 0:
+            ziip_work = self._sum(usage, "ziip", busy.shape)
+            threads = scenario.ziips * self.threads
+            ziip_stretch = queues.stretch(ziip_work * self.threads / self.smt_gain[:, None], threads)
+        responses: dict[tuple[str, str], Array] = {}
+        using: dict[tuple[str, str], Array] = {}
+        waiting: dict[tuple[str, str], dict[str, Array]] = {}
+        p90: dict[tuple[str, str], Array] = {}
+        for response in self.responses:
+            key = (response.metric, response.stream)
+            rate = np.maximum(self.stream(scenario, response.stream), 1e-12)
+            level = stretched[self._level(response.series)]
+            service = 1e3 * sum((usage[name] for name in response.series), np.zeros(busy.shape)) / rate
+            queued = response.factor[:, None] * service * (level - 1.0)
+            rest = response.rest_ms[:, None]
+            answered = rest * (1.0 + response.load[:, None] * (level / response.measured_stretch - 1.0))
+            ziip = 1e3 * sum((usage[name] for name in response.ziip_series), np.zeros(busy.shape)) / rate
+            ziip_wait = np.zeros(busy.shape)
+            if response.ziip_series and ziip_stretch is not None:
+                ziip_wait = response.factor[:, None] * ziip * (ziip_stretch - 1.0)
+            total = service + queued + answered + ziip + ziip_wait
+            far = (
+                np.log(np.maximum(busy / available, 1e-9) / response.busy_support)
+                if np.isfinite(response.busy_support)
+                else 0.0
+            )
+            deviation = response.noise[:, None] + response.drift[:, None] * np.maximum(far, 0.0)
+            total = np.maximum(total * np.maximum(1.0 + deviation, 0.05), service)
+            responses[key] = np.where(busy < available, np.where(np.isfinite(total), total, np.inf), np.inf)
+            using[key] = service + ziip
+            waiting[key] = {"cp": queued, "ziip": ziip_wait, "other": np.maximum(answered, 0.0)}
+            if response.p90 is not None:
+                p90[key] = responses[key] * response.p90[:, None]
+        limits = self._limits(scenario, responses, waiting, p90)
+        return State(scenario, usage, busy, available, ziip_busy, machine_busy, responses, using, waiting, p90, limits)
+
+    def _level(self, series: Sequence[str]) -> int:
+        return min((self.laws[name].level for name in series), default=0)
+
+    def _stretches(self, usage: Mapping[str, Array], busy: Array, available: Array) -> dict[int, Array]:
+        """Stretch of work at each priority level; one for all in draws without priorities."""
+        together = queues.stretch(busy, available)
+        levels = sorted({law.level for law in self.laws.values() if law.engine == "cp"})
+        out, above = {}, np.zeros(busy.shape)
+        for level in levels:
+            own = sum(
+                (usage[n] for n in self.capacity if n in usage and self.laws[n].level == level), np.zeros(busy.shape)
+            )
+            if np.any(self.priorities):
+                ranked = queues.stretch(own, available, above)
+                out[level] = np.where(self.priorities[:, None], ranked, together)
+            else:
+                out[level] = together
+            above = above + own
+        return out
+
+    def _limits(
+        self,
+        scenario: Scenario,
+        responses: dict[tuple[str, str], Array],
+        waiting: dict[tuple[str, str], dict[str, Array]],
+        p90: dict[tuple[str, str], Array],
+    ) -> dict[str, Array]:
+        """Utilization of each limit, adding the wait for it to the responses of its members."""
+        found = {}
+        for limit in self.limits:
+            rate = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
+            keys = [key for key in responses if self.streams.index(key[1]) in limit.members]
+            inside = np.zeros(rate.shape)
+            for key in keys:
+                inside = inside + self.stream(scenario, key[1]) * np.nan_to_num(responses[key], posinf=1e9) / 1e3
+            with np.errstate(divide="ignore", invalid="ignore"):
+                mean_inside = np.where(rate > 0, inside / rate, 0.0)
+            hold = np.where(limit.whole[:, None], mean_inside * limit.hold_s[:, None], limit.hold_s[:, None])
+            servers = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
+            servers = np.where(np.isnan(servers), limit.servers, servers)[:, None]
+            delay = 1e3 * limit.factor[:, None] * queues.wait(rate, hold, servers)
+            found[limit.name] = rate * hold / servers
+            for key in keys:
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    ratio = np.where(
+                        np.isfinite(responses[key]), 1.0 + delay / np.maximum(responses[key], 1e-9), np.inf
+                    )
+                responses[key] = responses[key] + delay
+                if key in p90:
+                    p90[key] = np.where(np.isfinite(ratio), p90[key] * np.nan_to_num(ratio, posinf=1.0), np.inf)
+                waiting[key][limit.name] = delay
+        return found

@@ -1,0 +1,141 @@
+"""What an answer is made of: demand by class and component, and which assumptions its interval comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain, plain
+from model.capacity.asked import compiled, understood
+from model.capacity.basis import evidence, notes_on
+from model.capacity.ensemble import State, System
+from model.capacity.figures import figure_draws
+from model.capacity.questions import system_entry
+
+Array = NDArray[np.float64]
+EXPLAINED = ("busy_pct", "response_ms")
+SHARES = {
+    "n_way": "n-way effect",
+    "cost_by_busy": "cost against busy",
+    "priorities": "priorities of the dispatcher",
+    "ziip": "zIIP overflow and SMT",
+}
+
+
+def explain(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Demand by class and component at a load, and how much of each interval comes from each group of parameters.
+
+    The share of a group is the part of the variance over the draws that goes away when the group is held at its centre;
+    shares need not add up to 100 %, because groups act together.
+
+    Raises:
+        QuestionError: as ``model.capacity.ask.predict``.
+    """
+    entry = system_entry(bundle, system)
+    ready = compiled(entry)
+    load = understood(ready, at)
+    state = ready.evaluate(load.scenario)
+    return as_plain(
+        {
+            "system": system,
+            "at": load.at,
+            "model_version": bundle["model_version"],
+            "demand": _demand(ready, state),
+            "sensitivity": _sensitivity(ready, load.asked, state),
+            "interval_pct": INTERVAL_PCT,
+            "notes": notes_on(ready, load, state),
+            "evidence": evidence(bundle, entry),
+        }
+    )
+
+
+def _demand(ready: System, state: State) -> list[dict[str, Any]]:
+    """Engines in use and time per transaction of every component, by the class that drives it, if one does."""
+    rows = []
+    for name, law in ready.laws.items():
+        if name not in state.usage:
+            continue
+        used = state.usage[name][:, 0]
+        driven = law.driver in ready.streams
+        rate = ready.stream(state.scenario, law.driver)[:, 0] if driven else np.zeros(ready.draws)
+        known = ready.entry["usage"][name]
+        rows.append(
+            {
+                "class": law.driver if driven else None,
+                "component": name,
+                "engine": law.engine,
+                "engines_in_use": Estimate.of(used).to_dict(),
+                "us_per_tran": Estimate.of(1e6 * used / rate).to_dict() if rate[0] > 0 else None,
+                "part_of_total": law.part,
+                "origin": known["origin"],
+                "points": known["points"],
+            }
+        )
+    return rows
+
+
+def _sensitivity(ready: System, asked: Mapping[str, Any], state: State) -> list[dict[str, Any]]:
+    """Share of the variance of busy and of every response that each group of parameters brings."""
+    full = _spreads(ready, state)
+    without = {}
+    for group, entry in _held(ready.entry).items():
+        held = System(entry)
+        without[group] = _spreads(held, held.evaluate(understood(held, asked).scenario))
+    rows = []
+    for key, variance in full.items():
+        shares = {
+            group: 100.0 * max(0.0, 1.0 - found[key] / variance)
+            for group, found in without.items()
+            if variance > 0 and np.isfinite(found.get(key, np.nan))
+        }
+        largest = sorted(shares, key=lambda group: -shares[group])
+        rows.append(
+            {
+                "metric": key[0],
+                "class": key[1],
+                "sd": plain(float(np.sqrt(variance))),
+                "shares": [{"assumption": group, "share_pct": shares[group]} for group in largest],
+            }
+        )
+    return rows
+
+
+def _spreads(ready: System, state: State) -> dict[tuple[str, str], float]:
+    """Variance over the draws by metric and class; of draws with a steady state only."""
+    found = {}
+    for spec in ready.entry["outputs"]:
+        if spec["form"] not in EXPLAINED:
+            continue
+        draws = figure_draws(ready, state, spec)
+        steady = draws[1:][np.isfinite(draws[1:])] if draws is not None else np.zeros(0)
+        if len(steady) > 1:
+            found[spec["metric"], str(spec.get("class", ""))] = float(np.var(steady))
+    return found
+
+
+def _held(entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The system with one group of parameters at its centre, by the name of the group."""
+    found = {SHARES[key]: {**entry, key: centred(entry[key])} for key in SHARES if key in entry}
+    for table, words in (("usage", "demand of {}"), ("response", "time elsewhere: {}")):
+        for name, law in entry[table].items():
+            found[words.format(name)] = {**entry, table: {**entry[table], name: centred(law)}}
+    for i, limit in enumerate(entry.get("limits", ())):
+        others = [centred(limit) if j == i else known for j, known in enumerate(entry["limits"])]
+        found[f"limit {limit['name']}"] = {**entry, "limits": others}
+    return found
+
+
+def centred(value: Any) -> Any:
+    """A part of a bundle's system with every draw at the centre."""
+    if not isinstance(value, Mapping):
+        return value
+    found = {key: centred(item) for key, item in value.items()}
+    if "draws" in value and "coef" in value:
+        count = len(value["draws"]["noise"])
+        found["draws"] = {"coef": [value["coef"]] * count, "noise": [0.0] * count, "drift": [0.0] * count}
+    elif "draws" in value and "centre" in value:
+        found["draws"] = []
+    return found

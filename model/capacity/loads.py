@@ -1,0 +1,250 @@
+"""From the keys of a question to a scenario: which load, on which engines, beside which other LPARs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.ensemble import Scenario, System
+from model.capacity.questions import (
+    QuestionError,
+    check_keys,
+    finite,
+    growth,
+    point_entry,
+    positive,
+    streams_named,
+    whole,
+)
+
+Array = NDArray[np.float64]
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+HALVINGS = 60
+
+
+@dataclass(frozen=True)
+class Load:
+    """A question as understood: its scenario, the recorded interval or point it starts from, and what was asked."""
+
+    scenario: Scenario
+    at: Mapping[str, Any]
+    point: Mapping[str, Any] | None
+    start: str
+    asked: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def understand(system: System, asked: Mapping[str, Any]) -> Load:
+    """The load a question describes.
+
+    Raises:
+        QuestionError: a key is unknown, a value out of its domain, or two keys say the load twice.
+    """
+    entry = system.entry
+    check_keys(asked)
+    point, start, base, notes = _base(system, asked)
+    scenario = _changed(system, base, asked, notes)
+    factors = np.ones(len(system.streams))
+    if "growth_pct" in asked:
+        factors[:] = growth("growth_pct", asked["growth_pct"])
+    rates = scenario.rates.copy()
+    taken: dict[int, str] = {}
+    for key, value in asked.items():
+        kind, _, name = str(key).partition(".")
+        if kind not in ("growth_pct", "rate") or not name:
+            continue
+        members = streams_named(entry, key, name)
+        for member in members:
+            if member in taken:
+                raise QuestionError(key, value, f"{key}: {taken[member]} already says the rate of this class")
+            taken[member] = key
+        if kind == "growth_pct":
+            factors[list(members)] = growth(key, value)
+        else:
+            wanted = finite(key, value)
+            if wanted < 0:
+                raise QuestionError(key, value, f"{key}: {value!r} is below 0")
+            factors[list(members)] = 1.0
+            now = rates[:, :, list(members)].sum(axis=2, keepdims=True)
+            even = np.full((1, 1, len(members)), 1.0 / len(members))
+            part = np.where(now > 0, rates[:, :, list(members)] / np.where(now > 0, now, 1.0), even)
+            rates[:, :, list(members)] = wanted * part
+    rates = rates * factors
+    at = {key: value if isinstance(value, str) else float(value) for key, value in asked.items()}
+    if "etr_tps" in asked:
+        wanted = positive("etr_tps", asked["etr_tps"])
+        rates = rates * (wanted / np.maximum(rates.sum(axis=2, keepdims=True), 1e-300))
+    scenario = replace(scenario, rates=rates)
+    if "cpu_busy_pct" in asked:
+        scenario = at_busy(system, scenario, positive("cpu_busy_pct", asked["cpu_busy_pct"], 100.0))
+    if not any(key in asked for key in ("etr_tps", "cpu_busy_pct", "point")):
+        at["etr_tps"] = float(scenario.rates[0].sum(axis=1)[0])
+        if start:
+            at["when"] = start
+    return Load(scenario, at, point, start, dict(asked), tuple(notes))
+
+
+def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
+    """The scenario with every draw's rates scaled until the LPAR is that busy; infinite rates where it never is.
+
+    Raises:
+        QuestionError: the fixed part alone is busier.
+    """
+    wanted = busy_pct / 100.0 * scenario.engines
+    rates = np.broadcast_to(scenario.rates, (system.draws, *scenario.rates.shape[1:]))
+
+    def busy(factor: Array) -> Array:
+        return system.usage(replace(scenario, rates=rates * factor[:, :, None]))[1]
+
+    low, high = np.full(rates.shape[:2], 1e-9), np.ones(rates.shape[:2])
+    if busy(low)[0].min() >= wanted:
+        raise QuestionError(
+            "cpu_busy_pct", busy_pct, f"cpu_busy_pct: {busy_pct:g} is less than the fixed part alone takes"
+        )
+    for _ in range(40):
+        short = busy(high) < wanted
+        if not short.any():
+            break
+        low, high = np.where(short, high, low), np.where(short, high * 2.0, high)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        short = busy(middle) < wanted
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    return replace(scenario, rates=rates * high[:, :, None])
+
+
+def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, str, Scenario, list[str]]:
+    """The recorded load the question starts from."""
+    entry = system.entry
+    blank = Scenario(rates=np.zeros((1, 1, len(system.streams))), engines=system.engines, ziips=system.ziips)
+    profile = entry.get("profile")
+    if profile is None:
+        if "when" in asked:
+            raise QuestionError("when", asked["when"], "when: this system has measured points, no history; use point")
+        point = point_entry(entry, asked.get("point", entry["operating_point"]))
+        rates = np.array([[[float(point["rates"][name]) for name in system.streams]]])
+        shown = point if not any(key in asked for key in ("etr_tps", "cpu_busy_pct")) else None
+        return shown, "", replace(blank, rates=rates), []
+    if "point" in asked:
+        point_entry(entry, asked["point"])
+    index, notes = _recorded(entry, profile, asked)
+    rates = np.array(profile["rates"], float)[:, index].mean(axis=1)[None, None, :]
+    extra = {
+        name: np.array([[float(np.mean(np.array(values, float)[index]))]])
+        for name, values in profile.get("extra", {}).items()
+    }
+    others = np.array([[float(np.mean(np.array(profile["others"], float)[index]))]]) if "others" in profile else 0.0
+    start = profile["start_local"][int(np.atleast_1d(index)[0])]
+    return None, start, replace(blank, rates=rates, extra=extra, others=others), notes
+
+
+def _recorded(entry: Mapping[str, Any], profile: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """Indices of the recorded intervals meant by ``when``."""
+    starts = profile["start_local"]
+    when = str(asked.get("when", "peak")).strip()
+    if when.casefold() == "peak":
+        return np.array([int(entry["operating"])]), []
+    text = when.casefold()
+    if text[:3] in DAYS:
+        day, _, hour = text.partition(" ")
+        try:
+            wanted = (DAYS.index(day[:3]), int(hour.split(":")[0]))
+        except ValueError:
+            raise QuestionError("when", when, "when: an hour of the week is written as 'mon 10:00'") from None
+        found = [
+            i
+            for i, start in enumerate(starts)
+            if (moment := dt.datetime.fromisoformat(start)).weekday() == wanted[0] and moment.hour == wanted[1]
+        ]
+        if not found:
+            raise QuestionError("when", when, f"when: no interval was recorded in the hour {when}")
+        return np.array(found), [f"when: the mean of {len(found)} recorded intervals of that hour of the week"]
+    try:
+        moment = dt.datetime.fromisoformat(when)
+    except ValueError:
+        raise QuestionError(
+            "when",
+            when,
+            "when: takes 'peak', a local start like 2026-11-10T10:45, or an hour of the week like 'mon 10:00'",
+        ) from None
+    first, last = dt.datetime.fromisoformat(starts[0]), dt.datetime.fromisoformat(starts[-1])
+    length = dt.timedelta(seconds=float(profile["seconds"]))
+    times = [dt.datetime.fromisoformat(start) for start in starts]
+    for i, start in enumerate(times):
+        if start <= moment < start + length:
+            return np.array([i]), []
+    if moment > last:
+        raise QuestionError("when", when, f"when: {when} is after the last recorded interval ({last}); use headroom")
+    raise QuestionError("when", when, f"when: no interval was recorded at {when} (recorded: {first} to {last})")
+
+
+def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
+    """The scenario on other engines, zIIPs, weights, caps, limits."""
+    entry = system.entry
+    cost: Array | float = 1.0
+    if "engines" in asked:
+        engines = whole("engines", asked["engines"])
+        cost = cost * engine_cost(system, engines)
+        scenario = replace(scenario, engines=float(engines))
+        if system.machine is not None and engines > system.machine.engines:
+            notes.append(f"engines: the machine has {system.machine.engines:g}; taken to get {engines}")
+            scenario = replace(scenario, machine_engines=float(engines))
+    if "ziip_engines" in asked:
+        ziips = finite("ziip_engines", asked["ziip_engines"])
+        if ziips < 0 or ziips != int(ziips):
+            raise QuestionError("ziip_engines", asked["ziip_engines"], "ziip_engines: takes a whole number from 0")
+        if not any(law.engine == "ziip" for law in system.laws.values()):
+            raise QuestionError(
+                "ziip_engines", asked["ziip_engines"], "ziip_engines: no zIIP-eligible work was recorded"
+            )
+        scenario = replace(scenario, ziips=ziips)
+    if "weight" in asked or "cap" in asked:
+        scenario = _shared(system, scenario, asked)
+    limits = {}
+    for key, value in asked.items():
+        kind, _, name = str(key).partition(".")
+        if kind == "limit":
+            known = {limit.name.casefold(): limit.name for limit in system.limits}
+            if name.casefold() not in known:
+                raise QuestionError(key, name, f"{key}: no such limit shows in the records", known.values())
+            limits[known[name.casefold()]] = positive(key, value)
+        if kind == "adjust":
+            raise QuestionError(key, value, f"{key}: no adjustment of that name", entry.get("adjustments", ()))
+    for key in ("machine", "smt"):
+        if key in asked:
+            raise QuestionError(
+                key, asked[key], f"{key}: cannot be changed here: no capacity table names both machines"
+            )
+    return replace(scenario, cost=cost, limits=limits)
+
+
+def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any]) -> Scenario:
+    machine = system.entry.get("on_machine")
+    field = "weight" if "weight" in asked else "cap"
+    if machine is None or system.machine is None:
+        raise QuestionError(field, asked[field], f"{field}: the LPAR shares no machine that the records show")
+    share, capped = system.machine.share, system.machine.capped
+    if "weight" in asked:
+        own = positive("weight", asked["weight"])
+        total = float(system.entry["weights"]["total"]) - float(system.entry["weights"]["own"])
+        share = own / (own + total)
+    if "cap" in asked:
+        word = str(asked["cap"]).casefold()
+        if word not in ("yes", "no", "on", "off", "share", "none"):
+            raise QuestionError(
+                "cap", asked["cap"], "cap: takes on (held to its share by weight) or off", ("on", "off")
+            )
+        capped = word in ("yes", "on", "share")
+    return replace(scenario, share=share, capped=capped)
+
+
+def engine_cost(system: System, engines: float) -> Array:
+    """(draws,) cost per transaction on another number of engines, relative to the measured one."""
+    effect = system.entry["n_way"]
+    exponent = np.append(effect["centre"], effect["draws"])
+    return np.asarray((engines / system.engines) ** exponent, float)

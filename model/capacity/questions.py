@@ -1,0 +1,148 @@
+"""Reading a capacity question: keys, classes and loads, with messages a planner can act on."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+LOADS = ("etr_tps", "cpu_busy_pct", "point")
+CHANGES = ("engines", "ziip_engines", "smt", "weight", "cap", "machine")
+KEYS = (*LOADS, "when", "growth_pct", *CHANGES)
+PREFIXES = ("growth_pct.", "rate.", "limit.", "adjust.")
+TEXTS = ("point", "when", "machine", "cap", "smt")
+MOST_ENGINES = 256
+
+
+class QuestionError(ValueError):
+    """A question that cannot be answered.
+
+    ``field`` and ``value`` say where, ``allowed`` and ``nearest`` what would do.
+    """
+
+    def __init__(self, field: str, value: Any, message: str, allowed: Iterable[str] = ()) -> None:
+        self.field = field
+        self.value = value
+        self.allowed = sorted(map(str, allowed))
+        close = difflib.get_close_matches(str(value), self.allowed, n=1, cutoff=0.5)
+        self.nearest = close[0] if close else None
+        self.message = message
+        if self.nearest:
+            self.message += f"; did you mean {self.nearest}?"
+        if self.allowed:
+            self.message += f" (allowed: {', '.join(self.allowed)})"
+        super().__init__(self.message)
+
+
+def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
+    """The system's part of the bundle; an LPAR is also found by its SMF identifier."""
+    systems = bundle["systems"]
+    if system in systems:
+        return systems[system]
+    named = [name for name, entry in systems.items() if str(entry.get("smf_sid", "")).upper() == str(system).upper()]
+    if len(named) == 1:
+        return systems[named[0]]
+    reason = bundle.get("refused", {}).get(system)
+    if reason:
+        raise QuestionError("system", system, f"system: {system} cannot be asked: {reason}")
+    raise QuestionError("system", system, f"system: {system!r} is not in model {bundle['model_version']}", systems)
+
+
+def positive(field: str, value: Any, most: float = math.inf) -> float:
+    """A finite number above zero and at most ``most``."""
+    number = finite(field, value)
+    if number <= 0 or number > most:
+        limit = f" and at most {most:g}" if math.isfinite(most) else ""
+        raise QuestionError(field, value, f"{field}: {value!r} must be above 0{limit}")
+    return number
+
+
+def finite(field: str, value: Any) -> float:
+    """A finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise QuestionError(field, value, f"{field}: {value!r} is no number") from None
+    if not math.isfinite(number):
+        raise QuestionError(field, value, f"{field}: {value!r} is not finite")
+    return number
+
+
+def growth(field: str, value: Any) -> float:
+    """The factor that a growth in percent stands for."""
+    number = finite(field, value)
+    if number < -100:
+        raise QuestionError(field, value, f"{field}: {value!r} is less than -100 %")
+    if number > 1e6:
+        raise QuestionError(field, value, f"{field}: {value!r} is more than a million percent")
+    return 1.0 + number / 100.0
+
+
+def whole(field: str, value: Any) -> int:
+    """A whole number of engines from 1 to 256."""
+    number = positive(field, value, MOST_ENGINES)
+    if number != int(number):
+        raise QuestionError(field, value, f"{field}: {value!r} is no whole number")
+    return int(number)
+
+
+def check_keys(at: Mapping[str, Any], more: Iterable[str] = ()) -> None:
+    """Refuse unknown keys and more than one way of saying the load."""
+    known = {*KEYS, *more}
+    for key in at:
+        if key not in known and not str(key).startswith(PREFIXES):
+            shown = [*sorted(known), *(f"{prefix}NAME" for prefix in PREFIXES)]
+            raise QuestionError(str(key), key, f"at: {key!r} is not understood", shown)
+    given = [key for key in LOADS if key in at]
+    if len(given) > 1:
+        raise QuestionError(given[1], at[given[1]], f"at: {' and '.join(given)} say the load twice; give one of them")
+    for load in ("etr_tps", "cpu_busy_pct"):
+        others = [key for key in at if str(key).startswith(("growth_pct", "rate."))]
+        if load in at and others:
+            raise QuestionError(
+                others[0], at[others[0]], f"at: {load} already says the load; leave out {', '.join(others)}, or {load}"
+            )
+    if "point" in at and "when" in at:
+        raise QuestionError("when", at["when"], "at: point and when say the load twice; give one of them")
+
+
+def point_entry(entry: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
+    """The measured point of that name; 5, 5.0 and "5" are the same name."""
+    text = str(int(value)) if isinstance(value, float) and value == int(value) else str(value)
+    for point in entry["points"]:
+        if point["point"] == text:
+            return point
+    raise QuestionError("point", text, f"point: {text!r} was not measured", [p["point"] for p in entry["points"]])
+
+
+def streams_named(entry: Mapping[str, Any], field: str, name: str) -> tuple[int, ...]:
+    """The streams that a service class, report class or workload stands for.
+
+    Raises:
+        QuestionError: the name is unknown, or stands for different sets of streams.
+    """
+    wanted = name.strip().casefold()
+    found: dict[str, tuple[int, ...]] = {}
+    known: set[str] = set()
+    for kind in ("name", "report_class", "workload"):
+        names = [str(stream.get(kind) or "") for stream in entry["streams"]]
+        known.update(filter(None, names))
+        members = tuple(i for i, own in enumerate(names) if own.casefold() == wanted)
+        if members:
+            found[kind] = members
+    if not found:
+        raise QuestionError(field, name, f"{field}: no class {name!r} has ended transactions here", known)
+    if len(set(found.values())) > 1:
+        kinds = {"name": "service class", "report_class": "report class", "workload": "workload"}
+        meant = "; ".join(
+            f"{kinds[kind]}: {', '.join(entry['streams'][i]['name'] for i in members)}"
+            for kind, members in found.items()
+        )
+        raise QuestionError(field, name, f"{field}: {name!r} stands for several ({meant}); name the classes")
+    return next(iter(found.values()))
+
+
+def as_text(value: float) -> str:
+    """A number as it was asked: 5 for 5.0, 110560.9 for 110560.9."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)

@@ -1,0 +1,212 @@
+"""How far a system goes within targets: the engines a load needs, and the highest rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
+from model.capacity.asked import compiled, understood
+from model.capacity.basis import evidence, extrapolated, notes_on
+from model.capacity.ensemble import Scenario, State, System
+from model.capacity.figures import CPS, bottleneck, resources
+from model.capacity.loads import engine_cost
+from model.capacity.questions import MOST_ENGINES, QuestionError, positive, system_entry
+
+Array = NDArray[np.float64]
+DOUBLINGS, HALVINGS = 30, 40
+
+
+def size(
+    bundle: Mapping[str, Any],
+    system: str,
+    etr_tps: float | None = None,
+    *,
+    at: Mapping[str, Any] | None = None,
+    max_busy_pct: float | None = None,
+    max_response_ms: float | None = None,
+) -> dict[str, Any]:
+    """The smallest number of engines that carries a load within a busy and a response target.
+
+    ``engines.value`` meets the targets at even odds, ``lo`` with probability 5 % and ``hi`` with 95 %; null where no
+    number up to 256 does. Without a target the engines must only not be saturated.
+
+    Raises:
+        QuestionError: unknown system, a value out of its domain, or a response target for a system without responses.
+    """
+    entry = system_entry(bundle, system)
+    ready = compiled(entry)
+    asked = dict(at or {})
+    if etr_tps is not None:
+        asked["etr_tps"] = positive("etr_tps", etr_tps)
+    if "engines" in asked:
+        raise QuestionError("at.engines", asked["engines"], "at.engines: the number of engines is what is looked for")
+    busy_target = 100.0 if max_busy_pct is None else positive("max_busy_pct", max_busy_pct, 100.0)
+    response_target = None if max_response_ms is None else positive("max_response_ms", max_response_ms)
+    if response_target is not None and not ready.responses:
+        raise QuestionError(
+            "max_response_ms",
+            max_response_ms,
+            f"max_response_ms: no response of {system} was measured; use max_busy_pct",
+        )
+    load = understood(ready, asked)
+    rows, states = [], {}
+    for engines in range(1, MOST_ENGINES + 1):
+        scenario = on_engines(ready, load.scenario, engines)
+        states[engines] = ready.evaluate(scenario)
+        rows.append(_size_row(ready, states[engines], engines, busy_target, response_target))
+        if rows[-1]["probability"] >= 0.95:
+            break
+    value, lo, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in (0.5, 0.05, 0.95))
+    chosen = states[value or min(int(ready.engines), MOST_ENGINES)] if (value or int(ready.engines)) in states else None
+    chosen = chosen or ready.evaluate(on_engines(ready, load.scenario, value or int(ready.engines)))
+    notes = notes_on(ready, load, chosen)
+    limit = bottleneck(ready, chosen)
+    if value is not None and hi is None:
+        notes.append(
+            "no number of engines is sure to meet the targets: what more engines cannot change is too uncertain"
+        )
+    if value is None:
+        notes.append(f"no number of engines up to {MOST_ENGINES} meets the targets at this rate")
+    if limit.resource != CPS:
+        notes.append(f"{limit.resource} fills before the engines: more engines alone do not help")
+    likeliest = max(rows, key=lambda row: row["probability"])["engines"]
+    first, last = (lo or likeliest) - 2, (hi or max(value or 1, likeliest)) + 1
+    return as_plain(
+        {
+            "system": system,
+            "at": {key: load.at[key] for key in load.at},
+            "targets": {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms},
+            "model_version": bundle["model_version"],
+            "engines": {"value": value, "lo": lo, "hi": hi},
+            "bottleneck": asdict(limit),
+            "extrapolated": extrapolated(ready, chosen),
+            "interval_pct": INTERVAL_PCT,
+            "notes": notes,
+            "evidence": evidence(bundle, entry),
+            "table": [row for row in rows if first <= row["engines"] <= last],
+        }
+    )
+
+
+def on_engines(ready: System, scenario: Scenario, engines: int) -> Scenario:
+    """The scenario on another number of CPs, with the n-way effect in the cost."""
+    changed = replace(scenario, engines=float(engines), cost=engine_cost(ready, engines))
+    if ready.machine is not None and engines > ready.machine.engines:
+        changed = replace(changed, machine_engines=float(engines))
+    return changed
+
+
+def _size_row(
+    ready: System, state: State, engines: int, busy_target: float, response_target: float | None
+) -> dict[str, Any]:
+    busy = 100.0 * state.busy[:, 0] / engines
+    meets = (busy[1:] <= busy_target) & (state.busy[1:, 0] <= state.available[1:, 0])
+    response = None
+    if ready.responses:
+        key = min(state.response_ms)
+        values, worst = state.response_ms[key][:, 0], _worst(state)[:, 0]
+        response = Estimate.of(values) if np.isfinite(values[0]) else None
+        if response_target is not None:
+            meets = meets & (worst[1:] <= response_target)
+    probability = float(np.mean(meets))
+    return {
+        "engines": engines,
+        "cpu_busy_pct": Estimate.of(busy).to_dict(),
+        "response_ms": None if response is None else response.to_dict(),
+        "probability": probability,
+        "meets": probability >= 0.5,
+    }
+
+
+def max_rate(
+    bundle: Mapping[str, Any],
+    system: str,
+    *,
+    at: Mapping[str, Any] | None = None,
+    max_busy_pct: float = 100.0,
+    max_response_ms: float | None = None,
+) -> dict[str, Any]:
+    """The highest rate of the mix that keeps within the targets, what limits it, and what would limit next.
+
+    Every class grows alike from the load that ``at`` describes. For each draw the factor is found by bisection at which
+    the first of LPAR busy, machine, share by weight, limits and, where asked, response reaches its target.
+
+    Raises:
+        QuestionError: as :func:`predict`.
+    """
+    entry = system_entry(bundle, system)
+    ready = compiled(entry)
+    load = understood(ready, at)
+    busy_target = positive("max_busy_pct", max_busy_pct, 100.0) / 100.0
+    target_ms = None if max_response_ms is None else positive("max_response_ms", max_response_ms)
+    if target_ms is not None and not ready.responses:
+        raise QuestionError("max_response_ms", target_ms, f"max_response_ms: no response of {system} was measured")
+    base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
+
+    def share_of_target(factors: Array) -> dict[str, Array]:
+        """What each resource uses of its target at rates times ``factors``; both (draws, factors)."""
+        state = ready.evaluate(replace(load.scenario, rates=base * factors[:, :, None]))
+        used = {name: used / busy_target for name, used in resources(ready, state).items()}
+        if target_ms is not None:
+            used[f"response of {target_ms:g} ms"] = _worst(state) / target_ms
+        return used
+
+    names = list(share_of_target(np.ones((ready.draws, 1))))
+    table = _reached(lambda factors: _own_columns(share_of_target(factors)), (ready.draws, len(names))).T
+    first = np.argmin(table[:, 1:], axis=0)
+    order = np.argsort(table[:, 0])
+    total = base.sum(axis=2)[:, 0]
+    rate = Estimate.of(table.min(axis=0) * total)
+    limits = [
+        {
+            "resource": names[i],
+            "etr_tps": Estimate.of(table[i] * total).to_dict(),
+            "growth_pct": Estimate.of(100.0 * (table[i] - 1.0)).to_dict(),
+            "probability": float(np.mean(first == i)),
+        }
+        for i in order
+    ]
+    return as_plain(
+        {
+            "system": system,
+            "at": load.at,
+            "targets": {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms},
+            "model_version": bundle["model_version"],
+            "etr_tps": rate.to_dict(),
+            "growth_pct": Estimate.of(100.0 * (table.min(axis=0) - 1.0)).to_dict(),
+            "limits": limits,
+            "interval_pct": INTERVAL_PCT,
+            "notes": notes_on(ready, load, ready.evaluate(load.scenario)),
+            "evidence": evidence(bundle, entry),
+        }
+    )
+
+
+def _own_columns(used: Mapping[str, Array]) -> Array:
+    """Column i of the resource i: each resource has a factor of its own."""
+    return np.stack([found[:, i] for i, found in enumerate(used.values())], axis=1)
+
+
+def _reached(share: Callable[[Array], Array], shape: tuple[int, int]) -> Array:
+    """The factors at which a growing share of a target becomes 1, by doubling and bisection."""
+    low, high = np.zeros(shape), np.ones(shape)
+    for _ in range(DOUBLINGS):
+        short = share(high) < 1.0
+        if not short.any():
+            break
+        low, high = np.where(short, high, low), np.where(short, high * 2.0, high)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        short = share(middle) < 1.0
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    return low
+
+
+def _worst(state: State) -> Array:
+    """The longest mean response of any class, (draws, loads)."""
+    return np.asarray(np.max(list(state.response_ms.values()), axis=0))

@@ -1,0 +1,54 @@
+"""What more engines cost: the n-way effect, as the vendor's service rates by number of engines state it.
+
+Service units per second and engine fall as an LPAR gets more engines, because the same work takes longer on each.
+Cost per transaction is taken to follow a power of the number of engines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from model.hardware.machines import HERE, Machine, machine, machines
+
+# Spread of the exponent around a machine's own table, around the tables of others, and where no table names it.
+# The last is one-sided for the most part: more engines do not make work cheaper.
+OWN_SD, OTHER_SD = 0.06, 0.09
+UNKNOWN_MEAN, UNKNOWN_SD = 0.04, 0.04
+
+
+@dataclass(frozen=True)
+class NWay:
+    """Cost per transaction grows with engines to the power ``exponent``; intervals are normal: ``mean`` and ``sd``."""
+
+    exponent: float
+    mean: float
+    sd: float
+    source: str
+
+
+def n_way(name: str, folder: Path = HERE) -> NWay:
+    """The n-way effect of a machine, found by its id or machine type (``z13``, ``2964``)."""
+    tables = [machine(known, folder) for known in machines(folder)]
+    slopes = {table.id: slope for table in tables if (slope := _exponent(table)) is not None}
+    own = [table for table in tables if name and name in (table.id, table.machine_type)]
+    if own and own[0].id in slopes:
+        slope = slopes[own[0].id]
+        return NWay(slope, slope, OWN_SD, f"from the service rates of the {own[0].title} by number of engines")
+    if own and slopes:
+        slope = float(np.mean(list(slopes.values())))
+        return NWay(slope, slope, OTHER_SD, f"from the service rates of {', '.join(slopes)} by number of engines")
+    return NWay(
+        0.0, UNKNOWN_MEAN, UNKNOWN_SD, "no service rates of this machine are known, so its n-way effect is not in"
+    )
+
+
+def _exponent(table: Machine) -> float | None:
+    """Least-squares slope of the logarithm of engine time per service unit against that of the number of engines."""
+    engines = np.array([rate.engines for rate in table.service_rates], float)
+    if len(set(engines)) < 2:
+        return None
+    each = np.log([float(rate.adjustment) for rate in table.service_rates])
+    return float(np.polyfit(np.log(engines), each, 1)[0])

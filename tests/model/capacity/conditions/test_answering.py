@@ -1,0 +1,139 @@
+"""Questions to condition laws, of systems whose truth is known."""
+
+import json
+
+import pytest
+
+from model.capacity.conditions.answering import Laws, predict
+from model.capacity.conditions.fitting import fit
+from model.capacity.conditions.rows import WORKLOAD, Identity, Operand, Row
+from model.capacity.questions import QuestionError
+
+SESSIONS = (1000, 2000, 4000, 16000)
+
+
+def row(system, metric, condition, value, unit="KB", table="storage"):
+    return Row(system, metric, {key: str(level) for key, level in condition.items()}, value, unit, table, "study")
+
+
+def storage(system, base_kb, session_kb):
+    rows = []
+    for count in SESSIONS:
+        parts = {"private": base_kb + session_kb * count, "common": 2500.0}
+        parts["Total"] = sum(parts.values())
+        rows += [row(system, "storage_kb", {"sessions": count, "component": p}, kb) for p, kb in parts.items()]
+    return rows
+
+
+def clients(system, think_s, response_s):
+    return [
+        row(system, "throughput", {"users": n}, n / (think_s + response_s), "tran/s", "rates")
+        for n in (100, 200, 800, 1600)
+    ]
+
+
+@pytest.fixture(scope="module")
+def model():
+    rows = storage("clear", 9000.0, 3.1) + storage("tls", 16000.0, 5.2) + clients("clear", 2.0, 0.05)
+    for release, busy, rate in (("V1", 80.0, 1000.0), ("V2", 82.4, 1020.0)):
+        rows.append(row("one", "cpu_busy_pct", {"variant": release}, busy, "pct", "runs"))
+        rows.append(row("one", "etr_tps", {"variant": release}, rate, "tran/s", "runs"))
+    rows.append(row("two", "cpu_busy_pct", {"variant": "V1"}, 60.0, "pct", "runs"))
+    rows += [row("two", "etr_tps", {"variant": v}, 500.0, "tran/s", "runs") for v in ("V1", "V2")]
+    identity = Identity(
+        "clear",
+        "storage",
+        "study",
+        "growth_pct",
+        {"sessions": "2000"},
+        "pct",
+        "change_pct",
+        (Operand(metric="storage_kb", condition={"component": "Total"}),
+         Operand(metric="storage_kb", condition={"component": "Total", "sessions": "1000"})),
+    )  # fmt: skip
+    facts = {"clear": {"cps": "2", WORKLOAD: "a"}, "tls": {}, "one": {}, "two": {}}
+    return json.loads(json.dumps(fit(rows, facts, [identity])))
+
+
+def values(outputs):
+    return {(o.metric, o.condition.get("component", "")): o for o in outputs}
+
+
+def test_storage_between_and_beyond_the_measured_sessions_follows_its_sessions(model):
+    for count in (8000, 32000):
+        found = values(predict(model, "clear", {"sessions": count}))["storage_kb", "private"]
+        assert found.value == pytest.approx(9000.0 + 3.1 * count, rel=0.03)
+        assert found.lo < found.value < found.hi
+
+
+def test_what_does_not_depend_on_a_condition_stays(model):
+    found = values(predict(model, "tls", {"sessions": 8000}))["storage_kb", "common"]
+    assert found.value == pytest.approx(2500.0, rel=1e-3)
+
+
+def test_totals_add_up(model):
+    found = values(predict(model, "clear", {"sessions": 8000}))
+    parts = found["storage_kb", "private"].value + found["storage_kb", "common"].value
+    assert found["storage_kb", "Total"].value == pytest.approx(parts, rel=1e-12)
+
+
+def test_an_identity_of_the_catalogue_is_computed_from_its_parts(model):
+    found = values(predict(model, "clear", {"sessions": 8000}))
+    base = values(predict(model, "clear", {"sessions": 1000}))["storage_kb", "Total"].value
+    expected = 100.0 * (found["storage_kb", "Total"].value / base - 1.0)
+    assert found["growth_pct", ""].value == pytest.approx(expected, rel=1e-9)
+
+
+def test_throughput_of_users_who_think_is_theirs_over_the_cycle(model):
+    found = values(predict(model, "clear", {"users": 400}))["throughput", ""]
+    assert found.value == pytest.approx(400 / 2.05, rel=0.005)
+
+
+def test_users_and_sessions_are_one_population(model):
+    assert ("throughput", "") in values(predict(model, "clear", {"sessions": 400}))
+
+
+def test_a_release_costs_what_it_costs_elsewhere_at_the_rate_measured(model):
+    found = values(predict(model, "two", {"variant": "V2"}))["cpu_busy_pct", ""]
+    assert 60.0 <= found.value < 61.0
+    assert found.lo < 60.6 < found.hi
+
+
+def test_intervals_widen_away_from_the_data(model):
+    def width(count):
+        found = values(predict(model, "clear", {"sessions": count}))["storage_kb", "private"]
+        return (found.hi - found.lo) / found.value
+
+    assert width(128000) > width(8000)
+
+
+def test_answers_do_not_depend_on_the_order_of_rows(model):
+    turned = {**model, "rows": model["rows"][::-1]}
+    one, other = (values(predict(m, "tls", {"sessions": 8000})) for m in (model, turned))
+    assert {k: v.value for k, v in one.items()} == pytest.approx({k: v.value for k, v in other.items()}, rel=1e-9)
+
+
+def test_a_condition_of_the_configuration_is_accepted_as_it_was_measured(model):
+    assert predict(model, "clear", {"sessions": 8000, "cps": 2})
+    with pytest.raises(QuestionError, match="only '2' was measured"):
+        predict(model, "clear", {"cps": 3})
+
+
+@pytest.mark.parametrize(
+    ("system", "at", "allowed"),
+    [
+        ("nowhere", {}, "clear"),
+        ("clear", {"region": 4}, "sessions"),
+        ("two", {"variant": "V3"}, "V1"),
+        ("clear", {"sessions": "many"}, None),
+    ],
+)
+def test_what_is_unknown_is_refused_with_what_is_known(model, system, at, allowed):
+    with pytest.raises(QuestionError) as refused:
+        predict(model, system, at)
+    assert allowed is None or allowed in refused.value.allowed
+
+
+def test_keys_come_with_their_levels(model):
+    keys = Laws(model).keys("two")
+    assert keys["variant"] == ("V1", "V2")

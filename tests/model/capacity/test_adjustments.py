@@ -1,0 +1,66 @@
+"""Published claims as what-ifs on top of any answer."""
+
+import pytest
+
+from model.capacity.adjustments import adjusted, asked, factor, quantity_of, read_adjustments
+from model.capacity.questions import QuestionError
+
+
+@pytest.fixture(scope="module")
+def known():
+    return read_adjustments()
+
+
+def test_every_adjustment_has_a_range_and_a_source(known):
+    for adjustment in known.values():
+        assert adjustment.sources and adjustment.title
+        assert all(found.log_sd > 0 for found in adjustment.factors.values())
+
+
+def test_encryption_costs_engine_time_between_what_two_machines_showed(known):
+    rest, chosen = asked({"etr_tps": 100, "adjust.encryption": "on"}, known)
+    assert rest == {"etr_tps": 100}
+    value, lo, hi = adjusted(100.0, 100.0, 100.0, factor(chosen, "cpu"))
+    assert lo == pytest.approx(103.0, rel=1e-3) and hi == pytest.approx(117.0, rel=1e-3)
+    assert lo < value < hi
+    assert "encryption" in chosen[0].note and "ims14_z14" in chosen[0].note
+
+
+def test_a_better_itr_is_a_lower_cost(known):
+    _, chosen = asked({"adjust.z13_to_z14": "on"}, known)
+    assert factor(chosen, "cpu").value * factor(chosen, "itr").value == pytest.approx(1.0)
+    assert factor(chosen, "cpu").value < 1.0
+
+
+def test_off_changes_nothing(known):
+    _, chosen = asked({"adjust.encryption": "off"}, known)
+    assert adjusted(5.0, 4.0, 6.0, factor(chosen, "cpu")) == pytest.approx((5.0, 4.0, 6.0))
+
+
+def test_adjustments_multiply(known):
+    _, both = asked({"adjust.encryption": "on", "adjust.attls": "on"}, known)
+    parts = [factor([adjustment], "cpu").value for adjustment in both]
+    assert factor(both, "cpu").value == pytest.approx(parts[0] * parts[1])
+
+
+@pytest.mark.parametrize("at", [{"adjust.rain": "on"}, {"adjust.encryption": "maybe"}])
+def test_what_is_unknown_is_refused(known, at):
+    with pytest.raises(QuestionError):
+        asked(at, known)
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "quantity"),
+    [
+        ("cpu_busy_pct", "pct", "cpu"),
+        ("aor_cpu_pct", "pct of one CP", "cpu"),
+        ("cpu_us_per_tran", "us/tran", "cpu"),
+        ("itr_tps", "tran/s", "itr"),
+        ("elapsed_s", "s", "elapsed"),
+        ("send_s", "s", "message_time"),
+        ("storage_kb", "KB", None),
+        ("etr_tps", "tran/s", None),
+    ],
+)
+def test_quantities_are_told_by_metric_and_unit(metric, unit, quantity):
+    assert quantity_of(metric, unit) == quantity

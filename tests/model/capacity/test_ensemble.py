@@ -1,0 +1,168 @@
+"""The ensemble: one LPAR with two classes of different importance, a limit and a machine it shares, as plain arrays."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.capacity.answer import Estimate
+from model.capacity.ensemble import Scenario, System
+
+DRAWS = 40
+ENGINES = 4.0
+
+
+def drawn(centre: float, sd: float, seed: int) -> dict:
+    """A quantity as a bundle holds it."""
+    return {"centre": centre, "draws": (centre + sd * np.random.default_rng(seed).standard_normal(DRAWS)).tolist()}
+
+
+def usage(driver: str, demand_s: float, level: int, seed: int) -> dict:
+    """Engines in use by a class at up to 1,000 transactions/s, one percent uncertain."""
+    spread = 0.01 * np.random.default_rng(seed).standard_normal((DRAWS, 1)) * [[0.0, 1.0, 0.0]]
+    return {
+        "driver": driver,
+        "level": level,
+        "part": True,
+        "reference_rate": 1000.0,
+        "scale": 1000.0 * demand_s,
+        "support": [100.0, 1000.0],
+        "coef": [0.0, 1.0, 0.0],
+        "draws": {
+            "coef": (np.array([0.0, 1.0, 0.0]) + spread).tolist(),
+            "noise": [0.0] * DRAWS,
+            "drift": drawn(0.0, 0.02, seed)["draws"],
+        },
+    }
+
+
+def response(stream: str) -> dict:
+    """Mean response of a class: its CPU, stretched, and five milliseconds elsewhere."""
+    nothing = {"centre": 0.0, "draws": []}
+    return {
+        "metric": "response_ms",
+        "stream": stream,
+        "series": [stream],
+        "rest_ms": drawn(5.0, 0.1, 5),
+        "factor": {"centre": 1.0, "draws": []},
+        "load": nothing,
+        "noise": nothing,
+        "measured_stretch": 1.0,
+    }
+
+
+ENTRY = {
+    "engines": ENGINES,
+    "streams": [{"name": "online"}, {"name": "batch"}],
+    "capacity": ["online", "batch"],
+    "usage": {"online": usage("online", 2e-3, 0, 1), "batch": usage("batch", 1e-3, 1, 2)},
+    "priorities": {"centre": 1.0, "draws": []},
+    "response": {"online": response("online"), "batch": response("batch")},
+}
+MACHINE = {"name": "M1", "engines": 8.0, "share": 0.25, "capped": False, "management": 0.1}
+
+
+def scenario(online: float, batch: float, **more) -> Scenario:
+    return Scenario(rates=np.array([[[online, batch]]]), engines=ENGINES, **more)
+
+
+def estimates(state) -> dict:
+    found = {"busy": state.busy} | {stream: values for (_, stream), values in state.response_ms.items()}
+    return {name: Estimate.of(values[:, 0]) for name, values in found.items()}
+
+
+@given(online=st.floats(1.0, 3000.0), batch=st.floats(1.0, 3000.0))
+def test_limits_hold_the_value(online, batch):
+    for found in estimates(System(ENTRY).evaluate(scenario(online, batch))).values():
+        value, lo, hi = (np.inf if figure is None else figure for figure in (found.value, found.lo, found.hi))
+        assert lo <= value <= hi
+
+
+@given(online=st.floats(10.0, 900.0), growth=st.floats(1.0, 3.0))
+def test_growth_of_one_class_never_makes_anything_faster_or_less_busy(online, growth):
+    system = System(ENTRY)
+    before, after = system.evaluate(scenario(online, 500.0)), system.evaluate(scenario(growth * online, 500.0))
+    assert (after.busy >= before.busy * (1 - 0.05 * np.log(growth)) - 1e-9).all()
+    for key, values in before.response_ms.items():
+        assert after.response_ms[key][0, 0] >= values[0, 0] - 1e-9
+
+
+def test_important_work_is_served_first():
+    state = System(ENTRY).evaluate(scenario(1200.0, 1200.0))
+    online, batch = (state.waiting_ms["response_ms", name]["cp"][0, 0] for name in ("online", "batch"))
+    used = [state.using_ms["response_ms", name][0, 0] for name in ("online", "batch")]
+    assert online / used[0] < batch / used[1]
+
+
+def test_using_waiting_and_rest_are_the_response():
+    state = System(ENTRY).evaluate(scenario(1000.0, 1000.0))
+    for key, values in state.response_ms.items():
+        assert state.using_ms[key][0, 0] + sum(w[0, 0] for w in state.waiting_ms[key].values()) == pytest.approx(
+            values[0, 0]
+        )
+
+
+def test_a_saturated_lpar_has_no_response():
+    state = System(ENTRY).evaluate(scenario(2500.0, 1.0))
+    assert np.isinf(state.response_ms["response_ms", "online"]).all()
+
+
+def test_cost_per_transaction_grows_with_the_busy_where_it_was_calibrated_to():
+    entry = {**ENTRY, "cost_by_busy": {"centre": 0.1, "draws": [], "from": 0.5}}
+    at_reference, above = (System(entry).evaluate(scenario(rate, 1e-9)).busy[0, 0] / rate for rate in (1000.0, 1500.0))
+    assert at_reference == pytest.approx(2e-3, rel=1e-3)
+    assert above > 1.02 * at_reference
+
+
+def test_other_lpars_leave_what_the_weight_does_not_guard():
+    system = System({**ENTRY, "on_machine": MACHINE})
+    free = system.evaluate(scenario(1000.0, 500.0, others=2.0))
+    crowded = system.evaluate(scenario(1000.0, 500.0, others=7.0))
+    assert free.available[0, 0] == ENGINES
+    assert crowded.available[0, 0] == pytest.approx(2.0)
+    assert free.machine_busy[0, 0] == pytest.approx((2.5 + 2.0 + 0.1) / 8.0, rel=1e-9)
+    assert np.isinf(crowded.response_ms["response_ms", "online"][0, 0])
+
+
+def test_a_capped_lpar_gets_its_share_and_no_more():
+    system = System({**ENTRY, "on_machine": MACHINE})
+    assert system.evaluate(scenario(1000.0, 500.0, capped=True)).available[0, 0] == pytest.approx(2.0)
+
+
+def test_a_limit_adds_its_wait_and_more_places_take_it_away():
+    limit = {
+        "name": "regions",
+        "members": ["online"],
+        "servers": {"centre": 9.0, "draws": []},
+        "hold_s": {"centre": 8e-3, "draws": []},
+        "whole": {"centre": 0.0, "draws": []},
+        "factor": {"centre": 1.0, "draws": []},
+    }
+    system, free = System({**ENTRY, "limits": [limit]}), System(ENTRY)
+    asked = scenario(1000.0, 100.0)
+    held, open_ = system.evaluate(asked), free.evaluate(asked)
+    key = ("response_ms", "online")
+    assert held.limits["regions"][0, 0] == pytest.approx(8 / 9)
+    wait = held.waiting_ms[key]["regions"][0, 0]
+    assert wait > 1.0
+    assert held.response_ms[key][0, 0] == pytest.approx(open_.response_ms[key][0, 0] + wait)
+    more = system.evaluate(replace(asked, limits={"regions": 20.0}))
+    assert more.waiting_ms[key]["regions"][0, 0] < 0.01 * wait
+
+
+def test_ziip_work_overflows_to_general_processors_only_where_the_ziips_are_full():
+    ziip = {
+        "engines": 2.0,
+        "overflow": {"waiting": {"centre": 0.0, "draws": []}, "floor": {"centre": 0.0, "draws": []}},
+    }
+    ziip["overflow"]["factor"] = {"centre": 1.0, "draws": []}
+    laws = ENTRY["usage"] | {"online:ziip": usage("online", 1e-3, 0, 3) | {"engine": "ziip"}}
+    laws["ziip"] = usage("ziip_work", 1e-3, 0, 4) | {"engine": "ziip", "driver": "ziip_work"}
+    system = System({**ENTRY, "usage": laws, "ziip": ziip})
+    spilt = [system.evaluate(scenario(rate, 1e-9, ziips=2.0)).usage["online"][0, 0] / rate for rate in (100.0, 2000.0)]
+    assert spilt[0] == pytest.approx(2e-3, rel=0.01)
+    assert spilt[1] > 1.1 * spilt[0]
+    none = system.evaluate(scenario(1000.0, 1e-9, ziips=0.0))
+    assert none.usage["online"][0, 0] == pytest.approx(3.0, rel=1e-6)

@@ -1,0 +1,138 @@
+"""Reading questions: keys and classes, the loads they stand for, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.capacity.ensemble import System
+from model.capacity.loads import understand
+from model.capacity.questions import QuestionError, check_keys, growth, streams_named, whole
+from tests.model.capacity.test_ensemble import ENTRY, MACHINE
+
+STARTS = [f"2026-11-0{day}T{hour:02d}:{minute:02d}" for day in (2, 3) for hour in (9, 10) for minute in (0, 30)]
+RATES = [[100.0 + 10 * i for i in range(8)], [50.0 + i for i in range(8)]]
+HISTORY = {
+    **ENTRY,
+    "streams": [
+        {"name": "online", "report_class": "RWEB", "workload": "shop"},
+        {"name": "batch", "report_class": "RBATCH", "workload": "shop"},
+    ],
+    "profile": {"start_local": STARTS, "seconds": 1800, "rates": RATES, "others": [1.0 + i for i in range(8)]},
+    "operating": 7,
+    "on_machine": MACHINE,
+    "weights": {"own": 100, "total": 400},
+    "n_way": {"centre": 0.02, "draws": [0.02] * 40, "source": "stated"},
+    "points": [],
+}
+
+
+def rates(**asked) -> list[float]:
+    """Transactions/s by class at the centre."""
+    at = {key.replace("__", "."): value for key, value in asked.items()}
+    return understand(System(HISTORY), at).scenario.rates[0, 0].tolist()
+
+
+def test_without_a_load_the_operating_interval_is_asked():
+    load = understand(System(HISTORY), {})
+    assert load.scenario.rates[0, 0].tolist() == [170.0, 57.0]
+    assert load.at == {"etr_tps": 227.0, "when": "2026-11-03T10:30"}
+
+
+def test_a_recorded_interval_is_found_by_any_moment_in_it():
+    assert rates(when="2026-11-02T09:45") == [110.0, 51.0]
+    load = understand(System(HISTORY), {"when": "2026-11-02T09:45"})
+    assert load.scenario.others[0, 0] == 2.0
+
+
+def test_an_hour_of_the_week_is_the_mean_of_its_intervals_and_says_so():
+    load = understand(System(HISTORY), {"when": "Mon 10:00"})
+    assert load.scenario.rates[0, 0].tolist() == [125.0, 52.5]
+    assert load.notes == ("when: the mean of 2 recorded intervals of that hour of the week",)
+
+
+def test_growth_of_all_and_of_one_class():
+    assert rates(growth_pct=10) == pytest.approx([187.0, 62.7])
+    assert rates(growth_pct__online=50) == pytest.approx([255.0, 57.0])
+    assert rates(growth_pct=10, growth_pct__rweb=50) == pytest.approx([255.0, 62.7])
+
+
+def test_a_rate_of_a_class_replaces_what_was_recorded():
+    assert rates(rate__online=300, growth_pct=10) == pytest.approx([300.0, 62.7])
+    assert rates(rate__shop=454) == pytest.approx([340.0, 114.0])
+
+
+def test_a_rate_keeps_the_mix():
+    assert rates(etr_tps=454) == pytest.approx([340.0, 114.0])
+
+
+@given(busy=st.floats(5.0, 100.0))
+def test_a_busy_is_reached_by_every_draw(busy):
+    system = System(HISTORY)
+    scenario = understand(system, {"cpu_busy_pct": busy}).scenario
+    assert system.usage(scenario)[1] / scenario.engines * 100 == pytest.approx(np.full((41, 1), busy), rel=1e-6)
+
+
+def test_weight_and_cap_change_what_the_machine_gives():
+    weighed = understand(System(HISTORY), {"weight": 300, "cap": "on"}).scenario
+    assert (weighed.share, weighed.capped) == (0.5, True)
+
+
+@pytest.mark.parametrize(
+    ("at", "field", "told"),
+    [
+        ({"etr": 5}, "etr", "did you mean etr_tps"),
+        ({"etr_tps": 5, "cpu_busy_pct": 50}, "cpu_busy_pct", "say the load twice"),
+        ({"etr_tps": 5, "growth_pct.online": 50}, "growth_pct.online", "already says the load"),
+        ({"growth_pct.nobody": 5}, "growth_pct.nobody", "no class 'nobody'"),
+        ({"growth_pct.onlin": 5}, "growth_pct.onlin", "did you mean online"),
+        ({"growth_pct.online": 5, "rate.RWEB": 5}, "rate.RWEB", "already says the rate of this class"),
+        ({"growth_pct": -101}, "growth_pct", "less than -100 %"),
+        ({"rate.online": -1}, "rate.online", "below 0"),
+        ({"when": "2026-11-02T08:00"}, "when", "no interval was recorded"),
+        ({"when": "2026-12-02T08:00"}, "when", "after the last recorded interval"),
+        ({"when": "sun 04:00"}, "when", "no interval was recorded in the hour"),
+        ({"when": "mon ten"}, "when", "is written as 'mon 10:00'"),
+        ({"when": "often"}, "when", "takes 'peak'"),
+        ({"limit.regions": 5}, "limit.regions", "no such limit shows"),
+        ({"ziip_engines": 2}, "ziip_engines", "no zIIP-eligible work"),
+        ({"cap": "maybe"}, "cap", "takes on"),
+        ({"machine": "z17"}, "machine", "cannot be changed here"),
+    ],
+)
+def test_a_question_that_cannot_be_understood_names_the_key(at, field, told):
+    with pytest.raises(QuestionError, match=told) as raised:
+        understand(System(HISTORY), at)
+    assert raised.value.field == field
+
+
+def test_a_name_that_stands_for_several_classes_is_refused_with_what_it_could_mean():
+    entry = {"streams": [{"name": "WEB", "workload": "A"}, {"name": "B2", "workload": "WEB"}]}
+    with pytest.raises(QuestionError, match=r"service class: WEB; workload: B2"):
+        streams_named(entry, "growth_pct.web", "web")
+
+
+@given(st.floats(-100.0, 1e6))
+def test_growth_is_a_factor(percent):
+    assert growth("growth_pct", percent) == pytest.approx(1 + percent / 100)
+
+
+@given(st.one_of(st.floats(), st.text(max_size=5), st.none(), st.booleans()))
+def test_a_number_of_engines_is_whole_and_from_one_to_256_or_refused(value):
+    try:
+        found = whole("engines", value)
+    except QuestionError as refused:
+        assert refused.field == "engines"
+    else:
+        assert 1 <= found <= 256
+        assert math.isclose(found, float(value))
+
+
+@given(st.dictionaries(st.text(max_size=12), st.integers(), max_size=3))
+def test_any_keys_are_known_or_named(at):
+    try:
+        check_keys(at)
+    except QuestionError as refused:
+        assert refused.field in at

@@ -1,0 +1,82 @@
+"""Queues for arrays: Erlang's formulas against known values and the solvers', priorities against theory."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.capacity import queues
+from model.network.solvers import stations
+from tests.shared import shared
+
+LOADS = st.floats(0.01, 0.98)
+SERVERS = st.integers(1, 64)
+
+
+@pytest.mark.parametrize(
+    ("offered", "servers", "expected"), [(0.5, 1, 0.5), (3.2, 4, 0.5964), (2.0, 2, 1.0), (0.0, 3, 0.0)]
+)
+def test_erlang_c_matches_the_tables(offered, servers, expected):
+    assert queues.erlang_c(offered, servers) == pytest.approx(expected, abs=1e-4)
+
+
+def test_stretch_agrees_with_a_published_case():
+    case = json.loads(shared("cases/mmc18-80.json").read_text(encoding="utf-8"))
+    model, expected = case["model"], case["expected"]
+    offered = model["arrival_rate"] / model["service_rate"]
+    assert queues.erlang_c(offered, model["servers"]) == pytest.approx(expected["Pw"], rel=1e-9)
+    assert queues.stretch(offered, model["servers"]) / model["service_rate"] == pytest.approx(expected["R"], rel=1e-9)
+
+
+@given(load=LOADS, servers=SERVERS, service=st.floats(1e-3, 10.0))
+def test_one_priority_is_the_multi_server_queue_of_the_solvers(load, servers, service):
+    offered = load * servers
+    expected = stations.mmc_response(offered / service, service, servers)
+    assert service * queues.stretch(offered, servers) == pytest.approx(expected, rel=1e-9)
+    assert service + queues.wait(offered / service, service, servers) == pytest.approx(expected, rel=1e-9)
+
+
+@given(offered=st.floats(0.01, 100.0), servers=SERVERS)
+def test_erlang_b_without_waiting_places_is_the_loss_of_the_solvers(offered, servers):
+    assert queues.erlang_b(offered, servers) == pytest.approx(stations.erlang_b(offered, servers), rel=1e-12)
+    assert queues.erlang_b(offered, servers, 3) < queues.erlang_b(offered, servers)
+
+
+@given(own=st.floats(0.01, 0.6), above=st.floats(0.01, 0.38))
+def test_preemptive_priorities_on_one_engine_follow_the_formula(own, above):
+    # Preemptive resume with equal exponential services: T = S / ((1 - a) (1 - a - b)).
+    assert queues.stretch(above, 1) == pytest.approx(1 / (1 - above), rel=1e-9)
+    assert queues.stretch(own, 1, above) == pytest.approx(1 / ((1 - above) * (1 - above - own)), rel=1e-9)
+
+
+@given(load=LOADS, servers=SERVERS, part=st.floats(0.05, 0.95))
+def test_priorities_keep_the_number_inside_and_serve_the_important_first(load, servers, part):
+    high, low = part * load * servers, (1 - part) * load * servers
+    first, second = queues.stretch(high, servers), queues.stretch(low, servers, high)
+    together = queues.stretch(high + low, servers)
+    assert high * first + low * second == pytest.approx((high + low) * together, rel=1e-9)
+    assert 1 <= first <= together * (1 + 1e-9)
+    assert together <= second * (1 + 1e-9)
+
+
+@given(offered=st.floats(0.05, 9.0), servers=st.floats(1.0, 10.0))
+def test_between_whole_numbers_of_engines_waiting_lies_between_theirs(offered, servers):
+    waiting = [queues.erlang_c(offered, n) for n in (np.floor(servers), servers, np.floor(servers) + 1)]
+    assert waiting[0] >= waiting[1] - 1e-12
+    assert waiting[1] >= waiting[2] - 1e-12
+
+
+@pytest.mark.parametrize("offered", [4.0, 5.0])
+def test_there_is_no_steady_state_at_or_above_the_engines(offered):
+    assert np.isinf(queues.stretch(offered, 4))
+    assert np.isinf(queues.wait(offered, 1.0, 4))
+    assert np.isinf(queues.inside(offered, 4))
+
+
+def test_arrays_of_draws_and_loads_broadcast():
+    offered = np.linspace(0.1, 5.0, 12).reshape(3, 4)
+    found = queues.stretch(offered, 4)
+    assert found.shape == (3, 4)
+    assert found[1, 2] == queues.stretch(offered[1, 2], 4)
