@@ -8,7 +8,8 @@ import numpy as np
 
 from model.capacity.conditions.laws import CONFIGURATIONS, NAMES, NODES, SIBLING, Array, Explained, Series, explain
 from model.capacity.conditions.mixtures import Belief
-from model.capacity.conditions.ratios import Ratios
+from model.capacity.conditions.populations import response_growth
+from model.capacity.conditions.ratios import Ratio, Ratios
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.tables import SYSTEM, Cell, Table, Tables, kind_of
 
@@ -35,13 +36,19 @@ class Beliefs:
     """Answers for single cells from all tables and the weights of laws by family."""
 
     def __init__(
-        self, tables: Tables, weights: Mapping[str, Array], facts: Mapping[str, Mapping[str, str]] | None = None
+        self,
+        tables: Tables,
+        weights: Mapping[str, Array],
+        facts: Mapping[str, Mapping[str, str]] | None = None,
+        widening: Mapping[str, float] | None = None,
     ) -> None:
         self.tables = tables
         self.facts = facts or {}
         self.ratios = Ratios(tables)
         self._weights = weights
+        self._widening = widening or {}
         self._cache: dict[Cell, Told | None] = {}
+        self._siblings_alone: dict[Cell, tuple[float, float] | None] = {}
 
     def family(self, table: Table, cell: Cell) -> str:
         """Series that share the weights of laws: one table, one sort of quantity."""
@@ -74,12 +81,15 @@ class Beliefs:
         if np.any(y <= 0):
             near = float(np.interp(math.log(cell.x), np.log(x), y))
             return Told(Belief.of(near, float(np.std(y))), basis, len(points), outside)
-        series, at_siblings = self.series(table, cell, points)
-        found = explain(series, cell.x, at_siblings)
-        belief = combine(found, self._weights.get(self.family(table, cell)))
-        if is_closed(table, cell):
-            belief = belief.dividing(cell.x)
+        belief = self.by_law(table, cell, points).widened(self._widening.get(self.family(table, cell), 1.0))
         return Told(belief, basis, len(points), outside)
+
+    def by_law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Belief:
+        """What the laws say of a cell, given the points of its series."""
+        assert cell.x is not None
+        series, at_siblings = self.series(table, cell, points)
+        belief = combine(explain(series, cell.x, at_siblings), self._weights.get(self.family(table, cell)))
+        return belief.dividing(cell.x) if is_closed(table, cell) else belief
 
     def series(
         self, table: Table, cell: Cell, points: list[tuple[float, float, float]]
@@ -132,6 +142,11 @@ class Beliefs:
 
     def _alone(self, table: Table, cell: Cell) -> tuple[float, float] | None:
         """A sibling's value, as cycle time where it is a throughput, and its relative standard deviation."""
+        if cell not in self._siblings_alone:
+            self._siblings_alone[cell] = self._by_itself(table, cell)
+        return self._siblings_alone[cell]
+
+    def _by_itself(self, table: Table, cell: Cell) -> tuple[float, float] | None:
         points = table.series(cell)
         assert cell.x is not None
         for x, y, _ in points:
@@ -155,6 +170,9 @@ class Beliefs:
                     continue
                 told = Told(Belief.of(measured[0], measured[1]), "measured", 1)
             ratio = self.ratios.ratio(donor, cell, key)
+            growth = response_growth(self.tables, self.facts, donor, cell) if key == SYSTEM else None
+            if growth is not None:
+                ratio = Ratio(*growth, seen=0)
             factor = math.exp(ratio.log)
             rates = self.ratios.rate(donor), self.ratios.rate(cell)
             if rates[0] and rates[1]:
@@ -164,6 +182,8 @@ class Beliefs:
             if best is None or doubt < best[0]:
                 come, gone = cell.level(key), donor.level(key)
                 words = f"{gone}, times the ratio of {come} to {gone} ({ratio.seen} such ratios seen)"
+                if growth is not None:
+                    words = f"{gone}, response from users over rate, of users who do not wait between requests"
                 best = doubt, Told(told.belief.scaled(factor, ratio.sd), words, 0, told.extrapolated)
         return None if best is None else best[1]
 

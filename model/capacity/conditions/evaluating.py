@@ -39,10 +39,11 @@ class Evaluator:
         weights: Mapping[str, Array],
         facts: Mapping[str, Mapping[str, str]],
         identities: tuple[Identity, ...] = (),
+        widening: Mapping[str, float] | None = None,
         seed: int = 0,
     ) -> None:
         self.tables = tables
-        self.beliefs = Beliefs(tables, weights, facts)
+        self.beliefs = Beliefs(tables, weights, facts, widening)
         self._sums: dict[tuple[str, str], list[Sum]] = all_sums(tables.blocks.values())
         self._definitions = {block: definitions(table) for block, table in tables.blocks.items()}
         self._identities: dict[tuple[str, str, str], list[Identity]] = defaultdict(list)
@@ -113,8 +114,7 @@ class Evaluator:
         belief = told.belief
         least, most = _bounds([value for other, (value, _) in table.values.items() if other.metric == cell.metric],
                               table.units.get(cell.metric, ""))  # fmt: skip
-        ends = (float(np.clip(belief.quantile(share), least, most)) for share in (0.05, 0.5, 0.95))
-        low, value, high = ends
+        low, value, high = (float(np.clip(end, least, most)) for end in belief.quantiles(0.05, 0.5, 0.95))
         seed = zlib.crc32(repr(cell).encode()) ^ self._seed
         return Value(value, low, high, np.clip(belief.draws(seed), least, most), told, told.basis)
 

@@ -9,7 +9,7 @@ from model.capacity.conditions.evaluating import Evaluator
 from model.capacity.conditions.laws import CONFIGURATIONS, Array
 from model.capacity.conditions.rows import Identity, Operand, Row
 from model.capacity.conditions.tables import Tables
-from model.capacity.conditions.weighing import weigh
+from model.capacity.conditions.weighing import weigh, widening
 
 SCHEMA = "etalon-conditions/1"
 LEAST_WEIGHT = 1e-5
@@ -31,7 +31,8 @@ def fit(
         seed: of the draws that totals and ratios are made of.
     """
     known = tuple(rows)
-    weights = weigh(Tables(known))
+    tables = Tables(known)
+    weights = weigh(tables)
     return {
         "schema": SCHEMA,
         "seed": seed,
@@ -39,6 +40,7 @@ def fit(
         "facts": {system: dict(found) for system, found in facts.items()},
         "identities": [_identity(entry) for entry in identities],
         "weights": {family: _sparse(found) for family, found in weights.items()},
+        "widening": widening(tables, weights),
     }
 
 
@@ -52,7 +54,8 @@ def evaluator(model: Mapping[str, Any]) -> Evaluator:
             Identity(**{**entry, "operands": tuple(Operand(**operand) for operand in entry["operands"])})
             for entry in model["identities"]
         ),
-        seed=model["seed"],
+        model["widening"],
+        model["seed"],
     )
 
 

@@ -22,7 +22,10 @@ REACHES = (1.5, 2.0)
 """Reach in ln(x) of the discrepancy where it is rough (exponential covariance) and where it is smooth (Matern 3/2)."""
 COEFFICIENT_SD = 2.0
 RATIO_SD = 0.7
-STEPS = 4
+STEPS = 3
+ROBUST = ("constant", "affine")
+OUTLIER_SD, OUTLIER_SHARE, LEAST_WITH_OUTLIER = 1.0, 0.05, 4
+"""One value of a long enough series may be an outlier of this standard deviation in ln(y), with this prior odds."""
 LEAST_SHARE = 0.02
 """A law is kept above this share of every measured value."""
 NODES: Array = np.array(
@@ -87,9 +90,12 @@ def explain(series: Series, at: float, at_siblings: tuple[tuple[float, float], .
         share.append(part)
         found.append(said)
 
+    doubted = _without_outlier(x, z, noise)
     for name, columns in LAWS.items():
         design, there = np.stack(columns(x), 1), np.stack(columns(here), 1)[0]
         add(name, 1.0, _linear(design, there, z, noise, kernels))
+        if doubted is not None and name in ROBUST:
+            add(name, OUTLIER_SHARE, _linear(design, there, z, doubted, kernels))
     add(POWER, 1.0, _power(x, z, here[0], noise, kernels))
     count = len(series.siblings)
     for (values, sds), (value, value_sd) in zip(series.siblings, at_siblings, strict=True):
@@ -103,6 +109,18 @@ def explain(series: Series, at: float, at_siblings: tuple[tuple[float, float], .
         add(SIBLING_AND_CONSTANT, 1.0 / count, said)
     evidence, mean, sd = (np.array(part) for part in zip(*found, strict=True))
     return Explained(np.array(law), np.array(share), evidence, mean + np.log(scale), sd)
+
+
+def _without_outlier(x: Array, z: Array, noise: Array) -> Array | None:
+    """The noise with the value discounted that lies furthest off its neighbours; None for a short series."""
+    count = len(x)
+    if count < LEAST_WITH_OUTLIER:
+        return None
+    place, values = np.log(x), np.log(z)
+    off = [abs(values[i] - np.interp(place[i], np.delete(place, i), np.delete(values, i))) for i in range(count)]
+    discounted = noise.copy()
+    discounted[int(np.argmax(off))] = OUTLIER_SD
+    return discounted
 
 
 def _kernels(one: Array, other: Array) -> Array:
@@ -151,22 +169,26 @@ def _power(x: Array, z: Array, at: float, noise: Array, kernels: tuple[Array, Ar
 
 @dataclass(frozen=True)
 class _Regression:
-    evidence: Array
+    residual: Array
+    covariance: Array
     solved: Array
     inverse: Array
 
+    def evidence(self) -> Array:
+        """Log density of the residuals, by node."""
+        _, log_det = np.linalg.slogdet(self.covariance)
+        misfit = np.einsum("hn,hn->h", self.solved, self.residual)
+        return -0.5 * (misfit + log_det + self.residual.shape[1] * np.log(2.0 * np.pi))
+
 
 def _regression(design: Array, residual: Array, noise: Array, kernels: tuple[Array, Array]) -> _Regression:
-    """Evidence of residuals under unit-normal coefficients, discrepancy and scatter, at every node."""
+    """Residuals under unit-normal coefficients, discrepancy and scatter, at every node."""
     count = residual.shape[1]
     own = NODES[:, 0, None] ** 2 + noise[None, :] ** 2
     covariance = np.einsum("hnp,hmp->hnm", design, design) + NODES[:, 1, None, None] ** 2 * kernels[0]
     covariance = covariance + own[:, :, None] * np.eye(count)
     inverse = np.linalg.inv(covariance)
-    solved = np.einsum("hnm,hm->hn", inverse, residual)
-    _, log_det = np.linalg.slogdet(covariance)
-    evidence = -0.5 * (np.einsum("hn,hn->h", solved, residual) + log_det + count * np.log(2.0 * np.pi))
-    return _Regression(evidence, solved, inverse)
+    return _Regression(residual, covariance, np.einsum("hnm,hm->hn", inverse, residual), inverse)
 
 
 def _predicted(
@@ -178,4 +200,4 @@ def _predicted(
     before = np.einsum("hp,hp->h", slope, slope) + NODES[:, 1] ** 2
     explained = np.einsum("hn,hnm,hm->h", cross, said.inverse, cross)
     variance = np.maximum(before - explained, 0.0) + NODES[:, 0] ** 2 + there_sd**2
-    return said.evidence, mean + np.einsum("hn,hn->h", across, said.solved), np.sqrt(variance)
+    return said.evidence(), mean + np.einsum("hn,hn->h", across, said.solved), np.sqrt(variance)

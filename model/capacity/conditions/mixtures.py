@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 DRAWS = 100
+STEPS = 40
 _INVERSE = np.array([NormalDist().inv_cdf((i + 0.5) / DRAWS) for i in range(DRAWS)])
 
 
@@ -28,6 +29,11 @@ class Belief:
             return cls(np.ones(1), np.array([np.log(mean)]), np.array([sd / mean]), True)
         return cls(np.ones(1), np.array([mean]), np.array([sd]))
 
+    def widened(self, factor: float) -> "Belief":
+        """The same with distances from its median `factor` times as large."""
+        middle = self._quantiles((0.5,))[0]
+        return replace(self, mean=middle + factor * (self.mean - middle), sd=factor * self.sd)
+
     def scaled(self, factor: float, relative_sd: float) -> "Belief":
         """Multiplied by a factor above zero, known to a relative standard deviation."""
         if self.logarithmic:
@@ -46,34 +52,30 @@ class Belief:
         drawn = generator.permutation(self.mean[part] + self.sd[part] * generator.permutation(_INVERSE))
         return np.exp(drawn) if self.logarithmic else drawn
 
-    def quantile(self, share: float) -> float:
-        """The value below which `share` of the belief lies."""
-        found = self._quantile(share)
-        return float(np.exp(found)) if self.logarithmic else found
+    def quantiles(self, *shares: float) -> tuple[float, ...]:
+        """The values below which these shares of the belief lie."""
+        found = self._quantiles(shares)
+        return tuple((np.exp(found) if self.logarithmic else found).tolist())
 
     def median(self) -> float:
         """The middle value."""
-        return self.quantile(0.5)
+        return self.quantiles(0.5)[0]
 
     def relative_sd(self) -> float:
         """Half the width of the middle 68 %, relative to the median; 0 at zero."""
-        middle = self.median()
-        return (self.quantile(0.84) - self.quantile(0.16)) / 2.0 / abs(middle) if middle else 0.0
+        low, middle, high = self.quantiles(0.16, 0.5, 0.84)
+        return (high - low) / 2.0 / abs(middle) if middle else 0.0
 
-    def _quantile(self, share: float) -> float:
-        spread = 8.0 * self.sd
-        low, high = float((self.mean - spread).min()), float((self.mean + spread).max())
-        for _ in range(60):
+    def _quantiles(self, shares: tuple[float, ...]) -> Array:
+        wanted = np.array(shares) * self.weight.sum()
+        low = np.full(len(shares), (self.mean - 6.0 * self.sd).min())
+        high = np.full(len(shares), (self.mean + 6.0 * self.sd).max())
+        sd = np.maximum(self.sd, 1e-300)
+        for _ in range(STEPS):
             middle = 0.5 * (low + high)
-            if self._below(middle) < share:
-                low = middle
-            else:
-                high = middle
+            below = _normal_cdf((middle[:, None] - self.mean) / sd) @ self.weight < wanted
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
         return 0.5 * (low + high)
-
-    def _below(self, value: float) -> float:
-        z = (value - self.mean) / np.maximum(self.sd, 1e-300)
-        return float(self.weight @ _normal_cdf(z)) / float(self.weight.sum())
 
 
 def _normal_cdf(z: Array) -> Array:

@@ -42,6 +42,7 @@ class Ratio:
 @dataclass(frozen=True)
 class _Seen:
     log: float
+    block: tuple[str, str]
     kind: str
     metric: str
     system: str
@@ -76,12 +77,14 @@ class Ratios:
         )
         if donor.x is not None:
             rest |= {("", str(donor.x))}
-        mine = _Seen(0.0, kind, donor.metric, wanted.system, rest)
+        mine = _Seen(0.0, donor.block, kind, donor.metric, wanted.system, rest)
         prior = SPREADS.get(kind, OTHER_SPREAD)
         if key == SYSTEM and seen:
             typical = float(np.median([abs(entry.log) for entry in seen]))
             prior = max(typical, LEAST_SYSTEM_SPREAD)
         alike = [entry for entry in seen if entry.kind == kind]
+        if key == SYSTEM:
+            alike = [entry for entry in alike if entry.block == donor.block or entry.metric == donor.metric]
         used = sorted(alike, key=lambda entry: -_shared(mine, entry))[:MOST_RATIOS]
         log, sd = _posterior(mine, used, prior, SYSTEM_COMMON_POWER if key == SYSTEM else LEVEL_COMMON_POWER)
         return Ratio(log, sd, len(used))
@@ -117,7 +120,7 @@ class Ratios:
                     if cell.x is not None:
                         rest |= {("", str(cell.x))}
                     unit = table.units.get(cell.metric, "")
-                    found.append(_Seen(log, kind_of(cell.metric, unit), cell.metric, cell.system, rest))
+                    found.append(_Seen(log, block, kind_of(cell.metric, unit), cell.metric, cell.system, rest))
         self._seen[place] = found
         return found
 

@@ -104,6 +104,24 @@ def read_catalogue(systems: Iterable[str] | None = None, marts: Iterable[Mapping
     return Study(tuple(rows), tuple(identities), facts)
 
 
+def read_points(marts: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
+    """Rows of measured points of any system whose runs name a condition: those of `fct_point_metric`."""
+    return tuple(
+        Row(
+            system=row["system_id"],
+            metric=row["metric"],
+            condition=catalogue.parse_condition(row["condition"]),
+            value=row["value"],
+            unit=row.get("unit") or "",
+            table=row.get("workload") or "",
+            subject=row["subject"],
+            se=row.get("value_se") or 0.0,
+        )
+        for row in marts
+        if row["condition"] and row["value"] is not None
+    )
+
+
 def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row | None:
     if figure.kind == "statement" or system.class_ != "numeric" or contradiction(system, figure) is not None:
         return None

@@ -22,6 +22,8 @@ def kind_of(metric: str, unit: str) -> str:
     """What sort of quantity a metric is: quantities of one sort vary alike between named levels."""
     if unit in ("pct", "pct of one CP") and is_work(metric, unit):
         return "busy"
+    if metric.isupper():
+        return f"{unit} of a report field"
     return KINDS.get(unit, unit)
 
 

@@ -18,7 +18,7 @@ from model.capacity.conditions.evaluating import Evaluator
 from model.capacity.conditions.laws import Array
 from model.capacity.conditions.rows import Row, Study
 from model.capacity.conditions.tables import RATES, Cell, Table, Tables, kind_of, number
-from model.capacity.conditions.weighing import weigh
+from model.capacity.conditions.weighing import weigh, widening
 
 ALTERNATIVES = (
     "access",
@@ -40,7 +40,7 @@ FAMILIES = {"s": "time", "ms": "time", "us": "time", "SU": "CPU", "busy": "CPU",
 
 @dataclass(frozen=True)
 class Case:
-    """One value that was left out, with its prediction and the naive one (NaN where there is none)."""
+    """One value that was left out, with its prediction and the naive one."""
 
     system: str
     table: str
@@ -179,7 +179,8 @@ def _left_out(
 
     touched = {(row.study or row.system, row.table) for row in study.rows if gone(row)}
     kept = Tables(row for row in study.rows if not gone(row) or (numeric is None and row.metric in RATES))
-    evaluator = Evaluator(kept, {**weights, **weigh(kept, touched)}, study.facts)
+    own = weigh(kept, touched)
+    evaluator = Evaluator(kept, {**weights, **own}, study.facts, widening=widening(kept, own, touched))
     for block in touched & kept.blocks.keys():
         table, before = whole.blocks[block], kept.blocks[block]
         if numeric is not None and before.numeric is None:
@@ -190,7 +191,7 @@ def _left_out(
                 continue
             found = evaluator.value(cell)
             naive = _naive(before, cell, keys)
-            if found is None or (numeric is None and math.isnan(naive)):
+            if found is None or math.isnan(naive):
                 continue
             yield Case(
                 system,
@@ -231,7 +232,7 @@ def _family_name(table: Table, cell: Cell, numeric: bool) -> str:
 
 def _family(name: str, cases: list[Case]) -> Family:
     errors = [case.error_pct for case in cases]
-    naive = [case.naive_error_pct for case in cases if not math.isnan(case.naive)] or [math.nan]
+    naive = [case.naive_error_pct for case in cases]
     return Family(
         name,
         len(cases),

@@ -1,7 +1,8 @@
 """Weights of laws and of grid nodes by family of series, from the evidence of all of them."""
 
+import math
 from collections import defaultdict
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,10 @@ ROUNDS = 25
 SHARED_COUNT = 8.0
 """How many series the weights of all families together count for in each family."""
 FLAT_COUNT = 10.0
+LEAST_POINTS = 3
+PRIOR_CASES = 5.0
+"""How many values left out the laws' own intervals count for."""
+LEAST_WIDENING, MOST_WIDENING = 0.8, 4.0
 
 
 def weigh(tables: Tables, only: Container[tuple[str, str]] | None = None) -> dict[str, Array]:
@@ -41,6 +46,33 @@ def weigh(tables: Tables, only: Container[tuple[str, str]] | None = None) -> dic
         return {}
     overall = _maximise(np.stack(everything), flat, FLAT_COUNT)
     return {family: _maximise(np.stack(found), overall, SHARED_COUNT) for family, found in by_family.items()}
+
+
+def widening(
+    tables: Tables, weights: Mapping[str, Array], only: Container[tuple[str, str]] | None = None
+) -> dict[str, float]:
+    """How much wider than the laws say intervals must be, by family, to hold 90 % of values left out one by one."""
+    beliefs = Beliefs(tables, weights)
+    missed: dict[str, list[float]] = defaultdict(list)
+    for block, table in tables.blocks.items():
+        if only is not None and block not in only:
+            continue
+        for cell, points in table.by_series.items():
+            if len(points) < LEAST_POINTS or any(y <= 0 for _, y, _ in points):
+                continue
+            for i, (x, y, _) in enumerate(points):
+                belief = beliefs.by_law(table, replace(cell, x=x), points[:i] + points[i + 1 :])
+                low, middle, high = (math.log(end) for end in belief.quantiles(0.05, 0.5, 0.95))
+                off = math.log(y) - middle
+                reach = (high if off > 0 else low) - middle
+                missed[beliefs.family(table, cell)].append(off / reach if off else 0.0)
+    return {family: _factor(found) for family, found in missed.items()}
+
+
+def _factor(missed: list[float]) -> float:
+    """The 90 % quantile of errors over half-widths, drawn to one where there are few."""
+    share = len(missed) / (len(missed) + PRIOR_CASES)
+    return float(np.clip(share * np.quantile(missed, 0.9) + 1.0 - share, LEAST_WIDENING, MOST_WIDENING))
 
 
 def _maximise(log: Array, prior: Array, count: float) -> Array:

@@ -6,7 +6,7 @@ import pytest
 
 from model.capacity.conditions.answering import Laws, predict
 from model.capacity.conditions.fitting import fit
-from model.capacity.conditions.rows import WORKLOAD, Identity, Operand, Row
+from model.capacity.conditions.rows import WORKLOAD, Identity, Operand, Row, read_points
 from model.capacity.questions import QuestionError
 
 SESSIONS = (1000, 2000, 4000, 16000)
@@ -137,3 +137,39 @@ def test_what_is_unknown_is_refused_with_what_is_known(model, system, at, allowe
 def test_keys_come_with_their_levels(model):
     keys = Laws(model).keys("two")
     assert keys["variant"] == ("V1", "V2")
+
+
+def test_points_of_any_system_are_rows_by_the_condition_of_their_run():
+    marts = [
+        {
+            "system_id": "shop",
+            "point": f"{kb}K",
+            "condition": f"buffer_kb={kb}",
+            "workload": "QUEUES",
+            "subject": "",
+            "metric": "elapsed_s",
+            "value": 4.0 + 8.0 / kb,
+            "value_se": 0.01,
+            "unit": "s",
+        }
+        for kb in (2, 4, 8, 32)
+    ]
+    found = predict(fit(read_points(marts), {}), "shop", {"buffer_kb": 16})
+    assert found[0].metric == "elapsed_s"
+    assert found[0].value == pytest.approx(4.5, rel=0.01)
+
+
+def test_response_of_users_who_do_not_wait_is_nearly_the_whole_cycle():
+    def run(system, requested, counts, rate):
+        rows = [row(system, "pass", {"tran": name}, count, "count", "driver") for name, count in counts.items()]
+        rows.append(row(system, "online_tran_rate_tps", {}, rate, "tran/s", "results"))
+        return rows, {"concurrent_users": "100", "requested_rate": requested, WORKLOAD: "w"}
+
+    paced, paced_facts = run("paced", "5", {"A": 500, "B": 500}, 5.0)
+    paced += [row("paced", "avg_s", {"tran": name}, 0.2, "s", "driver") for name in "AB"]
+    stress, stress_facts = run("stress", "maximum", {"A": 3000, "B": 1000}, 40.0)
+    model = fit(paced + stress, {"paced": paced_facts, "stress": stress_facts})
+    for name, cycle_s in (("A", 50 / 30), ("B", 50 / 10)):
+        found = {o.metric: o for o in predict(model, "stress", {"tran": name})}["avg_s"]
+        assert 0.5 * cycle_s < found.value < cycle_s
+        assert found.lo < 0.9 * cycle_s < found.hi

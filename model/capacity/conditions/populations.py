@@ -1,0 +1,54 @@
+"""Users who wait for nothing but the answer: the interactive response time law.
+
+Users of a class who are in a cycle of request and response pass it at the class's rate: users = rate x (think +
+response). Where a load driver asks for the maximum rate, think time is what little the driver needs, and the response
+is nearly the whole cycle, whatever holds it up: engines, or a class limited to one transaction at a time.
+"""
+
+import math
+from collections.abc import Mapping
+
+from model.capacity.conditions.rows import WORKLOAD
+from model.capacity.conditions.tables import Cell, Tables, number
+
+USERS, REQUESTED, UNPACED = "concurrent_users", "requested_rate", "maximum"
+CLASS, COUNTS, RATE = "tran", ("pass", "fail"), "online_tran_rate_tps"
+RESPONSE, OF_RESPONSE = "avg_s", ("avg_s", "p90_s", "stddev_s")
+RESPONSE_SHARE, RESPONSE_SHARE_SD = 0.8, 0.18
+"""Share of an unpaced cycle that is response: median, and standard deviation of its logarithm."""
+SHAPE_SD = 0.3
+"""How far a percentile or deviation of the response may move beside its mean, in logarithms."""
+
+
+def response_growth(
+    tables: Tables, facts: Mapping[str, Mapping[str, str]], donor: Cell, wanted: Cell
+) -> tuple[float, float] | None:
+    """ln(response of an unpaced class / response of the paced one) and its standard deviation; None where no law."""
+    paced, unpaced = facts.get(donor.system, {}), facts.get(wanted.system, {})
+    users = number(unpaced.get(USERS, ""))
+    if wanted.metric not in OF_RESPONSE or unpaced.get(REQUESTED) != UNPACED or users is None:
+        return None
+    if number(paced.get(REQUESTED, "")) is None or paced.get(WORKLOAD) != unpaced.get(WORKLOAD):
+        return None
+    rates = [row.value for row in tables.rows if row.system == wanted.system and row.metric == RATE]
+    name, mean = wanted.level(CLASS), tables.value(_as_mean(donor))
+    theirs, ours = _counts(tables, donor.system), _counts(tables, wanted.system)
+    if not rates or mean is None or name not in theirs or name not in ours:
+        return None
+    of_users, of_rate = theirs[name] / sum(theirs.values()), ours[name] / sum(ours.values())
+    cycle_s = users * of_users / (rates[0] * of_rate)
+    log = math.log(RESPONSE_SHARE * cycle_s / mean[0])
+    return log, RESPONSE_SHARE_SD if wanted.metric == RESPONSE else math.hypot(RESPONSE_SHARE_SD, SHAPE_SD)
+
+
+def _as_mean(cell: Cell) -> Cell:
+    return Cell(cell.block, cell.system, RESPONSE, cell.subject, cell.labels, cell.x)
+
+
+def _counts(tables: Tables, system: str) -> dict[str, float]:
+    """Transactions by class."""
+    found: dict[str, float] = {}
+    for row in tables.rows:
+        if row.system == system and row.metric in COUNTS and CLASS in row.condition:
+            found[row.condition[CLASS]] = found.get(row.condition[CLASS], 0.0) + row.value
+    return found

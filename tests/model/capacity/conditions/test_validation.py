@@ -1,0 +1,58 @@
+"""Leaving levels out: the errors are those of predictions that never saw the value."""
+
+import numpy as np
+import pytest
+
+from model.capacity.conditions.fitting import fit
+from model.capacity.conditions.rows import Row, Study, read_catalogue
+from model.capacity.conditions.validation import validate
+
+
+def linear(system, base, slope, scatter, seed):
+    generator = np.random.default_rng(seed)
+    return [
+        Row(
+            system,
+            "storage_kb",
+            {"sessions": str(x)},
+            (base + slope * x) * generator.normal(1, scatter),
+            "KB",
+            "s",
+            "x",
+        )
+        for x in (1, 2, 4, 8, 16, 32)
+    ]
+
+
+@pytest.fixture(scope="module")
+def found():
+    rows = [row for i in range(3) for row in linear(f"s{i}", 100 + 30 * i, 5 + 3 * i, 0.01, i)]
+    return validate(Study(tuple(rows), (), {}))
+
+
+def test_laws_beat_the_mean_of_neighbours_where_there_is_a_law(found):
+    (family,) = found.families
+    assert family.cases == 18
+    assert family.better
+    assert family.median_pct < 2.0 < family.naive_median_pct
+
+
+def test_intervals_hold_about_what_they_promise(found):
+    assert found.families[0].coverage_pct >= 75.0
+
+
+def test_a_system_of_one_point_is_said_to_be_unjudged():
+    rows = (*linear("long", 100, 5, 0.01, 0), linear("short", 50, 5, 0.01, 1)[0])
+    study = Study(rows, (), {})
+    assert validate(study).unjudged == ("short",)
+
+
+def test_the_report_is_plain_and_readable(found):
+    assert found.to_dict()["families"][0]["better_than_naive"]
+    assert "better than the naive answer in 1 of 1 families" in found.to_text()
+
+
+def test_every_reference_system_with_a_number_can_be_asked():
+    study = read_catalogue(["ims10-otma", "ims10-tls", "ims10-base-bmp", "ims10-pra-batch-ic"])
+    model = fit(study.rows, study.facts, study.identities)
+    assert {row["system"] for row in model["rows"]} == set(study.facts)
