@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import click
 import typer
 
-from pipelines.commands import answers, asking, comparing, data, networks, reproducing, running
+from pipelines.commands import answers, asking, comparing, data, models, networks, reproducing, running
 from pipelines.exits import MEANINGS, EtalonError, Exit, code_of
 from pipelines.home import Home
 
@@ -54,7 +54,7 @@ def common(
             raise
 
 
-for subject in (running, data, answers, comparing, asking, networks, reproducing):
+for subject in (running, data, models, answers, comparing, asking, networks, reproducing):
     subject.register(app)
 
 

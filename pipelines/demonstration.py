@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipelines import asking, steps, text
+from pipelines import answer_text, asking, steps, text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.progress import Reporter
@@ -70,7 +70,7 @@ def summary(home: Home, reports: list[Any], quality: Any, fitted: Any, answer: M
             "Predicted without the point, against its measurement:",
             text.table(held_out(fitted.validation), HELD_OUT, "  "),
             "",
-            text.answer(answer),
+            answer_text.answer(answer),
             "",
             "Next:" if os.environ.get("VIRTUAL_ENV") else "Next (after `source .venv/bin/activate`):",
             '  etalon sql "select system_id, etr_tps, cpu_us_per_tran from marts.fct_point '

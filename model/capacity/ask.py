@@ -19,11 +19,13 @@ from model.capacity.loads import Load
 from model.capacity.questions import QuestionError, system_entry
 from model.capacity.targets import max_rate, size
 
-__all__ = ["QuestionError", "compare", "explain", "max_rate", "predict", "size", "sweep"]
+__all__ = ["QuestionError", "compare", "explain", "max_rate", "predict", "size", "spaced", "sweep"]
 
 Array = NDArray[np.float64]
 RATES = ("etr_tps", "cpu_busy_pct", "growth_pct")
 RATE_OF_CLASS = ("growth_pct.", "rate.")
+WHOLE = ("engines", "ziip_engines")
+MOST_STEPS = 400
 SOLVER = {
     "method": "M/M/m by priority level for all draws, limits as queues of their own",
     "relative_error": 0.05,
@@ -62,6 +64,20 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
         times=tuple(times(state)),
         solver=SOLVER,
     )
+
+
+def spaced(key: str, first: float, last: float, steps: int | None = None) -> list[float]:
+    """Evenly spaced values for a sweep; without ``steps`` every whole number of engines, or eleven of anything else.
+
+    Raises:
+        QuestionError: the range does not ascend, or there are fewer than 2 or more than 400 steps.
+    """
+    if not first < last:
+        raise QuestionError("to", last, f"to: {last:g} should be greater than from, {first:g}")
+    count = steps if steps is not None else int(last - first) + 1 if key in WHOLE else 11
+    if not 2 <= count <= MOST_STEPS:
+        raise QuestionError("steps", count, f"steps: {count} should be 2 to {MOST_STEPS}")
+    return [first + (last - first) * i / (count - 1) for i in range(count)]
 
 
 def sweep(

@@ -1,138 +1,175 @@
-"""Commands over the model: systems, fit, validate, predict, size."""
+"""Capacity questions to the champion: predict, size, max-rate, sweep, what-if, explain."""
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
 
-from pipelines import steps, text
-from pipelines.exits import EtalonError, Exit
+from pipelines import answer_text, steps
+from pipelines.exits import Exit
 from pipelines.home import Home
-from pipelines.progress import Reporter
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 SystemName = Annotated[str, typer.Argument(help="A system the champion was calibrated on.")]
+AT_HELP = (
+    "The question: etr_tps=…, cpu_busy_pct=…, point=…, when=…, growth_pct=…, growth_pct.CLASS=…, rate.CLASS=…, "
+    "engines=…, ziip_engines=…, weight=…, cap=…, limit.NAME=…; repeat or join with commas. "
+    "Without it, the operating point."
+)
+At = Annotated[list[str] | None, typer.Option("--at", metavar="KEY=VALUE", help=AT_HELP)]
+MaxResponse = Annotated[float | None, typer.Option("--max-response-ms", help="Highest mean response.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (systems, fit, validate, predict, size):
+    for command in (predict, size, max_rate, sweep, what_if, explain):
         app.command()(command)
-
-
-def systems(as_json: Json = False) -> None:
-    """List the reference systems. What is known of each, what can be reproduced, what can be predicted."""
-    from model.lab import renderable
-    from model.systems.overview import overview
-
-    home = Home.from_environment()
-    calibrated = set(steps.champion(home)["systems"]) if home.champion.exists() else set()
-    known, rendered = {about.system: about for about in overview()}, set(renderable())
-    rows: list[dict[str, Any]] = []
-    for name in sorted({*known, *calibrated}):
-        about = known.get(name)
-        rows.append(
-            {
-                "system": name,
-                "class": about.class_ if about else "own",
-                "title": about.title if about else "",
-                "values": about.values if about else 0,
-                "reproducible": about.reproducible if about else 0,
-                "statements": about.statements if about else 0,
-                "lab": name in rendered,
-                "predict": name in calibrated,
-            }
-        )
-    if as_json:
-        typer.echo(json.dumps({"systems": rows}, indent=2))
-    else:
-        typer.echo(text.table(rows))
-
-
-def fit(as_json: Json = False) -> None:
-    """Calibrate, validate and register the model. It is exported if it becomes champion."""
-    home, reporter = Home.from_environment(), Reporter()
-    with reporter.step("calibrating, validating, registering"):
-        fitted = steps.fit(home)
-        reporter.note(fitted.line)
-    for reason in fitted.left_out.values():
-        typer.echo(f"etalon: not calibrated: {reason}", err=True)
-    if as_json:
-        typer.echo(json.dumps(fitted.to_dict(), indent=2, default=str))
-    else:
-        typer.echo(f"{fitted.line}\nbundle: {fitted.bundle}")
-    if not fitted.promoted:
-        raise EtalonError(fitted.line, Exit.GATE)
-
-
-def validate(as_json: Json = False) -> None:
-    """Predict each measured point from the others; show errors."""
-    with Reporter().step("leaving one rate out at a time"):
-        found = steps.validate(Home.from_environment())
-    plain = found.to_dict()
-    if as_json:
-        typer.echo(json.dumps(plain, indent=2))
-    else:
-        columns = ("system", "point", "etr_tps", "metric", "measured", "predicted", "error_pct", "lo", "hi", "covered")
-        typer.echo(text.table(plain["rows"], {name: name for name in columns}))
-        columns_of_gate = {"name": "gate", "value": "seen", "limit": "limit", "passed": "passed"}
-        typer.echo("\n" + text.table(plain["gate"]["checks"], columns_of_gate))
-    if not found.passed:
-        raise EtalonError("the model does not pass its validation gate", Exit.GATE)
 
 
 def predict(
     system: SystemName,
-    at: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="Operating point: etr_tps=…, cpu_busy_pct=… or point=…, and engines=…; repeat or join with commas. "
-            "Without it, the published operating point.",
-        ),
-    ] = None,
+    at: At = None,
+    details: Annotated[
+        bool, typer.Option("--details", "-v", help="Also where time is spent, every resource, distance from the data.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Predict a system at a point, with intervals and bottleneck."""
+    """Predict a system at a load, with intervals and bottleneck."""
+    asked = keys(at)
     from model.capacity import ask
 
-    asked = operating_point(at or [])
-    found = ask.predict(steps.champion(Home.from_environment()), system, asked).to_dict()
-    typer.echo(json.dumps(found, indent=2) if as_json else text.answer(found))
-
-
-def operating_point(given: list[str]) -> dict[str, float | str] | None:
-    """`["etr_tps=5,engines=4"]` as a mapping; None for nothing given."""
-    point: dict[str, float | str] = {}
-    for pair in (part for item in given for part in item.replace(";", ",").split(",")):
-        key, equals, value = (piece.strip() for piece in pair.partition("="))
-        if not equals or not key or not value:
-            raise typer.BadParameter(f"--at takes KEY=VALUE, not {pair!r}")
-        if key in point:
-            raise typer.BadParameter(f"--at says {key} twice")
-        try:
-            point[key] = value if key == "point" else float(value)
-        except ValueError:
-            raise typer.BadParameter(f"--at {key}: {value!r} is no number") from None
-    return point or None
+    found = ask.predict(_champion(), system, asked).to_dict()
+    _show(found, as_json, lambda answer: answer_text.answer(answer, details))
 
 
 def size(
     system: SystemName,
-    etr_tps: Annotated[float, typer.Option("--etr-tps", help="Transactions per second to be carried.")],
+    etr_tps: Annotated[float | None, typer.Option("--etr-tps", help="Transactions per second to be carried.")] = None,
+    growth_pct: Annotated[
+        float | None, typer.Option("--growth-pct", help="Growth of all classes to be carried.")
+    ] = None,
+    at: At = None,
     max_busy_pct: Annotated[
         float | None, typer.Option("--max-busy-pct", help="Highest mean busy of the engines.")
     ] = None,
-    max_response_ms: Annotated[float | None, typer.Option("--max-response-ms", help="Highest mean response.")] = None,
+    max_response_ms: MaxResponse = None,
     as_json: Json = False,
 ) -> None:
-    """Find the fewest engines for a rate. Within a busy and/or a response target."""
+    """Find the fewest engines for a load. Within a busy and/or a response target."""
     if max_busy_pct is None and max_response_ms is None:
         raise typer.BadParameter("name a target: --max-busy-pct, --max-response-ms or both")
     from model.capacity import ask
 
-    bundle = steps.champion(Home.from_environment())
-    found = ask.size(bundle, system, etr_tps, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
-    typer.echo(json.dumps(found, indent=2) if as_json else text.sizing(found))
+    asked = keys(at)
+    for key, value in (("etr_tps", etr_tps), ("growth_pct", growth_pct)):
+        if value is not None and key in asked:
+            raise typer.BadParameter(f"--at says {key}, too")
+        asked |= {} if value is None else {key: value}
+    found = ask.size(_champion(), system, at=asked, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
+    _show(found, as_json, answer_text.sizing)
     if found["engines"]["value"] is None:
         raise typer.Exit(Exit.QUESTION)
+
+
+def max_rate(
+    system: SystemName,
+    at: At = None,
+    max_busy_pct: Annotated[float, typer.Option("--max-busy-pct", help="Highest utilization of any resource.")] = 100.0,
+    max_response_ms: MaxResponse = None,
+    as_json: Json = False,
+) -> None:
+    """Find the highest rate of the mix. What limits it, and what would limit next."""
+    asked = keys(at)
+    from model.capacity import ask
+
+    found = ask.max_rate(_champion(), system, at=asked, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
+    _show(found, as_json, answer_text.max_rate)
+
+
+def sweep(
+    system: SystemName,
+    over: Annotated[
+        str,
+        typer.Argument(
+            metavar="KEY=FROM:TO[:STEPS]",
+            help="The key to vary: etr_tps=20000:180000:9, engines=12:24, growth_pct.CLASS=0:50:6.",
+        ),
+    ],
+    at: At = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", help="Show this metric only, with every class; repeat for more.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Follow the answer over a range of one key."""
+    (key, first, last, count), asked = span(over), keys(at)
+    from model.capacity import ask
+
+    values = ask.spaced(key, first, last, count)
+    found = ask.sweep(_champion(), system, key, values, at=asked, metrics=metric or ())
+    _show(found, as_json, answer_text.sweep)
+
+
+def what_if(
+    system: SystemName,
+    changed: Annotated[
+        list[str], typer.Option("--with", metavar="KEY=VALUE", help="What is different, in the keys of --at.")
+    ],
+    at: At = None,
+    as_json: Json = False,
+) -> None:
+    """Set a change beside today. Differences with intervals in which what both share cancels."""
+    now, then = keys(at), keys(changed, "--with")
+    from model.capacity import ask
+
+    found = ask.compare(_champion(), system, now, {**now, **then})
+    _show(found, as_json, answer_text.what_if)
+
+
+def explain(system: SystemName, at: At = None, as_json: Json = False) -> None:
+    """Say what an answer is made of. Demand by component, and which assumptions its interval comes from."""
+    asked = keys(at)
+    from model.capacity import ask
+
+    _show(ask.explain(_champion(), system, asked), as_json, answer_text.explanation)
+
+
+def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str]:
+    """`["etr_tps=5,engines=4"]` as a mapping; what is no number and not read as text is refused."""
+    from model.capacity.questions import TEXTS
+
+    found: dict[str, float | str] = {}
+    for pair in (part for item in given or () for part in item.replace(";", ",").split(",")):
+        key, equals, value = (piece.strip() for piece in pair.partition("="))
+        if not equals or not key or not value:
+            raise typer.BadParameter(f"{option} takes KEY=VALUE, not {pair!r}")
+        if key in found:
+            raise typer.BadParameter(f"{option} says {key} twice")
+        try:
+            found[key] = value if key in TEXTS else float(value)
+        except ValueError:
+            raise typer.BadParameter(f"{option} {key}: {value!r} is no number") from None
+    return found
+
+
+def span(given: str) -> tuple[str, float, float, int | None]:
+    """`etr_tps=100:200:11` as key, first and last value, and the number of steps if it is said."""
+    key, equals, values = (piece.strip() for piece in given.partition("="))
+    parts = values.split(":")
+    try:
+        first, last = float(parts[0]), float(parts[1])
+        count = int(parts[2]) if len(parts) > 2 else None
+    except (ValueError, IndexError):
+        raise typer.BadParameter(f"takes KEY=FROM:TO or KEY=FROM:TO:STEPS, not {given!r}") from None
+    if not key or not equals or len(parts) > 3:
+        raise typer.BadParameter(f"takes KEY=FROM:TO or KEY=FROM:TO:STEPS, not {given!r}")
+    return key, first, last, count
+
+
+def _champion() -> Mapping[str, Any]:
+    return steps.champion(Home.from_environment())
+
+
+def _show(found: dict[str, Any], as_json: bool, words: Callable[[dict[str, Any]], str]) -> None:
+    typer.echo(json.dumps(found, indent=2) if as_json else words(found))

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from pipelines.cli import app, explain, main
-from pipelines.commands.answers import operating_point
+from pipelines.commands.answers import keys, span
 from pipelines.exits import MEANINGS, EtalonError, Exit
 from pipelines.text import figure, table
 
@@ -71,6 +71,9 @@ def test_the_help_loads_nothing_heavy():
         (["solve", "/nowhere/model.toml"], Exit.NO_INPUT, "/nowhere/model.toml"),
         (["predict", "shop", "--at", "etr_tps"], Exit.USAGE, "KEY=VALUE"),
         (["size", "shop", "--etr-tps", "5"], Exit.USAGE, "name a target"),
+        (["sweep", "shop", "engines=4"], Exit.USAGE, "KEY=FROM:TO"),
+        (["what-if", "shop"], Exit.USAGE, "--with"),
+        (["max-rate", "shop"], Exit.NOT_READY, "there is no champion"),
     ],
 )
 def test_what_cannot_be_done_is_one_clear_message_and_an_exit_code(etalon, arguments, code, said):
@@ -107,14 +110,27 @@ def test_a_rendered_dump_decodes_to_every_form(etalon, tmp_path, form):
     assert all(path.stat().st_size > 0 for path in (tmp_path / form).iterdir())
 
 
-def test_operating_points_are_read_from_pairs():
-    assert operating_point([]) is None
-    assert operating_point(["etr_tps=5", "engines=4"]) == {"etr_tps": 5.0, "engines": 4.0}
-    assert operating_point(["etr_tps=5, engines=4"]) == {"etr_tps": 5.0, "engines": 4.0}
-    assert operating_point(["point=80 %"]) == {"point": "80 %"}
+def test_questions_are_read_from_pairs():
+    assert keys(None) == {}
+    assert keys(["etr_tps=5", "engines=4"]) == {"etr_tps": 5.0, "engines": 4.0}
+    assert keys(["etr_tps=5, engines=4"]) == {"etr_tps": 5.0, "engines": 4.0}
+    assert keys(["point=80 %"]) == {"point": "80 %"}
+    assert keys(["when=2026-11-10T10:45,growth_pct.CICSHI=30"]) == {
+        "when": "2026-11-10T10:45",
+        "growth_pct.CICSHI": 30.0,
+    }
+    assert keys(["when=mon 10:00", "cap=off"]) == {"when": "mon 10:00", "cap": "off"}
     for wrong in (["etr_tps=many"], ["=5"], ["etr_tps="], ["etr_tps=5", "etr_tps=6"]):
         with pytest.raises(typer.BadParameter):
-            operating_point(wrong)
+            keys(wrong)
+
+
+def test_the_range_of_a_sweep_is_read():
+    assert span("etr_tps=100:200:11") == ("etr_tps", 100.0, 200.0, 11)
+    assert span("engines=12:24") == ("engines", 12.0, 24.0, None)
+    for wrong in ("engines", "engines=12", "=1:2", "engines=a:b", "engines=1:2:x", "engines=1:2:3:4"):
+        with pytest.raises(typer.BadParameter):
+            span(wrong)
 
 
 def test_errors_of_rooms_have_their_exit_codes():

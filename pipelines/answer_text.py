@@ -1,0 +1,199 @@
+"""Capacity answers as plain text."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipelines.text import counted, figure, table
+
+FEW = 3
+
+
+def answer(found: Mapping[str, Any], details: bool = False) -> str:
+    """A prediction for a reader: figures with intervals, the bottleneck, what it rests on; ``details`` adds where
+    time is spent, every resource, and how far the question lies outside the data.
+    """
+    rows = [
+        {"metric": output["metric"], "of": subject(output), "value": output["value"], "within": limits(output)}
+        | {"unit": output["unit"]}
+        for output in found["outputs"]
+    ]
+    columns = {"metric": "metric", "of": "of", "value": "value", "within": f"{found['interval_pct']} % interval"}
+    if not any(row["of"] for row in rows):
+        del columns["of"]
+    lines = [f"{found['system']} at {described(found['at'])}", table(rows, columns | {"unit": "unit"}, "  ")]
+    lines.append(f"  bottleneck: {bottleneck(found)}")
+    return "\n".join([*lines, *(_details(found) if details else []), *basis(found)])
+
+
+def subject(output: Mapping[str, Any]) -> str:
+    """The class or station a figure is of; empty for the system."""
+    pairs = (pair.strip().partition("=") for pair in output["condition"].split(";"))
+    return next((value for key, _, value in pairs if key in ("class", "station")), "")
+
+
+def described(at: Mapping[str, Any]) -> str:
+    """The keys of a question in words."""
+    shown = (f"{key} = {figure(value, 6) if isinstance(value, float) else value}" for key, value in at.items())
+    return ", ".join(shown) or "its operating point"
+
+
+def limits(value: Mapping[str, Any], digits: int = 4) -> str:
+    """The interval of a figure; no upper limit is said."""
+    low, high = (figure(value[side], digits) for side in ("lo", "hi"))
+    return f"{low} … {'no limit' if value['lo'] is not None and value['hi'] is None else high}"
+
+
+def within(value: Mapping[str, Any] | None) -> str:
+    """A figure with its interval."""
+    return "–" if value is None or value["value"] is None else f"{figure(value['value'])} ({limits(value)})"
+
+
+def bottleneck(found: Mapping[str, Any]) -> str:
+    """What fills first with its utilization, how sure that is, and what fills next."""
+    limit = found["bottleneck"]
+    if not limit:
+        return "none known"
+    said = _used(limit)
+    if limit["next"]:
+        said += f", first with probability {figure(limit['probability'], 2)}; next {_used(limit['next'])}"
+    return said
+
+
+def _used(station: Mapping[str, Any]) -> str:
+    return f"{station['resource']}, {figure(station['utilization_pct'], 3)} % busy ({limits(station, 3)})"
+
+
+def _details(found: Mapping[str, Any]) -> list[str]:
+    lines = []
+    if found["times"]:
+        resources = list(dict.fromkeys(name for row in found["times"] for name in row["waiting_ms"]))
+        rows = [
+            {"class": row["class"], "metric": row["metric"], "using": row["using_ms"]}
+            | {name: row["waiting_ms"].get(name) for name in resources}
+            for row in found["times"]
+        ]
+        heads = {"class": "class", "metric": "response", "using": "using ms"}
+        lines += ["  where the time goes:", table(rows, heads | {n: f"wait {n} ms" for n in resources}, "  ")]
+    rows = [
+        {"resource": station["resource"], "busy": station["utilization_pct"], "within": limits(station, 3)}
+        for station in found["bottleneck"]["stations"]
+    ]
+    heads = {"resource": "resource", "busy": "busy %", "within": f"{found['interval_pct']} % interval"}
+    lines.append(table(rows, heads, "  "))
+    lines += [f"  outside the data: {name} by {figure(by, 3)} e-folds" for name, by in found["distance"].items()]
+    solver = found["solver"]
+    lines.append(f"  solver: {solver['method']}; within {100 * solver['relative_error']:g} %")
+    return lines
+
+
+def basis(found: Mapping[str, Any]) -> list[str]:
+    """Model version, calibration and warnings, one line each."""
+    seen = found["evidence"]
+    low, high = seen["etr_tps"]
+    rates = figure(low, 6) if low == high else f"{figure(low, 6)} to {figure(high, 6)}"
+    data = counted(seen["points"], "measured point")
+    if seen["period"]:
+        data = f"{counted(seen['intervals'], 'interval')} from {seen['period'][0]} to {seen['period'][1]}"
+    load = f"{rates} transactions/s on {seen['engines']:g} engines"
+    lines = [f"  model {found['model_version']}, calibrated on {data} ({load})"]
+    return lines + [f"  note: {note}" for note in found.get("notes", ())]
+
+
+def sizing(found: Mapping[str, Any]) -> str:
+    """A sizing answer for a reader."""
+    engines = found["engines"]
+    rows = [
+        row | {"cpu": within(row["cpu_busy_pct"]), "response": within(row["response_ms"])} for row in found["table"]
+    ]
+    columns = {
+        "engines": "engines",
+        "cpu": "CPU busy %",
+        "response": "response ms",
+        "probability": "probability",
+        "meets": "meets",
+    }
+    need = f"  engines: {engines['value'] or '–'} (5 % to 95 % sure: {engines['lo'] or '–'} to {engines['hi'] or '–'})"
+    lines = [_asked(found), need, table(rows, columns, "  "), f"  bottleneck: {bottleneck(found)}"]
+    return "\n".join([*lines, *basis(found)])
+
+
+def max_rate(found: Mapping[str, Any]) -> str:
+    """The highest rate for a reader, with what limits it first and next."""
+    rows = [
+        {
+            "resource": limit["resource"],
+            "rate": within(limit["etr_tps"]),
+            "growth": within(limit["growth_pct"]),
+            "first": limit["probability"],
+        }
+        for limit in found["limits"]
+    ]
+    columns = {"resource": "limited by", "rate": "transactions/s", "growth": "growth %", "first": "first with"}
+    head = f"  highest rate: {within(found['etr_tps'])} transactions/s, growth {within(found['growth_pct'])} %"
+    return "\n".join([_asked(found), head, table(rows, columns, "  "), *basis(found)])
+
+
+def _asked(found: Mapping[str, Any]) -> str:
+    targets = ", ".join(f"{name} ≤ {figure(value)}" for name, value in found["targets"].items() if value is not None)
+    return f"{found['system']} at {described(found['at'])}" + (f" with {targets}" if targets else "")
+
+
+def sweep(found: Mapping[str, Any]) -> str:
+    """A sweep for a reader: one line a step; intervals where there are few figures."""
+    named: dict[str, str] = {}
+    rows = []
+    for step in found["steps"]:
+        row: dict[str, Any] = {"key": step[found["key"]], "outside": "yes" if step["extrapolated"] else ""}
+        for output in step["outputs"]:
+            name = " ".join(filter(None, (output["metric"], subject(output))))
+            named.setdefault(name, f"{name} [{output['unit']}]")
+            row[name] = output
+        rows.append(row)
+    for row in rows:
+        for name in named:
+            output = row.get(name)
+            row[name] = within(output) if len(named) <= FEW else output and output["value"]
+    head = f"{found['system']} against {found['key']}" + (f" at {described(found['at'])}" if found["at"] else "")
+    columns = {"key": found["key"], **named, "outside": "extrapolated"}
+    return "\n".join([head, table(rows, columns, "  "), *basis(found)])
+
+
+def what_if(found: Mapping[str, Any]) -> str:
+    """Two questions side by side for a reader."""
+    rows = [
+        {"metric": row["metric"], "of": row["class"], "a": row["a"], "b": row["b"], "change": within(row["change_pct"])}
+        for row in found["changes"]
+    ]
+    columns = {"metric": "metric", "of": "of", "a": "now", "b": "then", "change": "change %"}
+    if not any(row["of"] for row in rows):
+        del columns["of"]
+    sides = (("now", found["a"]), ("then", found["b"]))
+    lines = [f"{side}: {answer['system']} at {described(answer['at'])}" for side, answer in sides]
+    lines.append(table(rows, columns, "  "))
+    lines += [f"  bottleneck {side}: {bottleneck(answer)}" for side, answer in sides]
+    return "\n".join([*lines, *basis(found["b"])])
+
+
+def explanation(found: Mapping[str, Any]) -> str:
+    """What an answer is made of, for a reader."""
+    rows = [
+        {
+            "component": row["component"],
+            "class": row["class"] or "(none)",
+            "engine": row["engine"],
+            "used": within(row["engines_in_use"]),
+            "cost": within(row["us_per_tran"]),
+            "points": row["points"],
+        }
+        for row in found["demand"]
+    ]
+    columns = {"component": "component", "class": "class", "engine": "engine", "used": "engines in use"}
+    columns |= {"cost": "µs a transaction", "points": "points"}
+    lines = [f"{found['system']} at {described(found['at'])}", table(rows, columns, "  ")]
+    for row in found["sensitivity"]:
+        shares = (
+            f"{one['assumption']} {figure(one['share_pct'], 3)} %" for one in row["shares"] if one["share_pct"] >= 1
+        )
+        name = " of ".join(filter(None, (row["metric"], row["class"])))
+        lines.append(f"  the interval of {name} comes from: {', '.join(shares) or 'nothing known'}")
+    return "\n".join([*lines, *basis(found)])

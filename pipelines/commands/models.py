@@ -1,0 +1,80 @@
+"""Commands over the model: systems, fit, validate."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from pipelines import steps, text
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
+from pipelines.progress import Reporter
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the application."""
+    for command in (systems, fit, validate):
+        app.command()(command)
+
+
+def systems(as_json: Json = False) -> None:
+    """List the reference systems. What is known of each, what can be reproduced, what can be predicted."""
+    from model.lab import renderable
+    from model.systems.overview import overview
+
+    home = Home.from_environment()
+    calibrated = set(steps.champion(home)["systems"]) if home.champion.exists() else set()
+    known, rendered = {about.system: about for about in overview()}, set(renderable())
+    rows: list[dict[str, Any]] = []
+    for name in sorted({*known, *calibrated}):
+        about = known.get(name)
+        rows.append(
+            {
+                "system": name,
+                "class": about.class_ if about else "own",
+                "title": about.title if about else "",
+                "values": about.values if about else 0,
+                "reproducible": about.reproducible if about else 0,
+                "statements": about.statements if about else 0,
+                "lab": name in rendered,
+                "predict": name in calibrated,
+            }
+        )
+    if as_json:
+        typer.echo(json.dumps({"systems": rows}, indent=2))
+    else:
+        typer.echo(text.table(rows))
+
+
+def fit(as_json: Json = False) -> None:
+    """Calibrate, validate and register the model. It is exported if it becomes champion."""
+    home, reporter = Home.from_environment(), Reporter()
+    with reporter.step("calibrating, validating, registering"):
+        fitted = steps.fit(home)
+        reporter.note(fitted.line)
+    for reason in fitted.left_out.values():
+        typer.echo(f"etalon: not calibrated: {reason}", err=True)
+    if as_json:
+        typer.echo(json.dumps(fitted.to_dict(), indent=2, default=str))
+    else:
+        typer.echo(f"{fitted.line}\nbundle: {fitted.bundle}")
+    if not fitted.promoted:
+        raise EtalonError(fitted.line, Exit.GATE)
+
+
+def validate(as_json: Json = False) -> None:
+    """Predict each measured point from the others; show errors."""
+    with Reporter().step("leaving one rate out at a time"):
+        found = steps.validate(Home.from_environment())
+    plain = found.to_dict()
+    if as_json:
+        typer.echo(json.dumps(plain, indent=2))
+    else:
+        columns = ("system", "point", "etr_tps", "metric", "measured", "predicted", "error_pct", "lo", "hi", "covered")
+        typer.echo(text.table(plain["rows"], {name: name for name in columns}))
+        columns_of_gate = {"name": "gate", "value": "seen", "limit": "limit", "passed": "passed"}
+        typer.echo("\n" + text.table(plain["gate"]["checks"], columns_of_gate))
+    if not found.passed:
+        raise EtalonError("the model does not pass its validation gate", Exit.GATE)

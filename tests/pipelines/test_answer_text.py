@@ -1,0 +1,52 @@
+"""What a planner reads on the terminal for each question."""
+
+import pytest
+
+from model.calibration.capacity import CapacityModel
+from model.capacity import ask
+from model.capacity import bundle as bundles
+from pipelines import answer_text
+from tests.model.points import made_points
+
+
+@pytest.fixture(scope="module")
+def bundle():
+    points = made_points("shop", [2000.0, 4000.0, 6000.0], fixed=0.2, demand_us=1000.0, noise=0.002)
+    points["total_shop_response_ms"] = [8.0, 8.3, 9.1]
+    return bundles.build(CapacityModel().fit(points).systems_, model_version="test/1", data={}, validation={})
+
+
+def test_details_say_where_the_time_goes_and_how_far_outside_the_data(bundle):
+    found = ask.predict(bundle, "shop", {"etr_tps": 7000}).to_dict()
+    plain, detailed = answer_text.answer(found), answer_text.answer(found, details=True)
+    assert "where the time goes" not in plain
+    assert "wait cp ms" in detailed
+    assert "outside the data: etr_tps by 0.154 e-folds" in detailed
+    assert detailed.splitlines()[-1].startswith("  note: ")
+
+
+def test_a_class_is_shown_beside_its_metric_and_the_next_bottleneck_beside_the_first(bundle):
+    found = ask.predict(bundle, "shop", {"etr_tps": 5000}).to_dict()
+    found["outputs"][0]["condition"] = "class=ONLINE; etr_tps=5000"
+    machine = {"resource": "machine M1", "utilization_pct": 40.0, "lo": 39.0, "hi": 41.0, "probability": 0.1}
+    found["bottleneck"] |= {"probability": 0.9, "next": machine}
+    said = answer_text.answer(found)
+    assert "ONLINE" in said
+    assert "first with probability 0.90; next machine M1, 40 % busy (39 … 41)" in said
+
+
+def test_a_limit_that_does_not_exist_is_said():
+    assert answer_text.within({"value": 5.0, "lo": 4.0, "hi": None}) == "5 (4 … no limit)"
+    assert answer_text.within({"value": None, "lo": None, "hi": None}) == "–"
+
+
+def test_every_question_has_its_words(bundle):
+    assert "highest rate: " in answer_text.max_rate(ask.max_rate(bundle, "shop", max_busy_pct=90))
+    swept = answer_text.sweep(ask.sweep(bundle, "shop", "engines", [8, 12], metrics=["cpu_busy_pct"]))
+    assert [line.split()[0] for line in swept.splitlines()[3:5]] == ["8", "12"]
+    what_if = answer_text.what_if(ask.compare(bundle, "shop", {}, {"engines": 12}))
+    assert what_if.startswith("now: shop at etr_tps = 6,000\nthen: shop at engines = 12")
+    explained = answer_text.explanation(ask.explain(bundle, "shop", {"engines": 16}))
+    assert "the interval of cpu_busy_pct comes from: n-way effect" in explained
+    sized = answer_text.sizing(ask.size(bundle, "shop", at={"growth_pct": 10}, max_busy_pct=80))
+    assert "shop at growth_pct = 10" in sized
