@@ -47,9 +47,11 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
           join marts.dim_interval n using (interval_key)
         ),
         steps as (
-          select *, epoch_us(start_at) / 1e6 - lag(epoch_us(start_at) / 1e6 + seconds) over (
-            partition by records, system_id, smf_sid, job, point, condition order by start_at) as step_s
-          from recorded
+          -- Nothing need be measured between two runs; around and within a run an interval follows the one before it.
+          select *, case when run is null or coalesce(lag(run) over system, run) = run
+            then epoch_us(start_at) / 1e6 - lag(epoch_us(start_at) / 1e6 + seconds) over system end as step_s
+          from (select *, system_id || ' ' || point || ' ' || condition as run from recorded)
+          window system as (partition by records, smf_sid, job order by start_at)
         )
         select smf_sid as system, trim(records || ' ' || job) as records, {_AT.format("start_at")} as interval,
           step_s as hole_s, -step_s as overlap_s

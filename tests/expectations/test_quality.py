@@ -72,6 +72,19 @@ def test_each_defect_is_found_located_and_told(
     assert (spoiled.report.parent / finding.page).is_file()
 
 
+def test_a_run_in_the_middle_of_a_day_makes_no_hole(examine: Examine) -> None:
+    after = "'SHRD later' as interval_key, timestamp '2021-05-01 08:30:00' as interval_start_utc"
+    second = "where interval_key = 'SHRD 2021-05-01T08:15:00Z'"
+    result = examine(
+        f"insert into intermediate.int_record select * replace ({after}) from intermediate.int_record {second}",
+        f"insert into marts.dim_interval select * replace ({after}) from marts.dim_interval {second}",
+        f"update marts.dim_interval set system_id = 'study', point = '1', condition = 'load=high' {second}",
+    )
+    found = {finding.rule: finding.examples for finding in result.problems}
+    assert "intervals_have_no_holes" not in found
+    assert "intervals_do_not_overlap" not in found
+
+
 def test_a_critical_finding_decides_the_verdict_and_comes_first(spoiled: QualityResult) -> None:
     assert spoiled.verdict == "fail"
     severities = [finding.severity for finding in spoiled.problems]
