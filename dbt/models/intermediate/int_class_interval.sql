@@ -60,7 +60,7 @@ classes as (
   select * from recorded
   union all by name
   select * from {{ ref('int_report_class') }}
-  where interval_key not in (select interval_key from recorded)
+  anti join recorded using (interval_key)
 ),
 
 totalled as (

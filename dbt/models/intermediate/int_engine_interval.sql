@@ -30,7 +30,7 @@ density as (
 
 reported as (
   select * from {{ ref('int_report_engine') }}
-  where interval_key not in (select interval_key from recorded)
+  anti join recorded using (interval_key)
 )
 
 select e.*, nullif(d.thread_density, 0) as thread_density

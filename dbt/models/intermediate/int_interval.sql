@@ -25,7 +25,7 @@ reported as (
     max(r.interval_s) as interval_s,
     max(r.copies) as copies
   from {{ ref('int_report') }} r
-  where r.interval_key not in (select interval_key from recorded)
+  anti join recorded using (interval_key)
   group by r.interval_key, r.smf_sid, r.interval_start_local
 ),
 

@@ -15,7 +15,7 @@ reported as (
   select r.interval_key, s.cpc_type, s.cpc_model, s.cpc_physical_model, null::double as image_capacity_msu
   from {{ ref('int_report') }} r
   join {{ ref('stg_rmf_cpu_system') }} s using (file_id, record_seq)
-  where r.interval_key not in (select interval_key from recorded)
+  anti join recorded using (interval_key)
   qualify row_number() over (partition by r.interval_key order by r.file_id, r.record_seq) = 1
 ),
 

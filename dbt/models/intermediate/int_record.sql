@@ -1,5 +1,6 @@
 -- One row per RMF record that is counted. RMF can write the record of an interval twice (a restart, a dump appended to
--- another); the first written is kept and `copies` says how many there were.
+-- another); the first written is kept and `copies` says how many there were. A record whose interval cannot be told, because
+-- its date or length is not valid, belongs to none.
 with records as (
   select '70.1' as record_type, file_id, record_seq, smf_sid, sysplex_name, system_name, written_local,
     interval_start_utc, interval_start_local, interval_s, '' as class_kind, '' as class_name
@@ -15,6 +16,7 @@ select
   count(*) over same_interval as copies,
   {{ interval_key('smf_sid', 'interval_start_utc', 'interval_start_local') }} as interval_key
 from records
+where interval_start_local is not null and interval_s > 0
 window same_interval as (
   partition by record_type, smf_sid, date_trunc('second', coalesce(interval_start_utc, interval_start_local)),
     class_kind, class_name
