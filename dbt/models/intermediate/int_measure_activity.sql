@@ -9,21 +9,16 @@ with system_interval as (
   window point as (partition by system_id, point, condition)
 ),
 
-key_of as (
-  select system_id, point, condition, position, unnest(interval_keys) as interval_key
-  from {{ ref('int_point_interval') }}
-),
-
 workload_interval as (
   select
     k.system_id, k.point, k.condition, k.position, w.workload,
-    sum(w.transactions_ended) as ended,
-    sum(w.executions_ended) as executed,
-    sum(w.elapsed_us) as elapsed_us,
-    sum(w.execution_us) as execution_us,
-    sum(w.transaction_cp_s) as transaction_cp_s,
-    sum(w.mobile_cp_s) as mobile_cp_s
-  from key_of k
+    sum(k.share * w.transactions_ended) as ended,
+    sum(k.share * w.executions_ended) as executed,
+    sum(k.share * w.elapsed_us) as elapsed_us,
+    sum(k.share * w.execution_us) as execution_us,
+    sum(k.share * w.transaction_cp_s) as transaction_cp_s,
+    sum(k.share * w.mobile_cp_s) as mobile_cp_s
+  from {{ ref('int_point_share') }} k
   join {{ ref('int_workload_interval') }} w using (interval_key)
   group by all
 ),
@@ -31,8 +26,8 @@ workload_interval as (
 group_interval as (
   select
     k.system_id, k.point, k.condition, k.position, g.workload, g.address_space_group,
-    sum(g.cp_s) as cp_s, sum(g.ziip_s) as ziip_s, sum(g.ziip_on_cp_s) as ziip_on_cp_s
-  from key_of k
+    sum(k.share * g.cp_s) as cp_s, sum(k.share * g.ziip_s) as ziip_s, sum(k.share * g.ziip_on_cp_s) as ziip_on_cp_s
+  from {{ ref('int_point_share') }} k
   join {{ ref('int_group_interval') }} g using (interval_key)
   group by all
 ),
@@ -46,8 +41,8 @@ all_groups as (
 
 named_class as (
   select k.system_id, k.point, k.condition, k.position, g.workload, g.address_space_group as name,
-    sum(c.transactions_ended) as ended
-  from key_of k
+    sum(k.share * c.transactions_ended) as ended
+  from {{ ref('int_point_share') }} k
   join {{ ref('int_interval') }} n using (interval_key)
   join {{ ref('int_group') }} g
     on g.system_id = n.system_id and (g.smf_sid is null or g.smf_sid = n.smf_sid)

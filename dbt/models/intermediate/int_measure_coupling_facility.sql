@@ -1,32 +1,22 @@
 -- Requests to coupling facility structures and their service times; the subject is the structure.
 -- The LPARs of a system are taken together: their requests and service times add up, seconds pass once. So do the parts
 -- of a structure that is held in two coupling facilities.
-with request as (
-  select
-    r.system_id, r.point, r.condition, s.smf_sid, s.interval_s, trim(s.structure_name) as structure_name,
-    s.sync_requests, s.async_requests, s.sync_service_us, s.async_service_us,
-    dense_rank() over (
-      partition by r.system_id, r.point, r.condition, s.smf_sid order by s.interval_start_utc
-    ) as position
+with together as (
+  select p.system_id, p.point, p.condition, trim(s.structure_name) as structure_name, p.position, p.seconds,
+    sum(p.share * s.sync_requests) as sync_requests,
+    sum(p.share * s.async_requests) as async_requests,
+    sum(p.share * s.sync_service_us) as sync_service_us,
+    sum(p.share * s.async_service_us) as async_service_us
   from {{ ref('stg_smf74_4_request') }} s
-  join {{ ref('int_run') }} r on {{ in_run('r', 's.smf_sid', 's.interval_start_utc', 's.interval_s') }}
-),
-
-together as (
-  select system_id, point, condition, structure_name, position,
-    max(interval_s) as seconds,
-    sum(sync_requests) as sync_requests,
-    sum(async_requests) as async_requests,
-    sum(sync_service_us) as sync_service_us,
-    sum(async_service_us) as async_service_us
-  from request
+  join {{ ref('int_point_share') }} p using (smf_sid, interval_start_utc, interval_s)
+  where p.is_run
   group by all
 ),
 
 -- Begin-to-end transactions of all workloads and LPARs.
 transactions as (
-  select k.system_id, k.point, k.condition, k.position, sum(w.transactions_ended) as ended
-  from (select *, unnest(interval_keys) as interval_key from {{ ref('int_point_interval') }}) k
+  select k.system_id, k.point, k.condition, k.position, sum(k.share * w.transactions_ended) as ended
+  from {{ ref('int_point_share') }} k
   join {{ ref('int_workload_interval') }} w using (interval_key)
   group by all
 ),

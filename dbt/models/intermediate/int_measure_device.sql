@@ -6,62 +6,69 @@
   'fixed_csa': 'csa_fixed_frames', 'fixed_lsqa': 'lsqa_fixed_frames', 'fixed_regions': 'address_space_fixed_frames',
   'fixed_below_16m': 'fixed_frames_below_16m', 'fixed_total': 'fixed_frames'} %}
 with paging as (
-  select r.system_id, r.point, r.condition, p.*,
-    row_number() over (
-      partition by r.system_id, r.point, r.condition, p.smf_sid order by p.interval_start_utc
-    ) as position
+  select k.system_id, k.point, k.condition, k.position, k.seconds, k.share, k.share * k.interval_s as weight_s, p.*
   from {{ ref('stg_smf71_paging') }} p
-  join {{ ref('int_run') }} r on {{ in_run('r', 'p.smf_sid', 'p.interval_start_utc', 'p.interval_s') }}
+  join {{ ref('int_point_share') }} k using (smf_sid, interval_start_utc, interval_s)
+  where k.is_run
 ),
 
 nucleus as (
-  select r.system_id, r.point, r.condition, c.interval_start_utc, c.smf_sid, c.interval_s,
-    (c.nucleus_bytes + c.nucleus_above_bytes) / 4096.0 as frames,
-    row_number() over (
-      partition by r.system_id, r.point, r.condition, c.smf_sid order by c.interval_start_utc
-    ) as position
+  select k.system_id, k.point, k.condition, k.position, k.seconds, smf_sid, k.share * k.interval_s as weight_s,
+    (c.nucleus_bytes + c.nucleus_above_bytes) / 4096.0 as frames
   from {{ ref('stg_smf78_2_common') }} c
-  join {{ ref('int_run') }} r on {{ in_run('r', 'c.smf_sid', 'c.interval_start_utc', 'c.interval_s') }}
+  join {{ ref('int_point_share') }} k using (smf_sid, interval_start_utc, interval_s)
+  where k.is_run
 ),
 
 level as (
   {% for area, column in areas.items() -%}
-  select system_id, point, condition, position, interval_s, 'central {{ area }}' as subject, 'frames' as kind,
+  select system_id, point, condition, position, seconds, smf_sid, weight_s, 'central {{ area }}' as subject, 'frames' as kind,
     {{ column }}_min as low, {{ column }}_avg as mean, {{ column }}_max as high
   from paging
   union all by name
   {% endfor -%}
-  select system_id, point, condition, position, interval_s, 'uic' as subject, 'uic' as kind,
+  select system_id, point, condition, position, seconds, smf_sid, weight_s, 'uic' as subject, 'uic' as kind,
     uic_low_s as low, uic_avg_s as mean, uic_high_s as high
   from paging
   union all by name
-  select system_id, point, condition, position, interval_s, 'central nucleus' as subject, 'frames' as kind,
+  select system_id, point, condition, position, seconds, smf_sid, weight_s, 'central nucleus' as subject, 'frames' as kind,
     frames as low, frames as mean, frames as high
   from nucleus
   union all by name
   -- Frames of central storage: those RMF counts without the nucleus, and the nucleus.
-  select p.system_id, p.point, p.condition, p.position, p.interval_s, 'central total' as subject, 'frames' as kind,
-    p.frames_total + n.frames as low, p.frames_total + n.frames as mean, p.frames_total + n.frames as high
+  select system_id, point, condition, position, p.seconds, smf_sid, p.weight_s, 'central total' as subject,
+    'frames' as kind, p.frames_total + n.frames as low, p.frames_total + n.frames as mean, p.frames_total + n.frames as high
   from paging p
-  join nucleus n using (system_id, point, condition, interval_start_utc, smf_sid)
+  join (
+    select system_id, point, condition, position, smf_sid, {{ ratio('sum(frames * weight_s)', 'sum(weight_s)') }} as frames
+    from nucleus
+    group by all
+  ) n using (system_id, point, condition, position, smf_sid)
   union all by name
   select r.system_id, r.point, r.condition,
     row_number() over (
       partition by r.system_id, r.point, r.condition, g.smf_sid, g.gauge order by g.start_utc
     ) as position,
-    1 as interval_s, g.gauge as subject, 'gauge' as kind, g.minimum as low, g.mean, g.maximum as high
+    1 as seconds, g.smf_sid, 1 as weight_s, g.gauge as subject, 'gauge' as kind, g.minimum as low, g.mean, g.maximum as high
   from {{ ref('stg_collector_gauge') }} g
   join {{ ref('int_run') }} r on {{ at_run('r', 'g.smf_sid', 'g.start_utc') }}
 ),
 
+lpar_level as (
+  select system_id, point, condition, position, seconds, smf_sid, subject, kind, min(low) as low,
+    {{ ratio('sum(mean * weight_s)', 'sum(weight_s)') }} as mean, max(high) as high
+  from level
+  group by all
+),
+
 -- Frames of several LPARs add up; an age or a gauge of several is a mean of them, between their extremes.
 together as (
-  select system_id, point, condition, position, subject, kind, max(interval_s) as seconds,
+  select system_id, point, condition, position, subject, kind, seconds,
     case kind when 'frames' then sum(low) else min(low) end as low,
     case kind when 'frames' then sum(mean) else avg(mean) end as mean,
     case kind when 'frames' then sum(high) else max(high) end as high
-  from level
-  group by system_id, point, condition, position, subject, kind
+  from lpar_level
+  group by system_id, point, condition, position, subject, kind, seconds
 ),
 
 levels as (
@@ -75,28 +82,29 @@ levels as (
 ),
 
 pages as (
-  select system_id, point, condition, position, max(interval_s) as seconds, '' as subject, 'pages/s' as unit,
+  select system_id, point, condition, position, seconds, '' as subject, 'pages/s' as unit,
     'page_ins_per_s' as metric, 'ratio' as aggregation,
-    sum(page_ins + coalesce(block_page_ins, 0) + coalesce(shared_page_ins, 0)) as numerator,
-    max(interval_s) as denominator
+    sum(share * (page_ins + coalesce(block_page_ins, 0) + coalesce(shared_page_ins, 0))) as numerator,
+    seconds as denominator
   from paging
-  group by system_id, point, condition, position
+  group by system_id, point, condition, position, seconds
 ),
 
 -- Every LPAR sees its own requests to a disk: they add up, seconds pass once.
 device as (
-  select r.system_id, r.point, r.condition, d.interval_s, d.start_subchannels, d.measured_operations,
-    d.connect_us + d.pending_us + d.disconnect_us + coalesce(d.ios_queue_us, 0) as io_us,
-    dense_rank() over (
-      partition by r.system_id, r.point, r.condition, d.smf_sid order by d.interval_start_utc
-    ) as position
+  select k.system_id, k.point, k.condition, k.position, k.seconds,
+    sum(k.share * d.start_subchannels) as ios,
+    sum(k.share * d.measured_operations) as measured_ios,
+    sum(k.share * (d.connect_us + d.pending_us + d.disconnect_us + coalesce(d.ios_queue_us, 0))) as io_us
   from {{ ref('stg_smf74_1_device') }} d
-  join {{ ref('int_run') }} r on {{ in_run('r', 'd.smf_sid', 'd.interval_start_utc', 'd.interval_s') }}
+  join {{ ref('int_point_share') }} k using (smf_sid, interval_start_utc, interval_s)
+  where k.is_run
+  group by all
 ),
 
 transactions as (
-  select k.system_id, k.point, k.condition, k.position, sum(w.transactions_ended) as ended
-  from (select *, unnest(interval_keys) as interval_key from {{ ref('int_point_interval') }}) k
+  select k.system_id, k.point, k.condition, k.position, sum(k.share * w.transactions_ended) as ended
+  from {{ ref('int_point_share') }} k
   join {{ ref('int_workload_interval') }} w using (interval_key)
   group by all
 ),
@@ -108,42 +116,31 @@ devices as (
       {{ measure('io_per_tran', called="'dasd_io_per_tran'") }},
       {{ measure('io_response_ms', called="'dasd_response_ms'") }}
     ], recursive := true)
-  from (
-    select system_id, point, condition, position, max(interval_s) as seconds, sum(start_subchannels) as ios,
-      sum(measured_operations) as measured_ios, sum(io_us) as io_us, any_value(ended) as ended
-    from device
-    left join transactions using (system_id, point, condition, position)
-    group by system_id, point, condition, position
-  )
+  from device
+  left join transactions using (system_id, point, condition, position)
 ),
 
 channel as (
-  select r.system_id, r.point, r.condition, c.smf_sid, c.interval_s, trim(c.channel_type) as subject,
-    row_number() over (
-      partition by r.system_id, r.point, r.condition, c.smf_sid, trim(c.channel_type), c.chpid
-      order by c.interval_start_utc
-    ) as position,
-    c.total_work_units, c.work_units_max_per_s, c.bus_cycles, c.bus_cycles_max_per_s, c.total_read_units,
-    c.total_write_units, c.data_unit_bytes
+  select k.system_id, k.point, k.condition, k.position, k.seconds, k.share, trim(c.channel_type) as subject, c.*
   from {{ ref('stg_smf73_channel') }} c
-  join {{ ref('int_run') }} r on {{ in_run('r', 'c.smf_sid', 'c.interval_start_utc', 'c.interval_s') }}
-  where c.measurement_group = 2
+  join {{ ref('int_point_share') }} k using (smf_sid, interval_start_utc, interval_s)
+  where k.is_run and c.measurement_group = 2
 ),
 
 channels as (
-  select system_id, point, condition, max(interval_s) as seconds, subject, position,
+  select system_id, point, condition, seconds, subject, position,
     unnest([
-      {'metric': 'channel_busy_pct', 'unit': 'pct', 'numerator': 100 * sum(total_work_units),
-        'denominator': sum(work_units_max_per_s * interval_s)},
-      {'metric': 'channel_bus_pct', 'unit': 'pct', 'numerator': 100 * sum(bus_cycles),
-        'denominator': sum(bus_cycles_max_per_s * interval_s)},
-      {'metric': 'channel_read_bytes_per_s', 'unit': 'bytes/s', 'numerator': sum(total_read_units * data_unit_bytes),
-        'denominator': max(interval_s)},
-      {'metric': 'channel_write_bytes_per_s', 'unit': 'bytes/s', 'numerator': sum(total_write_units * data_unit_bytes),
-        'denominator': max(interval_s)}
+      {'metric': 'channel_busy_pct', 'unit': 'pct', 'numerator': 100 * sum(share * total_work_units),
+        'denominator': sum(share * work_units_max_per_s * interval_s)},
+      {'metric': 'channel_bus_pct', 'unit': 'pct', 'numerator': 100 * sum(share * bus_cycles),
+        'denominator': sum(share * bus_cycles_max_per_s * interval_s)},
+      {'metric': 'channel_read_bytes_per_s', 'unit': 'bytes/s', 'numerator': sum(share * total_read_units * data_unit_bytes),
+        'denominator': seconds},
+      {'metric': 'channel_write_bytes_per_s', 'unit': 'bytes/s', 'numerator': sum(share * total_write_units * data_unit_bytes),
+        'denominator': seconds}
     ], recursive := true)
   from channel
-  group by system_id, point, condition, subject, position
+  group by system_id, point, condition, subject, position, seconds
 ),
 
 clock as (
@@ -194,20 +191,19 @@ statistics as (
 -- Each LPAR uses its own part of a rating; what they use adds up.
 used as (
   select k.system_id, k.point, k.condition, k.position, k.seconds, c.rating,
-    sum({{ ratio('e.busy_s', 'e.online_s') }} * c.capacity) as capacity_used
-  from (select *, unnest(interval_keys) as interval_key from {{ ref('int_point_interval') }}) k
-  join {{ ref('int_interval') }} n using (interval_key)
+    sum({{ ratio('e.busy_s', 'e.online_s') }} * c.capacity * k.share * k.interval_s) as capacity_used_s
+  from {{ ref('int_point_share') }} k
   join {{ ref('int_engine_interval') }} e on e.interval_key = k.interval_key and e.engine_type = 'CP'
-  join (select distinct smf_sid, rating, capacity from {{ ref('stg_collector_capacity') }}) c on c.smf_sid = n.smf_sid
+  join (select distinct smf_sid, rating, capacity from {{ ref('stg_collector_capacity') }}) c on c.smf_sid = k.smf_sid
   group by all
 ),
 
 capacity as (
   select u.system_id, u.point, u.condition, u.position, u.seconds, u.rating as subject, 'ratio' as aggregation,
     unnest([
-      {'metric': 'capacity_used', 'unit': lower(u.rating), 'numerator': u.capacity_used * u.seconds,
+      {'metric': 'capacity_used', 'unit': lower(u.rating), 'numerator': u.capacity_used_s,
         'denominator': u.seconds},
-      {'metric': 'capacity_per_tps', 'unit': lower(u.rating) || ' s', 'numerator': u.capacity_used * u.seconds,
+      {'metric': 'capacity_per_tps', 'unit': lower(u.rating) || ' s', 'numerator': u.capacity_used_s,
         'denominator': w.ended}
     ], recursive := true)
   from used u

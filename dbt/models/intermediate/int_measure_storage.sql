@@ -3,8 +3,7 @@
 -- Totals add up the means of all parts; CSM in the ECSA and fixed CSM are contained in other areas and left out of them.
 -- Where the condition of the point names a number of sessions or clients, it is also told per session.
 with recorded as (
-  select r.system_id, r.point, r.condition, s.interval_start_utc as sampled_utc, s.interval_s, trim(s.job_name) as job_name,
-    unnest([
+  select p.system_id, p.point, p.condition, p.position, p.seconds, p.share, trim(s.job_name) as job_name, unnest([
       {% for area, column in [('private', 'user'), ('lsqa', 'system')] -%}
       {% for location in ['below', 'above'] -%}
       {'area': '{{ area }}', 'location': '{{ location }}',
@@ -16,24 +15,28 @@ with recorded as (
     ], recursive := true),
     s.job_samples as samples
   from {{ ref('stg_smf78_2_private') }} s
-  join {{ ref('int_run') }} r on {{ in_run('r', 's.smf_sid', 's.interval_start_utc', 's.interval_s') }}
-  where s.job_samples > 0
+  join {{ ref('int_point_share') }} p using (smf_sid, interval_start_utc, interval_s)
+  where p.is_run and s.job_samples > 0
 ),
 
 displayed as (
-  select r.system_id, r.point, r.condition, s.sampled_utc, null::double as interval_s, s.job_name, s.area, s.location,
-    s.used_kb as kb, s.used_kb as max_kb, 1 as samples
+  select r.system_id, r.point, r.condition, s.job_name, s.area, s.location, s.used_kb as kb, s.used_kb as max_kb,
+    1 as samples,
+    row_number() over (
+      partition by r.system_id, r.point, r.condition, s.job_name, s.area, s.location order by s.sampled_utc
+    ) as position
   from {{ ref('stg_collector_storage') }} s
   join {{ ref('int_run') }} r on {{ at_run('r', 's.smf_sid', 's.sampled_utc') }}
 ),
 
 part as (
-  select *, concat_ws(' ', nullif(job_name, ''), area, nullif(location, '')) as subject,
-    row_number() over (
-      partition by system_id, point, condition, job_name, area, location order by sampled_utc
-    ) as position
+  select *, concat_ws(' ', nullif(job_name, ''), area, nullif(location, '')) as subject
   from (
-    select * from recorded where kb > 0
+    select system_id, point, condition, position, seconds, job_name, area, location, sum(share * kb) as kb,
+      max(max_kb) as max_kb, sum(share * samples) as samples
+    from recorded
+    where kb > 0
+    group by all
     union all by name
     select * from displayed
   )
@@ -54,7 +57,7 @@ total as (
 ),
 
 used as (
-  select system_id, point, condition, position, interval_s as seconds, subject, 'ratio' as aggregation, kb as numerator,
+  select system_id, point, condition, position, seconds, subject, 'ratio' as aggregation, kb as numerator,
     samples as denominator
   from part
   union all by name
@@ -77,6 +80,6 @@ select system_id, point, condition, true, position, seconds, null, subject,
 from per_session
 where sessions <> ''
 union all
-select system_id, point, condition, true, position, interval_s, null, subject,
+select system_id, point, condition, true, position, seconds, null, subject,
   'storage_max_kb', 'KB', 'max', 1.0, max_kb, 1
 from part

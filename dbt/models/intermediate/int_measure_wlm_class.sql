@@ -35,7 +35,7 @@
 -- policy up from service classes, as is done here. LPARs are taken together.
 with period as (
   select
-    n.system_id, n.point, n.condition, n.smf_sid, n.interval_start_utc, n.interval_s, r.class_kind, r.class_name,
+    h.system_id, h.point, h.condition, h.position, h.seconds, h.share, r.class_kind, r.class_name,
     trim(c.workload_name) as workload_name,
     trim(c.policy_name) as policy_name,
     p.*,
@@ -57,11 +57,11 @@ with period as (
     {% endfor -%}
     coalesce(nullif(c.ziip_normalisation_factor, 0), 1) as ziip_factor,
     coalesce(nullif(c.zaap_normalisation_factor, 0), 1) as zaap_factor
-  from {{ ref('int_interval') }} n
+  from {{ ref('int_point_share') }} h
   join {{ ref('int_record') }} r using (interval_key)
   join {{ ref('stg_smf72_3_control') }} c using (file_id, record_seq)
   join {{ ref('stg_smf72_3_period') }} p using (file_id, record_seq)
-  where n.point is not null and r.record_type = '72.3'
+  where h.is_run and r.record_type = '72.3'
 ),
 
 subject as (
@@ -74,10 +74,8 @@ subject as (
   where class_kind = 'service_class' and policy_name <> ''
 ),
 
-per_lpar as (
-  select system_id, point, condition, smf_sid, subject, interval_start_utc,
-    dense_rank() over (partition by system_id, point, condition, smf_sid order by interval_start_utc) as position,
-    max(interval_s) as seconds,
+together as (
+  select system_id, point, condition, subject, position, seconds,
     {% for column in ['transactions_ended', 'executions_ended', 'swaps', 'response_us', 'response_us2', 'executed_us',
         'queue_us', 'ineligible_us', 'conversion_us', 'job_queue_us', 'active_us', 'residency_us',
         'independent_enclave_active_us', 'exported_enclave_active_us', 'foreign_enclave_active_us', 'dasd_ios',
@@ -87,21 +85,14 @@ per_lpar as (
         'mobile_s', 'page_residency_us', 'expanded_page_residency_us', 'shared_page_residency_us', 'page_ins',
         'block_page_ins', 'shared_page_ins', 'hiperspace_page_ins', 'hiperspace_read_misses', 'expanded_page_ins',
         'expanded_block_page_ins', 'shared_expanded_page_ins'] -%}
-    sum({{ column }})::double as {{ column }},
+    sum(share * {{ column }})::double as {{ column }},
     {% endfor -%}
-    sum(total_service_units)::double as service_units,
-    sum(mobile_s * service_units_per_s)::double as mobile_capacity,
-    sum(cpu_s - ziip_s * ziip_factor - zaap_s * zaap_factor + srb_s
-      + (region_control_us + io_interrupt_us + hiperspace_us) / 1e6) as cp_s
+    sum(share * total_service_units)::double as service_units,
+    sum(share * mobile_s * service_units_per_s)::double as mobile_capacity,
+    sum(share * (cpu_s - ziip_s * ziip_factor - zaap_s * zaap_factor + srb_s
+      + (region_control_us + io_interrupt_us + hiperspace_us) / 1e6)) as cp_s
   from subject
-  group by system_id, point, condition, smf_sid, subject, interval_start_utc
-),
-
-together as (
-  select system_id, point, condition, subject, position, max(seconds) as seconds,
-    sum(columns(* exclude (system_id, point, condition, subject, smf_sid, interval_start_utc, position, seconds)))
-  from per_lpar
-  group by system_id, point, condition, subject, position
+  group by system_id, point, condition, subject, position, seconds
 ),
 
 spread as (

@@ -1,31 +1,14 @@
--- The intervals of each measured point with the LPARs of a system laid side by side: the first interval of each LPAR
--- forms the point's first, the second its second. Seconds pass once, transactions, engines and CPU add up.
--- An interval outside every measured run is a point of its own.
-with intervals as (
-  select
-    interval_key, system_id, smf_sid, interval_s, interval_start_utc, interval_start_local,
-    coalesce(point, interval_key) as point,
-    coalesce(condition, '') as condition,
-    point is not null as is_run
-  from {{ ref('int_interval') }}
-),
-
-ordered as (
-  select *, row_number() over (
-    partition by system_id, point, condition, smf_sid order by interval_start_utc, interval_start_local
-  ) as position
-  from intervals
-),
-
-engines as (
+-- The intervals of each measured point, all LPARs of the system taken together by the seconds they share with them:
+-- seconds pass once, engines and CPU add up.
+with engines as (
   select
     interval_key,
     {% for engine_type in ['CP', 'zIIP'] -%}
     {% for column in ['online_s', 'busy_s', 'lpar_busy_s', 'mvs_available_s', 'mvs_busy_s'] -%}
     sum({{ column }}) filter (where engine_type = '{{ engine_type }}') as {{ engine_type | lower }}_{{ column }},
     {% endfor -%}
-    max(thread_density) filter (where engine_type = '{{ engine_type }}') as {{ engine_type | lower }}_thread_density,
     {% endfor -%}
+    sum(busy_s * coalesce(thread_density, 1)) filter (where engine_type = 'zIIP') as ziip_thread_busy_s,
     sum(busy_s) as all_busy_s,
     sum(online_s) as all_online_s
   from {{ ref('int_engine_interval') }}
@@ -40,28 +23,21 @@ captured as (
 )
 
 select
-  o.system_id,
-  o.point,
-  o.condition,
-  o.is_run,
-  o.position,
-  min(o.interval_start_utc) as interval_start_utc,
-  min(o.interval_start_local) as interval_start_local,
-  max(o.interval_s) as seconds,
-  count(distinct o.smf_sid) as lpars,
-  sum(e.cp_online_s) as cp_online_s,
-  sum(e.cp_busy_s) as cp_busy_s,
-  sum(e.cp_lpar_busy_s) as cp_lpar_busy_s,
-  sum(e.cp_mvs_available_s) as cp_mvs_available_s,
-  sum(e.cp_mvs_busy_s) as cp_mvs_busy_s,
-  sum(e.ziip_online_s) as ziip_online_s,
-  sum(e.ziip_busy_s) as ziip_busy_s,
-  sum(e.ziip_busy_s * coalesce(e.ziip_thread_density, 1)) as ziip_thread_busy_s,
-  sum(e.all_online_s) as all_online_s,
-  sum(e.all_busy_s) as all_busy_s,
-  sum(c.captured_cp_s) as captured_cp_s,
-  list(o.interval_key) as interval_keys
-from ordered o
+  s.system_id,
+  s.point,
+  s.condition,
+  s.is_run,
+  s.position,
+  s.point_start_utc as interval_start_utc,
+  s.point_start_local as interval_start_local,
+  s.seconds,
+  count(distinct s.smf_sid) as lpars,
+  {% for column in ['cp_online_s', 'cp_busy_s', 'cp_lpar_busy_s', 'cp_mvs_available_s', 'cp_mvs_busy_s', 'ziip_online_s',
+      'ziip_busy_s', 'ziip_thread_busy_s', 'all_online_s', 'all_busy_s', 'captured_cp_s'] -%}
+  sum(s.share * {{ column }}) as {{ column }}{{ ',' if not loop.last }}
+  {% endfor -%}
+from {{ ref('int_point_share') }} s
 left join engines e using (interval_key)
 left join captured c using (interval_key)
-group by o.system_id, o.point, o.condition, o.is_run, o.position
+where s.interval_key is not null
+group by all

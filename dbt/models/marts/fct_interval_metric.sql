@@ -33,5 +33,7 @@ select
   m.unit::varchar as unit,
   m.aggregation::varchar as aggregation
 from measure m
-left join {{ ref('int_point_interval') }} p using (system_id, point, condition, position)
-left join run r using (system_id, point, condition)
+left join {{ ref('int_point_interval') }} p
+  on p.system_id = m.system_id and p.point = m.point and p.condition = m.condition and p.position = m.position
+  and m.seconds is not null
+left join run r on r.system_id = m.system_id and r.point = m.point and r.condition = m.condition
