@@ -20,6 +20,10 @@ class Condition:
     values: frozenset[int]
     negated: bool
 
+    def holds(self, value: int) -> bool:
+        """True if the condition holds for this value of the selector."""
+        return (value in self.values) != self.negated
+
     def excludes(self, other: "Condition") -> bool:
         """True if both never hold at once."""
         if self.selector != other.selector:
@@ -181,6 +185,7 @@ class Section:
 class Layout:
     """One record type with the subtypes its layout holds for; no subtypes means all of them.
 
+    when tells records of the same type and subtype apart that are laid out differently, by a field of the header.
     handler names the code that reads what no layout can say, such as records that describe their own fields; handled
     are the tables it yields besides those of the sections.
     """
@@ -192,6 +197,7 @@ class Layout:
     product: str
     sections: tuple[Section, ...]
     path: Path
+    when: Condition | None = None
     handler: str = ""
     handled: tuple[Section, ...] = ()
 

@@ -11,6 +11,7 @@ _RECORD = {
     "type": int,
     "subtypes": list,
     "product": str,
+    "when": str,
     "handler": str,
     "role": str,
     "log": str,

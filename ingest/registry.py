@@ -43,12 +43,17 @@ class Registry:
     identification: Section
     auxiliary: dict[str, Layout] = field(default_factory=dict)
 
+    def layouts_for(self, record_type: int, subtype: int) -> list[Layout]:
+        """The layouts of a record type and subtype; where there are several, their conditions tell them apart."""
+        return [
+            layout
+            for layout in self.layouts
+            if layout.type == record_type and (not layout.subtypes or subtype in layout.subtypes)
+        ]
+
     def layout_for(self, record_type: int, subtype: int) -> Layout | None:
-        """The layout of a record type and subtype, or None."""
-        for layout in self.layouts:
-            if layout.type == record_type and (not layout.subtypes or subtype in layout.subtypes):
-                return layout
-        return None
+        """The first layout of a record type and subtype, or None."""
+        return next(iter(self.layouts_for(record_type, subtype)), None)
 
     def tables(self) -> Iterator[tuple[Layout, Section]]:
         """Every raw table with its layout, in a fixed order."""
@@ -104,24 +109,29 @@ def load(extra_dirs: Iterable[Path | str] = ()) -> Registry:
 
 
 def _refuse_overlaps(layouts: Sequence[Layout]) -> None:
-    claims: dict[tuple[int, int | None], Layout] = {}
+    claims: dict[tuple[int, int | None], list[Layout]] = {}
     tables: dict[str, Layout] = {}
     for layout in sorted(layouts, key=lambda item: item.path.parent != LAYOUT_DIR):
-        whole = [other for (kind, subtype), other in claims.items() if kind == layout.type and subtype is None]
-        part = [other for (kind, _), other in claims.items() if kind == layout.type and not layout.subtypes]
-        for other in [*whole, *part][:1]:
+        whole = claims.get((layout.type, None), [])
+        part = [other for (kind, _), found in claims.items() for other in found if kind == layout.type]
+        for other in [*whole, *([] if layout.subtypes else part)]:
+            if _told_apart(layout, other):
+                continue
             raise RegistryError(
                 f"{layout.path}: record {layout.type} is already described, with all or some of its subtypes, by "
                 f"{other.path}; name the subtypes that are meant, or take its place with the name {other.name!r}"
             )
         for subtype in layout.subtypes or (None,):
-            other = claims.setdefault((layout.type, subtype), layout)
-            if other is not layout:
+            others = claims.setdefault((layout.type, subtype), [])
+            for other in others:
+                if _told_apart(layout, other):
+                    continue
                 shown = layout.type if subtype is None else f"{layout.type}.{subtype}"
                 raise RegistryError(
                     f"{layout.path}: record {shown} is already described by {other.path}; to take its place, give the "
                     f"record the name {other.name!r}"
                 )
+            others.append(layout)
         for section in (*layout.sections, *layout.handled):
             other = tables.setdefault(section.table, layout)
             if other is not layout:
@@ -129,6 +139,14 @@ def _refuse_overlaps(layouts: Sequence[Layout]) -> None:
                     f"{layout.path}: table {section.table} is already described by {other.path}; name the section "
                     "differently"
                 )
+
+
+def _told_apart(one: Layout, other: Layout) -> bool:
+    """True if records of one type and subtype cannot have both layouts: their conditions exclude each other."""
+    if one.when is None or other.when is None or not one.when.excludes(other.when):
+        return False
+    here, there = one.header.by_name(one.when.selector), other.header.by_name(other.when.selector)
+    return (here.offset, here.length) == (there.offset, there.length)
 
 
 def _read(path: Path) -> tuple[str, Layout]:
@@ -149,6 +167,7 @@ def _read(path: Path) -> tuple[str, Layout]:
             product=record.get("product", ""),
             sections=sections,
             path=path,
+            when=_condition(record["when"], "[record]") if "when" in record else None,
             handler=record.get("handler", ""),
             handled=tuple(_handled(entry, name, path) for entry in document.get("handled", ())),
         )
@@ -345,6 +364,10 @@ def _check(layout: Layout, role: str) -> None:
             f"section header lacks fields with the friendly names {', '.join(missing)}; every record has them at the "
             "same place, see docs/how-to-add-a-record-type.md"
         )
+    if layout.when and not (
+        layout.header.has(layout.when.selector) and layout.header.by_name(layout.when.selector).form.name == "uint"
+    ):
+        raise ValueError(f"[record]: when names {layout.when.selector}, which is no field of the header of format uint")
     for section in layout.sections[1:]:
         holder = layout.header
         if section.parent:

@@ -142,18 +142,30 @@ class _Decoder:
         uses = (data[at + self._flags] & self._uses_subtypes != 0) & reaches
         kinds, kind_of = np.unique((types << 17) | (subtypes << 1) | uses, return_inverse=True)
         layouts: dict[str, tuple[Layout, list[int]]] = {}
+        versions: dict[str, tuple[Layout, list[Ints]]] = {}
         for number, kind in enumerate(kinds.tolist()):
             record_type, subtype, used = kind >> 17, kind >> 1 & 0xFFFF, kind & 1
-            layout = self._registry.layout_for(record_type, subtype)
-            if layout is not None:
-                layouts.setdefault(layout.name, (layout, []))[1].append(number)
+            found = self._registry.layouts_for(record_type, subtype)
+            if found and found[0].when is None:
+                layouts.setdefault(found[0].name, (found[0], []))[1].append(number)
                 continue
             members = whole[kind_of == number]
+            for layout in found:
+                chosen = members[_holds(layout, data, starts[members], lengths[members])]
+                versions.setdefault(layout.name, (layout, []))[1].append(chosen)
+                members = np.setdiff1d(members, chosen, assume_unique=True)
+            if not len(members):
+                continue
             name = f"{record_type}.{subtype}" if used else str(record_type)
             records, size = batch.skipped.get(name, (0, 0))
             batch.skipped[name] = (records + len(members), size + int(lengths[members].sum()))
             batch.accounting.skipped_bytes += int(lengths[members].sum())
-        return [(layout, whole[np.isin(kind_of, numbers)]) for layout, numbers in layouts.values()]
+        assigned = [(layout, whole[np.isin(kind_of, numbers)]) for layout, numbers in layouts.values()]
+        for layout, parts in versions.values():
+            rows = np.sort(np.concatenate(parts))
+            if len(rows):
+                assigned.append((layout, rows))
+        return assigned
 
     def _decode_layout(
         self, layout: Layout, frames: Frames, rows: Ints, sequence: Ints, batch: Batch
@@ -253,6 +265,17 @@ class _Decoder:
         for at, nest in enumerate(plan.nests, len(plan.sections) - len(plan.nests)):
             found.counts[found.counts[:, nest.parent] == 0, at] = 0
         return owners, first, pieces
+
+
+def _holds(layout: Layout, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints) -> npt.NDArray[np.bool_]:
+    """Whether the condition of a layout holds for records; the value of a field that a record does not reach is 0."""
+    assert layout.when is not None
+    item = layout.header.by_name(layout.when.selector)
+    reached = lengths >= item.end
+    value = np.zeros(len(starts), np.int64)
+    for byte in range(item.offset, item.end):
+        value = value << 8 | np.where(reached, data[np.where(reached, starts + byte, 0)], 0)
+    return np.isin(value, list(layout.when.values), invert=layout.when.negated)
 
 
 def _parts(estimate: Ints) -> list[slice]:

@@ -12,6 +12,9 @@ from ingest.layout import Field, Layout, Section
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
+_WHOLE_RECORD = 1 << 31
+"""More bytes than any record has: a header whose last field takes the rest ends where the first section starts."""
+
 _ALIGNED = 8
 """Bytes to which sections may be aligned."""
 
@@ -170,7 +173,7 @@ def measure(plan: Plan, data: Bytes, starts: Ints, lengths: Ints) -> Found:
         lengths,
         plan.triplets,
         plan.prefixed,
-        plan.layout.header.length,
+        plan.layout.header.length if plan.layout.header.rest is None else _WHOLE_RECORD,
         found.heads,
         found.offsets,
         found.sizes,

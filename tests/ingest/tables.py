@@ -90,6 +90,11 @@ def _header(layout: Layout, rng: np.random.Generator, sequence: np.ndarray) -> p
         column = layout.header.by_name("subtype").column
         subtypes = pa.array(rng.choice(np.array(layout.subtypes, np.uint16), len(sequence)))
         table = table.set_column(table.column_names.index(column), column, subtypes)
+    if layout.when:
+        item = layout.header.by_name(layout.when.selector)
+        values = [value for value in range(max(layout.when.values) + 2) if layout.when.holds(value)]
+        chosen = pa.array(rng.choice(values, len(sequence)), item.arrow)
+        table = table.set_column(table.column_names.index(item.column), item.column, chosen)
     return table
 
 

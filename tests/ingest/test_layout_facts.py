@@ -32,6 +32,27 @@ OVERLAID = {"SMF73CM1": 24, "SMF73CM2": 24, "SMF73CM3": 24, "SMF73EM2": 4}
 SPELT_OUT = {"SMF73_CMG2_EXT", "R7024TC", "R782_SUBSTRUCTURES2", "R782SPD"}
 UNPLACED = {"SMF88SSD", "SMF88ESD", "SMF88ASD", "VSDAT", "VSDCDAT", "VSDGDAT"}
 
+
+def test_further_layouts_agree_with_the_facts_they_were_written_from() -> None:
+    facts: dict[tuple[str, str], dict[str, str]] = {}
+    for path in sorted((shared("layouts") / "more").glob("*.csv")):
+        with path.open(encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                facts.setdefault((row["struct"], row["field"]), row)
+    found = 0
+    for layout, section in REGISTRY.tables():
+        for item in section.fields:
+            rows = [facts.get((struct.strip(), item.ibm)) for struct in section.struct.split(",")]
+            for row in filter(None, rows):
+                if row["struct"] in ("R7024TC", "SMF73CHA", "SMF73CM4", "SMF73CM5"):
+                    continue
+                assert item.offset == int(row["offset"]), (layout.name, item.ibm)
+                assert item.is_rest or item.length * item.count == int(row["length"]) * int(row["count"] or 1), item.ibm
+                assert item.confidence == row["confidence"], (layout.name, item.ibm)
+                found += 1
+    assert found > 1200
+
+
 UNITS = {
     "SMF30OSC": "",
     "SMF30OST": "1/100 s",
