@@ -143,7 +143,7 @@ def sweep(found: Mapping[str, Any]) -> str:
     named: dict[str, str] = {}
     rows = []
     for step in found["steps"]:
-        row: dict[str, Any] = {"key": step[found["key"]], "outside": "yes" if step["extrapolated"] else ""}
+        row: dict[str, Any] = {"key": step["value"], "outside": "yes" if step["extrapolated"] else ""}
         for output in step["outputs"]:
             name = " ".join(filter(None, (output["metric"], subject(output))))
             named.setdefault(name, f"{name} [{output['unit']}]")

@@ -9,24 +9,22 @@ from fastapi.staticfiles import StaticFiles
 
 from model.capacity import ask
 from serve import problems
+from serve.answers import CompareAnswer, ExplainAnswer, MaxRateAnswer, PredictAnswer, SizeAnswer, SweepAnswer
 from serve.catalogue import describe, reference_systems
 from serve.champion import Champion, ChampionUnavailable
 from serve.evidence import measured_points
 from serve.guard import SESSION_COOKIE, Boundary, TokenGuard, session_value
 from serve.problems import Problem
-from serve.schemas import (
-    CurveAnswer,
-    CurvePoint,
-    CurveQuestion,
-    MeasuredPoints,
-    Models,
-    PredictAnswer,
+from serve.questions import (
+    CompareQuestion,
+    ExplainQuestion,
+    MaxRateQuestion,
     PredictQuestion,
-    Readiness,
-    SizeAnswer,
     SizeQuestion,
-    Systems,
+    SweepQuestion,
+    keys,
 )
+from serve.schemas import MeasuredPoints, Models, Readiness, Systems
 from serve.settings import Settings
 from serve.snapshot import Snapshot, SnapshotUnavailable
 from serve.telemetry import Telemetry
@@ -79,15 +77,14 @@ def _questions(champion: Champion, snapshot: Snapshot, telemetry: Telemetry) -> 
 
     @router.post("/v1/predict", response_model=PredictAnswer)
     def predict(question: PredictQuestion, bundle: Bundle) -> dict[str, Any]:
-        """Predict every metric of a system at an operating point."""
-        at = None if question.at is None else question.at.model_dump(exclude_none=True)
-        answer = ask.predict(bundle, question.system, at).to_dict()
+        """Predict every metric of a system at a load."""
+        answer = ask.predict(bundle, question.system, keys(question.at)).to_dict()
         telemetry.answered(question.system, answer["extrapolated"])
         return answer
 
     @router.post("/v1/size", response_model=SizeAnswer)
     def size(question: SizeQuestion, bundle: Bundle) -> dict[str, Any]:
-        """Find the smallest number of engines for a rate at a busy and/or response target."""
+        """Find the smallest number of engines for a load at a busy and/or response target."""
         if question.max_busy_pct is None and question.max_response_ms is None:
             raise Problem(
                 422,
@@ -95,22 +92,38 @@ def _questions(champion: Champion, snapshot: Snapshot, telemetry: Telemetry) -> 
                 "name at least one target: max_busy_pct, max_response_ms or both",
                 field="max_busy_pct",
             )
-        answer = ask.size(
-            bundle,
-            question.system,
-            question.etr_tps,
-            max_busy_pct=question.max_busy_pct,
-            max_response_ms=question.max_response_ms,
-        )
+        targets = {"max_busy_pct": question.max_busy_pct, "max_response_ms": question.max_response_ms}
+        answer = ask.size(bundle, question.system, question.etr_tps, at=keys(question.at), **targets)
         telemetry.answered(question.system, answer["extrapolated"])
         return answer
 
-    @router.post("/v1/curve")
-    def curve(question: CurveQuestion, bundle: Bundle) -> CurveAnswer:
-        """Predict one metric over a range of rates."""
-        if question.to_tps <= question.from_tps:
-            raise Problem(422, "invalid-request", "to_tps: should be greater than from_tps", field="to_tps")
-        return _curve(bundle, question)
+    @router.post("/v1/max-rate", response_model=MaxRateAnswer)
+    def max_rate(question: MaxRateQuestion, bundle: Bundle) -> dict[str, Any]:
+        """Find the highest rate of the mix within targets, what limits it, and what would limit next."""
+        return ask.max_rate(
+            bundle,
+            question.system,
+            at=keys(question.at),
+            max_busy_pct=question.max_busy_pct,
+            max_response_ms=question.max_response_ms,
+        )
+
+    @router.post("/v1/sweep", response_model=SweepAnswer)
+    def sweep(question: SweepQuestion, bundle: Bundle) -> dict[str, Any]:
+        """Follow metrics over a range of any key."""
+        values = ask.spaced(question.key, question.first, question.last, question.steps)
+        at = keys(question.at)
+        return ask.sweep(bundle, question.system, question.key, values, at=at, metrics=question.metrics)
+
+    @router.post("/v1/compare", response_model=CompareAnswer)
+    def compare(question: CompareQuestion, bundle: Bundle) -> dict[str, Any]:
+        """Set two questions side by side, with the interval of each difference."""
+        return ask.compare(bundle, question.system, keys(question.a), keys(question.b), other=question.other)
+
+    @router.post("/v1/explain", response_model=ExplainAnswer)
+    def explain(question: ExplainQuestion, bundle: Bundle) -> dict[str, Any]:
+        """Say what an answer is made of, and which assumptions its interval comes from."""
+        return ask.explain(bundle, question.system, keys(question.at))
 
     @router.get("/v1/systems")
     def systems(bundle: Bundle) -> Systems:
@@ -135,27 +148,6 @@ def _questions(champion: Champion, snapshot: Snapshot, telemetry: Telemetry) -> 
         return Models(models=[{"role": "champion", **about, "systems": sorted(bundle["systems"])}])
 
     return router
-
-
-def _curve(bundle: dict[str, Any], question: CurveQuestion) -> CurveAnswer:
-    width = (question.to_tps - question.from_tps) / (question.steps - 1)
-    rates = [question.from_tps + step * width for step in range(question.steps)]
-    found = ask.sweep(bundle, question.system, "etr_tps", rates, metrics=[question.metric])
-    points: list[CurvePoint] = []
-    unit = None
-    for step in found["steps"]:
-        output = next(iter(step["outputs"]), None)
-        unit = unit if output is None else output["unit"]
-        limits = {name: None if output is None else output[name] for name in ("value", "lo", "hi")}
-        points.append(CurvePoint(etr_tps=step["etr_tps"], extrapolated=step["extrapolated"], **limits))
-    return CurveAnswer(
-        system=question.system,
-        metric=question.metric,
-        unit=unit,
-        model_version=str(bundle["model_version"]),
-        interval_pct=found["interval_pct"],
-        points=points,
-    )
 
 
 def _operations(champion: Champion, snapshot: Snapshot, telemetry: Telemetry, guard: TokenGuard) -> APIRouter:

@@ -106,7 +106,7 @@ def sweep(
     rows = []
     for number, load, state in _evaluated(ready, at or {}, key, values):
         outputs = [asdict(output) for output in outputs_of(ready, load, state, metrics)]
-        rows.append({key: float(number), "outputs": outputs, "extrapolated": extrapolated(ready, state)})
+        rows.append({"value": float(number), "outputs": outputs, "extrapolated": extrapolated(ready, state)})
     return as_plain(
         {
             "system": system,
@@ -151,9 +151,10 @@ def compare(
     Raises:
         QuestionError: as :func:`predict`.
     """
-    answers = [predict(bundle, system, a), predict(bundle, other or system, b)]
+    sides = (("a", system, a), ("b", other or system, b))
+    figures = [_draws_by_metric(bundle, name, at, side) for side, name, at in sides]
+    answers = [predict(bundle, name, at) for _, name, at in sides]
     rows = []
-    figures = [_draws_by_metric(bundle, name, at) for name, at in ((system, a), (other or system, b))]
     for key, left in figures[0].items():
         right = figures[1].get(key)
         if right is None or not np.isfinite(left[0]) or not np.isfinite(right[0]) or left[0] == 0:
@@ -177,9 +178,11 @@ def compare(
     )
 
 
-def _draws_by_metric(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> dict[tuple[str, str], Array]:
+def _draws_by_metric(
+    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any], side: str
+) -> dict[tuple[str, str], Array]:
     ready = compiled(system_entry(bundle, system))
-    state = ready.evaluate(understood(ready, at).scenario)
+    state = ready.evaluate(understood(ready, at, side).scenario)
     found = {}
     for spec in ready.entry["outputs"]:
         draws = figure_draws(ready, state, spec)

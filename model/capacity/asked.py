@@ -25,10 +25,10 @@ def compiled(entry: Mapping[str, Any]) -> System:
     return system
 
 
-def understood(ready: System, at: Mapping[str, Any] | None) -> Load:
-    """The load that ``at`` describes; a refusal names its field as ``at.KEY``."""
+def understood(ready: System, at: Mapping[str, Any] | None, side: str = "at") -> Load:
+    """The load that ``at`` describes; a refusal names its field as ``at.KEY``, or whatever ``side`` the question is."""
     try:
         return understand(ready, dict(at or {}))
     except QuestionError as error:
-        error.field = f"at.{error.field}"
+        error.field = f"{side}.{error.field}"
         raise

@@ -78,7 +78,7 @@ def own_rate(ready: System, load: Load, state: State) -> Estimate | None:
     total = total_rate(state)
     if "cpu_busy_pct" in load.asked or ready.entry.get("profile"):
         return Estimate.of(total)
-    if load.point is None or ready.capacity != (LPAR,) or state.scenario.engines != ready.engines:
+    if total[0] <= 0 or load.point is None or ready.capacity != (LPAR,) or state.scenario.engines != ready.engines:
         return None
     busy = 100.0 * float(state.busy[0, 0]) / state.scenario.engines
     if busy > 100.0:

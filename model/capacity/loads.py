@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from model.capacity.ensemble import Scenario, System
 from model.capacity.questions import (
+    MOST_TPS,
     QuestionError,
     check_keys,
     finite,
@@ -67,8 +68,8 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
             factors[list(members)] = growth(key, value)
         else:
             wanted = finite(key, value)
-            if wanted < 0:
-                raise QuestionError(key, value, f"{key}: {value!r} is below 0")
+            if not 0 <= wanted <= MOST_TPS:
+                raise QuestionError(key, value, f"{key}: {value!r} is not from 0 to {MOST_TPS:g}")
             factors[list(members)] = 1.0
             now = rates[:, :, list(members)].sum(axis=2, keepdims=True)
             even = np.full((1, 1, len(members)), 1.0 / len(members))
@@ -77,7 +78,7 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
     rates = rates * factors
     at = {key: value if isinstance(value, str) else float(value) for key, value in asked.items()}
     if "etr_tps" in asked:
-        wanted = positive("etr_tps", asked["etr_tps"])
+        wanted = positive("etr_tps", asked["etr_tps"], MOST_TPS)
         rates = rates * (wanted / np.maximum(rates.sum(axis=2, keepdims=True), 1e-300))
     scenario = replace(scenario, rates=rates)
     if "cpu_busy_pct" in asked:

@@ -13,6 +13,7 @@ KEYS = (*LOADS, "when", "growth_pct", *CHANGES)
 PREFIXES = ("growth_pct.", "rate.", "limit.", "adjust.")
 TEXTS = ("point", "when", "machine", "cap", "smt")
 MOST_ENGINES = 256
+MOST_TPS = 1e12
 
 
 class QuestionError(ValueError):

@@ -15,7 +15,7 @@ from model.capacity.basis import evidence, extrapolated, notes_on
 from model.capacity.ensemble import Scenario, State, System
 from model.capacity.figures import CPS, bottleneck, resources
 from model.capacity.loads import engine_cost
-from model.capacity.questions import MOST_ENGINES, QuestionError, positive, system_entry
+from model.capacity.questions import MOST_ENGINES, MOST_TPS, QuestionError, positive, system_entry
 
 Array = NDArray[np.float64]
 DOUBLINGS, HALVINGS = 30, 40
@@ -42,7 +42,7 @@ def size(
     ready = compiled(entry)
     asked = dict(at or {})
     if etr_tps is not None:
-        asked["etr_tps"] = positive("etr_tps", etr_tps)
+        asked["etr_tps"] = positive("etr_tps", etr_tps, MOST_TPS)
     if "engines" in asked:
         raise QuestionError("at.engines", asked["engines"], "at.engines: the number of engines is what is looked for")
     busy_target = 100.0 if max_busy_pct is None else positive("max_busy_pct", max_busy_pct, 100.0)

@@ -32,7 +32,7 @@ export function plot(svg, curve, measured, here, rates) {
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
   const known = curve.points.filter((point) => point.value !== null);
   if (!known.length) return;
-  const xs = curve.points.map((point) => point.etr_tps);
+  const xs = curve.points.map((point) => point.rate);
   const tops = [...known.map((point) => Math.min(point.hi ?? point.value, 3 * point.value)), ...measured.map((point) => point.value)];
   const low = Math.min(...xs), high = Math.max(...xs), top = Math.max(...tops) * 1.05;
   const x = (rate) => LEFT + ((rate - low) / (high - low)) * (WIDTH - LEFT - RIGHT);
@@ -51,10 +51,10 @@ export function plot(svg, curve, measured, here, rates) {
   draw(svg, "text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, "transactions per second");
   draw(svg, "text", { transform: `translate(16 ${(HEIGHT - BOTTOM + TOP) / 2}) rotate(-90)`, "text-anchor": "middle" }, curve.label);
 
-  const edge = (side) => known.map((point) => `${x(point.etr_tps)},${y(point[side] ?? (side === "hi" ? top : point.value))}`);
+  const edge = (side) => known.map((point) => `${x(point.rate)},${y(point[side] ?? (side === "hi" ? top : point.value))}`);
   draw(svg, "polygon", { class: "band", points: [...edge("hi"), ...edge("lo").reverse()].join(" ") });
   for (const part of runs(known)) {
-    const points = part.map((point) => `${x(point.etr_tps)},${y(point.value)}`).join(" ");
+    const points = part.map((point) => `${x(point.rate)},${y(point.value)}`).join(" ");
     draw(svg, "polyline", { class: part[part.length - 1].extrapolated ? "line beyond" : "line", points });
   }
   if (here.rate >= low && here.rate <= high) {

@@ -109,8 +109,9 @@ function show(found) {
   $("resource").textContent = limit.resource;
   $("busy").textContent = `${figure(limit.utilization_pct, 3)} % busy (${within(limit, 3)})`;
   gauge($("gauge"), limit);
-  const parts = limit.stations.filter((station) => station.resource !== limit.resource);
-  $("parts").textContent = parts.map((part) => `${part.resource} ${figure(part.utilization_pct, 3)} %`).join(" · ");
+  const used = (station) => `${station.resource} ${figure(station.utilization_pct, 3)} %`;
+  const parts = limit.stations.filter((station) => station.resource !== limit.resource && station.resource !== limit.next?.resource);
+  $("parts").textContent = [...(limit.next ? [`next: ${used(limit.next)}`] : []), ...parts.map(used)].join(" · ");
   $("interval-head").textContent = `${found.interval_pct} % interval`;
   $("band-name").textContent = `${found.interval_pct} % interval`;
   const ordered = [main, ...found.outputs.filter((output) => output !== main)];
@@ -126,14 +127,17 @@ async function curve(found, turn) {
   const [from, to] = span(system);
   const metric = $("metric").value;
   const rate = found.at.etr_tps;
-  const reach = { from_tps: Math.min(from, 0.9 * rate), to_tps: Math.max(to, 1.1 * rate) };
-  const line = await ask("/v1/curve", { system: system.system, metric, steps: STEPS, ...reach });
+  const reach = { from: Math.min(from, 0.9 * rate), to: Math.max(to, 1.1 * rate) };
+  const at = found.at.engines ? { engines: found.at.engines } : {};
+  const swept = await ask("/v1/sweep", { system: system.system, key: "etr_tps", ...reach, steps: STEPS, at, metrics: [metric] });
   if (turn !== state.turn) return;
+  const line = swept.steps.map((step) => ({ rate: step.value, extrapolated: step.extrapolated, ...(step.outputs[0] ?? { value: null }) }));
   const points = state.measured.get(system.system).points
     .filter((point) => point.metrics[metric] !== undefined)
     .map((point) => ({ name: point.point, rate: point.etr_tps, value: point.metrics[metric] }));
   const here = found.outputs.find((output) => output.metric === metric) ?? { value: null };
-  plot($("chart"), { ...line, label: `${words(metric)}, ${unit(line.unit)}` }, points, { rate, value: here.value, lo: here.lo, hi: here.hi }, system.rates);
+  const said = system.metrics.find((known) => known.metric === metric);
+  plot($("chart"), { points: line, label: `${words(metric)}, ${unit(said.unit)}` }, points, { rate, value: here.value, lo: here.lo, hi: here.hi }, system.rates);
 }
 
 function evidence(found) {

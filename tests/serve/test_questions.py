@@ -40,14 +40,42 @@ def test_sizing_gives_the_smallest_number_of_engines_within_the_target(client):
     assert answer["interval_pct"] == 90
 
 
-def test_a_curve_follows_the_predictions(client):
-    question = {"system": "shop", "metric": "cpu_busy_pct", "from_tps": 1000, "to_tps": 5000, "steps": 5}
-    curve = client.ask("/v1/curve", question).json()
-    assert [point["etr_tps"] for point in curve["points"]] == [1000, 2000, 3000, 4000, 5000]
-    single = client.ask("/v1/predict", {"system": "shop", "at": {"etr_tps": 3000}}).json()
+def test_a_sweep_follows_the_predictions_on_the_engines_that_are_asked(client):
+    question = {"system": "shop", "key": "etr_tps", "from": 1000, "to": 5000, "steps": 5, "metrics": ["cpu_busy_pct"]}
+    steps = client.ask("/v1/sweep", question | {"at": {"engines": 16}}).json()["steps"]
+    assert [step["value"] for step in steps] == [1000, 2000, 3000, 4000, 5000]
+    single = client.ask("/v1/predict", {"system": "shop", "at": {"etr_tps": 3000, "engines": 16}}).json()
     busy = next(output for output in single["outputs"] if output["metric"] == "cpu_busy_pct")
-    assert curve["points"][2]["value"] == busy["value"]
-    assert [point["extrapolated"] for point in curve["points"]] == [False, False, False, False, True]
+    assert steps[2]["outputs"][0]["value"] == pytest.approx(busy["value"])
+    here = client.ask("/v1/sweep", question).json()["steps"]
+    assert here[2]["outputs"][0]["value"] > 1.9 * busy["value"]
+    assert [step["extrapolated"] for step in here] == [False, False, False, False, True]
+
+
+def test_a_maximum_rate_names_what_limits(client):
+    answer = client.ask("/v1/max-rate", {"system": "shop", "max_busy_pct": 90}).json()
+    assert answer["etr_tps"]["value"] == pytest.approx((0.9 * 8 - 0.4) / 1500e-6, rel=0.02)
+    assert answer["limits"][0]["resource"] == "general-purpose CPs of the LPAR"
+    assert answer["model_version"] == "test/1"
+
+
+def test_a_comparison_has_both_answers_and_the_changes(client):
+    question = {"system": "shop", "a": {"etr_tps": 3000}, "b": {"etr_tps": 3000, "engines": 16}}
+    answer = client.ask("/v1/compare", question).json()
+    busy = next(change for change in answer["changes"] if change["metric"] == "cpu_busy_pct")
+    assert busy["change_pct"]["lo"] <= busy["change_pct"]["value"] <= busy["change_pct"]["hi"] < 0
+    assert answer["b"]["at"]["engines"] == 16
+
+
+def test_an_explanation_names_components_and_assumptions(client):
+    answer = client.ask("/v1/explain", {"system": "shop", "at": {"engines": 16}}).json()
+    assert {row["component"] for row in answer["demand"]} == {"lpar", "web"}
+    assert answer["sensitivity"][0]["shares"][0]["assumption"] == "n-way effect"
+
+
+def test_a_class_grows_by_a_key_of_its_own(client):
+    grown = client.ask("/v1/predict", {"system": "shop", "at": {"growth_pct.shop": 10}}).json()
+    assert grown["at"]["etr_tps"] == pytest.approx(4400)
 
 
 def test_systems_models_and_measured_points_are_listed(client):
@@ -82,8 +110,21 @@ def test_systems_models_and_measured_points_are_listed(client):
         ("/v1/size", {"system": "shop", "etr_tps": 0, "max_busy_pct": 50}, 422, "etr_tps"),
         ("/v1/size", {"system": "shop", "etr_tps": 5}, 422, "max_busy_pct"),
         ("/v1/size", {"system": "shop", "etr_tps": 5, "max_response_ms": 5}, 422, "max_response_ms"),
-        ("/v1/curve", {"system": "shop", "metric": "cpu_busy_pct", "from_tps": 5, "to_tps": 5}, 422, "to_tps"),
-        ("/v1/curve", {"system": "shop", "metric": "heat", "from_tps": 5, "to_tps": 6}, 422, "metrics"),
+        ("/v1/predict", {"system": "shop", "at": {"growth_pct.nobody": 5}}, 422, "at.growth_pct.nobody"),
+        ("/v1/predict", {"system": "shop", "at": {"growth_pct.web": "5"}}, 422, "at.growth_pct.web"),
+        ("/v1/predict", {"system": "shop", "at": {"when": "peak"}}, 422, "at.when"),
+        ("/v1/sweep", {"system": "shop", "key": "etr_tps", "from": 5, "to": 5}, 422, "to"),
+        ("/v1/sweep", {"system": "shop", "key": "etr_tps", "to": 5}, 422, "from"),
+        ("/v1/sweep", {"system": "shop", "key": "heat", "from": 5, "to": 6}, 422, "at.heat"),
+        ("/v1/sweep", {"system": "shop", "key": "engines", "from": 1, "to": 2, "steps": 3}, 422, "at.engines"),
+        (
+            "/v1/sweep",
+            {"system": "shop", "key": "etr_tps", "from": 5, "to": 6, "metrics": ["heat"]},
+            422,
+            "metrics",
+        ),
+        ("/v1/max-rate", {"system": "shop", "max_busy_pct": 101}, 422, "max_busy_pct"),
+        ("/v1/compare", {"system": "shop", "b": {"engines": 0.5}}, 422, "b.engines"),
     ],
 )
 def test_a_refusal_names_the_field_and_what_to_do(client, path, question, status, field):
@@ -189,4 +230,5 @@ def test_every_error_is_a_problem_document(client):
 
 def test_openapi_describes_every_question(client):
     paths = client("GET", "/openapi.json").json()["paths"]
+    assert {"/v1/max-rate", "/v1/sweep", "/v1/compare", "/v1/explain"} <= set(paths)
     assert {"/v1/predict", "/v1/size", "/v1/systems", "/v1/models", "/healthz", "/readyz", "/metrics"} <= set(paths)

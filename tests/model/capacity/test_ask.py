@@ -198,9 +198,9 @@ def test_max_rate_under_a_response_target_says_what_would_limit_next(bundle):
 )
 def test_a_sweep_gives_at_each_step_what_predict_gives(bundle, key, values):
     steps = ask.sweep(bundle, "shop", key, values)["steps"]
-    assert [step[key] for step in steps] == values
+    assert [step["value"] for step in steps] == values
     for step in steps:
-        single = predict(bundle, "shop", {key: step[key]})
+        single = predict(bundle, "shop", {key: step["value"]})
         known = [output for output in step["outputs"] if output["value"] is not None]
         for output, expected in zip(known, single["outputs"], strict=True):
             assert {**output, "value": pytest.approx(output["value"])} == {

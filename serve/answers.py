@@ -1,0 +1,223 @@
+"""Bodies of answers, as they stand in ``/openapi.json``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Part(BaseModel):
+    """A part of an answer; fields added by a newer model are passed on."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Estimate(Part):
+    """A figure with its 90 % interval; null for what does not exist."""
+
+    value: float | None
+    lo: float | None
+    hi: float | None
+
+
+class Output(Estimate):
+    """One predicted figure with its interval."""
+
+    metric: str
+    condition: str = Field(description="`key=value; …`: what the figure is for")
+    unit: str | None
+
+
+class Station(Part):
+    """A resource and how much of it is used; the probability is that of being the one that fills first."""
+
+    resource: str
+    utilization_pct: float | None
+    lo: float | None
+    hi: float | None
+    probability: float
+
+
+class Bottleneck(Station):
+    """The resource that fills first, the next one, and all that are known."""
+
+    next: Station | None
+    stations: list[Station]
+
+
+class Times(Part):
+    """Where the time of a class goes, in ms."""
+
+    metric: str
+    class_: str = Field(alias="class")
+    using_ms: float | None
+    waiting_ms: dict[str, float | None]
+
+
+class Solver(Part):
+    """How the network was solved, and its error against simulation."""
+
+    method: str
+    relative_error: float
+
+
+class Evidence(Part):
+    """What the model of the system was calibrated on, and what is not its own measurement."""
+
+    points: int
+    etr_tps: list[float]
+    engines: float
+    machine: str
+    workload: str
+    intervals: int
+    seconds: float
+    relatives: list[str]
+    origins: dict[str, str]
+    data: dict[str, Any]
+
+
+class Answer(Part):
+    """What every answer carries."""
+
+    system: str
+    at: dict[str, Any] = Field(description="the question as understood")
+    model_version: str
+    interval_pct: int | float
+    notes: list[str]
+    evidence: Evidence
+
+
+class PredictAnswer(Answer):
+    """The prediction, its bottleneck, where time goes, and how far it lies outside the data."""
+
+    outputs: list[Output]
+    bottleneck: Bottleneck
+    extrapolated: bool
+    distance: dict[str, float] = Field(description="e-folds outside the data, by what is outside")
+    times: list[Times]
+    solver: Solver
+
+
+class Engines(Part):
+    """A number of engines: likeliest, with 5 % and with 95 % certainty; null where no number will do."""
+
+    value: int | None
+    lo: int | None
+    hi: int | None
+
+
+class SizeStep(Part):
+    """What one number of engines would do, and the probability that it meets the targets."""
+
+    engines: int
+    cpu_busy_pct: Estimate
+    response_ms: Estimate | None
+    probability: float
+    meets: bool
+
+
+class SizeAnswer(Answer):
+    """The smallest number of engines, with the table it was read from."""
+
+    targets: dict[str, float | None]
+    engines: Engines
+    bottleneck: Bottleneck
+    extrapolated: bool
+    table: list[SizeStep]
+
+
+class RateLimit(Part):
+    """The rate at which a resource, or the response, reaches its target, and the probability that it is the first."""
+
+    resource: str
+    etr_tps: Estimate
+    growth_pct: Estimate
+    probability: float
+
+
+class MaxRateAnswer(Answer):
+    """The highest rate within the targets, and all limits: what limits first, and what would limit next."""
+
+    targets: dict[str, float | None]
+    etr_tps: Estimate
+    growth_pct: Estimate
+    limits: list[RateLimit]
+
+
+class SweepStep(Part):
+    """The metrics at one value of the key; no value where there is no steady state."""
+
+    value: float
+    outputs: list[Output]
+    extrapolated: bool
+
+
+class SweepAnswer(Part):
+    """Metrics over a range of one key."""
+
+    system: str
+    key: str
+    at: dict[str, Any]
+    model_version: str
+    interval_pct: int | float
+    steps: list[SweepStep]
+    evidence: Evidence
+
+
+class Change(Part):
+    """A metric in both questions, and its change with an interval in which what both share cancels."""
+
+    metric: str
+    class_: str = Field(alias="class")
+    a: float
+    b: float
+    change_pct: Estimate
+
+
+class CompareAnswer(Part):
+    """Two answers side by side."""
+
+    system: str
+    other: str
+    model_version: str
+    interval_pct: int | float
+    a: PredictAnswer
+    b: PredictAnswer
+    changes: list[Change]
+
+
+class Demand(Part):
+    """What a component takes, and which class drives it."""
+
+    class_: str | None = Field(alias="class")
+    component: str
+    engine: str
+    engines_in_use: Estimate
+    us_per_tran: Estimate | None
+    part_of_total: bool
+    origin: str
+    points: int
+
+
+class Share(Part):
+    """Part of a variance that goes away when the assumption is held at its centre."""
+
+    assumption: str
+    share_pct: float
+
+
+class Sensitivity(Part):
+    """Where the interval of a metric comes from."""
+
+    metric: str
+    class_: str = Field(alias="class")
+    sd: float | None
+    shares: list[Share]
+
+
+class ExplainAnswer(Answer):
+    """Demand by class and component, and what the intervals come from."""
+
+    demand: list[Demand]
+    sensitivity: list[Sensitivity]

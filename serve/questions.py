@@ -1,0 +1,130 @@
+"""Bodies of questions, as they stand in ``/openapi.json``; what their keys mean is the model's to say."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+SystemId = Annotated[
+    str, Field(description="identifier of a system, as GET /v1/systems lists them", min_length=1, max_length=200)
+]
+BusyTarget = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False, description="highest utilization, percent")]
+ResponseTarget = Annotated[float, Field(gt=0, allow_inf_nan=False, description="highest mean response, milliseconds")]
+
+
+class Question(BaseModel):
+    """A body that is refused when it holds anything unknown."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class OperatingPoint(BaseModel):
+    """A load and what is changed; further keys are the numbers ``growth_pct.CLASS``, ``rate.CLASS``, ``limit.NAME``."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+    __pydantic_extra__: dict[str, Number]
+
+    etr_tps: Number | None = Field(default=None, description="transactions per second of all classes together")
+    cpu_busy_pct: Number | None = Field(default=None, description="mean busy of the engines, percent")
+    point: str | Number | None = Field(default=None, description="name of a measured point")
+    when: str | None = Field(
+        default=None, description="a recorded interval (2026-11-10T10:45), an hour of the week (mon 10:00), or peak"
+    )
+    growth_pct: Number | None = Field(default=None, description="growth of all classes, percent")
+    engines: Number | None = Field(default=None, description="number of general-purpose engines")
+    ziip_engines: Number | None = Field(default=None, description="number of zIIPs")
+    weight: Number | None = Field(default=None, description="weight of the LPAR on its machine")
+    cap: str | None = Field(default=None, description="on: held to its share by weight; off")
+    machine: str | None = Field(default=None, description="another machine, where a capacity table names both")
+    smt: str | None = Field(default=None, description="SMT mode of the zIIPs")
+
+
+Asked = Annotated[
+    OperatingPoint | None, Field(description="the load and what is changed; left out, the operating point")
+]
+
+
+class PredictQuestion(Question):
+    """What would this system do at this load?"""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"system": "cics53-18cp", "at": {"etr_tps": 110560.9}}]},
+    )
+
+    system: SystemId
+    at: Asked = None
+
+
+class SizeQuestion(Question):
+    """How few engines carry this load within these targets? At least one target is required."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"system": "cics53-18cp", "etr_tps": 150000, "max_busy_pct": 90}]},
+    )
+
+    system: SystemId
+    etr_tps: Positive | None = Field(default=None, description="transactions per second to be carried")
+    at: Asked = None
+    max_busy_pct: BusyTarget | None = None
+    max_response_ms: ResponseTarget | None = None
+
+
+class MaxRateQuestion(Question):
+    """What is the highest rate of the mix within these targets, what limits it, and what would limit next?"""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"system": "cics53-18cp", "max_busy_pct": 90}]})
+
+    system: SystemId
+    at: Asked = None
+    max_busy_pct: BusyTarget = 100.0
+    max_response_ms: ResponseTarget | None = None
+
+
+class SweepQuestion(Question):
+    """Chosen metrics over a range of any key, evenly spaced."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"system": "cics53-18cp", "key": "etr_tps", "from": 20000, "to": 180000, "steps": 9}]
+        },
+    )
+
+    system: SystemId
+    key: str = Field(description="the key of `at` to vary", min_length=1, max_length=200)
+    first: Number = Field(alias="from")
+    last: Number = Field(alias="to")
+    steps: int | None = Field(
+        default=None, ge=2, le=400, description="left out, every whole number of engines, or eleven of anything else"
+    )
+    at: Asked = None
+    metrics: list[str] = Field(default=[], description="metrics that POST /v1/predict answers; none for all")
+
+
+class CompareQuestion(Question):
+    """What changes from question a to question b?"""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"system": "cics53-18cp", "a": {}, "b": {"engines": 20, "growth_pct": 10}}]},
+    )
+
+    system: SystemId
+    a: Asked = None
+    b: Asked = None
+    other: SystemId | None = Field(default=None, description="the system of question b, where it is another one")
+
+
+class ExplainQuestion(Question):
+    """What is the answer at this load made of?"""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"system": "cics53-18cp"}]})
+
+    system: SystemId
+    at: Asked = None
+
+
+def keys(at: OperatingPoint | None) -> dict[str, Any]:
+    """The keys that were given, as the model takes them."""
+    return {} if at is None else at.model_dump(exclude_none=True)
