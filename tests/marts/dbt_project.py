@@ -12,10 +12,21 @@ PROJECT = Path(__file__).parents[2] / "dbt"
 
 def build(warehouse: Path, state: Path, *arguments: str, unit_tests: bool = True) -> str:
     """Output of `dbt build` on a warehouse; fails the test with dbt's own words where dbt fails."""
-    command = [Path(sys.executable).with_name("dbt"), "--no-use-colors", "build"]
+    return _run(
+        "build", warehouse, state, *arguments, *([] if unit_tests else ["--exclude-resource-type", "unit_test"])
+    )
+
+
+def compiled(warehouse: Path, state: Path, *models: str) -> list[str]:
+    """The SQL of models as dbt runs it on a warehouse."""
+    _run("compile", warehouse, state, "--select", *models)
+    found = {path.stem: path for path in (state / "target" / "compiled").rglob("*.sql")}
+    return [found[model].read_text(encoding="utf-8") for model in models]
+
+
+def _run(task: str, warehouse: Path, state: Path, *arguments: str) -> str:
+    command = [Path(sys.executable).with_name("dbt"), "--no-use-colors", task]
     command += ["--project-dir", PROJECT, "--profiles-dir", PROJECT, *arguments]
-    if not unit_tests:
-        command += ["--exclude-resource-type", "unit_test"]
     places = {"ETALON_WAREHOUSE": warehouse, "DBT_TARGET_PATH": state / "target", "DBT_LOG_PATH": state / "logs"}
     environment = os.environ | {name: str(place) for name, place in places.items()}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

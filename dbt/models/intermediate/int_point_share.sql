@@ -41,7 +41,7 @@ by_hour as (
 
 piece as (
   select m.* exclude (hour), s.start_utc, date_diff('microsecond', s.start_utc, s.end_utc) / 1e6 as piece_s,
-    first_value({'smf_sid': m.smf_sid, 'start_utc': m.interval_start_utc}) over (
+    first_value({'smf_sid': m.smf_sid, 'start_utc': m.interval_start_utc, 'seconds': m.interval_s}) over (
       partition by s.system_id, s.point, s.condition, s.start_utc
       order by m.interval_s desc, m.smf_sid, m.interval_start_utc
     ) as longest
@@ -65,7 +65,7 @@ point_interval as (
   select system_id, point, condition, longest, min(first_start_utc) as point_start_utc,
     min(first_start_local) as point_start_local,
     sum(common_s) filter (
-      where smf_sid = longest.smf_sid and interval_start_utc = longest.start_utc) as seconds,
+      where smf_sid = longest.smf_sid and interval_start_utc = longest.start_utc and interval_s = longest.seconds) as seconds,
     row_number() over (partition by system_id, point, condition order by min(first_start_utc)) as position
   from shared
   group by system_id, point, condition, longest
