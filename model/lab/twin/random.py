@@ -1,0 +1,320 @@
+"""Random twins, family by family: networks nobody fitted, loaded so that something is well used at the peak."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from model.lab.errors import LabError
+from model.lab.twin.description import Twin
+from model.lab.twin.hours import hour_factors
+from model.network import (
+    Acquire,
+    Arrivals,
+    Cec,
+    CfRequest,
+    Distribution,
+    LparShare,
+    Network,
+    Overflow,
+    Release,
+    Resource,
+    Route,
+    Smt,
+    Station,
+    TransactionClass,
+    Visit,
+    demands,
+)
+from model.network.elements import Scheduling
+
+START = datetime(2026, 9, 7, tzinfo=UTC)
+DAYS = 21
+PEAK = (0.4, 0.58)
+"""How far the busiest pool or limit is used in the worst hour, before uncaptured time and noise."""
+SOURCE = "drawn"
+WORKLOADS = ("CICS", "IMS", "DB2", "WEB")
+
+
+@dataclass(slots=True)
+class Draft:
+    """A twin being drawn; `loads` are the keys of each class but its rate, `cps` the pools whose peak is chosen."""
+
+    random: np.random.Generator
+    stations: list[Station] = field(default_factory=list)
+    classes: list[TransactionClass] = field(default_factory=list)
+    resources: list[Resource] = field(default_factory=list)
+    cecs: list[Cec] = field(default_factory=list)
+    loads: dict[str, dict[str, Any]] = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)
+    asks: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def between(self, low: float, high: float) -> float:
+        """A number between two, equally likely in its logarithm, of three digits."""
+        return float(f"{np.exp(self.random.uniform(np.log(low), np.log(high))):.3g}")
+
+    def time(self, low_ms: float, high_ms: float) -> Distribution:
+        """A service time with a mean between two, and some variation."""
+        mean_s = self.between(low_ms, high_ms) / 1000
+        return Distribution.with_scv(mean_s, float(self.random.choice([0.5, 1.0, 1.0, 2.0, 4.0])))
+
+    def lpar(self, name: str, servers: int, share: LparShare | None = None) -> None:
+        """Add the CPs of an LPAR."""
+        scheduling: Scheduling = "priority_ps" if self.random.random() < 0.5 else "ps"
+        self.stations.append(Station(name=name, component="cp", servers=servers, scheduling=scheduling, lpar=share))
+
+    def work(self, cp: str, low_ms: float = 2.0, high_ms: float = 12.0) -> Route:
+        """CPU before and after some I/O."""
+        ios = float(self.random.integers(1, 9))
+        io = Visit(station="dasd", service=Distribution.exponential(self.between(0.3, 0.9) / 1000), count=ios)
+        return (
+            Visit(station=cp, service=self.time(low_ms, high_ms)),
+            io,
+            Visit(station=cp, service=self.time(low_ms / 2, high_ms / 2)),
+        )
+
+    def add(self, name: str, route: Route, **load: Any) -> None:
+        """Add a class: its importance follows from how many came before it."""
+        importance = min(5, 1 + len(self.classes))
+        priority = 10 - importance
+        self.classes.append(
+            TransactionClass(name=name, route=route, priority=priority, arrivals=Arrivals.poisson(self.between(1, 4)))
+        )
+        self.loads[name] = {
+            "service_class": name.upper()[:8],
+            "importance": importance,
+            "workload": str(self.random.choice(WORKLOADS)),
+            "growth_pct_per_week": round(float(self.random.uniform(0, 2)), 1),
+            "hour_of_week": str(self.random.choice(["office", "office", "flat", "night"]))
+            if importance > 1
+            else "office",
+            "noise_cv": round(float(self.random.uniform(0.03, 0.15)), 2),
+            **load,
+        }
+
+    def mix(self, cp: str, count: int, prefix: str = "class") -> None:
+        """Add some classes of plain work."""
+        for number in range(count):
+            self.add(f"{prefix}{number + 1}", self.work(cp))
+
+
+def _plain(d: Draft, classes: int = 3) -> None:
+    d.lpar("cp", int(d.random.integers(2, 9)))
+    d.mix("cp", classes)
+
+
+def _cics(d: Draft) -> None:
+    d.lpar("cp", int(d.random.integers(3, 7)))
+    d.resources += [Resource(name="MXT", kind="mxt", capacity=int(d.random.integers(30, 90)))]
+    d.resources += [Resource(name="QR", kind="tcb", capacity=1, instances=int(d.random.integers(3, 7)))]
+    before, io, after = d.work("cp", 1.0, 4.0)
+    held = tuple(replace(v, holding=("QR",)) if isinstance(v, Visit) else v for v in (before, io, after))
+    route = (Acquire(resource="MXT"), held[0], io, held[2], Release(resource="MXT"))
+    d.add("inquiry", route, workload="CICS")
+    d.add("update", (Acquire(resource="MXT"), *d.work("cp"), Release(resource="MXT")), workload="CICS")
+    d.mix("cp", 1)
+    capacity = d.resources[0].capacity
+    d.asks["limit"] = {"limit": {"MXT": capacity + 20}, "growth_pct": 20, "when": "peak"}
+
+
+def _ims(d: Draft) -> None:
+    d.lpar("cp", int(d.random.integers(2, 7)))
+    for number in (1, 2):
+        regions = Resource(name=f"regions {number}", kind="region", capacity=int(d.random.integers(8, 25)))
+        d.resources.append(regions)
+        route = (Acquire(resource=regions.name), *d.work("cp"), Release(resource=regions.name))
+        d.add(f"trans{number}", route, workload="IMS")
+    d.mix("cp", 1)
+    d.asks["limit"] = {"limit": {"regions 1": d.resources[0].capacity + 10}, "growth_pct": 20, "when": "peak"}
+
+
+def _ziip(d: Draft, smt: Smt | None = None) -> None:
+    d.lpar("cp", int(d.random.integers(3, 6)))
+    engines = int(d.random.integers(1, 4))
+    d.stations.append(
+        Station(
+            name="ziip",
+            component="ziip",
+            servers=engines,
+            scheduling="ps",
+            smt=smt,
+            overflow=Overflow(to="cp", waiting=int(d.random.integers(0, 4))),
+            source=SOURCE,
+        )
+    )
+    for number in (1, 2):
+        before, io, after = d.work("cp", 2.0, 6.0)
+        d.add(f"java{number}", (before, Visit(station="ziip", service=d.time(1.0, 4.0)), io, after), workload="WEB")
+    d.mix("cp", 1)
+    d.asks["ziip"] = {"ziip_engines": engines + 1, "growth_pct": 20, "when": "peak"}
+
+
+def _ziip_smt(d: Draft) -> None:
+    _ziip(d, Smt(gain=d.between(1.15, 1.45)))
+    d.asks["one-thread"] = {"smt": 1, "when": "peak"}
+
+
+def _lpars(d: Draft, cap: str = "none") -> None:
+    d.cecs.append(Cec(name="machine", engines=float(d.random.integers(5, 9))))
+    engines = int(d.cecs[0].engines)
+    d.lpar("PRDA cp", engines - 1, LparShare(cec="machine", weight=600.0))
+    d.lpar("PRDB cp", engines - 2, LparShare(cec="machine", weight=400.0, cap=cap))  # type: ignore[arg-type]
+    d.mix("PRDA cp", 2, "alpha")
+    d.mix("PRDB cp", 2, "beta")
+    d.asks["weight"] = {"weight": 800, "growth_pct": 15, "when": "peak"}
+
+
+def _facility(d: Draft) -> None:
+    d.lpar("cp", int(d.random.integers(3, 7)))
+    d.stations[0] = replace(d.stations[0], scheduling="fcfs")
+    d.stations.append(Station(name="cf", component="cf", servers=2))
+    for number in (1, 2):
+        requests = CfRequest(
+            station="cf",
+            engine="cp",
+            service=Distribution.exponential(d.between(5, 20) * 1e-6),
+            issue=Distribution.exponential(5e-6),
+            count=int(d.random.integers(3, 20)),
+        )
+        before, io, after = d.work("cp", 1.0, 5.0)
+        d.add(f"sharing{number}", (before, requests, io, after), workload="DB2")
+    d.mix("cp", 1)
+
+
+def _serial(d: Draft) -> None:
+    _plain(d, 2)
+    d.resources.append(Resource(name="lock", kind="lock", capacity=1))
+    before, io, after = d.work("cp")
+    locked = Visit(station="cp", service=Distribution.exponential(0.001), holding=("lock",))
+    d.add("posting", (before, locked, io, after))
+
+
+def _growing(d: Draft) -> None:
+    _plain(d)
+    for load in d.loads.values():
+        load["growth_pct_per_week"] = 8.0
+
+
+def _missing(d: Draft) -> None:
+    _plain(d)
+    days = sorted(d.random.choice(np.arange(1, DAYS - 1), 4, replace=False))
+    d.more["missing_days"] = [(START + timedelta(days=int(day))).date() for day in days]
+
+
+def _released(d: Draft) -> None:
+    _plain(d)
+    d.more["releases"] = [{"from_utc": START + timedelta(days=DAYS // 2), "demand_factor": d.between(0.85, 1.2)}]
+
+
+def _collinear(d: Draft) -> None:
+    _plain(d, 4)
+    for load in d.loads.values():
+        load |= {"hour_of_week": "office", "noise_cv": 0.02, "growth_pct_per_week": 1.0}
+
+
+FAMILIES: Mapping[str, Callable[[Draft], None]] = {
+    "cics": _cics,
+    "ims": _ims,
+    "ziip-overflow": _ziip,
+    "ziip-smt": _ziip_smt,
+    "lpars-weights": _lpars,
+    "lpars-capped": lambda d: _lpars(d, "share"),
+    "coupling-facility": _facility,
+    "serial-resource": _serial,
+    "strong-growth": _growing,
+    "missing-days": _missing,
+    "release": _released,
+    "collinear": _collinear,
+}
+"""What random twins are drawn from, by name."""
+
+
+def random_twin(family: str, seed: int) -> Twin:
+    """The twin of a family and seed, the same each time. LabError for a family that does not exist."""
+    content, network = draw(family, seed)
+    return Twin.of(content, network)
+
+
+def draw(family: str, seed: int) -> tuple[dict[str, Any], Network]:
+    """The content of a twin's file without its network, and the network."""
+    if family not in FAMILIES:
+        raise LabError(f"no family {family!r} of twins; known: {', '.join(FAMILIES)}")
+    d = Draft(np.random.default_rng([seed, list(FAMILIES).index(family)]))
+    FAMILIES[family](d)
+    d.stations.append(Station(name="dasd", component="dasd", servers=24))
+    network = Network(
+        name=f"{family} {seed}",
+        stations=tuple(d.stations),
+        classes=tuple(d.classes),
+        resources=tuple(d.resources),
+        cecs=tuple(d.cecs),
+    )
+    network = _loaded(d, network, d.random.uniform(*PEAK))
+    asks = {"growth30": {"growth_pct": 30, "when": "peak"}}
+    if not d.cecs:
+        engines = network.station("cp").servers + 1
+        asks["engines"] = {"engines": engines, "growth_pct": 30, "when": "peak"}
+    content = {
+        "system_id": f"{family.replace('-', '')}{seed}",
+        "start_utc": START,
+        "days": DAYS,
+        "interval_s": 900,
+        "seed": seed,
+        **d.more,
+        "classes": {
+            c.name: {**d.loads[c.name], "rate_per_s": float(f"{c.arrivals.rate_per_s:.4g}")}
+            for c in network.classes
+            if c.arrivals
+        },
+        "uncaptured": {
+            "fixed_engines": round(float(d.random.uniform(0.02, 0.15)), 3),
+            "per_captured": round(float(d.random.uniform(0.03, 0.1)), 3),
+        },
+        "ask": {name: {"at": at} for name, at in {**asks, **d.asks}.items()},
+    }
+    return content, network
+
+
+def _loaded(d: Draft, network: Network, peak: float) -> Network:
+    """The network at rates with which the busiest pool or limit is used by `peak` in the worst hour."""
+    work = demands(network).demand_s
+    rates = np.array([c.arrivals.rate_per_s for c in network.classes if c.arrivals is not None])
+    factors = np.array([hour_factors(d.loads[c.name]["hour_of_week"]) for c in network.classes])
+    weeks = DAYS / 7 - 0.5
+    growth = np.array([(1 + d.loads[c.name]["growth_pct_per_week"] / 100) ** weeks for c in network.classes])
+    by_hour = (work * (rates * growth)[:, None]).T @ factors
+    limits = {s.name: float(s.servers) for s in network.stations}
+    engines = np.array([limits[name] for name in network.station_names])
+    used = (by_hour / engines[:, None]).max(axis=1)
+    for cec in network.cecs:
+        members = [i for i, s in enumerate(network.stations) if s.lpar is not None]
+        weights = np.array([network.stations[i].lpar.weight for i in members])  # type: ignore[union-attr]
+        parts = cec.engines * weights / weights.sum()
+        used[members] = np.maximum(used[members], (by_hour[members] / parts[:, None]).max(axis=1))
+    held = [_held_s(c.route) for c in network.classes]
+    for resource in network.resources:
+        serial = np.array([h.get(resource.name, 0.0) for h in held]) * rates * growth
+        used = np.append(used, (serial @ factors).max() / (resource.capacity * resource.instances))
+    scale = peak / used.max()
+    classes = tuple(
+        replace(c, arrivals=Arrivals.poisson(float(f"{rate * scale:.4g}")))
+        for c, rate in zip(network.classes, rates, strict=True)
+    )
+    return replace(network, classes=classes)
+
+
+def _held_s(route: Route) -> dict[str, float]:
+    """Seconds of service for which each resource is held, by name."""
+    found: dict[str, float] = {}
+    open_: set[str] = set()
+    for step in route:
+        if isinstance(step, Acquire):
+            open_.add(step.resource)
+        elif isinstance(step, Release):
+            open_.discard(step.resource)
+        elif isinstance(step, Visit):
+            for name in open_ | set(step.holding):
+                found[name] = found.get(name, 0.0) + step.count * step.service.mean
+    return found
