@@ -11,13 +11,14 @@ from model.capacity.conditions.mixtures import Belief
 from model.capacity.conditions.populations import response_growth
 from model.capacity.conditions.ratios import Ratio, Ratios
 from model.capacity.conditions.rows import WORKLOAD
-from model.capacity.conditions.tables import SYSTEM, Cell, Table, Tables, kind_of
+from model.capacity.conditions.tables import SYSTEM, Cell, Table, Tables, kind_of, number
 
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
 """Series that differ by more at the same levels follow different laws."""
 REPEATABILITY = 0.003
 POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
+THINK_TIME = "think_time"
 KEPT_WEIGHT = 1e-3
 FIRST_SIBLING_LAW = NAMES.index(SIBLING)
 
@@ -89,21 +90,24 @@ class Beliefs:
         assert cell.x is not None
         series, at_siblings = self.series(table, cell, points)
         belief = combine(explain(series, cell.x, at_siblings), self._weights.get(self.family(table, cell)))
-        return belief.dividing(cell.x) if is_closed(table, cell) else belief
+        return belief.of_population(cell.x, self.think_time(cell, points)) if is_closed(table, cell) else belief
 
     def series(
         self, table: Table, cell: Cell, points: list[tuple[float, float, float]]
     ) -> tuple[Series, tuple[tuple[float, float], ...]]:
         """A cell's own series with its siblings, and the siblings at the cell.
 
-        The throughput of a population is turned into the time of one cycle, population over throughput, which think
-        time bounds from below.
+        The throughput of a population is turned into the time of one cycle, population over throughput; into the
+        response alone where think time is known.
         """
         x = np.array([point[0] for point in points])
         y = np.array([point[1] for point in points])
         se = np.array([point[2] for point in points])
         if is_closed(table, cell):
-            se, y = x / y * (se / y), x / y
+            think = self.think_time(cell, points)
+            se, y = x / y * (se / y), x / y - think
+            if think:
+                return Series(x, y, se), ()
         siblings, at_siblings = [], []
         for sibling in self._siblings(table, cell):
             there = self._alone(table, replace(sibling, x=cell.x))
@@ -114,6 +118,11 @@ class Beliefs:
             siblings.append((np.array([value for value, _ in known]), np.array([sd for _, sd in known])))
             at_siblings.append(there)
         return Series(x, y, se, tuple(siblings)), tuple(at_siblings)
+
+    def think_time(self, cell: Cell, points: list[tuple[float, float, float]]) -> float:
+        """Seconds between requests, where they are known and shorter than every measured cycle; else 0."""
+        found = number(self.facts.get(cell.system, {}).get(THINK_TIME, ""))
+        return found if found is not None and all(found < x / y for x, y, _ in points) else 0.0
 
     def _siblings(self, table: Table, cell: Cell) -> list[Cell]:
         """Series of the same metric with at least two levels that differ in one name, other systems first."""

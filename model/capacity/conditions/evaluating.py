@@ -16,6 +16,7 @@ from model.reproduction.arithmetic import compute
 
 FOLLOWS = "follows from other values"
 DEEPEST = 8
+DIGITS = 10
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ class Evaluator:
         belief = told.belief
         least, most = _bounds([value for other, (value, _) in table.values.items() if other.metric == cell.metric],
                               table.units.get(cell.metric, ""))  # fmt: skip
-        low, value, high = (float(np.clip(end, least, most)) for end in belief.quantiles(0.05, 0.5, 0.95))
+        ends = np.clip(belief.quantiles(0.05, 0.5, 0.95), least, most)
+        low, value, high = (float(f"{end:.{DIGITS}g}") for end in ends)
         seed = zlib.crc32(repr(cell).encode()) ^ self._seed
         return Value(value, low, high, np.clip(belief.draws(seed), least, most), told, told.basis)
 

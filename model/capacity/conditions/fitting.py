@@ -32,7 +32,7 @@ def fit(
     """
     known = tuple(rows)
     tables = Tables(known)
-    weights = weigh(tables)
+    weights = weigh(tables, facts)
     return {
         "schema": SCHEMA,
         "seed": seed,
@@ -40,7 +40,7 @@ def fit(
         "facts": {system: dict(found) for system, found in facts.items()},
         "identities": [_identity(entry) for entry in identities],
         "weights": {family: _sparse(found) for family, found in weights.items()},
-        "widening": widening(tables, weights),
+        "widening": widening(tables, weights, facts),
     }
 
 

@@ -144,7 +144,8 @@ def _linear(
     """Log evidence, mean and standard deviation of ln y of a linear law at every grid node, by Gauss-Newton steps."""
     least = LEAST_SHARE * z
     relative = design / z[:, None]
-    start = np.linalg.solve(relative.T @ relative + 1e-6 * np.eye(design.shape[1]), relative.sum(axis=0))
+    wanted = relative.sum(axis=0)
+    start = np.linalg.solve(relative.T @ relative + 1e-6 * np.eye(design.shape[1]), wanted)
     coefficients = np.tile(start, (len(NODES), 1))
     fitted = np.maximum(coefficients @ design.T, least)
     for _ in range(STEPS):

@@ -15,12 +15,18 @@ _INVERSE = np.array([NormalDist().inv_cdf((i + 0.5) / DRAWS) for i in range(DRAW
 
 @dataclass(frozen=True)
 class Belief:
-    """Weights, means and standard deviations of the parts, shapes (parts,): of the value, or of its logarithm."""
+    """Weights, means and standard deviations of the parts, shapes (parts,): of the value, or of its logarithm.
+
+    A logarithmic belief may be of a part of a time (`rest` is the other part), or of a rate whose time it is
+    (`population` over the time).
+    """
 
     weight: Array
     mean: Array
     sd: Array
     logarithmic: bool = False
+    rest: float = 0.0
+    population: float | None = None
 
     @classmethod
     def of(cls, mean: float, sd: float) -> "Belief":
@@ -36,13 +42,15 @@ class Belief:
 
     def scaled(self, factor: float, relative_sd: float) -> "Belief":
         """Multiplied by a factor above zero, known to a relative standard deviation."""
+        if self.population is not None:
+            return replace(self, population=self.population * factor, sd=np.hypot(self.sd, relative_sd))
         if self.logarithmic:
             return replace(self, mean=self.mean + np.log(factor), sd=np.hypot(self.sd, relative_sd))
         return replace(self, mean=self.mean * factor, sd=np.hypot(self.sd, self.mean * relative_sd) * factor)
 
-    def dividing(self, numerator: float) -> "Belief":
-        """What a number above zero divided by a value above zero is."""
-        return replace(self, mean=np.log(numerator) - self.mean)
+    def of_population(self, population: float, rest: float) -> "Belief":
+        """The rate at which a population passes a cycle of which this is a part, and `rest` the other."""
+        return replace(self, population=population, rest=rest)
 
     def draws(self, seed: int) -> Array:
         """`DRAWS` values in random order, each part drawn by quantiles."""
@@ -50,12 +58,13 @@ class Belief:
         part = np.searchsorted(np.cumsum(self.weight / self.weight.sum()), (np.arange(DRAWS) + 0.5) / DRAWS)
         part = np.minimum(part, len(self.weight) - 1)
         drawn = generator.permutation(self.mean[part] + self.sd[part] * generator.permutation(_INVERSE))
-        return np.exp(drawn) if self.logarithmic else drawn
+        return self._values(drawn)
 
     def quantiles(self, *shares: float) -> tuple[float, ...]:
         """The values below which these shares of the belief lie."""
-        found = self._quantiles(shares)
-        return tuple((np.exp(found) if self.logarithmic else found).tolist())
+        if self.population is not None:
+            shares = tuple(1.0 - share for share in shares)
+        return tuple(self._values(self._quantiles(shares)).tolist())
 
     def median(self) -> float:
         """The middle value."""
@@ -65,6 +74,12 @@ class Belief:
         """Half the width of the middle 68 %, relative to the median; 0 at zero."""
         low, middle, high = self.quantiles(0.16, 0.5, 0.84)
         return (high - low) / 2.0 / abs(middle) if middle else 0.0
+
+    def _values(self, found: Array) -> Array:
+        if not self.logarithmic:
+            return found
+        times = self.rest + np.exp(found)
+        return times if self.population is None else self.population / times
 
     def _quantiles(self, shares: tuple[float, ...]) -> Array:
         wanted = np.array(shares) * self.weight.sum()

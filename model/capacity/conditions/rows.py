@@ -123,10 +123,12 @@ def read_points(marts: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
 
 
 def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row | None:
-    if figure.kind == "statement" or system.class_ != "numeric" or contradiction(system, figure) is not None:
+    """A figure with its value; of systems known by ratios, claims or formulas only, as it is printed."""
+    numeric = system.class_ == "numeric"
+    if (numeric and figure.kind == "statement") or contradiction(system, figure) is not None:
         return None
     value, se = float(figure.value), 0.0
-    if known is not None:
+    if known is not None and numeric:
         wanted = target(system, figure)
         found = None if wanted is None else known.get((system.id, wanted.point, wanted.subject, wanted.metric))
         if wanted is None or found is None:
@@ -141,7 +143,7 @@ def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row
         table=figure.table,
         study=figure.study,
         se=se,
-        judged=figure.target,
+        judged=figure.target and numeric,
     )
 
 

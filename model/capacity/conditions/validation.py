@@ -136,7 +136,7 @@ class StudyValidation:
 def validate(study: Study) -> StudyValidation:
     """Leave every level out once."""
     whole = Tables(study.rows)
-    weights = weigh(whole)
+    weights = weigh(whole, study.facts)
     cases = [case for left_out in _levels(whole) for case in _left_out(study, whole, weights, *left_out)]
     by_family: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
@@ -179,8 +179,8 @@ def _left_out(
 
     touched = {(row.study or row.system, row.table) for row in study.rows if gone(row)}
     kept = Tables(row for row in study.rows if not gone(row) or (numeric is None and row.metric in RATES))
-    own = weigh(kept, touched)
-    evaluator = Evaluator(kept, {**weights, **own}, study.facts, widening=widening(kept, own, touched))
+    own = weigh(kept, study.facts, touched)
+    evaluator = Evaluator(kept, {**weights, **own}, study.facts, widening=widening(kept, own, study.facts, touched))
     for block in touched & kept.blocks.keys():
         table, before = whole.blocks[block], kept.blocks[block]
         if numeric is not None and before.numeric is None:

@@ -9,21 +9,24 @@ import numpy as np
 
 from model.capacity.conditions.beliefs import Beliefs
 from model.capacity.conditions.laws import CONFIGURATIONS, NODES, Array, explain
-from model.capacity.conditions.tables import Tables
+from model.capacity.conditions.tables import Tables, number
 
 ROUNDS = 25
 SHARED_COUNT = 8.0
 """How many series the weights of all families together count for in each family."""
 FLAT_COUNT = 10.0
-LEAST_POINTS = 3
-PRIOR_CASES = 5.0
+LEAST_POINTS = 2
+PRIOR_CASES = 2.0
 """How many values left out the laws' own intervals count for."""
-LEAST_WIDENING, MOST_WIDENING = 0.8, 4.0
+LEAST_WIDENING, MOST_WIDENING = 0.8, 6.0
 
 
-def weigh(tables: Tables, only: Container[tuple[str, str]] | None = None) -> dict[str, Array]:
+Facts = Mapping[str, Mapping[str, str]]
+
+
+def weigh(tables: Tables, facts: Facts, only: Container[tuple[str, str]] | None = None) -> dict[str, Array]:
     """Weights by family, shape (CONFIGURATIONS,), summing to one; of the named tables, or of all."""
-    beliefs = Beliefs(tables, {})
+    beliefs = Beliefs(tables, {}, facts)
     by_family: dict[str, list[Array]] = defaultdict(list)
     for block, table in tables.blocks.items():
         if only is not None and block not in only:
@@ -49,23 +52,31 @@ def weigh(tables: Tables, only: Container[tuple[str, str]] | None = None) -> dic
 
 
 def widening(
-    tables: Tables, weights: Mapping[str, Array], only: Container[tuple[str, str]] | None = None
+    tables: Tables, weights: Mapping[str, Array], facts: Facts, only: Container[tuple[str, str]] | None = None
 ) -> dict[str, float]:
-    """How much wider than the laws say intervals must be, by family, to hold 90 % of values left out one by one."""
-    beliefs = Beliefs(tables, weights)
+    """How much wider than the laws say intervals must be, by family, to hold 90 % of values of levels left out."""
     missed: dict[str, list[float]] = defaultdict(list)
     for block, table in tables.blocks.items():
-        if only is not None and block not in only:
+        if table.numeric is None or (only is not None and block not in only):
             continue
-        for cell, points in table.by_series.items():
-            if len(points) < LEAST_POINTS or any(y <= 0 for _, y, _ in points):
+        rows = [row for row in tables.rows if (row.study or row.system, row.table) == block]
+        for system, level in sorted({(cell.system, cell.x) for cell in table.values if cell.x is not None}):
+            others = Tables(
+                row for row in rows if row.system != system or number(row.condition.get(table.numeric, "")) != level
+            )
+            kept = others.blocks.get(block)
+            if kept is None or kept.numeric != table.numeric:
                 continue
-            for i, (x, y, _) in enumerate(points):
-                belief = beliefs.by_law(table, replace(cell, x=x), points[:i] + points[i + 1 :])
+            beliefs = Beliefs(others, weights, facts)
+            for cell, (y, _) in table.values.items():
+                points = kept.series(cell) if (cell.system, cell.x) == (system, level) else []
+                if y <= 0 or len(points) < LEAST_POINTS or any(other <= 0 for _, other, _ in points):
+                    continue
+                belief = beliefs.by_law(kept, cell, points)
                 low, middle, high = (math.log(end) for end in belief.quantiles(0.05, 0.5, 0.95))
                 off = math.log(y) - middle
                 reach = (high if off > 0 else low) - middle
-                missed[beliefs.family(table, cell)].append(off / reach if off else 0.0)
+                missed[beliefs.family(kept, cell)].append(off / reach if off else 0.0)
     return {family: _factor(found) for family, found in missed.items()}
 
 
