@@ -22,7 +22,7 @@ LAYOUT_DIR = Path(__file__).parent / "layouts"
 CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
 WALKS = ("fixed", "length_prefixed", "chained")
 IMS_ROLE = "ims:"
-HANDLERS = ("", "cics_monitoring", "cics_statistics")
+HANDLERS = ("", "cics_monitoring", "cics_statistics", "data_set_io")
 HEADER_ROLES = ("record_type", "smf_sid", "written_clock_us", "written_date")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CONDITION = re.compile(r"(\w+) *(!?=) *(\d+(?: *, *\d+)*)\Z")

@@ -58,17 +58,26 @@ Finisher = Callable[[Layout, Mapping[str, pa.Table], Sequence[int], Sequence[byt
 def finisher(name: str) -> Finisher:
     """The inverse of the handler of this name. Raises KeyError for a name no code stands behind."""
     from ingest.smf.cics import writing
+    from ingest.smf.data_sets import finish_data_sets
 
-    return {"cics_monitoring": writing.finish_monitoring, "cics_statistics": writing.finish_statistics}[name]
+    finishers: dict[str, Finisher] = {
+        "cics_monitoring": writing.finish_monitoring,
+        "cics_statistics": writing.finish_statistics,
+        "data_set_io": finish_data_sets,
+    }
+    return finishers[name]
 
 
 def of(registry: Registry) -> dict[str, Handler]:
     """Handlers by name that read by the registry's own layouts, which may replace built-in ones."""
     from ingest.smf.cics.statistics import StatisticsDecoder
+    from ingest.smf.data_sets import DataSetDecoder
 
-    return {
-        layout.handler: StatisticsDecoder(layout) for layout in registry.layouts if layout.handler == "cics_statistics"
+    makers: dict[str, Callable[[Layout], Handler]] = {
+        "cics_statistics": StatisticsDecoder,
+        "data_set_io": DataSetDecoder,
     }
+    return {layout.handler: makers[layout.handler](layout) for layout in registry.layouts if layout.handler in makers}
 
 
 def make(name: str) -> Handler:
@@ -81,4 +90,8 @@ def make(name: str) -> Handler:
         from ingest.smf.cics.statistics import StatisticsDecoder
 
         return StatisticsDecoder()
+    if name == "data_set_io":
+        from ingest.smf.data_sets import DataSetDecoder
+
+        return DataSetDecoder()
     raise KeyError(f"no handler is called {name!r}")

@@ -26,6 +26,7 @@ from tests.ingest.rmf.monitor3 import CPC, DELAY, reply_json
 from tests.ingest.rmf.test_robust_reading import document
 from tests.ingest.tables import random_tables
 from tests.ingest.terse_writer import terse
+from tests.ingest.test_data_set_records import made as made_data_sets
 
 _NOW = dt.datetime(2026, 3, 4, 13, 14, 15)
 _LISTING = b"""1Applid REGION1   Sysid REG1  Jobname CICSJOB1  02/17/2005  Time 15:45:21  CICS 6.4.0  PAGE    5
@@ -39,8 +40,9 @@ _LISTING = b"""1Applid REGION1   Sysid REG1  Jobname CICSJOB1  02/17/2005  Time 
 
 
 def smf_records() -> list[bytes]:
-    """A dump of one or two records for every layout."""
-    return [encode_dump(random_tables(layout, 1, 2, 2), layouts()) for layout in layouts().layouts]
+    """A dump of one or two records for every layout, and one of data set sections chained by offsets."""
+    plain = [encode_dump(random_tables(layout, 1, 2, 2), layouts()) for layout in layouts().layouts]
+    return [*plain, encode_dump(made_data_sets(1, [[2, 1]]), layouts())]
 
 
 def dumps() -> list[bytes]:

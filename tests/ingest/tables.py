@@ -25,7 +25,8 @@ def random_tables(layout: Layout, seed: int, records: int, most: int = 3, cut: f
             share = 0 if any(other.parent == section.name for other in layout.nested) else cut
             ends = np.array([_cut(section, rng, share) for _ in range(records)])[owners]
             keys = {"record_seq": sequence[owners], "section_seq": ordinals.astype(np.uint32)}
-            tables[section.table] = _table(section, rng, keys, ends, owners)
+            table = _table(section, rng, keys, ends, owners)
+            tables[section.table] = _without_handled(layout, section, table)
     for section in layout.nested:
         parent = tables.get(layout.section(section.parent).table)
         if parent is not None:
@@ -81,11 +82,7 @@ def _header(layout: Layout, rng: np.random.Generator, sequence: np.ndarray) -> p
     ends = np.full(len(sequence), layout.header.length)
     keys = {"record_seq": sequence, "section_seq": np.zeros(len(sequence), np.uint32)}
     table = _table(layout.header, rng, keys, ends, ends).drop_columns(sorted(computed_columns(layout)))
-    if layout.handler:
-        # What code reads has no section among those of the layout: the record has none.
-        table = table.drop_columns(
-            [item.column for item in layout.header.fields if item.name.startswith("data_section_")]
-        )
+    table = _without_handled(layout, layout.header, table)
     if layout.subtypes:
         column = layout.header.by_name("subtype").column
         subtypes = pa.array(rng.choice(np.array(layout.subtypes, np.uint16), len(sequence)))
@@ -96,6 +93,12 @@ def _header(layout: Layout, rng: np.random.Generator, sequence: np.ndarray) -> p
         chosen = pa.array(rng.choice(values, len(sequence)), item.arrow)
         table = table.set_column(table.column_names.index(item.column), item.column, chosen)
     return table
+
+
+def _without_handled(layout: Layout, section: Section, table: pa.Table) -> pa.Table:
+    """A table without what says where sections are that code reads: the record has none."""
+    names = [item.column for item in section.fields if item.name.startswith("data_section_")]
+    return table.drop_columns(names) if layout.handler else table
 
 
 def _cut(section: Section, rng: np.random.Generator, share: float) -> int:

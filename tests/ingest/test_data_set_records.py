@@ -1,0 +1,105 @@
+"""I/O by data set (SMF 42.6): chains of data set sections, each with statistics of its own, are followed both ways."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest import registry
+from ingest.codec import decode_batches, encode_dump
+from ingest.smf.data_sets import STATISTICS
+from tests.ingest.tables import random_rows, random_tables
+
+REGISTRY = registry.load()
+LAYOUT = REGISTRY.layout_for(42, 6)
+HANDLED = {section.name: section for section in LAYOUT.handled}
+COMPUTED = {
+    "s42dsnxt",
+    "s42dsioo",
+    "s42dsamo",
+    "s42dssno",
+    "s42dssnl",
+    "s42dssn2o",
+    "s42dssn2l",
+    "s42dssn3o",
+    "s42dssn3l",
+}
+
+
+def made(seed: int, jobs: list[list[int]]) -> dict[str, pa.Table]:
+    """Tables of one record for each list of jobs, which says how many data sets each job has."""
+    rng = np.random.default_rng(seed)
+    tables = random_tables(LAYOUT, seed, len(jobs), cut=0)
+    sequence = tables["smf42_6_header"]["record_seq"].to_pylist()
+    heads = [(n, k) for n, counts in zip(sequence, jobs, strict=True) for k in range(len(counts))]
+    keys = {"record_seq": [n for n, _ in heads], "section_seq": [k for _, k in heads]}
+    names = [name for name in tables if name.endswith("_job")]
+    for name in names:
+        del tables[name]
+    if heads:
+        job = random_rows(LAYOUT.section("job"), seed, keys, [0] * len(heads))
+        dropped = [item.column for item in LAYOUT.section("job").fields if item.name.startswith("data_section_")]
+        tables["smf42_6_job"] = job.drop_columns(dropped)
+    rows = [(n, k) for n, counts in zip(sequence, jobs, strict=True) for k, c in enumerate(counts) for _ in range(c)]
+    places = [sum(other == n for other, _ in rows[:at]) for at, (n, _) in enumerate(rows)]
+    put(tables, "data_set", seed, [(n, place, k) for (n, k), place in zip(rows, places, strict=True)])
+    for item in STATISTICS:
+        owners = [(n, p) for (n, _), p in zip(rows, places, strict=True) if rng.random() < 0.6]
+        seqs = [sum(other == n for other, _ in owners[:at]) for at, (n, _) in enumerate(owners)]
+        put(tables, item.name, seed, [(n, s, p) for (n, p), s in zip(owners, seqs, strict=True)])
+    return tables
+
+
+def put(tables: dict[str, pa.Table], name: str, seed: int, keys: list[tuple[int, int, int]]) -> None:
+    """Random rows of a section with keys (record_seq, section_seq, parent_seq)."""
+    if keys:
+        columns = dict(
+            zip(("record_seq", "section_seq", "parent_seq"), map(list, zip(*keys, strict=True)), strict=True)
+        )
+        tables[HANDLED[name].table] = random_rows(HANDLED[name], seed, columns, [0] * len(keys))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), jobs=st.lists(st.lists(st.integers(0, 5), max_size=3), min_size=1, max_size=4))
+def test_data_sets_and_their_statistics_come_back(seed: int, jobs: list[list[int]]) -> None:
+    tables = made(seed, jobs)
+    [batch] = decode_batches(encode_dump(tables, REGISTRY), REGISTRY)
+    assert not batch.quarantined
+    for section in LAYOUT.handled:
+        wanted = tables.get(section.table)
+        assert (wanted is None) == (section.table not in batch.tables), section.name
+        if wanted is not None:
+            columns = [name for name in wanted.column_names if name not in COMPUTED]
+            renumbered = wanted.set_column(
+                wanted.column_names.index("record_seq"), "record_seq", [_ordinals(wanted, tables["smf42_6_header"])]
+            )
+            found = batch.tables[section.table].select(columns)
+            assert found.to_pydict() == renumbered.select(columns).to_pydict(), section.name
+
+
+def _ordinals(table: pa.Table, header: pa.Table) -> pa.Array:
+    """Ordinal of each row's record in the dump."""
+    known = header["record_seq"].to_pylist()
+    return pa.array([known.index(number) for number in table["record_seq"].to_pylist()], pa.uint32())
+
+
+def dump_of_one() -> tuple[bytearray, int]:
+    """A record with two data sets, and where its job header stands."""
+    record = bytearray(encode_dump(made(3, [[2]]), REGISTRY))
+    return record, int.from_bytes(record[36:40], "big")
+
+
+@pytest.mark.parametrize("wrong", ["first", "next", "circle", "size", "io"])
+def test_a_chain_that_leads_astray_is_quarantined(wrong: str) -> None:
+    record, job = dump_of_one()
+    first = int.from_bytes(record[job + 24 : job + 28], "big")
+    places = {"first": (job + 24, 4, len(record)), "next": (first, 4, len(record) - 20), "circle": (first, 4, first)}
+    places |= {"size": (job + 28, 2, 12), "io": (first + 52, 4, len(record) - 3)}
+    at, width, value = places[wrong]
+    record[at : at + width] = value.to_bytes(width, "big")
+    record[job + 34 : job + 36] = (152).to_bytes(2, "big")
+    [batch] = decode_batches(bytes(record), REGISTRY)
+    assert [item.reason for item in batch.quarantined] == ["section_outside_record"]
+    assert not batch.tables or "smf42_6_data_set" not in batch.tables
+    assert batch.quarantined[0].raw == bytes(record)
