@@ -5,11 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ingest import collector
-from ingest.ims.identify import is_ims_log
-from ingest.reports.lines import text_form
-from ingest.reports.rmf_text import is_text_report
-from ingest.reports.statistics import is_statistics
-from ingest.reports.tabular import identify_table
 
 #: How much of the start of a file `identify` wants to see, in bytes.
 HEAD_BYTES = 1 << 16
@@ -61,6 +56,10 @@ def identify(name: str, head: bytes) -> Identity:
     Anything binary that is not known to be something else is taken for an SMF dump; whether it is one is found out by
     its framing, which must tile the file exactly.
     """
+    from ingest.ims.identify import is_ims_log
+    from ingest.reports.lines import text_form
+    from ingest.reports.tabular import identify_table
+
     if name.endswith(".runs.csv"):
         return Identity(Kind.RUNS)
     if name.endswith(".groups.csv"):
@@ -111,6 +110,9 @@ def identify(name: str, head: bytes) -> Identity:
 
 def _printed(head: bytes) -> Kind | None:
     """The kind of a printed report, None for other text."""
+    from ingest.reports.rmf_text import is_text_report
+    from ingest.reports.statistics import is_statistics
+
     if is_text_report(head):
         return Kind.RMF_TEXT
     return Kind.CICS_STATISTICS if is_statistics(head) else None

@@ -10,11 +10,12 @@ import os
 import threading
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ingest.kernels import native
+if TYPE_CHECKING:
+    from ingest.kernels import native
 
 #: Meta-information and parent of an array made in Python, which compiled code never frees.
 _NO_OWNER = (0, 0)
@@ -77,12 +78,16 @@ class Kernel:
 
     def for_numba(self) -> Any:
         """What other compiled loops call."""
+        from ingest.kernels import native
+
         if self._dispatcher is None:
             self._dispatcher = native.dispatcher(self._function, forceinline=self._forceinline)
         return self._dispatcher
 
-    def _code(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> native.Code:
+    def _code(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> "native.Code":
         """The machine code for arguments of these kinds: kept from an earlier process, or compiled now."""
+        from ingest.kernels import native
+
         with self._lock:
             if kinds not in self._codes:
                 path = native.name(self._function, kinds)

@@ -3,9 +3,3 @@
 What stands where in a report is data (`rmf_text.toml`, `tabular.toml`); this package holds what such data cannot say:
 telling pages, headings and rows apart in printed text, and writing them again.
 """
-
-from ingest.reports.render import render_text
-from ingest.reports.rmf_text import TextBatch, read_text_reports
-from ingest.reports.tables import schemas
-
-__all__ = ["TextBatch", "read_text_reports", "render_text", "schemas"]

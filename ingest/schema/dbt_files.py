@@ -6,8 +6,6 @@ staging views of the others are made by `ingest.schema.staging_statements`, when
 
 from pathlib import Path
 
-import yaml  # type: ignore[import-untyped]
-
 from ingest.layout import Layout, Section
 from ingest.registry import Registry
 from ingest.schema import staging
@@ -92,6 +90,8 @@ def _read(registry: Registry) -> list[tuple[Layout, Section]]:
 
 
 def _dump(document: dict) -> str:
+    import yaml
+
     return NOTE + yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1000)
 
 

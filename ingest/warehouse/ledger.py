@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import duckdb
@@ -178,6 +177,8 @@ def _keep(con: duckdb.DuckDBPyConnection, file_id: int, rows: pa.Table) -> None:
 
 def etalon_version() -> str:
     """Version of the installed distribution."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("etalon-z")
     except PackageNotFoundError:

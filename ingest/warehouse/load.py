@@ -29,7 +29,6 @@ from ingest.warehouse.outcome import (
     holds_nothing,
     unreadable,
 )
-from ingest.warehouse.readers import read
 from ingest.warehouse.tables import Rows, Tables, layouts_version
 from ingest.warehouse.writer import open_writer
 
@@ -243,6 +242,9 @@ class _Loader:
 
         Its account, and the ids of files of which it replaced rows.
         """
+        # What loads nothing does without every kind of reader.
+        from ingest.warehouse.readers import read
+
         accounts, rows, replaced = Accounts(), Rows(self._tables, file_id), list[int]()
         with (
             closing(made_ahead(read(path, identity, self._registry, self._handlers))) as batches,

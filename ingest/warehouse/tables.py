@@ -7,8 +7,7 @@ from importlib.resources import files
 import duckdb
 import pyarrow as pa
 
-from ingest import collector, reports, rmf
-from ingest.ims import tables as ims
+from ingest import collector
 from ingest.ims.layouts import ims_layouts
 from ingest.registry import Registry
 from ingest.schema import column_definitions
@@ -41,6 +40,10 @@ _DATA_FILES = (
 
 def report_tables() -> dict[str, pa.Schema]:
     """Arrow schemas, without `file_id`, of the raw tables that no record layout describes."""
+    from ingest.ims import tables as ims
+    from ingest.reports import tables as reports
+    from ingest.rmf import tables as rmf
+
     return {**rmf.schemas(), **reports.schemas(), **ims.schemas(), **COLLECTOR_TABLES}
 
 

@@ -11,7 +11,6 @@ from itertools import product
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from model.lab.errors import LabError
 from model.lab.split import around_one, split
@@ -179,6 +178,9 @@ def _shaped(
 
     None where they leave the extremes.
     """
+    # Listing what the lab can render must not load SciPy.
+    from scipy.special import ndtri
+
     if deviation < 0.3:
         return np.full(count, centre)
     shape = np.exp(tail * ndtri((np.arange(count) + 0.5) / count))

@@ -162,8 +162,9 @@ def workload(workload_id: str, folder: Path = HERE) -> Workload:
     return _load_workload(workload_id, folder)
 
 
+@cache
 def parse_condition(condition: str) -> dict[str, str]:
-    """`key=value; key=value` as a mapping; an empty text is an empty mapping.
+    """`key=value; key=value` as a mapping, made once and not to be changed; an empty text is an empty mapping.
 
     Raises CatalogueError for a part without an equals sign.
     """

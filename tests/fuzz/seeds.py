@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from ingest.codec import encode_dump
 from ingest.ims.encode import encode_log
-from ingest.reports import render_text
 from ingest.reports.layouts import report_layouts
+from ingest.reports.render import render_text
 from ingest.reports.tabular import sources
 from ingest.smf import csrcesrv
 from ingest.smf.cics.dictionary import Dictionary, Key, full_dictionary, write_dictionary_file

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.reports import read_text_reports
 from ingest.reports.document import Part, Report, Segment
 from ingest.reports.layouts import Block, ReportLayout
+from ingest.reports.rmf_text import read_text_reports
 
 NAMES = ("ALPHA", "BETA2", "GAMMA")
 

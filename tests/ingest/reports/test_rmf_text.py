@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.reports import read_text_reports, render_text
 from ingest.reports.document import Report, emit, from_values
 from ingest.reports.layouts import report_layouts
-from ingest.reports.render import RenderError
+from ingest.reports.render import RenderError, render_text
+from ingest.reports.rmf_text import read_text_reports
 from ingest.rmf import read_reports
 from ingest.rmf.builder import Builder
 from tests.ingest.reports.made import random_report, said, tables_of
