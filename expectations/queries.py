@@ -195,7 +195,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         from intermediate.int_group g
         left join names n
           on n.system_id = g.system_id and (g.smf_sid is null or g.smf_sid = n.smf_sid) and n.name like g.pattern
-          and n.kind = case g.kind when 'transaction_class' then 'report_class' else g.kind end
+          and (n.kind = g.kind or g.kind = 'transaction_class' and n.kind in ('report_class', 'service_class'))
         where g.system_id in (select system_id from marts.dim_interval)
         group by g.system_id, g.kind, g.pattern
         order by system, kind, pattern

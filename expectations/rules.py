@@ -241,7 +241,9 @@ RULES: tuple[Rule, ...] = (
         "groups",
         "matches",
         "Every pattern of the groups file matches a class or a job",
-        "Check its spelling against `select distinct class_name from marts.fct_transaction_cost`; % is the wildcard.",
+        "Compare kind and pattern with `select distinct class_kind, class_name from marts.fct_transaction_cost`, those "
+        "of jobs with job_name in marts.fct_address_space_cost; % is the wildcard. A transaction_class row takes "
+        "report and service classes.",
         "warning",
         low=1,
     ),

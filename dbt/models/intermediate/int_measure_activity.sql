@@ -40,15 +40,11 @@ all_groups as (
 ),
 
 named_class as (
-  select k.system_id, k.point, k.condition, k.position, g.workload, g.address_space_group as name,
+  select k.system_id, k.point, k.condition, k.position, c.workload, c.name,
     sum(k.share * c.transactions_ended) as ended
   from {{ ref('int_point_share') }} k
-  join {{ ref('int_interval') }} n using (interval_key)
-  join {{ ref('int_group') }} g
-    on g.system_id = n.system_id and (g.smf_sid is null or g.smf_sid = n.smf_sid)
-    and g.kind = 'transaction_class' and g.address_space_group is not null
-  join {{ ref('int_class_interval') }} c
-    on c.interval_key = n.interval_key and c.class_kind = 'report_class' and c.class_name like g.pattern
+  join {{ transaction_classes() }} c using (interval_key)
+  where c.name is not null
   group by all
 ),
 

@@ -28,14 +28,18 @@ workload_row as (
 ),
 
 class_workload as (
-  select c.interval_key, c.class_kind, c.class_name, min(g.workload) as workload
-  from {{ ref('int_class_interval') }} c
-  join {{ ref('int_interval') }} n using (interval_key)
-  join {{ ref('int_group') }} g
-    on g.system_id = n.system_id and (g.smf_sid is null or g.smf_sid = n.smf_sid)
-    and c.class_kind = case g.kind when 'transaction_class' then 'report_class' else g.kind end
-    and c.class_name like g.pattern
-  group by c.interval_key, c.class_kind, c.class_name
+  select interval_key, class_kind, class_name, min(workload) as workload
+  from (
+    select interval_key, class_kind, class_name, workload from {{ transaction_classes() }}
+    union all
+    select c.interval_key, c.class_kind, c.class_name, g.workload
+    from {{ ref('int_class_interval') }} c
+    join {{ ref('int_interval') }} n using (interval_key)
+    join {{ ref('int_group') }} g
+      on g.system_id = n.system_id and (g.smf_sid is null or g.smf_sid = n.smf_sid)
+      and c.class_kind = g.kind and c.class_name like g.pattern
+  )
+  group by interval_key, class_kind, class_name
 ),
 
 class_row as (
