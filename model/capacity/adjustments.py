@@ -7,7 +7,7 @@ where several are named, or a figure is printed with its range, the factor is as
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,24 @@ def read_adjustments(file: Path = FILE) -> dict[str, Adjustment]:
     """All adjustments by name; CatalogueError for an entry that names no figure."""
     entries = tomllib.loads(file.read_text(encoding="utf-8"))
     return {name: _adjustment(name, entry) for name, entry in entries.items()}
+
+
+def to_plain(known: Mapping[str, Adjustment]) -> dict[str, Any]:
+    """Adjustments as plain values for JSON."""
+    return {name: asdict(adjustment) for name, adjustment in known.items()}
+
+
+def from_plain(plain: Mapping[str, Any]) -> dict[str, Adjustment]:
+    """Adjustments from what `to_plain` gave."""
+    return {
+        name: Adjustment(
+            name,
+            entry["title"],
+            {quantity: Factor(**found) for quantity, found in entry["factors"].items()},
+            tuple(entry["sources"]),
+        )
+        for name, entry in plain.items()
+    }
 
 
 def asked(at: Mapping[str, Any], known: Mapping[str, Adjustment]) -> tuple[dict[str, Any], tuple[Adjustment, ...]]:

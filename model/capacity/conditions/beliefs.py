@@ -13,6 +13,8 @@ from model.capacity.conditions.ratios import Ratio, Ratios
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.tables import SYSTEM, Cell, Table, Tables, kind_of, number
 
+TWO_LEVELS = 2.0
+"""Two levels fit every law of two coefficients: how much wider their intervals are at least."""
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
 """Series that differ by more at the same levels follow different laws."""
@@ -82,7 +84,10 @@ class Beliefs:
         if np.any(y <= 0):
             near = float(np.interp(math.log(cell.x), np.log(x), y))
             return Told(Belief.of(near, float(np.std(y))), basis, len(points), outside)
-        belief = self.by_law(table, cell, points).widened(self._widening.get(self.family(table, cell), 1.0))
+        factor = self._widening.get(self.family(table, cell), 1.0)
+        if len(points) == 2:
+            factor = max(factor, TWO_LEVELS)
+        belief = self.by_law(table, cell, points).widened(factor)
         return Told(belief, basis, len(points), outside)
 
     def by_law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Belief:

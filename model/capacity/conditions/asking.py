@@ -1,0 +1,42 @@
+"""Condition laws as part of a capacity answer: figures with what-if adjustments, notes and evidence."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from model.capacity import answer
+from model.capacity.adjustments import Adjustment, adjusted, asked, factor, quantity_of
+from model.capacity.conditions.answering import predict
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Figures of a system at a condition; `evidence` has for each what it rests on."""
+
+    outputs: tuple[answer.Output, ...]
+    notes: tuple[str, ...]
+    evidence: tuple[Mapping[str, Any], ...]
+    extrapolated: bool
+
+
+def figures(
+    model: Mapping[str, Any], adjustments: Mapping[str, Adjustment], system: str, at: Mapping[str, Any] | None = None
+) -> Figures:
+    """What condition laws say of a system, adjusted as `adjust.NAME=on` asks.
+
+    Raises QuestionError for an unknown system, key, level or adjustment.
+    """
+    rest, chosen = asked(at or {}, adjustments)
+    outputs, evidence = [], []
+    notes = dict.fromkeys(adjustment.note for adjustment in chosen)
+    for found in predict(model, system, rest):
+        ends = found.value, found.lo, found.hi
+        quantity = quantity_of(found.metric, found.unit)
+        if chosen and quantity is not None:
+            ends = adjusted(*ends, factor(chosen, quantity))
+        condition = "; ".join(f"{key}={level}" for key, level in found.condition.items())
+        outputs.append(answer.Output(found.metric, condition, *ends, found.unit))
+        evidence.append({"metric": found.metric, "condition": condition, **found.evidence})
+        notes.update(dict.fromkeys(found.notes))
+    outside = any(entry.get("extrapolated") for entry in evidence)
+    return Figures(tuple(outputs), tuple(notes), tuple(evidence), outside)

@@ -1,0 +1,32 @@
+"""Condition laws as figures of an answer."""
+
+import pytest
+
+from model.capacity.adjustments import from_plain, read_adjustments, to_plain
+from model.capacity.conditions.asking import figures
+from model.capacity.conditions.fitting import fit
+from model.capacity.conditions.rows import Row
+
+
+@pytest.fixture(scope="module")
+def model():
+    rows = [Row("one", "cpu_busy_pct", {"release": r}, busy, "pct", "runs") for r, busy in (("V1", 50.0), ("V2", 51.0))]
+    rows += [Row("one", "csa_kb", {"release": r}, 700.0, "KB", "runs") for r in ("V1", "V2")]
+    return fit(rows, {})
+
+
+def test_an_adjustment_changes_what_it_is_about_and_says_so(model):
+    known = from_plain(to_plain(read_adjustments()))
+    plain = {o.metric: o for o in figures(model, known, "one", {"release": "V1"}).outputs}
+    asked = figures(model, known, "one", {"release": "V1", "adjust.encryption": "on"})
+    changed = {o.metric: o for o in asked.outputs}
+    assert plain["cpu_busy_pct"].condition == "release=V1"
+    assert 1.03 < changed["cpu_busy_pct"].value / plain["cpu_busy_pct"].value < 1.17
+    assert changed["csa_kb"] == plain["csa_kb"]
+    assert any("encrypt" in note for note in asked.notes)
+
+
+def test_every_figure_says_what_it_rests_on(model):
+    found = figures(model, {}, "one", {"release": "V2"})
+    assert [entry["basis"] for entry in found.evidence] == ["measured", "measured"]
+    assert not found.extrapolated
