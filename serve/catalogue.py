@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from model.capacity.questions import point_entry
 from model.systems.overview import overview
 from serve.schemas import ReferenceSystem, System
 
@@ -14,8 +15,9 @@ def describe(name: str, entry: Mapping[str, Any]) -> System:
     metrics = [
         {"metric": output["metric"], "unit": output["unit"]}
         for output in entry["outputs"]
-        if output["form"] != "total_rate"
+        if output["form"] != "total_rate" and not {"class", "station"} & set(output)
     ]
+    points = [{"point": point["point"], "etr_tps": point["etr_tps"]} for point in entry["points"]]
     return System(
         system=name,
         workload=entry["workload"],
@@ -23,8 +25,10 @@ def describe(name: str, entry: Mapping[str, Any]) -> System:
         software=entry.get("software", ""),
         engines=entry["engines"],
         operating_point=str(entry["operating_point"]),
-        rates=sorted(point["etr_tps"] for point in entry["points"]),
-        points=[{"point": point["point"], "etr_tps": point["etr_tps"]} for point in entry["points"]],
+        operating_tps=_operating_tps(entry),
+        rates=sorted(point["etr_tps"] for point in points) or list(entry["support_tps"]),
+        points=points,
+        classes=[stream["name"] for stream in entry["streams"]],
         metrics=metrics,
         main_metric=_main(entry),
         has_response=bool(entry["response"]),
@@ -50,7 +54,14 @@ def reference_systems(predictable: Collection[str]) -> list[ReferenceSystem]:
     ]
 
 
+def _operating_tps(entry: Mapping[str, Any]) -> float:
+    """The rate of the operating point, or of the recorded interval that stands for it."""
+    if "profile" in entry:
+        return float(sum(rates[entry["operating"]] for rates in entry["profile"]["rates"]))
+    return float(point_entry(entry, entry["operating_point"])["etr_tps"])
+
+
 def _main(entry: Mapping[str, Any]) -> str:
     """The usage that fills the engines: the workload's total, or the busy of the LPAR."""
-    main = [output["metric"] for output in entry["outputs"] if output.get("series") == entry["main_total"]]
-    return main[0] if main else entry["outputs"][-1]["metric"]
+    known = {output.get("series"): output["metric"] for output in reversed(entry["outputs"])}
+    return str(known.get(entry["main_total"], "cpu_busy_pct"))

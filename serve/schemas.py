@@ -32,9 +32,15 @@ class System(BaseModel):
     software: str
     engines: int
     operating_point: str
-    rates: list[float] = Field(description="calibrated transaction rates, ascending")
+    operating_tps: float = Field(description="transactions per second at the operating point")
+    rates: list[float] = Field(
+        description="calibrated transaction rates, ascending; of a history the ends of its range"
+    )
     points: list[dict[str, Any]] = Field(description="measured points: name and rate")
-    metrics: list[dict[str, str]] = Field(description="metrics that are predicted, with their units")
+    classes: list[str] = Field(description="classes that can grow or be given a rate by name")
+    metrics: list[dict[str, str]] = Field(
+        description="metrics of the whole system that are predicted, with their units"
+    )
     main_metric: str = Field(description="the metric to look at first")
     has_response: bool
     relatives: list[str] = Field(description="systems whose measurements inform this one's model")

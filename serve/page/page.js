@@ -19,6 +19,12 @@ function within(part, digits = 4) {
   return part ? `${figure(part.lo, digits)} … ${part.hi === null ? "no limit" : figure(part.hi, digits)}` : "–";
 }
 
+// The class or station a figure is of; empty for the system.
+function subject(output) {
+  const pairs = output.condition.split(";").map((pair) => pair.trim().split("="));
+  return (pairs.find(([key]) => key === "class" || key === "station") ?? ["", ""])[1];
+}
+
 function refuse(id, error) {
   $(id).hidden = !error;
   $(id).textContent = error ? error.message : "";
@@ -61,14 +67,13 @@ function question() {
 async function choose() {
   const system = current();
   const [from, to] = span(system);
-  const operating = system.points.find((point) => point.point === system.operating_point);
   $("about").textContent = [system.workload, system.machine, system.software].filter(Boolean).join(" · ");
-  Object.assign($("slider"), { min: from, max: to, step: (to - from) / 1000, value: operating.etr_tps });
-  $("rate").value = Math.round(100 * operating.etr_tps) / 100;
+  Object.assign($("slider"), { min: from, max: to, step: (to - from) / 1000, value: system.operating_tps });
+  $("rate").value = Math.round(100 * system.operating_tps) / 100;
   $("engines").value = system.engines;
   $("from").textContent = `${figure(from, 1)}/s`;
   $("to").textContent = `${figure(to, 1)}/s`;
-  $("size-rate").value = Math.round(operating.etr_tps * 1.1);
+  $("size-rate").value = Math.round(system.operating_tps * 1.1);
   $("size-response-label").hidden = !system.has_response;
   $("size-response").value = "";
   $("sizing").hidden = true;
@@ -116,7 +121,7 @@ function show(found) {
   $("band-name").textContent = `${found.interval_pct} % interval`;
   const ordered = [main, ...found.outputs.filter((output) => output !== main)];
   rows($("outputs").tBodies[0], ordered.map((output) => [
-    [words(output.metric), "metric", output.metric], [figure(output.value), "number"], [within(output), "number"], [unit(output.unit)],
+    [words(output.metric), "metric", [output.metric, subject(output)].filter(Boolean).join(" · ")], [figure(output.value), "number"], [within(output), "number"], [unit(output.unit)],
   ]));
   list("notes", found.extrapolated ? [] : found.notes);
   evidence(found);
@@ -147,7 +152,8 @@ function evidence(found) {
     ? `${figure(Math.min(...system.rates), 6)} to ${figure(Math.max(...system.rates), 6)}` : figure(system.rates[0], 6);
   const facts = {
     Model: found.model_version,
-    "Measured points": `${seen.points}, at ${rates} transactions/s on ${seen.engines} engines (${seen.machine})`,
+    [seen.period ? "Recorded" : "Measured points"]:
+      `${seen.period ? seen.period.join(" to ") : seen.points}, at ${rates} transactions/s on ${seen.engines} engines (${seen.machine})`,
     "Intervals": `${seen.intervals} intervals, ${figure(seen.seconds / 60, 3)} minutes in all`,
     "Borrows strength from": seen.relatives.join(", ") || "no other system",
     "Not measured here": Object.entries(seen.origins).map(([name, origin]) => `${name}: ${origin}`).join("; ") || "nothing",

@@ -2,7 +2,23 @@
 
 import pytest
 
+from serve.catalogue import describe
+from tests.model.capacity.test_questions import HISTORY
+
 PROBLEM = "application/problem+json"
+RECORDED = {
+    "workload": "",
+    "machine": "",
+    "operating_point": "2026-11-03T10:30",
+    "support_tps": [150.0, 227.0],
+    "main_total": "",
+    "relatives": [],
+    "outputs": [
+        {"metric": "etr_tps", "form": "total_rate", "unit": "tran/s"},
+        {"metric": "cpu_busy_pct", "form": "busy_pct", "series": "", "unit": "pct"},
+        {"metric": "etr_tps", "form": "rate", "unit": "tran/s", "class": "online", "stream": "online"},
+    ],
+}
 
 
 def test_a_prediction_carries_value_interval_bottleneck_version_and_evidence(client):
@@ -85,6 +101,8 @@ def test_systems_models_and_measured_points_are_listed(client):
     assert not any(about["predictable"] for about in listed["reference_systems"])
     assert [(system["system"], system["engines"]) for system in systems] == [("shop", 8)]
     assert systems[0]["rates"] == [1000, 2000, 3000, 4000]
+    assert systems[0]["operating_tps"] == 4000
+    assert systems[0]["classes"] == ["shop"]
     models = client("GET", "/v1/models").json()["models"]
     assert models[0]["role"] == "champion"
     assert models[0]["model_version"] == "test/1"
@@ -135,6 +153,15 @@ def test_a_refusal_names_the_field_and_what_to_do(client, path, question, status
     assert problem["field"] == field
     assert field.rpartition(".")[2] in problem["detail"]
     assert problem["type"].startswith("urn:etalon:problem:")
+
+
+def test_a_system_known_by_its_history_is_listed_with_the_rate_of_its_peak():
+    listed = describe("PRDA", {**HISTORY, **RECORDED})
+    assert listed.operating_tps == 227
+    assert listed.rates == [150, 227]
+    assert listed.classes == ["online", "batch"]
+    assert listed.metrics == [{"metric": "cpu_busy_pct", "unit": "pct"}]
+    assert listed.main_metric == "cpu_busy_pct"
 
 
 def test_a_misspelt_system_is_told_the_nearest(client):
