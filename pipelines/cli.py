@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import click
 import typer
 
-from pipelines.commands import answers, asking, comparing, data, models, networks, reproducing, running
+from pipelines.commands import answers, asking, comparing, data, models, networks, reproducing, running, twins
 from pipelines.exits import MEANINGS, EtalonError, Exit, code_of
 from pipelines.home import Home
 
@@ -55,7 +55,7 @@ def common(
             raise
 
 
-for subject in (running, data, models, answers, comparing, asking, networks, reproducing):
+for subject in (running, data, models, answers, comparing, asking, networks, twins, reproducing):
     subject.register(app)
 
 

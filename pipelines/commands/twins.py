@@ -1,16 +1,92 @@
-"""What the commands do with twins: their records, and the truth of their questions."""
+"""Twins: their records, the truth of their questions, and the command that sets a model's answers beside it."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pipelines import text
+import typer
+
+from pipelines import steps, text
+from pipelines.home import Home
 from pipelines.progress import Reporter
 
 if TYPE_CHECKING:
     from model.lab.twin import Twin
+    from model.lab.twin.comparing import Compared
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(twin)
+
+
+def twin(
+    description: Annotated[Path, typer.Argument(metavar="TWIN", help="A twin's description; docs/twins.md says how.")],
+    seed: Annotated[int | None, typer.Option(help="Another seed than the description's.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
+) -> None:
+    """Set a model's answers beside a twin's truth.
+
+    The records are loaded into a state folder of their own, `twins/SYSTEM_ID` in ETALON_HOME, anew each time.
+    """
+    from model.capacity import ask
+    from model.lab.twin import live, write
+    from model.lab.twin import truth as simulated
+    from model.lab.twin.comparing import compare
+
+    found, reporter = load(description, seed), Reporter()
+    home = _emptied(Home(Home.from_environment().root / "twins" / found.system_id))
+    with reporter.step(f"simulating {text.counted(found.days, 'day')} of {found.system_id}"):
+        lived = live(found)
+    with reporter.step("writing and loading the records"):
+        steps.ingest(home, write(lived, home.lab))
+    with reporter.step("building the marts"):
+        steps.build(home)
+        steps.publish(home)
+    with reporter.step("fitting"):
+        steps.fit(home)
+    with reporter.step(f"simulating {text.counted(len(found.questions), 'question')}"):
+        truths = simulated(lived)
+    bundle = steps.champion(home)
+    rows = compare(found, truths, lambda system, at: ask.predict(bundle, system, at).to_dict())
+    typer.echo(json.dumps([asdict(row) for row in rows], indent=2) if as_json else comparison(rows))
+
+
+def _emptied(home: Home) -> Home:
+    """A state folder of which nothing is left from before."""
+    home.require_writable()
+    shutil.rmtree(home.root)
+    return home
+
+
+def comparison(rows: "Sequence[Compared]") -> str:
+    """The rows as a table, and how many figures held."""
+    table = text.table(
+        [
+            {
+                "question": row.question,
+                "metric": row.metric,
+                "condition": row.condition,
+                "truth": _short(row.truth),
+                "predicted": _short(row.predicted),
+                "lo": _short(row.lo),
+                "hi": _short(row.hi),
+                "error": "" if row.error_pct is None else f"{row.error_pct:+.2f}",
+                "held": "" if row.held is None else "yes" if row.held else "no",
+                "note": row.note,
+            }
+            for row in rows
+        ]
+    )
+    judged = [row for row in rows if row.held is not None and row.metric != "bottleneck"]
+    return f"{table}\n{sum(row.held is True for row in judged)} of {len(judged)} intervals hold the truth"
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
 
 
 def load(path: Path, seed: int | None = None) -> "Twin":
