@@ -123,6 +123,8 @@ class Section:
     parent: name of the section whose rows say where this one's are, by a triplet of their own or, with walk `chained`,
     because each entry behind the parent's own starts with its length; code: the type of the entries of a chain that
     are this section's, None for all that are no other section's; note: what a reader of its rows should know.
+    selected_by: section and field that hold a row's number, from 1; conditions of the row's fields may then name fields
+    of that section.
     """
 
     name: str
@@ -138,6 +140,7 @@ class Section:
     parent: str = ""
     code: int | None = None
     note: str = ""
+    selected_by: tuple[str, str] | None = None
     schema: pa.Schema = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -175,6 +178,11 @@ class Section:
     def bits_of(self, item: Field) -> tuple[Bit, ...]:
         """The described bits of a flag field."""
         return tuple(bit for bit in self.bits if bit.field == item.ibm)
+
+    @property
+    def selectors_elsewhere(self) -> set[str]:
+        """Fields that conditions name and the section does not have: those of the section it is selected by."""
+        return {item.when.selector for item in self.fields if item.when and not self.has(item.when.selector)}
 
     def arrow_schema(self) -> pa.Schema:
         """Arrow schema of the section's decoded table: record_seq, section_seq, parent_seq if nested, every field."""

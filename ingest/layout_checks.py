@@ -31,6 +31,7 @@ _SECTION = {
     "parent": str,
     "code": int,
     "note": str,
+    "selected_by": str,
 }
 _HANDLED = {**_SECTION, "catalogue": str}
 _TOP = {"record": dict, "section": list, "handled": list}

@@ -226,11 +226,21 @@ def _section(entry: dict[str, Any], layout: str) -> Section:
         parent=entry.get("parent", ""),
         code=entry.get("code"),
         note=entry.get("note", ""),
+        selected_by=_selected_by(entry, name),
     )
     if walk != "length_prefixed" and section.length < end:
         raise ValueError(f"section {name}: length {section.length} ends before its last field, which ends at {end}")
     _refuse_doubles(section)
     return section
+
+
+def _selected_by(entry: dict[str, Any], name: str) -> tuple[str, str] | None:
+    if "selected_by" not in entry:
+        return None
+    section, dot, item = entry["selected_by"].partition(".")
+    if not dot:
+        raise ValueError(f"section {name}: selected_by is {entry['selected_by']!r}, expected 'section.field'")
+    return section, item
 
 
 def _handled(entry: dict[str, Any], layout: str, path: Path) -> Section:
@@ -320,7 +330,8 @@ def _refuse_doubles(section: Section) -> None:
                 f"section {section.name}: {kind} {', '.join(sorted(doubles))} is used more than once; rename one"
             )
     for item in section.fields:
-        if item.when and not any(other.name == item.when.selector and not other.when for other in section.fields):
+        selectors = {other.name for other in section.fields if not other.when}
+        if item.when and not section.selected_by and item.when.selector not in selectors:
             raise ValueError(f"section {section.name}, field {item.ibm}: depends on {item.when.selector}, not a field")
         last = section.fields[-1]
         if item.is_rest and (item is not last or (item.form.name != "bytes" and section.walk != "length_prefixed")):
@@ -390,6 +401,19 @@ def _check(layout: Layout, role: str) -> None:
             )
         elif section.triplet.base == "section" and not section.parent:
             raise ValueError(f"section {section.name}: offsets_from = 'section' needs a parent")
+        if section.selected_by:
+            _check_selection(layout, section, *section.selected_by)
+
+
+def _check_selection(layout: Layout, section: Section, other: str, index: str) -> None:
+    """The section that selects rows of another is placed before it, and has the fields it is asked for."""
+    before = [item for item in layout.placed if item.name == other]
+    if not before or not before[0].triplet or not section.triplet:
+        raise ValueError(f"section {section.name}: selected_by names {other}, no section that the header places")
+    missing = [name for name in (index, *sorted(section.selectors_elsewhere)) if not before[0].has(name)]
+    if missing or before[0].triplet.position > section.triplet.position:
+        fault = f"has no field {missing[0]}" if missing else "is placed after it"
+        raise ValueError(f"section {section.name}: selected_by names {other}, which {fault}")
 
 
 def _identifier(name: str) -> str:

@@ -1,6 +1,6 @@
 """Record fields to Arrow columns: one reader per format, over many rows and fields at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -92,11 +92,14 @@ def _kind(item: Field) -> tuple[str, int]:
     return (f"{item.count}/{item.stride}", item.length) if kind == "number" else (item.ibm, 0)
 
 
-def read_section(section: Section, data: Bytes, at: Ints, limits: Ints) -> Columns:
+def read_section(
+    section: Section, data: Bytes, at: Ints, limits: Ints, selectors: Mapping[str, npt.NDArray] | None = None
+) -> Columns:
     """Every column of a section's rows, without the keys.
 
     data: the buffer, `BLANK_BYTES` of zeros at its end; at: where each row's section starts; limits: how long it is. A
-    field beyond the end of its section is NULL. Every section must lie inside the buffer.
+    field beyond the end of its section is NULL. selectors: values of fields that conditions name and the section lacks.
+    Every section must lie inside the buffer.
     """
     if section.walk == "length_prefixed":
         return _entries(section, data, at, limits)
@@ -114,7 +117,7 @@ def read_section(section: Section, data: Bytes, at: Ints, limits: Ints) -> Colum
     for group in shape.partial:
         columns.update(_read_where(group, data, at, limits >= group.fields[0].end))
     for group in shape.conditional:
-        holds = _holds(section, group.fields[0], columns) & (limits >= group.fields[0].end)
+        holds = _holds(section, group.fields[0], columns, selectors or {}) & (limits >= group.fields[0].end)
         columns.update(_read_where(group, data, at, holds))
     return columns
 
@@ -125,9 +128,13 @@ def _read_where(group: _Group, data: Bytes, at: Ints, mask: npt.NDArray[np.bool_
     return _read(group, data, np.where(mask, at, blank), mask)
 
 
-def _holds(section: Section, item: Field, columns: Columns) -> npt.NDArray[np.bool_]:
+def _holds(
+    section: Section, item: Field, columns: Columns, selectors: Mapping[str, npt.NDArray]
+) -> npt.NDArray[np.bool_]:
     """Rows in which the condition of a field holds."""
     assert item.when is not None
+    if item.when.selector in selectors:
+        return np.isin(selectors[item.when.selector], list(item.when.values), invert=item.when.negated)
     selector = pc.fill_null(columns[section.by_name(item.when.selector).column], 0).to_numpy(zero_copy_only=False)
     return np.isin(selector, list(item.when.values), invert=item.when.negated)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ingest.codec.batch import Batch
 from ingest.codec.columns import keys, read_section
@@ -323,7 +324,8 @@ def _tables(
         else:
             of_record = np.repeat(np.arange(len(starts)), found.counts[:, nest.parent])
             _place_nested(nest, data, starts[of_record], parents[nest.parent], first[of_record, column], rows)
-        tables[section.table] = _table(section, data, rows)
+        selectors = _selectors(plan.layout, section, tables, rows) if section.selected_by else None
+        tables[section.table] = _table(section, data, rows, selectors)
     return {section.table: tables[section.table] for section in plan.layout.sections if section.table in tables}
 
 
@@ -357,8 +359,40 @@ def _place_nested(
         place_pointed(data, starts, *given, nest.triplet, nest.from_parent, *wanted)
 
 
-def _table(section: Section, data: npt.NDArray[np.uint8], rows: _Rows) -> pa.Table:
-    columns = read_section(section, data, rows.at, rows.limits)
+def _selectors(
+    layout: Layout, section: Section, tables: Mapping[str, pa.Table], rows: _Rows
+) -> dict[str, npt.NDArray[np.int64]]:
+    """What the rows of another section that hold the numbers of these say in the fields that conditions name.
+
+    It is 0 for rows whose number no row holds.
+    """
+    assert section.selected_by is not None
+    other, index = layout.section(section.selected_by[0]), section.selected_by[1]
+    found = {name: np.zeros(len(rows.at), np.int64) for name in section.selectors_elsewhere}
+    if other.table not in tables:
+        return found
+    table = tables[other.table]
+
+    def numbers(name: str) -> Ints:
+        return pc.fill_null(table[other.by_name(name).column], 0).to_numpy().astype(np.int64)
+
+    known = table["record_seq"].to_numpy().astype(np.int64) << 32 | numbers(index)
+    order = np.argsort(known, kind="stable")
+    wanted = rows.record_seq.astype(np.int64) << 32 | (rows.section_seq.astype(np.int64) + 1)
+    place = order[np.minimum(np.searchsorted(known[order], wanted), len(order) - 1)]
+    held = known[place] == wanted
+    for name, values in found.items():
+        values[held] = numbers(name)[place[held]]
+    return found
+
+
+def _table(
+    section: Section,
+    data: npt.NDArray[np.uint8],
+    rows: _Rows,
+    selectors: Mapping[str, npt.NDArray[np.int64]] | None = None,
+) -> pa.Table:
+    columns = read_section(section, data, rows.at, rows.limits, selectors)
     columns["record_seq"], columns["section_seq"] = keys(rows.record_seq), keys(rows.section_seq)
     if rows.parent_seq is not None:
         columns["parent_seq"] = keys(rows.parent_seq)

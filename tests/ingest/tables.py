@@ -25,7 +25,9 @@ def random_tables(layout: Layout, seed: int, records: int, most: int = 3, cut: f
             share = 0 if any(other.parent == section.name for other in layout.nested) else cut
             ends = np.array([_cut(section, rng, share) for _ in range(records)])[owners]
             keys = {"record_seq": sequence[owners], "section_seq": ordinals.astype(np.uint32)}
-            table = _table(section, rng, keys, ends, owners)
+            told = _told_elsewhere(layout, section, tables, keys)
+            table = _table(section, rng, keys, ends, owners, told)
+            table = _numbering(layout, section, rng, table)
             tables[section.table] = _without_handled(layout, section, table)
     for section in layout.nested:
         parent = tables.get(layout.section(section.parent).table)
@@ -109,7 +111,12 @@ def _cut(section: Section, rng: np.random.Generator, share: float) -> int:
 
 
 def _table(
-    section: Section, rng: np.random.Generator, keys: Mapping[str, np.ndarray], ends: np.ndarray, groups: np.ndarray
+    section: Section,
+    rng: np.random.Generator,
+    keys: Mapping[str, np.ndarray],
+    ends: np.ndarray,
+    groups: np.ndarray,
+    elsewhere: Mapping[str, list[int]] | None = None,
 ) -> pa.Table:
     """Rows of a section, each as long as `ends` says; rows of one group are equally long beyond their known fields."""
     rows = len(ends)
@@ -123,13 +130,45 @@ def _table(
     for item in section.fields:
         beyond = item.end > ends
         if item.when:
-            told = columns[section.by_name(item.when.selector).column].to_pylist()
+            told = (elsewhere or {}).get(item.when.selector)
+            told = columns[section.by_name(item.when.selector).column].to_pylist() if told is None else told
             beyond = beyond | [((value or 0) in item.when.values) == item.when.negated for value in told]
         for name, column in _column(item, rng, rows, groups, _selects(section, item)).items():
             columns[name] = pa.array(
                 [None if out else value for value, out in zip(column.to_pylist(), beyond, strict=True)], column.type
             )
     return pa.table(columns, schema=section.arrow_schema())
+
+
+def _numbering(layout: Layout, section: Section, rng: np.random.Generator, table: pa.Table) -> pa.Table:
+    """The table with numbers of rows that there may be, where those of another section are selected by them."""
+    for other in layout.sections:
+        if other.selected_by and other.selected_by[0] == section.name:
+            item = section.by_name(other.selected_by[1])
+            place = table.column_names.index(item.column)
+            missing = np.array(table[item.column].is_null())
+            numbers = pa.array(rng.permutation(table.num_rows) % 4, item.arrow, mask=missing)
+            table = table.set_column(place, item.column, numbers)
+    return table
+
+
+def _told_elsewhere(
+    layout: Layout, section: Section, tables: Mapping[str, pa.Table], keys: Mapping[str, np.ndarray]
+) -> dict[str, list[int]]:
+    """What the rows that select those of a section say in the fields that conditions name, 0 where there is none."""
+    if not section.selected_by:
+        return {}
+    other, index = layout.section(section.selected_by[0]), section.selected_by[1]
+    rows = tables[other.table].to_pylist() if other.table in tables else []
+    found: dict[str, list[int]] = {}
+    for name in section.selectors_elsewhere:
+        known: dict[tuple[int, int], int] = {}
+        for row in rows:
+            number = (row["record_seq"], row[other.by_name(index).column] or 0)
+            known.setdefault(number, row[other.by_name(name).column] or 0)
+        pairs = zip(keys["record_seq"].tolist(), keys["section_seq"].tolist(), strict=True)
+        found[name] = [known.get((record, place + 1), 0) for record, place in pairs]
+    return found
 
 
 def _selects(section: Section, item: Field) -> list[int]:

@@ -126,7 +126,7 @@ def test_fields_that_share_a_place_are_read_by_their_selector() -> None:
     lines = [
         {"record_seq": 0, "section_seq": n, "smf73cmg": group, "smf73tut": tut, "smf73mcu": mcu, "smf73_cmg_data": area}
         for n, (group, tut, mcu, area) in enumerate(
-            [(1, 3.0, None, None), (2, None, 7.0, None), (5, None, None, bytes(range(48)))]
+            [(1, 3.0, None, None), (2, None, 7.0, None), (6, None, None, bytes(range(48)))]
         )
     ]
     tables = {
