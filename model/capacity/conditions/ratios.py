@@ -1,8 +1,8 @@
 """Ratios between named levels: a release, an option, a machine, another system of the study.
 
-The ratio wanted is taken from the ratios of the same two levels that other metrics, other conditions and other systems
-show. ln(ratio) has mean zero and the spread that such ratios were measured with; a ratio that agrees in more (sort of
-quantity, metric, system, other conditions) says more about the one that is wanted.
+The ratio wanted is taken from the ratios of the same two levels that the same metric, or other metrics of the table,
+show at other conditions and systems. ln(ratio) has mean zero and the spread that such ratios were measured with; a
+ratio that agrees in more (metric, system, other conditions) says more about the one that is wanted.
 """
 
 import math
@@ -77,14 +77,16 @@ class Ratios:
         )
         if donor.x is not None:
             rest |= {("", str(donor.x))}
-        mine = _Seen(0.0, donor.block, kind, donor.metric, wanted.system, rest)
+        mine = _Seen(0.0, donor.block, kind, donor.metric, donor.system, rest)
         prior = SPREADS.get(kind, OTHER_SPREAD)
         if key == SYSTEM and seen:
             typical = float(np.median([abs(entry.log) for entry in seen]))
             prior = max(typical, LEAST_SYSTEM_SPREAD)
-        alike = [entry for entry in seen if entry.kind == kind]
-        if key == SYSTEM:
-            alike = [entry for entry in alike if entry.block == donor.block or entry.metric == donor.metric]
+        alike = [
+            entry
+            for entry in seen
+            if entry.kind == kind and (entry.block == donor.block or entry.metric == donor.metric)
+        ]
         used = sorted(alike, key=lambda entry: -_shared(mine, entry))[:MOST_RATIOS]
         log, sd = _posterior(mine, used, prior, SYSTEM_COMMON_POWER if key == SYSTEM else LEVEL_COMMON_POWER)
         return Ratio(log, sd, len(used))

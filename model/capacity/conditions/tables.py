@@ -188,8 +188,11 @@ class Tables:
         if cell.metric in RATES or not is_work(cell.metric, table.units.get(cell.metric, "")):
             return None
         wanted = table.condition(cell)
+        known = self._rates[cell.system]
+        if len(known) == 1:
+            return known[0][2]
         best: tuple[int, float] | None = None
-        for of_table, condition, value in self._rates[cell.system]:
+        for of_table, condition, value in known:
             shared = [key for key in condition if key in wanted]
             if all(condition[key] == wanted[key] for key in shared):
                 score = len(shared) * 2 + (of_table == cell.block[1]) - 3 * (len(condition) - len(shared))

@@ -1,0 +1,19 @@
+"""How well condition laws predict levels left out of the published studies, beside a naive answer; minutes."""
+
+from __future__ import annotations
+
+import time
+
+from model.capacity.conditions.rows import read_catalogue
+from model.capacity.conditions.validation import validate
+
+
+def main() -> None:
+    """Leave every level of every condition out once and print the errors by family."""
+    start = time.perf_counter()
+    print(validate(read_catalogue()).to_text())
+    print(f"{time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
