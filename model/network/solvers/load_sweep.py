@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from model.network import Network
 from model.network.solvers.exact_network import in_product_form
-from model.network.solvers.network_solver import solve
+from model.network.solvers.network_solver import known_error, solve
 from model.network.solvers.reduction import Floats, reduce
 from model.network.solvers.sweep import sweep
 
@@ -19,8 +19,9 @@ class LoadSweep:
     """Figures by point: ``throughput_per_s`` and ``response_s`` (points, classes), ``utilisation`` (points, stations)
     as busy share of the servers (busy servers at a delay). A response is infinite where an open class is saturated.
 
-    ``method`` says how: all points in compiled code where the network has product form (the Linearizer, whose error the
-    single solution quotes as ``large lattice``), else one :func:`model.network.solvers.solve` a point.
+    Networks in product form go through compiled code, which is exact where all classes are open; others through one
+    :func:`model.network.solvers.solve` a point. ``method``, ``exact``, ``known_error``, ``error_note`` and
+    ``approximated`` say of all points together what a solution says of one.
     """
 
     factors: Floats
@@ -30,6 +31,10 @@ class LoadSweep:
     response_s: Floats
     utilisation: Floats
     method: str
+    exact: bool
+    known_error: tuple[float, float]
+    error_note: str
+    approximated: tuple[str, ...]
 
 
 def sweep_load(network: Network, factors: ArrayLike) -> LoadSweep:
@@ -54,18 +59,35 @@ def sweep_load(network: Network, factors: ArrayLike) -> LoadSweep:
             load_dependent=curves,
         )
         response = np.where(found.converged[:, None], found.response, np.inf)
-        busy = found.utilisation
-        return LoadSweep(f, network.class_names, network.station_names, found.throughput, response, busy, "Linearizer")
+        closed = bool(np.any(net.users > 0))
+        method, approximated = ("Linearizer", ("large lattice",)) if closed else ("open product form", ())
+        return _labelled(network, f, found.throughput, response, found.utilisation, method, approximated)
     solutions = [solve(_at(network, float(x))) for x in f]
-    return LoadSweep(
+    return _labelled(
+        network,
         f,
-        network.class_names,
-        network.station_names,
         np.array([s.throughput_per_s for s in solutions]),
         np.array([s.response_s for s in solutions]),
         np.array([s.station_utilisation for s in solutions]),
-        "point by point",
+        " and ".join(dict.fromkeys(s.method for s in solutions)),
+        tuple(dict.fromkeys(a for s in solutions for a in s.approximated)),
     )
+
+
+def _labelled(
+    network: Network,
+    factors: Floats,
+    throughput: Floats,
+    response: Floats,
+    busy: Floats,
+    method: str,
+    approximated: tuple[str, ...],
+) -> LoadSweep:
+    known, note = known_error(approximated)
+    names = network.class_names, network.station_names
+    return LoadSweep(
+        factors, *names, throughput, response, busy, method, not approximated, known, note, approximated
+    )  # fmt: skip
 
 
 def _at(network: Network, factor: float) -> Network:

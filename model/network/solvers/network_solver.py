@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -235,19 +236,7 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
         names.append((cec.name, "machine"))
         shares.append(float(figures.busy[:, members].sum()) / cec.engines)
         needed.append(shares[-1])
-    errors = [KNOWN_ERRORS[h] for h in hard]
-    known = (max(e[0] for e in errors), max(e[1] for e in errors)) if errors else (0.0, 0.0)
-    if exact:
-        note = "exact"
-    else:
-        far = f"{known[1]:.0%}" if math.isfinite(known[1]) else "no bound"
-        note = (
-            f"approximate: {', '.join(hard)}; response within {known[0]:.1%} in the median and {far} in 99 of 100 "
-            "random networks of this kind"
-        )
-        weak = [h for h in hard if KNOWN_ERRORS[h][1] > WEAK]
-        if weak:
-            note += f"; weak at {', '.join(weak)}: simulate before relying on it"
+    known, note = known_error(hard)
     return Solution(
         network.name,
         network.class_names,
@@ -271,6 +260,23 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
         (*saturated, *open_over, *over),
         tuple(net.notes),
     )
+
+
+def known_error(approximated: Sequence[str]) -> tuple[tuple[float, float], str]:
+    """Median and 99th percentile of the relative error of networks in which these are approximated, and what to say of
+    it; nothing approximated is exact."""
+    if not approximated:
+        return (0.0, 0.0), "exact"
+    median, far = (max(errors) for errors in zip(*(KNOWN_ERRORS[a] for a in approximated), strict=True))
+    bound = f"{far:.0%}" if math.isfinite(far) else "no bound"
+    note = (
+        f"approximate: {', '.join(approximated)}; response within {median:.1%} in the median and {bound} in 99 of 100 "
+        "random networks of this kind"
+    )
+    weak = [a for a in approximated if KNOWN_ERRORS[a][1] > WEAK]
+    if weak:
+        note += f"; weak at {', '.join(weak)}: simulate before relying on it"
+    return (median, far), note
 
 
 def _share_of_limit(net: Reduced, figures: Figures, k: int) -> float:

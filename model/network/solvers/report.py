@@ -43,11 +43,7 @@ def as_dict(solution: Solution) -> dict[str, Any]:
     ]
     return {
         "network": solution.network,
-        "method": solution.method,
-        "exact": solution.exact,
-        "known_error": {"median": solution.known_error[0], "p99": _plain(solution.known_error[1])},
-        "error_note": solution.error_note,
-        "approximated": list(solution.approximated),
+        **_label(solution),
         "classes": classes,
         "limits": limits,
         "bottleneck": solution.bottleneck.name if solution.bottleneck else None,
@@ -108,7 +104,7 @@ def sweep_as_dict(swept: LoadSweep) -> dict[str, Any]:
         }
         for p in range(len(swept.factors))
     ]
-    return {"method": swept.method, "points": points}
+    return {**_label(swept), "points": points}
 
 
 def sweep_as_text(swept: LoadSweep) -> str:
@@ -122,7 +118,18 @@ def sweep_as_text(swept: LoadSweep) -> str:
         for r in range(len(swept.classes)):
             row += [_number(swept.throughput_per_s[p, r]), _time(swept.response_s[p, r])]
         rows.append(row + [f"{100 * busy:.1f} %" for busy in swept.utilisation[p]])
-    return f"{swept.method}\n\n{_table(rows)}"
+    return f"{swept.method} ({swept.error_note})\n\n{_table(rows)}"
+
+
+def _label(found: Solution | LoadSweep) -> dict[str, Any]:
+    """How it was solved, and how far off that may be."""
+    return {
+        "method": found.method,
+        "exact": found.exact,
+        "known_error": {"median": found.known_error[0], "p99": _plain(found.known_error[1])},
+        "error_note": found.error_note,
+        "approximated": list(found.approximated),
+    }
 
 
 def _table(rows: list[list[str]]) -> str:
