@@ -133,7 +133,7 @@ def solve_sync_cf(model: Model) -> Answer:
     rate, engines = float(need(model, "arrival_rate")), int(need(model, "engines"))
     issue, facility = float(need(model, "issue_rate")), float(need(model, "facility_rate"))
     sharing = model.get("scheduling", "fcfs") == "ps"
-    exact = hardware_chains.sync_cf(rate, engines, issue, facility, sharing, longest=150 if sharing else 400)
+    exact = hardware_chains.sync_cf(rate, engines, issue, facility)
     request = CfRequest(station="cf", engine="cp", service=Exp(1 / facility), issue=Exp(1 / issue))
     network = Network(
         name="sync cf",

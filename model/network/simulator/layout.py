@@ -29,8 +29,11 @@ C_WIDTH = 16
 # What a customer's own event means.
 IN_SERVICE, RESUMES, THINKS = range(3)
 # Customer floats.
-CF_START, CF_ENTER, CF_WORK, CF_LEFT, CF_WAIT, CF_ENDED, CF_HELD_AT = range(7)
+CF_START, CF_ENTER, CF_WORK, CF_LEFT, CF_WAIT, CF_HELD_AT = range(6)
 CF_WIDTH = 8
+
+# What the beginning of a service gives instead of its seconds: the customer waits, or shares with no event of its own.
+WAITS, SHARES = -1.0, -2.0
 
 # Kinds of station.
 DELAY, QUEUE, UNEQUAL, PREEMPTIVE, SHARING = range(5)
@@ -50,15 +53,16 @@ DELAY, QUEUE, UNEQUAL, PREEMPTIVE, SHARING = range(5)
     S_GROUP,
 ) = range(12)
 S_LIMIT, S_RATES, S_N_RATES, S_COST = 12, 13, 14, 15
-S_N_COST, S_PACKING = 16, 17
-S_WIDTH = 18
+S_N_COST, S_PACKING, S_THREADS = 16, 17, 18
+S_WIDTH = 19
 # Station floats.
 SF_PACE, SF_SMOOTHED, SF_AREA_AT, SF_ALLOCATED, SF_ACTIVE, SF_WEIGHT, SF_CAP, SF_LOW_COST, SF_SPEED = range(9)
 SF_ENTITLED, SF_ALONE = 9, 10
 SF_WIDTH = 11
 
 # Lanes: the customers of one sharing station that progress at one rate.
-L_STATION, L_WAITING_HEAP, L_ACTIVE, L_GROUP, L_RANK = range(5)
+# INSIDE counts those who keep an engine after their work too.
+L_STATION, L_WORKING, L_INSIDE, L_GROUP, L_RANK = range(5)
 L_WIDTH = 6
 LF_VIRTUAL, LF_AT, LF_RATE, LF_WEIGHT = range(4)
 LF_WIDTH = 4
@@ -83,6 +87,11 @@ A_WIDTH = 8
 # Control words shared with the driver.
 N_FREE, N_READY, DONE, TARGET, TRACE_AT, GROW = range(6)
 CONTROL = 8
+
+# What an operation has set free, to be passed on next: a station's engine, a part of shared engines, units of a
+# resource; none where there is nothing.
+F_STATION, F_SERVER, F_CUSTOMER, F_CHANGED, F_RESOURCE, F_INSTANCE, F_UNITS, F_HOLDER = range(8)
+F_WIDTH = 8
 
 # Accumulators of one class at one station.
 V_COUNT, V_RESIDENCE, V_USING, V_SPIN, V_WAITED, V_BLOCKED = range(6)
@@ -109,4 +118,4 @@ BAND_BITS = 5
 BANDS = BUCKETS >> BAND_BITS
 
 # Why the engine returned.
-AT_TIME, AT_TARGET, NEEDS_ROOM, RAN_DRY = range(4)
+AT_TIME, AT_TARGET, NEEDS_ROOM, RAN_DRY, GOES_ON = range(5)

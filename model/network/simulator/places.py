@@ -29,8 +29,9 @@ def station_tables(arrays: dict[str, np.ndarray], network: Network, n_levels: in
         blocking = station.capacity is not None and station.when_full == "block"
         ints[i, L.S_PLACES] = resources.index(f"{station.name} places") if blocking else -1
         over = station.overflow
-        ints[i, L.S_OVER] = network.station_names.index(over.to) if over else -1
         threads = 2 * station.servers if station.smt else station.servers
+        ints[i, L.S_THREADS] = threads
+        ints[i, L.S_OVER] = network.station_names.index(over.to) if over else -1
         ints[i, L.S_OVER_AT] = threads + over.waiting if over else L.MANY
         ints[i, L.S_SERVER0] = len(speeds)
         each = sorted(station.speeds, reverse=True) if len(station.speeds) > 1 else station.speeds * station.servers

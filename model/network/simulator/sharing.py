@@ -4,6 +4,9 @@ Customers of a sharing station that progress at one common rate form a lane. A l
 rate, so a customer entering with work w leaves when the clock has gone w further, however often the rate changes: only
 the clock's speed and the lane's next completion are recomputed, never its customers. Lanes of priority levels,
 weights, and of LPARs on one machine form a group whose rates depend on each other's numbers.
+
+A customer that keeps its engine for a synchronous request holds it whole and makes no progress; the others share the
+engines that are left.
 """
 
 from __future__ import annotations
@@ -12,9 +15,60 @@ import numpy as np
 
 from model.network.simulator import layout as L
 from model.network.simulator.calendar import cancel, move
-from model.network.simulator.compiled import compiled, inlined
+from model.network.simulator.compiled import inlined
+from model.network.simulator.queues import take_first
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
+
+
+@inlined
+def begin_sharing(t, now, station, customer, cls, work):
+    """Join those who share the engines, where their number is not limited."""
+    t.cust_f[customer, L.CF_WORK] = work * t.st_f[station, L.SF_ALONE]
+    if t.st_i[station, L.S_BUSY] >= t.st_i[station, L.S_LIMIT]:
+        return L.WAITS
+    t.st_i[station, L.S_BUSY] += 1
+    lane = t.lane_of[station, cls]
+    _join(now, lane, customer, work, t.cust_i, t.lane_i, t.lane_f, t.lane_keys, t.lane_members)
+    t.freed[L.F_CHANGED] = station
+    return L.SHARES
+
+
+@inlined
+def free_sharing(t, now, station, lane):
+    """Take a customer out, and the first who waits in."""
+    advance(now, lane, t.lane_f)
+    t.lane_i[lane, L.L_INSIDE] -= 1
+    if t.st_i[station, L.S_WAITING] > 0:
+        t.st_i[station, L.S_WAITING] -= 1
+        other = take_first(
+            t.st_i[station, L.S_QUEUE], t.st_i[station, L.S_LEVELS], t.cust_i, t.queue_head, t.queue_tail
+        )
+        lane, left = t.lane_of[station, t.cust_i[other, L.C_CLASS]], t.cust_f[other, L.CF_LEFT]
+        _join(now, lane, other, left, t.cust_i, t.lane_i, t.lane_f, t.lane_keys, t.lane_members)
+    else:
+        t.st_i[station, L.S_BUSY] -= 1
+    t.freed[L.F_CHANGED] = station
+
+
+@inlined
+def _join(now, lane, customer, work, cust_i, lane_i, lane_f, keys, members):
+    advance(now, lane, lane_f)
+    cust_i[customer, L.C_SERVER] = lane
+    n = lane_i[lane, L.L_WORKING]
+    lane_push(lane, n, lane_f[lane, L.LF_VIRTUAL] + work, customer, keys, members)
+    lane_i[lane, L.L_WORKING] = n + 1
+    lane_i[lane, L.L_INSIDE] += 1
+
+
+@inlined
+def first_of_lane(t, now, lane):
+    """Take the customer whose work is done now out of a lane's heap; it is still inside."""
+    t.lane_f[lane, L.LF_VIRTUAL] = t.lane_keys[lane, 0]
+    t.lane_f[lane, L.LF_AT] = now
+    n = t.lane_i[lane, L.L_WORKING]
+    t.lane_i[lane, L.L_WORKING] = n - 1
+    return lane_pop(lane, n, t.lane_keys, t.lane_members)
 
 
 @inlined
@@ -54,28 +108,29 @@ def lane_pop(lane, n, keys, members):
 
 
 @inlined
-def advance(lane, now, lane_f):
+def advance(now, lane, lane_f):
     """Bring a lane's virtual clock up to ``now``."""
     lane_f[lane, L.LF_VIRTUAL] += lane_f[lane, L.LF_RATE] * (now - lane_f[lane, L.LF_AT])
     lane_f[lane, L.LF_AT] = now
 
 
 @inlined
-def plan(lane, now, owner, lane_i, lane_f, keys, times, owners, place, state):
-    """Schedule the lane's next completion (event of ``owner``), or none."""
-    rate = lane_f[lane, L.LF_RATE]
-    if lane_i[lane, L.L_ACTIVE] == 0:
-        lane_f[lane, L.LF_VIRTUAL] = 0.0
-    if lane_i[lane, L.L_WAITING_HEAP] == 0 or rate <= 0.0:
-        if place[owner] >= 0:
-            cancel(owner, times, owners, place, state)
+def _plan(t, now, lane):
+    """Schedule the lane's next completion, or none."""
+    owner = np.uint32(t.src_i.shape[0] + lane)
+    rate = t.lane_f[lane, L.LF_RATE]
+    if t.lane_i[lane, L.L_INSIDE] == 0:
+        t.lane_f[lane, L.LF_VIRTUAL] = 0.0
+    if t.lane_i[lane, L.L_WORKING] == 0 or rate <= 0.0:
+        if t.place[owner] >= 0:
+            cancel(owner, t.times, t.owners, t.place, t.heap)
         return
-    left = keys[lane, 0] - lane_f[lane, L.LF_VIRTUAL]
-    move(owner, now + (left / rate if left > 0.0 else 0.0), times, owners, place, state)
+    left = t.lane_keys[lane, 0] - t.lane_f[lane, L.LF_VIRTUAL]
+    move(owner, now + (left / rate if left > 0.0 else 0.0), t.times, t.owners, t.place, t.heap)
 
 
 @inlined
-def integrate(station, now, st_f, acc_x):
+def integrate(now, station, st_f, acc_x):
     """Add the engine time, that beyond the entitlement, and the thread time since the last change."""
     dt = now - st_f[station, L.SF_AREA_AT]
     acc_x[station, L.X_BUSY_AREA] += st_f[station, L.SF_ALLOCATED] * dt
@@ -84,64 +139,66 @@ def integrate(station, now, st_f, acc_x):
     st_f[station, L.SF_AREA_AT] = now
 
 
-@compiled
-def _cost(station, busy, st_i, costs):
-    n = st_i[station, L.S_N_COST]
-    if n == 0 or busy <= 0:
-        return 1.0
-    index = int(busy + 0.999999)
-    return costs[st_i[station, L.S_COST] + (index if index < n else n) - 1]
+@inlined
+def rebalance(t, now):
+    """Recompute the rates that depend on the station whose number changed, and the next completions."""
+    group = t.st_i[t.freed[L.F_CHANGED], L.S_GROUP]
+    t.freed[L.F_CHANGED] = L.NONE
+    if t.gr_i[group, L.G_SINGLE] == 1:
+        _rebalance_single(t, now, t.gr_i[group, L.G_LANE0])
+    else:
+        _rebalance_group(t, now, group)
 
 
 @inlined
-def rebalance_single(lane, now, owner, st_i, st_f, lane_i, lane_f, rates, keys, times, owners, place, state, acc_x):
-    """Recompute the rate of a lane that has its station to itself, advanced to ``now``, and its next completion."""
-    station = lane_i[lane, L.L_STATION]
-    n = lane_i[lane, L.L_ACTIVE]
-    integrate(station, now, st_f, acc_x)
-    servers = st_i[station, L.S_SERVERS]
-    n_rates = st_i[station, L.S_N_RATES]
-    st_f[station, L.SF_ACTIVE] = n
-    if st_i[station, L.S_PACKING] == 1:
-        st_f[station, L.SF_ALLOCATED] = (n + 1) >> 1
+def _rebalance_single(t, now, lane):
+    """The rate of a lane that has its station to itself, advanced to ``now``."""
+    station = t.lane_i[lane, L.L_STATION]
+    n = t.lane_i[lane, L.L_INSIDE]
+    integrate(now, station, t.st_f, t.acc_x)
+    t.st_f[station, L.SF_ACTIVE] = n
+    if t.st_i[station, L.S_PACKING] == 1:
+        t.st_f[station, L.SF_ALLOCATED] = (n + 1) >> 1
     else:
-        st_f[station, L.SF_ALLOCATED] = min(n, servers)
-    if n > 0:
-        lane_f[lane, L.LF_RATE] = rates[np.uint32(st_i[station, L.S_RATES] + min(n, n_rates) - 1)] / n
-    plan(lane, now, owner, lane_i, lane_f, keys, times, owners, place, state)
+        t.st_f[station, L.SF_ALLOCATED] = min(n, t.st_i[station, L.S_SERVERS])
+    working = t.lane_i[lane, L.L_WORKING]
+    if working > 0:
+        rate = t.rates[np.uint32(t.st_i[station, L.S_RATES] + min(n, t.st_i[station, L.S_N_RATES]) - 1)]
+        if working < n:
+            # Whoever keeps an engine or thread keeps it whole.
+            whole = min(n, t.st_i[station, L.S_THREADS])
+            rate *= max(np.float64(whole) - (n - working), 0.0) / whole
+        t.lane_f[lane, L.LF_RATE] = rate / working
+    _plan(t, now, lane)
 
 
-@compiled
-def rebalance(
-    group, now, first_owner, gr_i, gr_f, gr_stations, st_i, st_f, lane_i, lane_f, costs, keys, times, owners, place,
-    state, acc_x,
-):  # fmt: skip
-    """Recompute the rates of a group of lanes after one's number changed, and their next completions."""
-    lane0, lanes = np.int64(gr_i[group, L.G_LANE0]), np.int64(gr_i[group, L.G_LANES])
-    station0, stations = np.int64(gr_i[group, L.G_STATION0]), np.int64(gr_i[group, L.G_STATIONS])
+@inlined
+def _rebalance_group(t, now, group):
+    """The rates of lanes of one station or machine, which depend on each other."""
+    lane0, lanes = np.int64(t.gr_i[group, L.G_LANE0]), np.int64(t.gr_i[group, L.G_LANES])
+    station0, stations = np.int64(t.gr_i[group, L.G_STATION0]), np.int64(t.gr_i[group, L.G_STATIONS])
     for lane in range(lane0, lane0 + lanes):
-        advance(lane, now, lane_f)
-    allocate(group, now, station0, stations, gr_f, gr_stations, st_i, st_f, lane0, lanes, lane_i, acc_x)  # fmt: skip
+        advance(now, lane, t.lane_f)
+    _allocate(t, now, t.gr_f[group, 0], station0, stations, lane0, lanes)
     for index in range(station0, station0 + stations):
-        station = gr_stations[index]
-        _share(station, lane0, lanes, st_i, st_f, lane_i, lane_f, costs, gr_f[group, 0])
+        _share(t, t.gr_stations[index], t.gr_f[group, 0], lane0, lanes)
     for lane in range(lane0, lane0 + lanes):
-        plan(lane, now, first_owner + lane, lane_i, lane_f, keys, times, owners, place, state)
+        _plan(t, now, lane)
 
 
-@compiled
-def allocate(group, now, station0, stations, gr_f, gr_stations, st_i, st_f, lane0, lanes, lane_i, acc_x):
+@inlined
+def _allocate(t, now, engines, station0, stations, lane0, lanes):
     """Divide a machine's engines over the stations of a group by weight: those below their share get what they ask
     for, the others divide the rest by weight (water filling)."""
-    engines = gr_f[group, 0]
+    gr_stations, st_i, st_f, lane_i = t.gr_stations, t.st_i, t.st_f, t.lane_i
     weights = 0.0
     for index in range(station0, station0 + stations):
         station = gr_stations[index]
-        integrate(station, now, st_f, acc_x)
+        integrate(now, station, st_f, t.acc_x)
         n = 0
         for lane in range(lane0, lane0 + lanes):
             if lane_i[lane, L.L_STATION] == station:
-                n += lane_i[lane, L.L_ACTIVE]
+                n += lane_i[lane, L.L_INSIDE]
         st_f[station, L.SF_ACTIVE] = n
         st_f[station, L.SF_ALLOCATED] = -1.0
         if n > 0:
@@ -171,12 +228,22 @@ def allocate(group, now, station0, stations, gr_f, gr_stations, st_i, st_f, lane
             st_f[station, L.SF_ALLOCATED] = left / weights * st_f[station, L.SF_WEIGHT]
 
 
-@compiled
-def _share(station, lane0, lanes, st_i, st_f, lane_i, lane_f, costs, engines):
-    """Divide a station's allocation over its lanes: higher ranks first, by weight within a rank, at most one engine
-    to a customer."""
+@inlined
+def _cost(t, station, busy):
+    n = t.st_i[station, L.S_N_COST]
+    if n == 0 or busy <= 0:
+        return 1.0
+    index = int(busy + 0.999999)
+    return t.costs[t.st_i[station, L.S_COST] + (index if index < n else n) - 1]
+
+
+@inlined
+def _share(t, station, engines, lane0, lanes):
+    """Divide a station's allocation, less the engines that are kept, over its lanes: higher ranks first, by weight
+    within a rank, at most one engine to a customer."""
+    st_f, lane_i, lane_f = t.st_f, t.lane_i, t.lane_f
     left = st_f[station, L.SF_ALLOCATED]
-    pace = st_f[station, L.SF_SPEED] / _cost(station, left, st_i, costs)
+    pace = st_f[station, L.SF_SPEED] / _cost(t, station, left)
     low_cost = st_f[station, L.SF_LOW_COST]
     share = st_f[station, L.SF_WEIGHT] * engines
     if low_cost > 1.0 and left > share:
@@ -184,17 +251,20 @@ def _share(station, lane0, lanes, st_i, st_f, lane_i, lane_f, costs, engines):
     rank = 0
     placed = 0
     total = 0
+    held = 0
     for lane in range(lane0, lane0 + lanes):
         if lane_i[lane, L.L_STATION] == station:
             total += 1
+            held += lane_i[lane, L.L_INSIDE] - lane_i[lane, L.L_WORKING]
             lane_f[lane, L.LF_RATE] = 0.0
+    left = max(left - held, 0.0)
     while placed < total:
         open_weight = 0.0
         for lane in range(lane0, lane0 + lanes):
             if lane_i[lane, L.L_STATION] == station and lane_i[lane, L.L_RANK] == rank:
                 placed += 1
                 lane_f[lane, L.LF_RATE] = -1.0
-                open_weight += lane_f[lane, L.LF_WEIGHT] * lane_i[lane, L.L_ACTIVE]
+                open_weight += lane_f[lane, L.LF_WEIGHT] * lane_i[lane, L.L_WORKING]
         settled = True
         while settled and open_weight > 1e-12:
             settled = False
@@ -203,7 +273,7 @@ def _share(station, lane0, lanes, st_i, st_f, lane_i, lane_f, costs, engines):
                 if lane_i[lane, L.L_STATION] != station or lane_i[lane, L.L_RANK] != rank:
                     continue
                 if lane_f[lane, L.LF_RATE] < 0.0 and level * lane_f[lane, L.LF_WEIGHT] >= 1.0 - 1e-12:
-                    n = lane_i[lane, L.L_ACTIVE]
+                    n = lane_i[lane, L.L_WORKING]
                     lane_f[lane, L.LF_RATE] = 1.0
                     if n > 0:
                         left -= n
@@ -217,7 +287,7 @@ def _share(station, lane0, lanes, st_i, st_f, lane_i, lane_f, costs, engines):
                 if lane_f[lane, L.LF_RATE] < 0.0:
                     level = left / open_weight if open_weight > 1e-12 else 0.0
                     lane_f[lane, L.LF_RATE] = level * lane_f[lane, L.LF_WEIGHT]
-                    spent += lane_f[lane, L.LF_RATE] * lane_i[lane, L.L_ACTIVE]
+                    spent += lane_f[lane, L.LF_RATE] * lane_i[lane, L.L_WORKING]
                 lane_f[lane, L.LF_RATE] *= pace
         left = left - spent if left - spent > 1e-12 else 0.0
         rank += 1

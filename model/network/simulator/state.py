@@ -8,9 +8,9 @@ import numpy as np
 
 from model.network.simulator import layout as L
 from model.network.simulator import randoms
+from model.network.simulator.arrivals import next_arrival
 from model.network.simulator.calendar import insert
 from model.network.simulator.program import Program
-from model.network.simulator.queues import next_arrival
 from model.network.simulator.tables import Tables
 
 FIRST_ROOM = 256
@@ -56,6 +56,7 @@ def start(
     arrays |= {
         "rng": randoms.stream(sequence),
         "control": np.zeros(L.CONTROL, np.int64),
+        "freed": np.full(L.F_WIDTH, L.NONE, np.uint32),
         "heap": np.zeros(2, np.int64),
         "clock": np.zeros(1),
         "histogram": np.zeros((n_classes, L.BUCKETS), np.int64),

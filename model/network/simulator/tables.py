@@ -42,6 +42,7 @@ class Tables(NamedTuple):
     trace_left: np.ndarray
     rng: np.ndarray
     control: np.ndarray
+    freed: np.ndarray
     heap: np.ndarray
     clock: np.ndarray
     acc_v: np.ndarray

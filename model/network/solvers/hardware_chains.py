@@ -174,23 +174,18 @@ def sync_cf(
     engines: int,
     issue_rate: float,
     facility_rate: float,
-    sharing: bool = False,
     longest: int = 400,
 ) -> CouplingFigures:
     """Requests that run on one of ``engines`` and then keep it until a single coupling facility (FCFS) has answered.
 
-    With ``sharing`` the engines are shared by all inside, a spinning one taking its part like any other; otherwise
-    they are served in order of arrival.
+    In order of arrival or shared: an engine that is kept is kept whole, and the number that run is the same.
     """
 
     def moves(state: tuple[int, int]) -> Iterator[tuple[tuple[int, int], float]]:
         inside, at_facility = state
         if inside < longest:
             yield (inside + 1, at_facility), arrival_rate
-        if sharing:
-            running = (inside - at_facility) * min(1.0, engines / inside) if inside else 0.0
-        else:
-            running = min(inside, engines) - at_facility
+        running = min(inside, engines) - at_facility
         if running > 0:
             yield (inside, at_facility + 1), running * issue_rate
         if at_facility > 0:
@@ -199,13 +194,9 @@ def sync_cf(
     chain = explore((0, 0), moves)
     p = stationary(chain.rates)
 
-    def spinning(state: tuple[int, int]) -> float:
-        inside, at_facility = state
-        return at_facility * min(1.0, engines / inside) if inside and sharing else at_facility
-
     return CouplingFigures(
         chain.mean(lambda s: s[0], p) / arrival_rate,
         chain.mean(lambda s: min(s[0], engines), p) / engines,
-        chain.mean(spinning, p) / engines,
+        chain.mean(lambda s: s[1], p) / engines,
         chain.mean(lambda s: float(s[1] > 0), p),
     )

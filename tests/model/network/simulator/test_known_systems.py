@@ -436,12 +436,12 @@ def test_a_limit_around_engines_and_io_agrees_with_its_markov_chain():
     agrees(result.resources["mxt"].in_use, truth.in_use)
 
 
-@pytest.mark.parametrize("scheduling", ["fcfs", "ps", "preemptive"])
+@pytest.mark.parametrize("scheduling", ["fcfs", "ps", "dps", "preemptive"])
 def test_synchronous_requests_hold_their_engine(scheduling):
     request = CfRequest(station="cf", engine="cp", service=EXP(0.5), issue=EXP(1.0))
     stations = [Station(name="cp", servers=3, scheduling=scheduling), Station(name="cf")]
     result = simulate(network(stations, open_class(1.2, request)), **RUN)
-    truth = hardware_chains.sync_cf(1.2, 3, 1.0, 2.0, sharing=scheduling == "ps", longest=150)
+    truth = hardware_chains.sync_cf(1.2, 3, 1.0, 2.0)
     agrees(result.classes["a"].response_s, truth.response_s)
     agrees(result.stations["cp"].utilization, truth.utilization)
     assert result.stations["cp"].spin_utilization == pytest.approx(truth.spin_utilization, rel=0.03)

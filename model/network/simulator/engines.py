@@ -1,0 +1,117 @@
+"""Stations where a customer has an engine to itself: in order of arrival or priority, unequal engines, preemption.
+
+``server`` numbers an engine in ``t.server``, which says whose it is; equal engines that nobody can be taken from are
+only counted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from model.network.simulator import layout as L
+from model.network.simulator.calendar import cancel, insert
+from model.network.simulator.compiled import compiled, inlined
+from model.network.simulator.queues import put_back, take_first
+
+_NONE = np.uint32(L.NONE)
+
+
+@inlined
+def begin_in_order(t, station, work):
+    """Take one of equal engines."""
+    st_i = t.st_i
+    if st_i[station, L.S_BUSY] >= st_i[station, L.S_SERVERS]:
+        return L.WAITS
+    st_i[station, L.S_BUSY] += 1
+    return work
+
+
+@inlined
+def begin_unequal(t, station, customer, work):
+    """Take the fastest free engine."""
+    st_i = t.st_i
+    if st_i[station, L.S_BUSY] >= st_i[station, L.S_SERVERS]:
+        return L.WAITS
+    st_i[station, L.S_BUSY] += 1
+    engine = fastest_free(st_i[station, L.S_SERVER0], st_i[station, L.S_SERVERS], t.server)
+    return _on_engine(station, customer, engine, work, t.server, t.speeds, t.costs, st_i, t.cust_i, t.cust_f)
+
+
+@inlined
+def begin_preemptive(t, now, station, customer, cls, work):
+    """Take a free engine, or that of a customer of lower priority, who waits at the head of its queue."""
+    st_i, cust_i, level = t.st_i, t.cust_i, t.cls_i[cls, L.K_LEVEL]
+    first, servers = st_i[station, L.S_SERVER0], st_i[station, L.S_SERVERS]
+    if st_i[station, L.S_BUSY] < servers:
+        st_i[station, L.S_BUSY] += 1
+        engine = fastest_free(first, servers, t.server)
+    else:
+        engine = preemptible(first, servers, level, t.server, cust_i, t.cls_i)
+        if engine == _NONE:
+            return L.WAITS
+        other = t.server[engine]
+        times, place = t.times, t.place
+        owner = np.uint32(t.src_i.shape[0] + t.lane_i.shape[0] + other)
+        t.cust_f[other, L.CF_LEFT] = times[place[owner]] - now
+        cancel(owner, times, t.owners, place, t.heap)
+        queue = st_i[station, L.S_QUEUE] + t.cls_i[cust_i[other, L.C_CLASS], L.K_LEVEL]
+        put_back(queue, other, cust_i, t.queue_head, t.queue_tail)
+        st_i[station, L.S_WAITING] += 1
+    return _on_engine(station, customer, engine, work, t.server, t.speeds, t.costs, st_i, t.cust_i, t.cust_f)
+
+
+@inlined
+def free_engine(t, now, station, engine):
+    """Give an engine to the first who waits, or leave it idle."""
+    st_i = t.st_i
+    plain = st_i[station, L.S_KIND] == L.QUEUE
+    if st_i[station, L.S_WAITING] == 0:
+        st_i[station, L.S_BUSY] -= 1
+        if not plain:
+            t.server[engine] = L.NONE
+        return
+    st_i[station, L.S_WAITING] -= 1
+    other = take_first(st_i[station, L.S_QUEUE], st_i[station, L.S_LEVELS], t.cust_i, t.queue_head, t.queue_tail)
+    duration = t.cust_f[other, L.CF_LEFT]
+    if not plain:
+        duration = _on_engine(station, other, engine, duration, t.server, t.speeds, t.costs, st_i, t.cust_i, t.cust_f)
+    owner = t.src_i.shape[0] + t.lane_i.shape[0] + other
+    insert(owner, now + duration, t.times, t.owners, t.place, t.heap)
+
+
+@inlined
+def _on_engine(station, customer, engine, work, server, speeds, costs, st_i, cust_i, cust_f):
+    """Seconds that work takes on an engine, which is now the customer's: at the speed of that engine and at the cost
+    of what is busy now, where the engines are unequal."""
+    server[engine] = customer
+    cust_i[customer, L.C_SERVER] = engine
+    if st_i[station, L.S_KIND] == L.UNEQUAL:
+        work /= speeds[engine]
+        n = st_i[station, L.S_N_COST]
+        if n > 0:
+            busy = st_i[station, L.S_BUSY]
+            work *= costs[st_i[station, L.S_COST] + (busy if busy < n else n) - 1]
+        cust_f[customer, L.CF_WORK] = work
+    return work
+
+
+@compiled
+def fastest_free(first, servers, server):
+    """The first free slot of a station's servers, which are sorted by speed."""
+    for index in range(first, first + servers):
+        if server[index] == L.NONE:
+            return np.uint32(index)
+    return np.uint32(L.NONE)
+
+
+@compiled
+def preemptible(first, servers, level, server, cust_i, cls_i):
+    """Slot of the running customer to interrupt, of the lowest level; none when all are as high, or hold their engine
+    for a synchronous request."""
+    found, lowest = np.uint32(L.NONE), level
+    for index in range(first, first + servers):
+        running = server[index]
+        its = cls_i[cust_i[running, L.C_CLASS], L.K_LEVEL]
+        if its > lowest and cust_i[running, L.C_HELD] == L.NONE:
+            found, lowest = np.uint32(index), its
+    return found
