@@ -249,6 +249,16 @@ def _packed_date(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     }
 
 
+def are_dates(item: Field, data: Bytes, at: Ints) -> npt.NDArray[np.bool_]:
+    """Whether a packed date stands at each place, or nothing: bytes of zeros are a date that was not filled in."""
+    out, valid = np.empty((1, len(at)), np.uint64), np.empty((1, len(at)), np.bool_)
+    offsets, lengths = np.array([item.offset]), np.array([item.length])
+    reading.read_packed(data, at, offsets, lengths, out, valid)
+    reading.ordinal_dates(out, _YEAR_STARTS, np.empty(out.shape, np.int32), valid)
+    filled = data[at[:, None] + np.arange(item.offset, item.end)].any(axis=1)
+    return valid[0] | ~filled
+
+
 def _clock(raw: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
     """Unix microseconds of store clock values."""
     return (raw >> np.uint64(12)).astype(np.int64) - TOD_UNIX_EPOCH_US

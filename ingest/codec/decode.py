@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.codec.batch import Batch
-from ingest.codec.columns import keys, read_section
+from ingest.codec.columns import are_dates, keys, read_section
 from ingest.codec.handlers import Handler
 from ingest.codec.handlers import make as make_handler
 from ingest.codec.plan import Found, Nest, Plan, measure
@@ -180,6 +180,7 @@ class _Decoder:
             reason, text = plan.fault(int(found.faults[place]), frames.buffer, int(starts[place]), int(lengths[place]))
             batch.quarantined.append(_quarantine(frames, int(rows[place]), int(sequence[place]), reason, text))
         good = found.faults == 0
+        self._set_aside_undated(plan, frames, rows, sequence, found, good, batch)
         handled: dict[str, pa.Table] = {}
         if layout.handler:
             handled = self._handle(layout, frames, rows, sequence, good, batch)
@@ -204,6 +205,30 @@ class _Decoder:
             )
             yield tables | handled
             handled = {}
+
+    def _set_aside_undated(
+        self,
+        plan: Plan,
+        frames: Frames,
+        rows: Ints,
+        sequence: Ints,
+        found: Found,
+        good: npt.NDArray[np.bool_],
+        batch: Batch,
+    ) -> None:
+        """Quarantine records of an interval whose date is none: nobody could tell what time they are about."""
+        if plan.date_field is None:
+            return
+        column, item = plan.date_field
+        dated = np.flatnonzero(good & (found.counts[:, column] > 0) & (found.sizes[:, column] >= item.end))
+        at = frames.starts[rows[dated]] + found.offsets[dated, column]
+        for place, start in zip(*(each[~are_dates(item, frames.buffer, at)] for each in (dated, at)), strict=True):
+            good[place] = False
+            held = frames.buffer[start + item.offset : start + item.end].tobytes().hex().upper()
+            text = f"{plan.layout.name}, {item.ibm}: X'{held}' is not a packed date, so the interval is not known"
+            batch.quarantined.append(
+                _quarantine(frames, int(rows[place]), int(sequence[place]), "interval_date_not_valid", text)
+            )
 
     def _handle(
         self,

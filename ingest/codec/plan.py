@@ -52,6 +52,7 @@ class Plan:
     row_bytes: Ints
     column_of: tuple[int, ...]
     split_field: tuple[int, Field] | None
+    date_field: tuple[int, Field] | None
 
     @classmethod
     def of(cls, layout: Layout) -> "Plan":
@@ -59,10 +60,11 @@ class Plan:
         placed = sorted(layout.placed, key=lambda item: item.triplet.position if item.triplet else 0)
         sections = [*placed, *layout.nested]
         triplets = np.array([_triplet(section) for section in placed], np.int64).reshape(-1, 4)
-        split = None
+        split = date = None
         if layout.product == "rmf":
             product = layout.section("product")
             split = sections.index(product), product.by_name("reassembly_count")
+            date = sections.index(product), product.by_name("interval_start_date")
         return cls(
             layout=layout,
             sections=tuple(sections),
@@ -72,6 +74,7 @@ class Plan:
             row_bytes=np.array([_row_bytes(section) for section in (layout.header, *sections)], np.int64),
             column_of=tuple(sections.index(section) for section in layout.sections[1:]),
             split_field=split,
+            date_field=date,
         )
 
     def nest(self, column: int) -> "Nest | None":

@@ -173,3 +173,24 @@ def test_records_with_any_triplets_are_decoded_or_quarantined(name: str, data: s
 def test_any_body_under_a_known_type_is_decoded_or_quarantined(kind: int, body: bytes, subtype: int) -> None:
     head = bytes([0x5E, kind]) + bytes.fromhex("0036EE800126325FE2E8E2C140404040") + subtype.to_bytes(2, "big")
     accounted((len(head) + len(body) + 4).to_bytes(2, "big") + bytes(2) + head + body)
+
+
+@pytest.mark.parametrize(
+    ("date", "is_told"), [("0126032F", True), ("00000000", True), ("0126367F", False), ("0126A32F", False)]
+)
+def test_a_record_of_an_interval_without_a_date_is_quarantined(date: str, is_told: bool) -> None:
+    tables = random_tables(LAYOUTS["smf72_3"], 1, 3, cut=0)
+    tables["smf72_3_product"] = pa.table(
+        {name: tables["smf72_3_header"][name] for name in ("record_seq", "section_seq")}
+    )
+    dump = bytearray(encode_dump(tables, REGISTRY))
+    second = starts(dump)[1]
+    product = LAYOUTS["smf72_3"].section("product")
+    assert product.triplet is not None
+    at = second + int.from_bytes(dump[(place := second + product.triplet.position) : place + 4], "big")
+    field = product.by_name("interval_start_date")
+    dump[at + field.offset : at + field.end] = bytes.fromhex(date)
+    [batch] = accounted(dump)
+    found = [(item.offset, item.reason, item.record_seq) for item in batch.quarantined]
+    assert found == ([] if is_told else [(second, "interval_date_not_valid", 1)])
+    assert all(date in item.detail and "SMF72DAT" in item.detail for item in batch.quarantined)
