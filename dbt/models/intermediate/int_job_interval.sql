@@ -1,4 +1,5 @@
--- CPU of an address space between two SMF 30 interval records, placed in the RMF interval that holds its midpoint.
+-- CPU of an address space between two SMF 30 interval records, divided by seconds over the RMF intervals it meets; one
+-- of which it has less than a twentieth in common does not count.
 -- Subtypes 2 and 3 count since the previous interval; subtype 6 (system address spaces) counts since the address
 -- space started, so the previous record is subtracted and the first one, whose span is unknown, is left out.
 -- Times are store clocks; leap seconds that they include are taken out.
@@ -42,6 +43,33 @@ spans as (
     )
   from counted
   window address_space as (partition by smf_sid, subtype, job_name, asid order by interval_end_utc)
+),
+
+span_hour as (
+  select file_id, record_seq, smf_sid, interval_begin_utc as start_utc,
+    date_diff('microsecond', interval_begin_utc, interval_end_utc) / 1e6 as span_s,
+    unnest({{ hours_touched('interval_begin_utc', 'span_s') }}) as hour
+  from spans
+  where interval_begin_utc is not null
+),
+
+interval_hour as (
+  select interval_key, smf_sid, interval_start_utc, interval_s,
+    unnest({{ hours_touched('interval_start_utc', 'interval_s') }}) as hour
+  from {{ ref('int_interval') }}
+  where interval_start_utc is not null
+),
+
+met as (
+  select s.file_id, s.record_seq, n.interval_key, n.interval_start_utc,
+    {{ end_utc('n.interval_start_utc', 'n.interval_s') }} as interval_end_utc,
+    {{ overlap_s('s.start_utc', 's.span_s', 'n.interval_start_utc', 'n.interval_s') }} as common_s,
+    common_s / sum(common_s) over (partition by s.file_id, s.record_seq) as share
+  from span_hour s
+  join interval_hour n
+    on n.smf_sid = s.smf_sid and n.hour = s.hour
+    and {{ first_common_hour('s.hour', 's.start_utc', 'n.interval_start_utc') }}
+  where common_s >= 0.05 * least(s.span_s, n.interval_s) and s.start_utc < interval_end_utc
 )
 
 select
@@ -53,22 +81,17 @@ select
   s.service_class,
   s.report_class,
   s.wlm_workload,
-  s.interval_begin_utc,
-  s.interval_end_utc,
+  case when n.share < 1 then greatest(s.interval_begin_utc, n.interval_start_utc) else s.interval_begin_utc end
+    as interval_begin_utc,
+  case when n.share < 1 then least(s.interval_end_utc, n.interval_end_utc) else s.interval_end_utc end as interval_end_utc,
   s.copies,
-  s.cpu_tcb_us / 1e6 as tcb_s,
-  s.cpu_srb_us / 1e6 as srb_s,
-  s.region_control_us / 1e6 as region_control_s,
-  s.io_interrupt_us / 1e6 as io_interrupt_s,
-  s.hiperspace_us / 1e6 as hiperspace_s,
-  s.ziip_us / 1e6 as ziip_s,
-  s.ziip_on_cp_us / 1e6 as ziip_on_cp_s,
-  (coalesce(s.cpu_tcb_us, 0) + coalesce(s.cpu_srb_us, 0) + coalesce(s.region_control_us, 0)
+  {% for column, field in [('tcb_s', 'cpu_tcb_us'), ('srb_s', 'cpu_srb_us'), ('region_control_s', 'region_control_us'),
+      ('io_interrupt_s', 'io_interrupt_us'), ('hiperspace_s', 'hiperspace_us'), ('ziip_s', 'ziip_us'),
+      ('ziip_on_cp_s', 'ziip_on_cp_us')] -%}
+  coalesce(n.share, 1) * s.{{ field }} / 1e6 as {{ column }},
+  {% endfor -%}
+  coalesce(n.share, 1) * (coalesce(s.cpu_tcb_us, 0) + coalesce(s.cpu_srb_us, 0) + coalesce(s.region_control_us, 0)
     + coalesce(s.io_interrupt_us, 0) + coalesce(s.hiperspace_us, 0)) / 1e6 as cp_s
 from spans s
-left join {{ ref('int_interval') }} n
-  on n.smf_sid = s.smf_sid
-  and s.interval_begin_utc + (s.interval_end_utc - s.interval_begin_utc) / 2 >= n.interval_start_utc
-  and s.interval_begin_utc + (s.interval_end_utc - s.interval_begin_utc) / 2
-    < n.interval_start_utc + to_microseconds((n.interval_s * 1000000)::bigint)
+left join met n using (file_id, record_seq)
 where s.interval_begin_utc is not null
