@@ -9,6 +9,9 @@ from model.lab.twin.description import Twin
 Ask = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """A prediction for a system `at` some changes, as plain values; ValueError where it is refused."""
 
+NEAR_POINTS = 5.0
+"""Utilizations so near each other that either resource may be named as the bottleneck."""
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -38,9 +41,9 @@ def compare(twin: Twin, truths: Mapping[str, Mapping[str, Any]], ask: Ask) -> li
         except ValueError as error:
             found += [_row(question, output, None, str(error)) for output in truth["outputs"]]
             continue
-        predicted = {(o["metric"], o["condition"]): o for o in answer["outputs"]}
+        predicted = {(o["metric"], _of_what(o["condition"])): o for o in answer["outputs"]}
         for output in truth["outputs"]:
-            key = output["metric"], output["condition"]
+            key = output["metric"], _of_what(output["condition"])
             found.append(_row(question, output, predicted.get(key), "not answered"))
         found.append(_bottleneck(question, truth, answer))
     return found
@@ -56,6 +59,12 @@ def asked_of_model(twin: Twin, at: Mapping[str, Any]) -> dict[str, Any]:
     return asked
 
 
+def _of_what(condition: str) -> tuple[str, ...]:
+    """The class or station of a condition, without what was asked."""
+    pairs = (pair.strip() for pair in condition.split(";"))
+    return tuple(pair for pair in pairs if pair.partition("=")[0] in ("class", "station"))
+
+
 def _row(question: str, output: Mapping[str, Any], predicted: Mapping[str, Any] | None, missing: str) -> Compared:
     metric, condition, truth = output["metric"], output["condition"], output["value"]
     if predicted is None or predicted["value"] is None:
@@ -67,15 +76,25 @@ def _row(question: str, output: Mapping[str, Any], predicted: Mapping[str, Any] 
 
 
 def _bottleneck(question: str, truth: Mapping[str, Any], answer: Mapping[str, Any]) -> Compared:
-    """Whether the resource that fills first is the truth's; its utilization stands for the figures."""
+    """Whether the resource that fills first is the truth's, or the other one where two are within five points."""
     true, said = truth["bottleneck"], answer["bottleneck"] or {}
-    names = f"{said.get('resource', 'nothing')}; in truth {true.get('resource', 'nothing')}"
+    near = [
+        station["resource"]
+        for station in true.get("stations", [true])[:2]
+        if station["utilization_pct"] >= true["utilization_pct"] - NEAR_POINTS
+    ]
+    name = said.get("resource", "")
     return Compared(
         question,
         "bottleneck",
         "",
         true.get("utilization_pct", 0.0),
         said.get("utilization_pct"),
-        held=said.get("resource") == true.get("resource"),
-        note=names,
+        held=_kind(name) in map(_kind, near),
+        note=f"{name}; in truth {' or '.join(near)}",
     )
+
+
+def _kind(resource: str) -> str:
+    """A resource's name; a machine is the only one, whatever it is called."""
+    return "machine" if resource.startswith("machine ") else resource

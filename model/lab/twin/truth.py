@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from model.capacity.figures import CPS, ZIIPS
 from model.lab.twin.activity import Lived
 from model.lab.twin.asking import asked, system_of
 from model.lab.twin.carrying import uncaptured_class
@@ -37,7 +38,7 @@ def _answer(lived: Lived, seen: list[Measured], question: Question) -> dict[str,
         "system": lived.twin.system_id if len(seen) == 1 else m.lpar.smf_sid,
         "at": {**question.at, "when": lived.twin.local(start.when_utc).isoformat(timespec="minutes")},
         "outputs": _outputs(lived, m, start.network, result),
-        "bottleneck": _bottleneck(result),
+        "bottleneck": _bottleneck(m, result),
         "interval_pct": 95,
         "notes": list(result.remarks),
     }
@@ -69,7 +70,7 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
         if names:
             out += _of_class(f"class={service_class}", names, result)
     for limit in result.limits:
-        out.append(_output("utilization_pct", f"station={limit.name}", _share(result, limit), "%"))
+        out.append(_output("utilization_pct", f"station={_resource(m, limit)}", _share(result, limit), "%"))
     return out
 
 
@@ -87,12 +88,23 @@ def _of_class(condition: str, names: list[str], result: SimulationResult) -> lis
     ]
 
 
-def _bottleneck(result: SimulationResult) -> dict[str, Any]:
+def _bottleneck(m: Measured, result: SimulationResult) -> dict[str, Any]:
     """What binds first, and everything that can, in the order in which it does."""
     stations = [
-        {"resource": limit.name, **_bounds(_share(result, limit), "utilization_pct")} for limit in result.limits
+        {"resource": _resource(m, limit), **_bounds(_share(result, limit), "utilization_pct")}
+        for limit in result.limits
     ]
     return {**stations[0], "stations": stations} if stations else {}
+
+
+def _resource(m: Measured, limit: Limit) -> str:
+    """What a prediction calls a limit of the network."""
+    engines = {m.lpar.cp: CPS, m.lpar.ziip: ZIIPS}
+    if limit.name in engines:
+        return engines[limit.name]
+    if limit.kind == "machine":
+        return f"machine {limit.name}"
+    return f"limit {limit.name}" if limit.name in m.resources else limit.name
 
 
 def _share(result: SimulationResult, limit: Limit) -> Estimate:

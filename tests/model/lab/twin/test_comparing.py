@@ -16,7 +16,7 @@ TRUTH = {
         {"metric": "response_ms", "condition": "class=CICSHI", "value": 20.0, "lo": 19.9, "hi": 20.1, "unit": "ms"},
         {"metric": "itr_tps", "condition": "", "value": 100.0, "lo": 99.9, "hi": 100.1, "unit": "1/s"},
     ],
-    "bottleneck": {"resource": "machine", "utilization_pct": 85.0},
+    "bottleneck": {"resource": "machine shared", "utilization_pct": 85.0},
 }
 
 
@@ -24,10 +24,16 @@ def answered(system: str, at: Mapping[str, Any]) -> Mapping[str, Any]:
     assert (system, at) == ("PRDA", {"growth_pct.CICSHI": 20, "when": "2026-09-07T12:00"})
     return {
         "outputs": [
-            {"metric": "cpu_busy_pct", "condition": "", "value": 81.0, "lo": 79.0, "hi": 83.0},
-            {"metric": "response_ms", "condition": "class=CICSHI", "value": 22.0, "lo": 21.0, "hi": 23.0},
+            {"metric": "cpu_busy_pct", "condition": "growth_pct.CICSHI=20", "value": 81.0, "lo": 79.0, "hi": 83.0},
+            {
+                "metric": "response_ms",
+                "condition": "class=CICSHI; growth_pct.CICSHI=20",
+                "value": 22.0,
+                "lo": 21.0,
+                "hi": 23.0,
+            },
         ],
-        "bottleneck": {"resource": "machine", "utilization_pct": 84.0},
+        "bottleneck": {"resource": "machine 8561", "utilization_pct": 84.0},
     }
 
 

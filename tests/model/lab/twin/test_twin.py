@@ -101,7 +101,7 @@ def test_changes_reach_the_classes_and_limits_they_name() -> None:
     value = {(o["metric"], o["condition"]): o["value"] for o in answer["outputs"]}
     assert value["etr_tps", ""] == pytest.approx(1.2 * m.ended[noon, 0] / 3600, rel=0.01)
     assert value["cpu_busy_pct", ""] == pytest.approx(1.2 * 20 * m.busy_s[noon] / 3600, rel=0.05)
-    assert answer["bottleneck"]["resource"] in ("PRDA ziip", "machine", "PRDA cp")
+    assert answer["bottleneck"]["resource"] in ("zIIPs of the LPAR", "machine machine")
 
 
 def test_a_release_changes_what_work_costs_from_its_day_on() -> None:
