@@ -23,6 +23,7 @@ FOLLOWED = 4.0
 TURNS = 6
 LPAR = "lpar"
 WORK = "work"
+CAPTURED = "captured"
 ZIIP_WORK = "ziip_work"
 
 
@@ -100,8 +101,9 @@ class Limit:
 class Response:
     """Mean response of a stream: service stretched by queueing, the wait for a limit, and a rest.
 
-    All but the names are (draws,): ``rest_ms``, ``factor`` by which waiting for engines counts, ``load`` by which the
-    rest answers to the stretch, ``noise`` relative.
+    All but the names are (draws,): ``rest_ms``, ``factor`` by which waiting for engines counts, ``behind`` how
+    long the pieces of more important work are beside its own, ``load`` by which the rest
+    answers to the stretch, ``noise`` relative.
     """
 
     metric: str
@@ -110,12 +112,15 @@ class Response:
     ziip_series: tuple[str, ...]
     rest_ms: Array
     factor: Array
+    behind: Array
+    ziip_factor: Array
     load: Array
     noise: Array
     measured_stretch: float
     busy_support: float
     drift: Array
     p90: Array | None = None
+    p90_waiting: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -214,12 +219,15 @@ class System:
             ziip_series=tuple(law.get("ziip_series", ())),
             rest_ms=self._drawn(law["rest_ms"]),
             factor=self._drawn(law["factor"]),
+            behind=self._drawn(law.get("behind", {"centre": 0.0, "draws": []})),
+            ziip_factor=self._drawn(law.get("ziip_factor", {"centre": 1.0, "draws": []})),
             load=self._drawn(law["load"]),
             noise=self._drawn(law["noise"]),
             measured_stretch=law["measured_stretch"],
             busy_support=law.get("busy_support", np.inf),
             drift=self._drawn(law.get("drift", {"centre": 0.0, "draws": []})),
             p90=self._drawn(p90) if p90 else None,
+            p90_waiting=self._drawn(law["p90_waiting"]) if p90 else None,
         )
 
     def _limit(self, limit: Mapping[str, Any]) -> Limit:
@@ -268,6 +276,10 @@ class System:
                 if law.driver == WORK:
                     extra = np.broadcast_to(scenario.extra.get(name, 0.0), shape)
                     found[name] = np.maximum(law.usage(work) + extra * dear, 0.0)
+            captured = sum((found[n] for n in found if self.laws[n].part and self._engine(n) == "cp"), np.zeros(shape))
+            for name, law in self.laws.items():
+                if law.driver == CAPTURED:
+                    found[name] = law.usage(captured)
             busy = sum((found[name] for name in self.capacity), np.zeros(shape))
         ziip_busy = None
         if ZIIP_WORK in self.laws:
@@ -285,14 +297,21 @@ class System:
         """Part of zIIP work that finds the engines full and runs on CPs, (draws, loads)."""
         if not self.overflow or ziips <= 0:
             return np.ones(work.shape) if ziips <= 0 else np.zeros(work.shape)
-        threads = max(round(ziips * self.threads), 1)
-        offered = work * self.threads / self.smt_gain[:, None]
-        waiting = self.overflow["waiting"]
-        full = np.zeros(work.shape)
-        for places in np.unique(waiting):
-            rows = waiting == places
-            full[rows] = queues.erlang_b(offered[rows], threads, int(places))
+        full = self._pool(work, ziips)[0]
         return np.clip(self.overflow["floor"][:, None] + self.overflow["factor"][:, None] * full, 0.0, 1.0)
+
+    def _pool(self, work: Array, ziips: float) -> tuple[Array, Array]:
+        """Part of the work that finds the zIIPs full, and the stretch of what runs on them, (draws, loads) each."""
+        cores, threads = max(round(ziips), 1), round(self.threads)
+        if not self.overflow:
+            return queues.bounded_pool(work, cores, self.smt_gain[:, None], threads)
+        full, stretched = np.zeros(work.shape), np.ones(work.shape)
+        for places in np.unique(self.overflow["waiting"]):
+            rows = self.overflow["waiting"] == places
+            full[rows], stretched[rows] = queues.bounded_pool(
+                work[rows], cores, self.smt_gain[rows, None], threads, int(places)
+            )
+        return full, stretched
 
     def available(self, scenario: Scenario) -> Array:
         """Engines the LPAR can get, (draws, loads): its own, or what the machine leaves it by weight and cap."""
@@ -321,9 +340,7 @@ class System:
         stretched = self._stretches(usage, busy, available)
         ziip_stretch = None
         if self.ziips and scenario.ziips > 0:
-            ziip_work = self._sum(usage, "ziip", busy.shape)
-            threads = scenario.ziips * self.threads
-            ziip_stretch = queues.stretch(ziip_work * self.threads / self.smt_gain[:, None], threads)
+            ziip_stretch = self._pool(self._sum(usage, "ziip", busy.shape), scenario.ziips)[1]
         responses: dict[tuple[str, str], Array] = {}
         using: dict[tuple[str, str], Array] = {}
         waiting: dict[tuple[str, str], dict[str, Array]] = {}
@@ -331,16 +348,18 @@ class System:
         for response in self.responses:
             key = (response.metric, response.stream)
             rate = np.maximum(self.stream(scenario, response.stream), 1e-12)
-            level = stretched[self._level(response.series)]
+            level, longer = stretched[self._level(response.series)]
             service = 1e3 * sum((usage[name] for name in response.series), np.zeros(busy.shape)) / rate
-            queued = response.factor[:, None] * service * (level - 1.0)
+            with np.errstate(invalid="ignore"):
+                queued = service * (response.factor[:, None] * (level - 1.0) + response.behind[:, None] * longer)
             rest = response.rest_ms[:, None]
             answered = rest * (1.0 + response.load[:, None] * (level / response.measured_stretch - 1.0))
             ziip = 1e3 * sum((usage[name] for name in response.ziip_series), np.zeros(busy.shape)) / rate
             ziip_wait = np.zeros(busy.shape)
             if response.ziip_series and ziip_stretch is not None:
-                ziip_wait = response.factor[:, None] * ziip * (ziip_stretch - 1.0)
-            total = service + queued + answered + ziip + ziip_wait
+                ziip_wait = response.ziip_factor[:, None] * ziip * (ziip_stretch - 1.0)
+            with np.errstate(invalid="ignore"):
+                total = service + queued + answered + ziip + ziip_wait
             far = (
                 np.log(np.maximum(busy / available, 1e-9) / response.busy_support)
                 if np.isfinite(response.busy_support)
@@ -351,28 +370,37 @@ class System:
             responses[key] = np.where(busy < available, np.where(np.isfinite(total), total, np.inf), np.inf)
             using[key] = service + ziip
             waiting[key] = {"cp": queued, "ziip": ziip_wait, "other": np.maximum(answered, 0.0)}
-            if response.p90 is not None:
-                p90[key] = responses[key] * response.p90[:, None]
-        limits = self._limits(scenario, responses, waiting, p90)
+        limits = self._limits(scenario, responses, waiting)
+        for response in self.responses:
+            key = (response.metric, response.stream)
+            if response.p90 is not None and response.p90_waiting is not None:
+                waited = sum((v for name, v in waiting[key].items() if name != "other"), np.zeros(busy.shape))
+                with np.errstate(invalid="ignore"):
+                    share = np.nan_to_num(np.clip(waited / responses[key], 0.0, 1.0))[..., :]
+                    p90[key] = responses[key] * (
+                        response.p90[:, None] * (1.0 - share) + response.p90_waiting[:, None] * share
+                    )
         return State(scenario, usage, busy, available, ziip_busy, machine_busy, responses, using, waiting, p90, limits)
 
     def _level(self, series: Sequence[str]) -> int:
         return min((self.laws[name].level for name in series), default=0)
 
-    def _stretches(self, usage: Mapping[str, Array], busy: Array, available: Array) -> dict[int, Array]:
-        """Stretch of work at each priority level; one for all in draws without priorities."""
-        together = queues.stretch(busy, available)
-        levels = sorted({law.level for law in self.laws.values() if law.engine == "cp"})
+    def _stretches(self, usage: Mapping[str, Array], busy: Array, available: Array) -> dict[int, tuple[Array, Array]]:
+        """Stretch of work at each priority level behind short pieces, and what long ones add; one for all in draws
+        without priorities."""
+        together, none = queues.stretch(busy, available), np.zeros(busy.shape)
+        if not np.any(self.priorities):
+            return {law.level: (together, none) for law in self.laws.values()}
         out, above = {}, np.zeros(busy.shape)
-        for level in levels:
+        ranked = self.priorities[:, None]
+        for level in sorted({law.level for law in self.laws.values() if law.engine == "cp"}):
             own = sum(
                 (usage[n] for n in self.capacity if n in usage and self.laws[n].level == level), np.zeros(busy.shape)
             )
-            if np.any(self.priorities):
-                ranked = queues.stretch(own, available, above)
-                out[level] = np.where(self.priorities[:, None], ranked, together)
-            else:
-                out[level] = together
+            short = queues.stretch_below(own, available, above)
+            with np.errstate(invalid="ignore"):
+                longer = np.maximum(queues.stretch(own, available, above) - short, 0.0)
+            out[level] = (np.where(ranked, short, together), np.where(ranked, np.nan_to_num(longer, posinf=0.0), none))
             above = above + own
         return out
 
@@ -381,7 +409,6 @@ class System:
         scenario: Scenario,
         responses: dict[tuple[str, str], Array],
         waiting: dict[tuple[str, str], dict[str, Array]],
-        p90: dict[tuple[str, str], Array],
     ) -> dict[str, Array]:
         """Utilization of each limit, adding the wait for it to the responses of its members."""
         found = {}
@@ -396,15 +423,12 @@ class System:
             hold = np.where(limit.whole[:, None], mean_inside * limit.hold_s[:, None], limit.hold_s[:, None])
             servers = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
             servers = np.where(np.isnan(servers), limit.servers, servers)[:, None]
-            delay = 1e3 * limit.factor[:, None] * queues.wait(rate, hold, servers)
+            with np.errstate(invalid="ignore"):
+                delay = np.nan_to_num(
+                    1e3 * limit.factor[:, None] * queues.wait(rate, hold, servers), nan=0.0, posinf=np.inf
+                )
             found[limit.name] = rate * hold / servers
             for key in keys:
-                with np.errstate(invalid="ignore", divide="ignore"):
-                    ratio = np.where(
-                        np.isfinite(responses[key]), 1.0 + delay / np.maximum(responses[key], 1e-9), np.inf
-                    )
                 responses[key] = responses[key] + delay
-                if key in p90:
-                    p90[key] = np.where(np.isfinite(ratio), p90[key] * np.nan_to_num(ratio, posinf=1.0), np.inf)
                 waiting[key][limit.name] = delay
         return found

@@ -90,6 +90,12 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
     return Load(scenario, at, point, start, dict(asked), tuple(notes))
 
 
+def grown(system: System, weeks: Array) -> Array:
+    """(draws, loads, streams) growth of each stream ``weeks`` (loads,) later, as its history trends, as factors."""
+    each = np.stack([np.append(one["centre"], one["draws"]) for one in system.entry["growth_per_week"]], axis=1)
+    return np.asarray(np.exp(each[:, None, :] * weeks[None, :, None]))
+
+
 def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
     """The scenario with every draw's rates scaled until the LPAR is that busy; infinite rates where it never is.
 
@@ -133,8 +139,10 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
         return shown, "", replace(blank, rates=rates), []
     if "point" in asked:
         point_entry(entry, asked["point"])
-    index, notes = _recorded(entry, profile, asked)
+    index, notes, weeks = _recorded(entry, profile, asked)
     rates = np.array(profile["rates"], float)[:, index].mean(axis=1)[None, None, :]
+    if weeks > 0.0:
+        rates = rates * grown(system, np.array([weeks]))
     extra = {
         name: np.array([[float(np.mean(np.array(values, float)[index]))]])
         for name, values in profile.get("extra", {}).items()
@@ -144,44 +152,69 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
     return None, start, replace(blank, rates=rates, extra=extra, others=others), notes
 
 
-def _recorded(entry: Mapping[str, Any], profile: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    """Indices of the recorded intervals meant by ``when``."""
-    starts = profile["start_local"]
+def _recorded(
+    entry: Mapping[str, Any], profile: Mapping[str, Any], asked: Mapping[str, Any]
+) -> tuple[NDArray[np.int64], list[str], float]:
+    """Indices of the recorded intervals meant by ``when``, what to say of them, and weeks of growth beyond them."""
     when = str(asked.get("when", "peak")).strip()
-    if when.casefold() == "peak":
-        return np.array([int(entry["operating"])]), []
+    times = np.array(profile["start_local"], "datetime64[s]")
+    peak = int(entry["operating"])
     text = when.casefold()
-    if text[:3] in DAYS:
-        day, _, hour = text.partition(" ")
+    if text == "peak":
+        return np.array([peak]), [], 0.0
+    if text[:3] in DAYS and not text[:1].isdigit():
+        hours = text.split()
         try:
-            wanted = (DAYS.index(day[:3]), int(hour.split(":")[0]))
-        except ValueError:
+            day, hour = DAYS.index(hours[0][:3]), int(hours[1].split(":")[0])
+        except (IndexError, ValueError):
             raise QuestionError("when", when, "when: an hour of the week is written as 'mon 10:00'") from None
-        found = [
-            i
-            for i, start in enumerate(starts)
-            if (moment := dt.datetime.fromisoformat(start)).weekday() == wanted[0] and moment.hour == wanted[1]
-        ]
-        if not found:
+        found = _hour_of_week(times, day, hour)
+        if not len(found):
             raise QuestionError("when", when, f"when: no interval was recorded in the hour {when}")
-        return np.array(found), [f"when: the mean of {len(found)} recorded intervals of that hour of the week"]
+        return found, [f"when: the mean of {len(found)} recorded intervals of that hour of the week"], 0.0
     try:
         moment = dt.datetime.fromisoformat(when)
     except ValueError:
         raise QuestionError(
             "when",
             when,
-            "when: takes 'peak', a local start like 2026-11-10T10:45, or an hour of the week like 'mon 10:00'",
+            "when: takes 'peak', a local start like 2026-11-10T10:45, an hour of the week like 'mon 10:00', "
+            "or a date to come",
         ) from None
-    first, last = dt.datetime.fromisoformat(starts[0]), dt.datetime.fromisoformat(starts[-1])
-    length = dt.timedelta(seconds=float(profile["seconds"]))
-    times = [dt.datetime.fromisoformat(start) for start in starts]
-    for i, start in enumerate(times):
-        if start <= moment < start + length:
-            return np.array([i]), []
-    if moment > last:
-        raise QuestionError("when", when, f"when: {when} is after the last recorded interval ({last}); use headroom")
-    raise QuestionError("when", when, f"when: no interval was recorded at {when} (recorded: {first} to {last})")
+    asked_for = np.datetime64(moment.replace(tzinfo=None), "s")
+    length = np.timedelta64(int(profile["seconds"]), "s")
+    inside = np.flatnonzero((times <= asked_for) & (asked_for < times + length))
+    if len(inside):
+        return inside[:1], [], 0.0
+    if asked_for <= times[-1]:
+        raise QuestionError(
+            "when", when, f"when: no interval was recorded at {when} (recorded: {times[0]} to {times[-1]})"
+        )
+    if len(when) <= 10:
+        weeks = float((asked_for - times[peak]) / np.timedelta64(7, "D"))
+        return np.array([peak]), [f"when: the recorded peak of {times[peak]}, grown as the history trends"], weeks
+    lately = times > times[-1] - np.timedelta64(28, "D")
+    same = _hour_of_week(times, moment.weekday(), moment.hour)
+    same = same[lately[same]]
+    if not len(same):
+        raise QuestionError("when", when, f"when: no interval was recorded in that hour of the week before {when}")
+    weeks = float(
+        (asked_for - times[same].astype("datetime64[s]").astype(np.int64).mean().astype("datetime64[s]"))
+        / np.timedelta64(7, "D")
+    )
+    return (
+        same,
+        [f"when: the mean of {len(same)} intervals of that hour of the week, grown as the history trends"],
+        weeks,
+    )
+
+
+def _hour_of_week(times: NDArray[np.datetime64], day: int, hour: int) -> NDArray[np.int64]:
+    """Indices of the intervals that start in an hour of the week; 0 is Monday."""
+    days = times.astype("datetime64[D]")
+    weekday = (days.astype(np.int64) + 3) % 7
+    hours = (times - days).astype("timedelta64[h]").astype(np.int64)
+    return np.flatnonzero((weekday == day) & (hours == hour))
 
 
 def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:

@@ -19,30 +19,53 @@ def erlang_c(offered: ArrayLike, servers: ArrayLike) -> Array:
     """Probability that an arrival waits in M/M/m (Erlang's C formula); 1 where there is no steady state."""
     load, pool = np.broadcast_arrays(np.asarray(offered, float), np.asarray(servers, float))
     low = np.maximum(np.floor(pool), 1.0)
+    share = np.clip(pool - low, 0.0, 1.0)
+    at_low, at_high = np.ones(load.shape), np.ones(load.shape)
     blocking = np.ones(load.shape)
-    for n in range(1, int(low.max(initial=1.0)) + 1):
-        both = load * blocking
-        blocking = np.where(n <= low, both / (n + both), blocking)
-    above = load * blocking / (low + 1.0 + load * blocking)
-    at_low, at_high = _waiting(load, low, blocking), _waiting(load, low + 1.0, above)
-    mixed = at_low + np.clip(pool - low, 0.0, 1.0) * (at_high - at_low)
+    for n in range(1, int(low.max(initial=1.0)) + 2):
+        blocking = load * blocking / (n + load * blocking)
+        waiting = np.where(load < n, n * blocking / np.maximum(n - load * (1.0 - blocking), 1e-300), 1.0)
+        at_low = np.where(low == n, waiting, at_low)
+        at_high = np.where(low + 1 == n, waiting, at_high)
+    mixed = at_low + share * (at_high - at_low)
     return np.where(load < pool, np.clip(mixed, 0.0, 1.0), 1.0)
 
 
-def _waiting(load: Array, servers: Array, blocking: Array) -> Array:
-    """Erlang's C from his B on whole numbers of servers."""
-    return np.where(load < servers, servers * blocking / np.maximum(servers - load * (1.0 - blocking), 1e-300), 1.0)
+def bounded_pool(
+    offered: ArrayLike, cores: int, gain: ArrayLike = 1.0, threads: int = 1, waiting: int | None = None
+) -> tuple[Array, Array]:
+    """Part of the work that finds a pool full, and the stretch of the rest: cores with SMT and a bounded queue.
 
+    Work goes to an idle core first; a core with two threads active does ``gain`` times the work of one. With every
+    thread busy and ``waiting`` more inside, what arrives goes elsewhere; None: everything waits.
 
-def erlang_b(offered: ArrayLike, servers: int, waiting: int = 0) -> Array:
-    """Probability that an arrival finds every server busy and every one of the ``waiting`` places taken (M/M/m/K)."""
-    load = np.asarray(offered, float)
-    blocking = np.ones(load.shape)
-    for n in range(1, servers + 1):
-        blocking = load * blocking / (n + load * blocking)
-    for _ in range(waiting):
-        blocking = load * blocking / (servers + load * blocking)
-    return blocking
+    Args:
+        offered: work that arrives in a second, in seconds of one thread alone.
+    """
+    load, faster = np.broadcast_arrays(np.asarray(offered, float), np.asarray(gain, float))
+    most = cores * threads
+    places = most + (2000 if waiting is None else waiting)
+    term, total, mean = np.ones(load.shape), np.ones(load.shape), np.zeros(load.shape)
+    rate = np.ones(load.shape)
+    for n in range(1, most + 1):
+        rate = min(n, cores) + max(n - cores, 0) * (faster - 1.0) / max(threads - 1, 1)
+        term = term * load / rate
+        total, mean = total + term, mean + n * term
+    ratio = np.asarray(load / rate)
+    if waiting is None:
+        steady = ratio < FULL
+        bound = np.where(steady, ratio, 0.0)
+        rest = term * bound / (1.0 - bound)
+        mean = np.where(steady, mean + rest * most + rest / (1.0 - bound), np.inf)
+        full = np.zeros(load.shape)
+        total = total + rest
+    else:
+        for n in range(most + 1, places + 1):
+            term = term * ratio
+            total, mean = total + term, mean + n * term
+        full = term / total
+    done = np.maximum(load * (1.0 - full), 1e-9)
+    return full, np.where(load > 1e-9, np.maximum(mean / total / done, 1.0), 1.0)
 
 
 def inside(offered: ArrayLike, servers: ArrayLike) -> Array:
@@ -70,6 +93,55 @@ def stretch(offered: ArrayLike, servers: ArrayLike, above: ArrayLike = 0.0) -> A
     with np.errstate(invalid="ignore"):
         found = (down_to - inside(higher, pool)) / own
     return np.where(np.isfinite(down_to), np.maximum(found, 1.0), np.inf)
+
+
+def stretch_below(offered: ArrayLike, servers: ArrayLike, above: ArrayLike) -> Array:
+    """As :func:`stretch`, where the more important work comes in pieces much shorter than the work below it.
+
+    Work of this priority then sees the mean of what the engines leave: with n of its kind inside they do
+    ``E[min(n, engines not used above)]``, the number above being that of M/M/m. A queue with these rates gives the
+    stretch; with one engine it is 1 / (1 - all load), as theory has it.
+    """
+    own, higher, pool = np.broadcast_arrays(
+        np.asarray(offered, float), np.asarray(above, float), np.asarray(servers, float)
+    )
+    own = np.maximum(own, 1e-6)
+    low = np.maximum(np.floor(pool), 1.0)
+    share = np.clip(pool - low, 0.0, 1.0)
+    found = np.full(own.shape, np.inf)
+    for whole in np.unique(low).astype(int):
+        rows = low == whole
+        at_low = _below(own[rows], whole, higher[rows])
+        if np.any(share[rows] > 0):
+            at_high = _below(own[rows], whole + 1, higher[rows])
+            with np.errstate(invalid="ignore"):
+                mixed = 1.0 / ((1.0 - share[rows]) / at_low + share[rows] / at_high)
+            at_low = np.where(share[rows] > 0, mixed, at_low)
+        found[rows] = at_low
+    return np.where(own + higher < pool * FULL, np.maximum(found, 1.0), np.inf)
+
+
+def _below(own: Array, servers: int, higher: Array) -> Array:
+    """:func:`stretch_below` for a whole number of servers."""
+    steady = own + higher < servers * FULL
+    load = np.where(steady, higher, 0.0)
+    numbers = np.arange(servers)
+    logs = numbers * np.log(np.maximum(load, 1e-300))[..., None] - np.cumsum(np.log(np.maximum(numbers, 1.0)))
+    terms = np.exp(logs)
+    tail = terms[..., -1] * load / servers / (1.0 - load / servers)
+    chance = terms / (terms.sum(axis=-1) + tail)[..., None]
+    free = servers - numbers
+    term, total, mean = np.ones_like(load), np.ones_like(load), np.zeros_like(load)
+    rate = np.ones_like(load)
+    for n in range(1, servers + 1):
+        rate = np.maximum((chance * np.minimum(n, free)).sum(axis=-1), 1e-12)
+        term = term * own / rate
+        total, mean = total + term, mean + n * term
+    ratio = np.minimum(own / rate, FULL)
+    # From the last rate on the queue is geometric.
+    rest = term * ratio / (1.0 - ratio)
+    mean = mean + rest * servers + rest / (1.0 - ratio)
+    return np.where(steady, mean / (total + rest) / own, np.inf)
 
 
 def wait(rate: ArrayLike, hold_s: ArrayLike, servers: ArrayLike) -> Array:

@@ -38,10 +38,36 @@ def test_one_priority_is_the_multi_server_queue_of_the_solvers(load, servers, se
     assert service + queues.wait(offered / service, service, servers) == pytest.approx(expected, rel=1e-9)
 
 
-@given(offered=st.floats(0.01, 100.0), servers=SERVERS)
-def test_erlang_b_without_waiting_places_is_the_loss_of_the_solvers(offered, servers):
-    assert queues.erlang_b(offered, servers) == pytest.approx(stations.erlang_b(offered, servers), rel=1e-12)
-    assert queues.erlang_b(offered, servers, 3) < queues.erlang_b(offered, servers)
+@given(offered=st.floats(0.01, 100.0), servers=st.integers(1, 12))
+def test_a_bounded_pool_loses_what_the_loss_system_of_the_solvers_loses(offered, servers):
+    full, stretched = queues.bounded_pool(offered, servers, waiting=0)
+    assert full == pytest.approx(stations.erlang_b(offered, servers), rel=1e-9)
+    assert stretched == pytest.approx(1.0)
+    assert queues.bounded_pool(offered, servers, waiting=3)[0] < full
+
+
+@given(load=st.floats(0.05, 0.95), servers=st.integers(1, 12))
+def test_a_pool_without_bound_is_the_multi_server_queue(load, servers):
+    assert queues.bounded_pool(load * servers, servers)[1] == pytest.approx(queues.stretch(load * servers, servers))
+
+
+def test_a_second_thread_gains_less_than_an_engine_and_more_than_none():
+    one, two, engines = (
+        queues.bounded_pool(1.7, cores, gain, threads)[1]
+        for cores, gain, threads in ((2, 1.0, 1), (2, 1.3, 2), (4, 1.0, 1))
+    )
+    assert engines < two < one
+
+
+@given(own=st.floats(0.01, 0.6), above=st.floats(0.01, 0.38))
+def test_behind_short_pieces_one_engine_is_shared_as_theory_has_it(own, above):
+    assert queues.stretch_below(own, 1, above) == pytest.approx(1 / (1 - above - own), rel=1e-9)
+
+
+@given(own=st.floats(0.01, 0.45), above=st.floats(0.01, 0.45), servers=SERVERS)
+def test_long_pieces_of_more_important_work_delay_more_than_short_ones(own, above, servers):
+    own, above = own * servers, above * servers
+    assert queues.stretch_below(own, servers, above) <= queues.stretch(own, servers, above) * (1 + 1e-9)
 
 
 @given(own=st.floats(0.01, 0.6), above=st.floats(0.01, 0.38))

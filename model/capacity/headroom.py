@@ -1,0 +1,103 @@
+"""Until when it fits: the recorded peak grown as the history trends, and the dates at which each limit is crossed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
+from model.capacity.asked import compiled, understood
+from model.capacity.basis import evidence
+from model.capacity.figures import resources
+from model.capacity.loads import grown
+from model.capacity.questions import QuestionError, positive, system_entry
+
+Array = NDArray[np.float64]
+WEEKS = 156
+
+
+def headroom(
+    bundle: Mapping[str, Any],
+    system: str,
+    *,
+    at: Mapping[str, Any] | None = None,
+    max_busy_pct: float = 90.0,
+    max_response_ms: float | None = None,
+) -> dict[str, Any]:
+    """The dates at which busy of the LPAR and its machine, each limit and, where asked, response cross their targets.
+
+    The peak grows week by week as each class trends, for three years; ``growth_pct`` keys of ``at`` come on top. Each
+    crossing has the date at the centre and the dates before which 5 % and 95 % of the draws have crossed; None for
+    later than the three years.
+
+    Raises:
+        QuestionError: as ``predict``; or a system without a history, which says nothing of growth.
+    """
+    entry = system_entry(bundle, system)
+    profile = entry.get("profile")
+    if profile is None:
+        raise QuestionError(
+            "system", system, f"system: {system} has measured points and no history; growth is not known"
+        )
+    ready = compiled(entry)
+    target = positive("max_busy_pct", max_busy_pct, 100.0) / 100.0
+    target_ms = None if max_response_ms is None else positive("max_response_ms", max_response_ms)
+    load = understood(ready, at)
+    weeks = np.arange(WEEKS + 1, dtype=float)
+    base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
+    state = ready.evaluate(replace(load.scenario, rates=base * grown(ready, weeks)))
+    first = np.datetime64(load.start or profile["start_local"][-1], "D")
+    crossings = [_crossing(name, used / target, first) for name, used in resources(ready, state).items()]
+    if target_ms is not None:
+        for (_, stream), found in sorted(state.response_ms.items()):
+            crossings.append(_crossing(f"response of {stream} above {target_ms:g} ms", found / target_ms, first))
+    crossings.sort(key=lambda row: (row["value"] is None, row["value"] or "", row["lo"] or "9999"))
+    busy = 100.0 * state.busy / state.scenario.engines
+    forecast = [
+        {
+            "week": int(week),
+            "date": str(first + np.timedelta64(7 * int(week), "D")),
+            **Estimate.of(busy[:, int(week)]).to_dict(),
+        }
+        for week in weeks[::4]
+    ]
+    growth = [
+        {
+            "class": name,
+            "growth_pct_per_year": Estimate.of(
+                100.0 * np.expm1(52.0 * np.append(one["centre"], one["draws"]))
+            ).to_dict(),
+        }
+        for name, one in zip(ready.streams, entry["growth_per_week"], strict=True)
+    ]
+    return as_plain(
+        {
+            "system": system,
+            "at": dict(load.at),
+            "targets": {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms},
+            "model_version": bundle["model_version"],
+            "first": crossings[0] if crossings and (crossings[0]["value"] or crossings[0]["lo"]) else None,
+            "crossings": crossings,
+            "growth": growth,
+            "forecast": forecast,
+            "interval_pct": INTERVAL_PCT,
+            "notes": [*load.notes, "growth goes on as it did in the recorded weeks"],
+            "evidence": evidence(bundle, entry),
+        }
+    )
+
+
+def _crossing(name: str, used: Array, first: np.datetime64) -> dict[str, Any]:
+    """Date of the first week at which each draw is above its target."""
+    over = used > 1.0
+    week = np.where(over.any(axis=1), over.argmax(axis=1), np.inf)
+    low, high = np.quantile(week[1:], [0.05, 0.95], method="nearest")
+
+    def date(at: float) -> str | None:
+        return str(first + np.timedelta64(7 * int(at), "D")) if np.isfinite(at) else None
+
+    return {"resource": name, "value": date(week[0]), "lo": date(low), "hi": date(high), "already": bool(over[0, 0])}
