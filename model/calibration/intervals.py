@@ -1,0 +1,249 @@
+"""The intervals of an LPAR as arrays: what its records say of engines, classes and machine, interval by interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# A history that says how load and cost vary: this many days with intervals, and this many intervals.
+FEWEST_DAYS = 3
+FEWEST_INTERVALS = 72
+PHYSICAL = ("PHYSICAL", "*PHYSCAL")
+EPOCH = np.datetime64("1970-01-01", "us")
+
+
+@dataclass(frozen=True, eq=False)
+class SharedMachine:
+    """The machine an LPAR shares, interval by interval (I,).
+
+    ``others_s`` is dispatch time of the other LPARs, ``management_s`` of PHYSICAL, both on engines of the CPs' type;
+    ``weight`` of ``total_weight`` is the LPAR's share.
+    """
+
+    name: str
+    engines: float
+    weight: float
+    total_weight: float
+    capped: bool
+    others_s: Array
+    management_s: Array
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """One LPAR by interval (I) and WLM service class (C); seconds and counts, NaN where the records do not say.
+
+    ``cp_s`` is CPU on CPs with ``ziip_on_cp_s`` in it; ``busy_s`` and ``ziip_busy_s`` (I,) engine time of the pools,
+    ``density`` (I,) threads by busy zIIP core; ``response_ms``, ``p90_ms`` (I, C); ``importance`` (C,) 0 for system
+    work, 6 for discretionary.
+    """
+
+    system_id: str
+    smf_sid: str
+    cpc_type: str
+    start_utc: NDArray[np.datetime64]
+    start_local: NDArray[np.datetime64]
+    seconds: Array
+    engines: Array
+    busy_s: Array
+    ziips: Array
+    ziip_busy_s: Array
+    density: Array
+    classes: tuple[str, ...]
+    importance: NDArray[np.int64]
+    workloads: tuple[str, ...]
+    ended: Array
+    cp_s: Array
+    ziip_s: Array
+    ziip_on_cp_s: Array
+    response_ms: Array
+    p90_ms: Array
+    msu_per_engine: float = float("nan")
+    machine: SharedMachine | None = None
+    report_classes: Mapping[str, str] | None = None
+
+    @property
+    def day(self) -> NDArray[np.int64]:
+        """Ordinal of the local day of each interval, (I,)."""
+        return self.start_local.astype("datetime64[D]").astype(np.int64)
+
+    def rows(self, kept: NDArray[np.bool_]) -> History:
+        """The intervals chosen."""
+        changed: dict[str, Any] = {
+            name: getattr(self, name)[kept]
+            for name in (
+                "start_utc", "start_local", "seconds", "engines", "busy_s", "ziips", "ziip_busy_s", "density",
+                "ended", "cp_s", "ziip_s", "ziip_on_cp_s", "response_ms", "p90_ms",
+            )
+        }  # fmt: skip
+        if self.machine is not None:
+            changed["machine"] = replace(
+                self.machine, others_s=self.machine.others_s[kept], management_s=self.machine.management_s[kept]
+            )
+        return replace(self, **changed)
+
+
+def enough(history: History) -> bool:
+    """Whether the intervals are many enough to be a history, rather than a few measured points."""
+    return len(history.seconds) >= FEWEST_INTERVALS and len(np.unique(history.day)) >= FEWEST_DAYS
+
+
+def histories(
+    utilization: pd.DataFrame, classes: pd.DataFrame, systems: pd.DataFrame, machines: pd.DataFrame | None = None
+) -> dict[str, History]:
+    """Every LPAR's history from the marts.
+
+    Args:
+        utilization: rows of ``fct_interval_utilization`` (interval x engine type).
+        classes: rows of ``fct_service_class`` of service and report classes (interval x class x period).
+        systems: rows of ``dim_system``: machine type and rating of each LPAR.
+        machines: rows of ``fct_machine_interval`` (machine x interval x LPAR x engine type); None where there are none.
+
+    Returns:
+        By system id; by system and SMF identifier (``system/SID``) where a system has several LPARs.
+    """
+    found = {}
+    for (system, sid), part in utilization.groupby(["system_id", "smf_sid"], sort=True):
+        siblings = utilization.loc[utilization["system_id"] == system, "smf_sid"].nunique()
+        name = str(system) if siblings == 1 else f"{system}/{sid}"
+        own = classes[classes["interval_key"].isin(part["interval_key"])]
+        built = _history(name, str(sid), part, own)
+        if built is not None:
+            about = systems[(systems["system_id"] == system) & (systems["smf_sid"] == sid)]
+            kind = str(about["cpc_type"].iloc[0] or "") if len(about) else ""
+            built = replace(built, cpc_type=kind)
+            found[name] = built if machines is None else _on_machine(built, machines)
+    return found
+
+
+def _history(system: str, sid: str, engines: pd.DataFrame, classes: pd.DataFrame) -> History | None:
+    cp = engines[engines["engine_type"] == "CP"].drop_duplicates("interval_key").set_index("interval_key")
+    cp = cp[(cp["interval_s"] > 0) & cp["busy_s"].notna() & (cp["engines"] > 0)].sort_values("interval_start_utc")
+    if cp.empty:
+        return None
+    keys = cp.index
+    ziip = (
+        engines[engines["engine_type"] == "zIIP"]
+        .drop_duplicates("interval_key")
+        .set_index("interval_key")
+        .reindex(keys)
+    )
+    service = classes[classes["class_kind"] == "service_class"]
+    names = tuple(sorted(service["class_name"].unique()))
+    ranked = service.assign(
+        level=np.select(
+            [service["goal_kind"].eq("system"), service["goal_kind"].eq("discretionary"), service["importance"] > 0],
+            [0, 6, service["importance"].fillna(0)],
+            3,
+        )
+    )
+    about = ranked.groupby("class_name").agg(level=("level", "min"), workload=("workload", "last"))
+    seconds = cp["interval_s"].to_numpy(float)
+
+    def table(rows: pd.DataFrame, column: str, columns: tuple[str, ...] = names) -> Array:
+        spread = rows.pivot_table(index="interval_key", columns="class_name", values=column, aggfunc="sum", min_count=1)
+        return spread.reindex(index=keys, columns=list(columns)).to_numpy(float)
+
+    rows = service.assign(
+        ziip_s=service["appl_ziip_pct"].fillna(0.0) * service["interval_s"] / 100.0,
+        on_cp_s=service["appl_ziip_on_cp_pct"].fillna(0.0) * service["interval_s"] / 100.0,
+        elapsed=service["response_ms"] * service["transactions_ended"],
+        p90=service["response_p90_estimate_ms"] * service["transactions_ended"],
+        ended_p90=service["transactions_ended"].where(service["response_p90_estimate_ms"].notna()),
+    )
+    ended = np.nan_to_num(table(rows, "transactions_ended"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        response = table(rows, "elapsed") / np.where(ended > 0, ended, np.nan)
+        p90 = table(rows, "p90") / table(rows, "ended_p90")
+    return History(
+        system_id=system,
+        smf_sid=sid,
+        cpc_type="",
+        start_utc=cp["interval_start_utc"].to_numpy("datetime64[us]"),
+        start_local=cp["interval_start_local"].to_numpy("datetime64[s]"),
+        seconds=seconds,
+        engines=cp["engines"].to_numpy(float),
+        busy_s=cp["busy_s"].to_numpy(float),
+        ziips=ziip["engines"].fillna(0.0).to_numpy(float),
+        ziip_busy_s=ziip["busy_s"].fillna(0.0).to_numpy(float),
+        density=ziip["thread_density"].fillna(1.0).to_numpy(float),
+        classes=names,
+        importance=about["level"].reindex(names).to_numpy(float).astype(np.int64),
+        workloads=tuple(str(about["workload"].get(name) or "") for name in names),
+        ended=ended,
+        cp_s=table(rows, "cp_s"),
+        ziip_s=np.nan_to_num(table(rows, "ziip_s")),
+        ziip_on_cp_s=np.nan_to_num(table(rows, "on_cp_s")),
+        response_ms=np.where(response > 0, response, np.nan),
+        p90_ms=np.where(p90 > 0, p90, np.nan),
+        report_classes=_report_classes(classes, keys, names, ended),
+    )
+
+
+def _report_classes(classes: pd.DataFrame, keys: pd.Index, names: tuple[str, ...], ended: Array) -> dict[str, str]:
+    """Service class by the report class that counts the same transactions."""
+    reports = classes[(classes["class_kind"] == "report_class") & (classes["transactions_ended"] > 0)]
+    found = {}
+    for report, part in reports.groupby("class_name"):
+        counted = part.groupby("interval_key")["transactions_ended"].sum().reindex(keys).fillna(0.0).to_numpy(float)
+        same = [name for i, name in enumerate(names) if counted.sum() > 0 and np.array_equal(counted, ended[:, i])]
+        if len(same) == 1:
+            found[same[0]] = str(report)
+    return found
+
+
+def _on_machine(history: History, machines: pd.DataFrame) -> History:
+    """The history with the machine its LPAR shares, as the partition sections of all LPARs' records tell it."""
+    cps = machines[(machines["engine_type"] == "CP") & (machines["interval_s"] > 0)]
+    own = cps[cps["smf_sid"] == history.smf_sid].sort_values("interval_start_utc")
+    if own.empty or bool(own["is_dedicated"].iloc[-1]):
+        return history
+    name = str(own["machine"].iloc[-1])
+    here = cps[cps["machine"] == name]
+    physical = here["lpar_name"].str.upper().isin(PHYSICAL)
+    others = here[~physical & (here["lpar_name"] != own["lpar_name"].iloc[-1])]
+    latest = here[~physical & (here["interval_start_utc"] == own["interval_start_utc"].iloc[-1])]
+    weight = float(own["weight"].iloc[-1] or 0.0)
+    sharing = latest[latest["is_dedicated"].eq(False)]
+    return replace(
+        history,
+        machine=SharedMachine(
+            name=name,
+            engines=float(own["shared_engines"].iloc[-1]),
+            weight=weight,
+            total_weight=max(float(sharing["weight"].fillna(0.0).sum()), weight),
+            capped=bool(own["is_initially_capped"].iloc[-1]),
+            others_s=_during(history, here, others["dispatch_s"].groupby(others["interval_start_utc"]).sum()),
+            management_s=_during(history, here, here["dispatch_s"][physical].groupby(here["interval_start_utc"]).sum()),
+        ),
+    )
+
+
+def _during(history: History, machine: pd.DataFrame, seconds: pd.Series) -> Array:
+    """(I,) a machine's dispatch seconds during each interval of the LPAR, by overlap in time.
+
+    Where records of the machine cover an interval in part, the rest is taken to be like it; 0 where none does.
+    """
+    grid = machine.groupby("interval_start_utc")["interval_s"].max().sort_index()
+    starts = (grid.index.to_numpy("datetime64[us]") - EPOCH) / np.timedelta64(1, "s")
+    ends = starts + grid.to_numpy(float)
+    edges = np.column_stack([starts, np.minimum(ends, np.append(starts[1:], np.inf))]).ravel()
+    share = np.diff(edges)[::2] / grid.to_numpy(float)
+    used = seconds.reindex(grid.index).fillna(0.0).to_numpy(float) * share
+
+    def until(values: Array, moment: Array) -> Array:
+        sums = np.column_stack([np.concatenate([[0.0], np.cumsum(values)[:-1]]), np.cumsum(values)]).ravel()
+        return np.interp(moment, edges, sums)
+
+    begin = (history.start_utc.astype("datetime64[us]") - EPOCH) / np.timedelta64(1, "s")
+    end = begin + history.seconds
+    covered = until(np.diff(edges)[::2], end) - until(np.diff(edges)[::2], begin)
+    found = until(used, end) - until(used, begin)
+    return np.where(covered > 0, found / np.maximum(covered, 1e-9) * history.seconds, 0.0)

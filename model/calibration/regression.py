@@ -1,0 +1,92 @@
+"""Weighted linear regression with a normal prior, whose errors may depend on each other within a day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.calibration.draws import DRAWS, normals
+
+Array = NDArray[np.float64]
+
+TURNS = 4
+# Residuals beyond this many standard deviations count less (Huber).
+OUTLYING = 3.0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Posterior of the coefficients: ``mean`` (p,), ``cov`` (p, p); ``scale`` residual standard deviation at weight 1.
+
+    ``bic`` is the Bayesian information criterion up to a constant, comparable between designs for the same data;
+    ``dependence`` how many times larger the variance of a day's mean is than independent residuals would give.
+    """
+
+    mean: Array
+    cov: Array
+    scale: float
+    bic: float
+    dependence: float
+
+    def drawn(self, name: str, draws: int = DRAWS) -> Array:
+        """(draws, p) draws of the coefficients."""
+        values, vectors = np.linalg.eigh((self.cov + self.cov.T) / 2.0)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return self.mean + normals(len(self.mean), name, draws) @ root.T
+
+
+def fit(
+    design: Array,
+    target: Array,
+    weight: Array,
+    day: NDArray[np.int64],
+    prior_mean: Sequence[float] | None = None,
+    prior_sd: Sequence[float] | None = None,
+) -> Fit:
+    """Posterior of ``target = design @ coefficients`` with variance ``scale^2 / weight``.
+
+    Args:
+        design: (n, p).
+        target: (n,).
+        weight: (n,) above zero.
+        day: (n,) residuals of one day may move together; the covariance is widened by what they do.
+        prior_mean: (p,) 0 if not given.
+        prior_sd: (p,) infinite if not given.
+    """
+    n, p = design.shape
+    centre = np.zeros(p) if prior_mean is None else np.asarray(prior_mean, float)
+    precision = np.zeros(p) if prior_sd is None else 1.0 / np.asarray(prior_sd, float) ** 2
+    robust, scale = np.ones(n), 1.0
+    mean, inverse = centre, np.eye(p)
+    root = np.sqrt(weight)
+    if n:
+        scale = max(float(np.std(target * root)), 1e-300)
+    for _ in range(TURNS):
+        weighted = design * (weight * robust / scale**2)[:, None]
+        inverse = np.linalg.pinv(design.T @ weighted + np.diag(precision), hermitian=True)
+        mean = inverse @ (weighted.T @ target + precision * centre)
+        residual = (target - design @ mean) * root
+        scale = max(
+            float(np.sqrt(np.sum(robust * residual**2) / max(n - p, 1))),
+            1e-9 * float(np.abs(target * root).mean() or 1),
+        )
+        robust = np.minimum(1.0, OUTLYING * scale / np.maximum(np.abs(residual), 1e-300))
+    dependence = day_dependence(residual / scale, day)
+    # The prior does not share the data's dependence: widen what the data say, and leave the prior its weight.
+    weighted = design * (weight * robust / (scale**2 * dependence))[:, None]
+    inverse = np.linalg.pinv(design.T @ weighted + np.diag(precision), hermitian=True)
+    mean = inverse @ (weighted.T @ target + precision * centre)
+    bic = (2.0 * n * np.log(scale) / dependence) + p * np.log(max(n / dependence, 2.0))
+    return Fit(mean, inverse, scale, float(bic), dependence)
+
+
+def day_dependence(standard: Array, day: NDArray[np.int64]) -> float:
+    """Variance of day means over that of independent residuals, from 1 up; 1 where there are fewer than three days."""
+    days, index, counts = np.unique(day, return_inverse=True, return_counts=True)
+    if len(days) < 3:
+        return 1.0
+    sums = np.bincount(index, weights=standard)
+    return float(np.clip(np.mean(sums**2 / counts), 1.0, counts.mean()))

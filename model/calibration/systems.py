@@ -1,0 +1,73 @@
+"""Every system there is data for, calibrated: histories and measured points become the entries of a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from model.calibration.capacity import CapacityModel
+from model.calibration.descriptions import SystemDescription
+from model.calibration.intervals import History, enough
+from model.calibration.observations import as_frame
+from model.calibration.production import Unusable, entry
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """``systems`` by id as a bundle holds them; ``refused`` has the reason for each that has data but no use."""
+
+    systems: Mapping[str, Any]
+    refused: Mapping[str, str]
+    points: pd.DataFrame
+
+
+def calibrate(
+    points: Any, histories: Mapping[str, History], descriptions: Mapping[str, SystemDescription] | None = None
+) -> Calibrated:
+    """Calibrate all systems; one that cannot be never keeps the others from it.
+
+    Args:
+        points: the mart of measured points.
+        histories: LPARs with intervals; those with too few are left to their points.
+        descriptions: reference systems by id.
+
+    Raises:
+        ValueError: nothing can be calibrated.
+    """
+    systems: dict[str, Any] = {}
+    refused: dict[str, str] = {}
+    for name, history in sorted(usable(histories).items()):
+        try:
+            systems[name] = entry(history)
+        except Unusable as reason:
+            refused[name] = str(reason)
+    frame = as_frame(points)
+    frame = frame[~frame["system_id"].isin({name.partition("/")[0] for name in usable(histories)})]
+    if len(frame):
+        try:
+            model = CapacityModel(descriptions).fit(frame)
+            systems |= model.systems_
+            refused |= model.left_out_
+            frame = model.points_
+        except ValueError as reason:
+            if not systems:
+                raise
+            refused |= {str(name): str(reason) for name in frame["system_id"].unique()}
+    for name, history in histories.items():
+        if name not in systems and name not in refused:
+            refused[name] = (
+                f"{len(history.seconds)} intervals and no measured point: too little to calibrate on; load at least "
+                "three days of intervals, or a runs file that names measured points"
+            )
+    if not systems:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
+        raise ValueError(f"nothing can be calibrated: {reasons or 'there is neither a history nor a measured point'}")
+    return Calibrated(systems, refused, frame)
+
+
+def usable(histories: Mapping[str, History]) -> dict[str, History]:
+    """Those with intervals enough to be a history."""
+    return {name: history for name, history in histories.items() if enough(history)}
