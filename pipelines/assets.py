@@ -215,7 +215,12 @@ def champion() -> dg.MaterializeResult:
             metadata={"report": _link(home.quality / "index.html"), "reason": str(error)},
         )
         return dg.MaterializeResult(metadata={"outcome": str(error)}, check_results=[unmeasured])
-    gate = {check.name: check.value for check in fitted.validation.gate if check.value is not None}
+    gate = {
+        f"{name}: {check.name}": check.value
+        for name, checks in fitted.validation.gates.items()
+        for check in checks
+        if check.value is not None
+    }
     name = fitted.model_version.replace("/", "-")
     link = _link(pages.validation(home.reports / "validation", fitted.line, name, fitted.validation.to_dict()))
     result = dg.AssetCheckResult(

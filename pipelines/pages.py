@@ -45,10 +45,20 @@ def validation(folder: Path, outcome: str, name: str, found: Mapping[str, Any]) 
     columns = ("system", "point", "etr_tps", "metric", "measured", "predicted", "error_pct", "lo", "hi", "covered")
     rows = [{column: row.get(column) for column in columns} for row in found["rows"]]
     gate = [
-        {"gate": check["name"], "seen": check["value"], "limit": check["limit"], "passed": check["passed"]}
-        for check in found["gate"]["checks"]
+        {
+            "system": check["system"],
+            "gate": check["name"],
+            "seen": check["value"],
+            "limit": check["limit"],
+            "passed": check["passed"],
+        }
+        for check in found["checks"]
     ]
-    tables = {"Gate": gate, "Every measured point, predicted from the others": rows}
+    tables = {
+        "Gates": gate,
+        "Later days and higher loads, predicted from the rest": found["histories"],
+        "Every measured point, predicted from the others": rows,
+    }
     return _write(folder / f"{name}.html", "Validation", outcome, tables)
 
 

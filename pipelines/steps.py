@@ -143,6 +143,32 @@ def measured_points(home: Home) -> Any:
     return warehouse.query(home.snapshot, "SELECT * FROM marts.fct_point ORDER BY system_id, etr_tps, point")
 
 
+def measured_histories(home: Home) -> Mapping[str, Any]:
+    """The intervals of every LPAR in the published snapshot, as `model.calibration.intervals.History` by system."""
+    from ingest import warehouse
+    from model.calibration.intervals import histories
+
+    def rows(query: str) -> Any:
+        return warehouse.query(home.snapshot, query).to_pandas()
+
+    return histories(
+        rows(
+            """SELECT interval_key, system_id, smf_sid, interval_start_utc, interval_start_local, interval_s,
+            engine_type, engines, busy_s, thread_density FROM marts.fct_interval_utilization"""
+        ),
+        rows(
+            """SELECT interval_key, interval_s, class_kind, class_name, workload, importance, goal_kind,
+            transactions_ended, response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct
+            FROM marts.fct_service_class"""
+        ),
+        rows("SELECT system_id, smf_sid, cpc_type FROM marts.dim_system"),
+        rows(
+            """SELECT machine, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s,
+            is_dedicated, weight, is_initially_capped, shared_engines FROM marts.fct_machine_interval"""
+        ),
+    )
+
+
 def data_identity(home: Home) -> dict[str, Any]:
     """What a model was fitted on: the loaded files and a digest over their contents, in no order."""
     from ingest import warehouse
@@ -156,34 +182,37 @@ def data_identity(home: Home) -> dict[str, Any]:
 
 
 def validate(home: Home) -> Any:
-    """Leave-one-rate-out validation of the standing model on the published points."""
+    """The standing model held to what was left out: points from the other points, later days and higher loads."""
     require_snapshot(home)
     from model.calibration.descriptions import load_descriptions
+    from model.calibration.systems import usable
     from model.validation import validate as held_out
 
-    return held_out(measured_points(home), load_descriptions())
+    return held_out(measured_points(home), load_descriptions(), usable(measured_histories(home)))
 
 
 @dataclass(frozen=True)
 class Fitted:
     """What came of a fit: the version, whether it became champion, its validation and the bundle in force.
 
-    `left_out` gives the reason for every measured system that could not be calibrated.
+    `left_out` gives the reason for every system with data that cannot be calibrated.
     """
 
     model_version: str
     promoted: bool
     validation: Any
     bundle: Path
+    systems: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def line(self) -> str:
         """The outcome in one line."""
+        failed = self.validation.failed
+        doubt = f"; {', '.join(failed)} did not pass" if failed else ""
         if self.promoted:
-            return f"{self.model_version} is champion"
-        failed = [check.name for check in self.validation.gate if not check.passed]
-        return f"{self.model_version} did not pass its gate ({', '.join(failed)}); the champion stays as it was"
+            return f"{self.model_version} is champion ({text.counted(len(self.systems), 'system')}{doubt})"
+        return f"{self.model_version} did not pass: no system passed its gate; the champion stays as it was"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -191,37 +220,45 @@ class Fitted:
             "model_version": self.model_version,
             "champion": self.promoted,
             "bundle": str(self.bundle),
+            "systems": list(self.systems),
             "left_out": dict(self.left_out),
             "validation": self.validation.to_dict(),
         }
 
 
 def fit(home: Home, tell: Tell | None = None) -> Fitted:
-    """Calibrate on the published points, validate, register, and export the champion if the gate is passed.
+    """Calibrate every system of the snapshot, validate, register, and export the champion if it may be one.
 
-    Raises EtalonError when there is nothing measured to calibrate on.
+    Raises EtalonError when there is nothing to calibrate on.
     """
     require_snapshot(home)
     home.require_writable()
     from model import registry
-    from model.calibration.capacity import CapacityModel
     from model.calibration.descriptions import load_descriptions
+    from model.calibration.systems import calibrate, usable
     from model.validation import validate as held_out
 
     say = tell or (lambda _: None)
-    points, descriptions = measured_points(home), load_descriptions()
+    points, descriptions, intervals = measured_points(home), load_descriptions(), measured_histories(home)
     say("calibrating")
     try:
-        fitted = CapacityModel(descriptions).fit(points)
+        fitted = calibrate(points, intervals, descriptions)
     except ValueError as error:
-        raise EtalonError(f"the published points cannot be calibrated: {error}", Exit.NOT_READY) from error
+        raise EtalonError(f"the published marts cannot be calibrated: {error}", Exit.NOT_READY) from error
     say("validating")
-    validation = held_out(points, descriptions)
+    validation = held_out(fitted.points, descriptions, usable(intervals))
     say("registering")
     version = registry.register(fitted, validation, data_identity(home), home.mlflow)
     if version.champion:
         registry.export_champion(home.mlflow, home.champion)
-    return Fitted(version.model_version, version.champion, validation, home.champion, fitted.left_out_)
+    return Fitted(
+        version.model_version,
+        version.champion,
+        validation,
+        home.champion,
+        tuple(sorted(fitted.systems)),
+        fitted.refused,
+    )
 
 
 def require(path: Path, what: str, remedy: str) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from model.capacity import bundle as bundles
 
 if TYPE_CHECKING:
-    from model.calibration.capacity import CapacityModel
+    from model.calibration.systems import Calibrated
     from model.validation.holdout import Validation
 
 MODEL_NAME = "etalon-capacity"
@@ -55,7 +55,7 @@ class NoChampionError(LookupError):
 
 
 def register(
-    fitted: CapacityModel, validation: Validation, data_identity: Mapping[str, Any], tracking_dir: Path
+    fitted: Calibrated, validation: Validation, data_identity: Mapping[str, Any], tracking_dir: Path
 ) -> ModelVersion:
     """Register a fitted model with metrics, plots, error table and the identity of its data.
 
@@ -68,9 +68,12 @@ def register(
         data_identity: what it was fitted on, as short texts: ledger hash, dbt manifest, commit, ...; they become tags.
         tracking_dir: folder of the SQLite backend and the artifacts; made if absent.
     """
-    summary = {"passed": validation.passed, "checks": [check.to_dict() for check in validation.gate]}
+    gates = {name: validation.verdict(name) for name in fitted.systems}
     bundle = bundles.build(
-        fitted.systems_, data={key: str(value) for key, value in data_identity.items()}, validation=summary
+        {name: {**entry, "gate": gates[name]} for name, entry in fitted.systems.items()},
+        data={key: str(value) for key, value in data_identity.items()},
+        validation={"passed": validation.passed, "systems": gates},
+        refused=fitted.refused,
     )
     digest = hashlib.sha256(bundles.dumps(bundle).encode()).hexdigest()
     with _tracking(tracking_dir) as mlflow:
@@ -140,7 +143,8 @@ def _standing(client: Any, digest: str) -> Any:
     return max(found, key=lambda version: int(version.version), default=None)
 
 
-def _log(mlflow: Any, fitted: CapacityModel, validation: Validation, bundle: Mapping[str, Any], digest: str) -> Any:
+def _log(mlflow: Any, fitted: Calibrated, validation: Validation, bundle: Mapping[str, Any], digest: str) -> Any:
+    import pandas as pd
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema
 
@@ -152,7 +156,8 @@ def _log(mlflow: Any, fitted: CapacityModel, validation: Validation, bundle: Map
         inputs=Schema([ColSpec(kind, name) for name, kind in named]),
         outputs=Schema([ColSpec(kind, name) for name, kind in [*named, *answered, ("unit", "string")]]),
     )
-    example = fitted.points_[["system_id", "etr_tps"]].groupby("system_id", as_index=False).max()
+    highest = {name: float(entry["support_tps"][1]) for name, entry in sorted(fitted.systems.items())}
+    example = pd.DataFrame({"system_id": list(highest), "etr_tps": list(highest.values())})
     tags = {**bundle["data"], "bundle_sha256": digest, "gate": "passed" if validation.passed else "failed"}
     experiment = mlflow.get_experiment_by_name(EXPERIMENT)
     with (
@@ -162,11 +167,10 @@ def _log(mlflow: Any, fitted: CapacityModel, validation: Validation, bundle: Map
         folder = Path(scratch)
         bundles.write(bundle, folder / BUNDLE_FILE)
         validation.table.to_csv(folder / "error_table.csv", index=False)
-        write_plots(fitted.systems_, validation.table, fitted.points_, folder / "plots")
+        validation.histories.to_csv(folder / "histories.csv", index=False)
+        write_plots(fitted.systems, validation.table, fitted.points, folder / "plots")
         mlflow.log_artifacts(scratch)
-        mlflow.log_params(
-            {"systems": len(fitted.systems_), "points": len(fitted.points_), "calibrate": fitted.calibrate}
-        )
+        mlflow.log_params({"systems": len(fitted.systems), "points": len(fitted.points)})
         mlflow.log_metrics(_metrics(validation))
         logged = mlflow.pyfunc.log_model(
             name=MODEL_NAME,
@@ -190,11 +194,16 @@ def _log(mlflow: Any, fitted: CapacityModel, validation: Validation, bundle: Map
 
 
 def _metrics(validation: Validation) -> dict[str, float]:
-    """Summary figures as MLflow metrics: ``<system>/<metric>/<figure>``."""
+    """Summary figures as MLflow metrics: ``<system>/<metric>/<figure>``, of a history ``<system>/<scheme>/...``."""
     figures = ("mean_abs_error_pct", "max_abs_error_pct", "coverage", "mean_half_width_pct")
-    return {
+    found = {
         f"{row['system']}/{row['metric']}/{figure}": float(row[figure])
         for row in validation.summary.to_dict("records")
         for figure in figures
         if row[figure] == row[figure]
     }
+    for row in validation.histories.to_dict("records"):
+        where = "/".join(filter(None, (row["system"], row["scheme"], row["metric"], row["class"])))
+        found[f"{where}/median_abs_error_pct"] = float(row["median_abs_error_pct"])
+        found[f"{where}/baseline_pct"] = float(row["baseline_pct"])
+    return found

@@ -15,11 +15,13 @@ from sklearn.base import clone
 
 from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription
+from model.calibration.intervals import History
 from model.calibration.observations import as_frame, rows_of, system_points
 from model.capacity import bundle as bundles
 from model.capacity.answer import Output
 from model.capacity.ask import predict
-from model.validation.gate import Check, checks, passed
+from model.validation import origin
+from model.validation.gate import FEWEST, Check, checks, passed
 
 COLUMNS = [
     "system",
@@ -40,23 +42,43 @@ COLUMNS = [
 
 @dataclass(frozen=True)
 class Validation:
-    """The error table, its summary by system and metric, and the gate's verdict."""
+    """Errors on what was held out: ``table`` of points, ``histories`` of intervals; and a gate for each system.
+
+    A system without an entry in ``gates`` had too little to hold out and is not judged.
+    """
 
     table: pd.DataFrame
     summary: pd.DataFrame
-    gate: tuple[Check, ...]
+    histories: pd.DataFrame
+    gates: Mapping[str, tuple[Check, ...]]
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Systems that were judged and did not pass."""
+        return tuple(sorted(name for name, gate in self.gates.items() if not passed(gate)))
 
     @property
     def passed(self) -> bool:
-        """Whether every check of the gate passed."""
-        return passed(self.gate)
+        """Whether a model may be put in service: one system passed its gate, or none could be judged."""
+        return not self.gates or len(self.failed) < len(self.gates)
+
+    def verdict(self, system: str) -> dict[str, Any]:
+        """``passed`` (None where not judged) and ``checks`` of a system's gate."""
+        gate = self.gates.get(system)
+        checks = [check.to_dict() for check in gate or ()]
+        return {"passed": None if gate is None else passed(gate), "checks": checks}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: ``rows``, ``summary``, ``gate``."""
+        """Plain values for JSON: ``rows``, ``summary``, ``histories``, ``gates``, ``checks`` (those of all gates)."""
         return {
             "rows": _records(self.table),
             "summary": _records(self.summary),
-            "gate": {"passed": self.passed, "checks": [check.to_dict() for check in self.gate]},
+            "histories": _records(self.histories),
+            "passed": self.passed,
+            "gates": {name: self.verdict(name) for name in sorted(self.gates)},
+            "checks": [
+                {"system": name, **check.to_dict()} for name in sorted(self.gates) for check in self.gates[name]
+            ],
         }
 
 
@@ -132,11 +154,24 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def validate(
-    points: Any, descriptions: Mapping[str, SystemDescription] | None = None, model: CapacityModel | None = None
+    points: Any,
+    descriptions: Mapping[str, SystemDescription] | None = None,
+    histories: Mapping[str, History] | None = None,
 ) -> Validation:
-    """Leave-one-rate-out table, summary and gate in one."""
-    table = error_table(points, descriptions, model)
-    return Validation(table, summarise(table), checks(table))
+    """Points predicted from other points, later days and higher loads from the rest of a history; gates by system."""
+    table = error_table(points, descriptions) if len(as_frame(points)) else pd.DataFrame(columns=COLUMNS)
+    found = [origin.held_out(history) for _, history in sorted((histories or {}).items())]
+    kept = [frame for frame in found if len(frame)]
+    over_time = pd.concat(kept, ignore_index=True) if kept else pd.DataFrame(columns=origin.COLUMNS)
+    gates = {}
+    for name, part in table.groupby("system"):
+        if (part["role"] == "total").sum() >= FEWEST:
+            gates[str(name)] = checks(part)
+    for name, part in over_time.groupby("system"):
+        gate = origin.checks(part)
+        if gate:
+            gates[str(name)] = gate
+    return Validation(table, summarise(table), over_time, gates)
 
 
 def _compared(entry: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -33,6 +33,8 @@ def write_plots(systems: Mapping[str, Any], table: pd.DataFrame, points: pd.Data
     if len(table):
         written += [_held_out(table, folder / "held_out.svg"), _residuals(table, folder / "residuals.svg")]
     for system, entry in sorted(systems.items()):
+        if not entry["points"]:
+            continue
         written.append(_usage(system, entry, points[points["system_id"] == system], folder / f"usage-{system}.svg"))
     return written
 

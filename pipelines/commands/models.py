@@ -66,7 +66,7 @@ def fit(as_json: Json = False) -> None:
 
 def validate(as_json: Json = False) -> None:
     """Predict each measured point from the others; show errors."""
-    with Reporter().step("leaving one rate out at a time"):
+    with Reporter().step("predicting what was held out"):
         found = steps.validate(Home.from_environment())
     plain = found.to_dict()
     if as_json:
@@ -74,7 +74,9 @@ def validate(as_json: Json = False) -> None:
     else:
         columns = ("system", "point", "etr_tps", "metric", "measured", "predicted", "error_pct", "lo", "hi", "covered")
         typer.echo(text.table(plain["rows"], {name: name for name in columns}))
-        columns_of_gate = {"name": "gate", "value": "seen", "limit": "limit", "passed": "passed"}
-        typer.echo("\n" + text.table(plain["gate"]["checks"], columns_of_gate))
+        if plain["histories"]:
+            typer.echo("\n" + text.table(plain["histories"]))
+        columns_of_gate = {"system": "system", "name": "gate", "value": "seen", "limit": "limit", "passed": "passed"}
+        typer.echo("\n" + text.table(plain["checks"], columns_of_gate))
     if not found.passed:
-        raise EtalonError("the model does not pass its validation gate", Exit.GATE)
+        raise EtalonError("no system passes its validation gate", Exit.GATE)

@@ -6,7 +6,7 @@ import mlflow
 import pandas as pd
 import pytest
 
-from model.calibration.capacity import CapacityModel
+from model.calibration.systems import calibrate
 from model.capacity import bundle as bundles
 from model.capacity.ask import predict
 from model.registry import MODEL_NAME, NoChampionError, export_champion, load_champion, register
@@ -18,7 +18,7 @@ RATES = [1500.0, 2500.0, 3500.0, 5000.0]
 
 def fitted(seed=1):
     points = made_points("shop", RATES, fixed=0.2, demand_us=1000.0, noise=0.003, seed=seed)
-    return CapacityModel().fit(points), validate(points)
+    return calibrate(points, {}), validate(points)
 
 
 def uri_of(folder):
@@ -39,7 +39,7 @@ def test_a_model_that_passes_becomes_champion_and_can_be_exported(registry, tmp_
     bundle = bundles.read(path)
     assert bundle["model_version"] == f"{MODEL_NAME}/{version.version}"
     assert bundle["data"] == {"ledger_sha256": "abc", "git_commit": "123"}
-    own = bundles.build(model.systems_, data={}, validation={})
+    own = bundles.build(model.systems, data={}, validation={})
     at = {"etr_tps": 3000.0}
     assert predict(bundle, "shop", at).outputs == predict(own, "shop", at).outputs
     assert export_champion(folder, tmp_path / "again.json").read_bytes() == path.read_bytes()
@@ -80,7 +80,7 @@ def test_a_model_that_misses_is_kept_but_does_not_become_champion(registry):
     points = made_points("shop", RATES, fixed=0.2, demand_us=1000.0)
     for column in [name for name in points.columns if name.endswith("_cpu_pct") or name == "cpu_busy_pct"]:
         points[column] *= [1.0, 1.4, 0.8, 1.3]
-    failed = register(CapacityModel().fit(points), validate(points), {"ledger_sha256": "def"}, folder)
+    failed = register(calibrate(points, {}), validate(points), {"ledger_sha256": "def"}, folder)
     assert not failed.champion
     assert failed.version != version.version
     assert load_champion(folder)["model_version"] == version.model_version
@@ -89,7 +89,9 @@ def test_a_model_that_misses_is_kept_but_does_not_become_champion(registry):
 def test_a_registry_without_champion_says_so(tmp_path):
     with pytest.raises(NoChampionError, match="fit a model first"):
         load_champion(tmp_path / "nothing")
-    points = made_points("one", [1000.0], fixed=0.1, demand_us=900.0)
-    assert not register(CapacityModel().fit(points), validate(points), {}, tmp_path / "mlflow").champion
+    points = made_points("shop", RATES, fixed=0.2, demand_us=1000.0)
+    for column in [name for name in points.columns if name.endswith("_cpu_pct") or name == "cpu_busy_pct"]:
+        points[column] *= [1.0, 1.4, 0.8, 1.3]
+    assert not register(calibrate(points, {}), validate(points), {}, tmp_path / "mlflow").champion
     with pytest.raises(NoChampionError, match="gate"):
         load_champion(tmp_path / "mlflow")

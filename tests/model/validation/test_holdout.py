@@ -60,12 +60,14 @@ def test_gate_passes_a_good_model_and_stops_one_that_misses():
         bent[column] *= shape
     bad = validate(bent)
     assert not bad.passed
-    assert "mean error of totals, %" in {check.name for check in bad.gate if not check.passed}
+    assert bad.failed == ("shop",)
+    assert "mean error of totals, %" in {check.name for check in bad.gates["shop"] if not check.passed}
 
 
-def test_gate_stops_a_model_nothing_was_held_out_of():
+def test_a_system_nothing_was_held_out_of_is_served_and_not_judged():
     validation = validate(made_points("one", [1000.0], fixed=0.1, demand_us=900.0))
-    assert not validation.passed
+    assert validation.passed
+    assert validation.verdict("one") == {"passed": None, "checks": []}
     assert validation.summary.empty
     assert validation.to_dict()["rows"] == []
 
@@ -78,7 +80,8 @@ def test_summary_and_json_say_the_same_as_the_table():
     of_metric = validation.table[validation.table["metric"] == "total_work_cpu_pct"]
     assert row["n"] == 4
     assert row["mean_abs_error_pct"] == pytest.approx(of_metric["error_pct"].abs().mean())
-    assert plain["gate"]["passed"] is True
+    assert plain["passed"] is True
+    assert plain["gates"]["shop"]["passed"] is True
 
 
 def test_plots_are_written_and_equal_for_equal_input(tmp_path):

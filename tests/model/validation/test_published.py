@@ -67,7 +67,8 @@ def test_nine_in_ten_left_out_groups_are_held(validation):
 
 
 def test_the_model_passes_its_gate(validation):
-    assert [check.name for check in validation.gate if not check.passed] == []
+    assert validation.failed == ()
+    assert set(validation.gates) == {"cics52-18cp", "cics53-18cp"}
 
 
 @pytest.mark.parametrize(

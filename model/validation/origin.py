@@ -1,0 +1,132 @@
+"""Held out in time and in load: a history's later days, and its busiest intervals, predicted from the rest.
+
+Rows are never drawn at random: neighbours in time resemble each other. Beside each error stands that of a naive
+baseline: busy in proportion to the rate of all transactions, and the usual response of the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from model.calibration.intervals import History, enough
+from model.calibration.production import Unusable, entry
+from model.capacity.ensemble import Scenario, State, System
+from model.validation.gate import Check
+
+Array = NDArray[np.float64]
+
+# Part of the days that is fitted, and the quantile of load below which intervals are.
+FITTED_DAYS, FITTED_LOAD = 0.7, 0.7
+FEWEST_ENDED = 200.0
+MOST_LOADS = 400
+# The gate of one history: median errors on later days.
+BUSY_PCT, RESPONSE_PCT = 3.0, 20.0
+
+COLUMNS = [
+    "system", "scheme", "metric", "class", "n", "median_abs_error_pct", "p95_abs_error_pct", "bias_pct", "coverage",
+    "half_width_pct", "baseline_pct", "beats_baseline",
+]  # fmt: skip
+
+
+def held_out(history: History) -> pd.DataFrame:
+    """Errors by scheme (``later days``, ``higher load``), metric and class; empty where too little is left."""
+    days = np.unique(history.day)
+    split = days[min(int(len(days) * FITTED_DAYS), len(days) - 1)]
+    load = history.busy_s / history.seconds / history.engines
+    schemes = {
+        "later days": history.day < split,
+        "higher load": load < np.quantile(load, FITTED_LOAD),
+    }
+    rows: list[dict[str, Any]] = []
+    for scheme, fitted in schemes.items():
+        kept = history.rows(fitted)
+        if not enough(kept) or fitted.all():
+            continue
+        try:
+            system = System(entry(kept))
+        except Unusable:
+            continue
+        rows += _compared(history.system_id, scheme, system, kept, history.rows(~fitted))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def checks(table: pd.DataFrame) -> tuple[Check, ...]:
+    """The gate of one history, from the errors on later days; none where nothing could be held out."""
+    later = table[table["scheme"] == "later days"]
+    found = []
+    busy = later[later["metric"] == "cpu_busy_pct"]["median_abs_error_pct"]
+    if len(busy):
+        found.append(
+            Check(
+                "median error of busy on later days, %", float(busy.iloc[0]), BUSY_PCT, bool(busy.iloc[0] <= BUSY_PCT)
+            )
+        )
+    response = later[later["metric"] == "response_ms"]
+    if len(response):
+        median = float(np.average(response["median_abs_error_pct"], weights=response["n"]))
+        found.append(Check("median error of responses on later days, %", median, RESPONSE_PCT, median <= RESPONSE_PCT))
+    return tuple(found)
+
+
+def _compared(name: str, scheme: str, system: System, fitted: History, later: History) -> list[dict[str, Any]]:
+    step = max(1, len(later.seconds) // MOST_LOADS)
+    chosen = later.rows(np.arange(len(later.seconds)) % step == 0)
+    state = at_intervals(system, chosen)
+    rate = chosen.ended.sum(axis=1) / chosen.seconds
+    usual = fitted.busy_s.sum() / max(fitted.ended.sum(), 1.0)
+    measured = 100.0 * chosen.busy_s / chosen.seconds / chosen.engines
+    baseline = 100.0 * usual * rate / chosen.engines
+    rows = [_row(name, scheme, "cpu_busy_pct", "", 100.0 * state.busy / chosen.engines, measured, baseline)]
+    for (metric, stream), found in state.response_ms.items():
+        c = chosen.classes.index(stream)
+        known = np.isfinite(chosen.response_ms[:, c]) & (chosen.ended[:, c] >= FEWEST_ENDED) & np.isfinite(found[0])
+        if known.sum() < 10:
+            continue
+        before = fitted.response_ms[:, c]
+        weight = np.where(np.isfinite(before), fitted.ended[:, c], 0.0)
+        mean = np.full(known.sum(), float((np.nan_to_num(before) * weight).sum() / max(weight.sum(), 1.0)))
+        rows.append(_row(name, scheme, metric, stream, found[:, known], chosen.response_ms[known, c], mean))
+    return rows
+
+
+def at_intervals(system: System, history: History) -> State:
+    """The ensemble at the load of every interval of a history: its rates, and its work without transactions."""
+    columns = [history.classes.index(name) if name in history.classes else -1 for name in system.streams]
+    ended = np.stack([history.ended[:, c] if c >= 0 else np.zeros(len(history.seconds)) for c in columns], axis=1)
+    others = 0.0 if history.machine is None else (history.machine.others_s / history.seconds)[None, :]
+    scenario = Scenario(
+        rates=(ended / history.seconds[:, None])[None], engines=system.engines, ziips=system.ziips, others=others
+    )
+    usage, _, _ = system.usage(scenario)
+    extra = {}
+    for name in system.entry["profile"]["extra"]:
+        if name in history.classes:
+            used = np.nan_to_num(history.cp_s[:, history.classes.index(name)]) / history.seconds
+            extra[name] = (used - usage[name][0])[None, :]
+    return system.evaluate(replace(scenario, extra=extra))
+
+
+def _row(
+    name: str, scheme: str, metric: str, stream: str, found: Array, measured: Array, baseline: Array
+) -> dict[str, Any]:
+    error = 100.0 * (found[0] / measured - 1.0)
+    low, high = np.quantile(found[1:], [0.05, 0.95], axis=0)
+    naive = float(np.median(np.abs(100.0 * (baseline / measured - 1.0))))
+    own = float(np.median(np.abs(error)))
+    figures: Mapping[str, Any] = {
+        "n": len(measured),
+        "median_abs_error_pct": own,
+        "p95_abs_error_pct": float(np.quantile(np.abs(error), 0.95)),
+        "bias_pct": float(np.median(error)),
+        "coverage": float(np.mean((measured >= low) & (measured <= high))),
+        "half_width_pct": float(np.median(50.0 * (high - low) / measured)),
+        "baseline_pct": naive,
+        "beats_baseline": own <= naive,
+    }
+    return {"system": name, "scheme": scheme, "metric": metric, "class": stream, **figures}
