@@ -13,6 +13,8 @@ from model.capacity.conditions.tables import SYSTEM, Cell, Table, number
 from model.capacity.questions import QuestionError
 
 FEW_POINTS = 3
+RELEASES = ("release", "ims_version", "variant")
+"""Names under which tables have the release; a question may use any."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class Laws:
     def predict(self, system: str, at: Mapping[str, Any] | None = None) -> list[Output]:
         """The metrics of a system at a condition.
 
-        A named condition that is not asked for is answered at all its levels, a numeric one at the measured levels.
+        A named condition that is not asked for is answered at all its levels, a numeric one at the measured levels. A
+        level may be named by words that no other level has (`V10` for `IMS V10 OTMA`).
         Raises QuestionError for an unknown system, key or level.
         """
         if system not in self.systems():
@@ -121,8 +124,11 @@ class Laws:
         known, facts = self.keys(system), self._model["facts"].get(system, {})
         numeric = {table.numeric for table in self._of(system)}
         asked = {}
-        for key, value in at.items():
+        for given, value in at.items():
             text = f"{value:.12g}" if isinstance(value, int | float) else str(value)
+            key = given
+            if given in RELEASES and given not in known:
+                key = next((name for name in RELEASES if name in known), given)
             if key not in known:
                 if key in facts:
                     if facts[key] != text:
@@ -135,7 +141,10 @@ class Laws:
                     raise QuestionError(key, text, f"{key}: {text!r} is no number above 0")
                 text = f"{x:.12g}"
             elif text not in known[key]:
-                raise QuestionError(key, text, f"{key}: {text!r} was not measured", known[key])
+                meant = [level for level in known[key] if set(text.split()) <= set(level.split())]
+                if len(meant) != 1:
+                    raise QuestionError(key, text, f"{key}: {text!r} was not measured", known[key])
+                text = meant[0]
             asked[key] = text
         return asked
 

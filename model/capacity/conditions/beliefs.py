@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.capacity.conditions.laws import CONFIGURATIONS, NAMES, NODES, SIBLING, Array, Explained, Series, explain
+from model.capacity.conditions.laws import CONFIGURATIONS, NAMES, NODES, Array, Explained, Series, explain
 from model.capacity.conditions.mixtures import Belief
 from model.capacity.conditions.populations import response_growth
 from model.capacity.conditions.ratios import Ratio, Ratios
@@ -22,7 +22,6 @@ REPEATABILITY = 0.003
 POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
 THINK_TIME = "think_time"
 KEPT_WEIGHT = 1e-3
-FIRST_SIBLING_LAW = NAMES.index(SIBLING)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Rows as tables of cells: which conditions are numbers, which are names, and who is whose sibling."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from model.capacity.conditions.rows import Row
@@ -169,13 +169,6 @@ class Tables:
         for row in self.rows:
             if row.metric in RATES and row.value > 0:
                 self._rates[row.system].append((row.table, dict(row.condition), row.value))
-
-    def cells(self, system: str) -> Iterator[tuple[Table, Cell]]:
-        """Every measured cell of a system."""
-        for table in self.blocks.values():
-            for cell in table.values:
-                if cell.system == system:
-                    yield table, cell
 
     def value(self, cell: Cell) -> tuple[float, float] | None:
         """Value and standard error of a measured cell."""

@@ -134,6 +134,12 @@ def test_what_is_unknown_is_refused_with_what_is_known(model, system, at, allowe
     assert allowed is None or allowed in refused.value.allowed
 
 
+def test_a_release_may_be_asked_by_another_name_and_by_the_words_that_tell_it():
+    rows = [row("one", "csa_kb", {"variant": f"IMS {v} OTMA"}, 700.0, "KB", "runs") for v in ("V9", "V10")]
+    (found,) = predict(fit(rows, {}), "one", {"release": "V10"})
+    assert found.condition == {"variant": "IMS V10 OTMA"}
+
+
 def test_keys_come_with_their_levels(model):
     keys = Laws(model).keys("two")
     assert keys["variant"] == ("V1", "V2")
