@@ -26,7 +26,7 @@ class Asked:
 
 def asked(lived: Lived, seen: Sequence[Measured], question: Question) -> Asked:
     """The network of a question. LabError for an unknown system, class or limit, or a time not recorded."""
-    m = system_of(seen, question)
+    m = system_of(lived, seen, question)
     moment = _when(lived, m, question)
     i = lived.twin.starts.index(moment)
     network = lived.networks[i]
@@ -43,9 +43,9 @@ def asked(lived: Lived, seen: Sequence[Measured], question: Question) -> Asked:
     return Asked(network, moment)
 
 
-def system_of(seen: Sequence[Measured], question: Question) -> Measured:
-    """The LPAR a question is about, the first where it names none."""
-    if not question.system:
+def system_of(lived: Lived, seen: Sequence[Measured], question: Question) -> Measured:
+    """The LPAR a question is about, the first where it names none or the twin as a whole."""
+    if question.system in ("", lived.twin.system_id):
         return seen[0]
     found = [m for m in seen if m.lpar.smf_sid == question.system]
     if not found:

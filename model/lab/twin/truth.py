@@ -31,7 +31,7 @@ def truth(lived: Lived, names: tuple[str, ...] = ()) -> dict[str, dict[str, Any]
 
 
 def _answer(lived: Lived, seen: list[Measured], question: Question) -> dict[str, Any]:
-    m = system_of(seen, question)
+    m = system_of(lived, seen, question)
     start = asked(lived, seen, question)
     result = simulate(start.network, seed=lived.twin.seed + 1, precision=PRECISION, horizon=HORIZON, most=MOST)
     return {

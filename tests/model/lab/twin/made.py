@@ -87,6 +87,7 @@ fixed_engines = 0.1
 per_captured = 0.06
 
 [ask.as-it-is]
+system = "shop"
 at = { when = "peak" }
 
 [ask.more]
