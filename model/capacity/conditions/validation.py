@@ -142,7 +142,7 @@ def validate(study: Study) -> StudyValidation:
     for case in cases:
         by_family[case.family].append(case)
     families = tuple(_family(name, found) for name, found in sorted(by_family.items()))
-    counts = dict.fromkeys({row.system for row in study.rows}, 0)
+    counts = {row.system: 0 for row in study.rows if row.judged}
     for case in cases:
         counts[case.system] += 1
     unjudged = tuple(sorted(system for system, count in counts.items() if count < LEAST_CASES))
