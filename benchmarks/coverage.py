@@ -27,7 +27,7 @@ from model.network import (
     Visit,
 )
 from model.network.simulator import SimulationResult, simulate
-from model.network.solvers import hardware_chains
+from tests.oracles import hardware_chains
 
 EXP = Distribution.exponential
 HYPER = Distribution.with_scv(1.0, 4.0)

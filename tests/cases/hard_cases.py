@@ -12,14 +12,6 @@ import numpy as np
 from model.network import Distribution, Go, Network, Visit
 from model.network.solvers.amva import DELAY, FCFS, SHARING, amva
 from model.network.solvers.convolution import convolution
-from model.network.solvers.markov_network import (
-    MarkovNetwork,
-    MarkovResult,
-    MarkovStation,
-    Phases,
-    cyclic_routing,
-    solve_markov,
-)
 from model.network.solvers.open_networks import visit_ratios
 from tests.cases.answer import Answer, Check
 from tests.cases.build import Exp, Run, closed, random_route, station
@@ -35,6 +27,14 @@ from tests.cases.inputs import (
     visits_service,
 )
 from tests.cases.metrics import Metrics
+from tests.oracles.markov_network import (
+    MarkovNetwork,
+    MarkovResult,
+    MarkovStation,
+    Phases,
+    cyclic_routing,
+    solve_markov,
+)
 
 Model = dict[str, Any]
 MARKOV_LIMIT = 60_000

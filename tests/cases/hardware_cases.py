@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from model.network import Acquire, Cec, CfRequest, LparShare, Network, Release, Resource, Smt, Station, Visit
-from model.network.solvers import hardware_chains
 from tests.cases.answer import Answer, Check, extras_only
 from tests.cases.build import Exp, Run, opened
 from tests.cases.inputs import need
 from tests.cases.metrics import Metrics
+from tests.oracles import hardware_chains
 
 Model = dict[str, Any]
 

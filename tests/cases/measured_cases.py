@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from model.network.solvers.demand_estimation import estimate_demands, mean_absolute_percentage_error
-from model.network.solvers.scaling import fit_scaling
 from tests.cases.answer import Answer, extras_only
 from tests.cases.inputs import CaseError, first
+from tests.oracles.demand_estimation import estimate_demands, mean_absolute_percentage_error
+from tests.oracles.scaling import fit_scaling
 
 Model = dict[str, Any]
 

@@ -11,11 +11,11 @@ import numpy as np
 from model.network import Network, NetworkError
 from model.network.solvers.amva import amva
 from model.network.solvers.exact_network import Figures, in_product_form, one_open_queue, product_form
-from model.network.solvers.hardware_chains import water_filling
 from model.network.solvers.layers import layered
 from model.network.solvers.reduction import Reduced, reduce, unwaited_holding
 from model.network.solvers.region import one_region
 from model.network.solvers.solution import Floats, Solution, limits
+from model.network.solvers.water_filling import water_filling
 
 # Median and 99th percentile of the relative error of the mean response, beyond the simulation's own interval, by what
 # makes a network hard: benchmarks/agreement.py over 1,000 random networks, seed 1 (docs/solvers.md). Infinite where

@@ -23,9 +23,9 @@ from model.network import (
     TransactionClass,
 )
 from model.network.simulator import simulate
-from model.network.solvers import hardware_chains
 from model.network.solvers.ctmc import explore, stationary
 from tests.model.network.simulator.build import EXP, agrees, closed_class, network, open_class, visit
+from tests.oracles import hardware_chains
 
 RUN = {"seed": 7, "horizon": 240_000}
 SHAPES = [

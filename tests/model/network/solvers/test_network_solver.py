@@ -27,9 +27,9 @@ from model.network import (
 )
 from model.network.solvers import Solution, solve
 from model.network.solvers.fork_join import fork_join_open
-from model.network.solvers.hardware_chains import passive_resource, sync_cf
 from model.network.solvers.report import as_dict, as_text
 from model.network.solvers.stations import mmc, mmck
+from tests.oracles.hardware_chains import passive_resource, sync_cf
 
 Exp = Distribution.exponential
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.network.solvers.blocking import closed_blocking, closed_blocking_approximate, cyclic
 from model.network.solvers.ctmc import birth_death, explore, stationary
-from model.network.solvers.demand_estimation import estimate_demands, mean_absolute_percentage_error
 from model.network.solvers.exact_mva import exact_mva
 from model.network.solvers.fork_join import fork_join_closed, fork_join_open, largest_of_independent
-from model.network.solvers.processor_sharing_trace import share_processor
-from model.network.solvers.scaling import fit_scaling, saturating
-from model.network.solvers.usl import fit_usl
+from tests.oracles.blocking import closed_blocking, closed_blocking_approximate, cyclic
+from tests.oracles.demand_estimation import estimate_demands, mean_absolute_percentage_error
+from tests.oracles.processor_sharing_trace import share_processor
+from tests.oracles.scaling import fit_scaling, saturating
+from tests.oracles.usl import fit_usl
 
 
 def test_chain_of_two_branches_meets_the_closed_form() -> None:

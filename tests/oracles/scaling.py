@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import least_squares
 
-from model.network.solvers.usl import fit_usl
+from tests.oracles.usl import fit_usl
 
 Floats = NDArray[np.float64]
 

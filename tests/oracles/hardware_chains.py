@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.network.solvers.ctmc import Floats, birth_death, explore, stationary
+from model.network.solvers.water_filling import water_filling
 
 TAIL = 1e-13
 
@@ -67,25 +68,6 @@ class LparFigures(NamedTuple):
     response_s: Floats
     engines_used: Floats
     machine_utilization: float
-
-
-def water_filling(asked: Sequence[float], weights: Sequence[float], engines: float) -> list[float]:
-    """Engines each LPAR gets: all it asks for while it stays below its part by weight, the rest divided by weight."""
-    given = [0.0] * len(asked)
-    open_ = [i for i, a in enumerate(asked) if a > 0]
-    left = engines
-    while open_:
-        total = sum(weights[i] for i in open_)
-        below = [i for i in open_ if asked[i] <= left * weights[i] / total * (1 + 1e-12)]
-        if not below:
-            for i in open_:
-                given[i] = left * weights[i] / total
-            break
-        for i in below:
-            given[i] = asked[i]
-        left -= sum(asked[i] for i in below)
-        open_ = [i for i in open_ if i not in below]
-    return given
 
 
 def weighted_lpars(
