@@ -17,7 +17,8 @@ NEAR_POINTS = 5.0
 class Compared:
     """One figure: truth, prediction with its limits (None where there is none), error in percent, whether it held.
 
-    Errors of busy and utilization are in points of percent. `note` says why there is no prediction.
+    Errors of busy and utilization are in points of percent. An interval holds the truth where it reaches the interval
+    in which the simulation knows it. `note` says why there is no prediction.
     """
 
     question: str
@@ -41,7 +42,7 @@ def compare(twin: Twin, truths: Mapping[str, Mapping[str, Any]], ask: Ask) -> li
         except ValueError as error:
             found += [_row(question, output, None, str(error)) for output in truth["outputs"]]
             continue
-        predicted = {(o["metric"], _of_what(o["condition"])): o for o in answer["outputs"]}
+        predicted = _figures(answer)
         for output in truth["outputs"]:
             key = output["metric"], _of_what(output["condition"])
             found.append(_row(question, output, predicted.get(key), "not answered"))
@@ -59,10 +60,20 @@ def asked_of_model(twin: Twin, at: Mapping[str, Any]) -> dict[str, Any]:
     return asked
 
 
+def _figures(answer: Mapping[str, Any]) -> dict[tuple[str, tuple[str, ...]], Mapping[str, Any]]:
+    """Figures of an answer by metric and by class or station; what resources use stands with its bottleneck."""
+    figures = {(o["metric"], _of_what(o["condition"])): o for o in answer["outputs"]}
+    for station in (answer["bottleneck"] or {}).get("stations", ()):
+        key = "utilization_pct", (f"station={_kind(station['resource'])}",)
+        figures.setdefault(key, {**station, "value": station["utilization_pct"]})
+    return figures
+
+
 def _of_what(condition: str) -> tuple[str, ...]:
     """The class or station of a condition, without what was asked."""
     pairs = (pair.strip() for pair in condition.split(";"))
-    return tuple(pair for pair in pairs if pair.partition("=")[0] in ("class", "station"))
+    named = (pair.partition("=") for pair in pairs)
+    return tuple(f"{key}={_kind(name)}" for key, _, name in named if key in ("class", "station"))
 
 
 def _row(question: str, output: Mapping[str, Any], predicted: Mapping[str, Any] | None, missing: str) -> Compared:
@@ -71,7 +82,7 @@ def _row(question: str, output: Mapping[str, Any], predicted: Mapping[str, Any] 
         return Compared(question, metric, condition, truth, note=missing)
     value, lo, hi = (predicted[name] for name in ("value", "lo", "hi"))
     error = value - truth if metric.endswith("_pct") else 100 * (value / truth - 1) if truth else None
-    held = None if lo is None or hi is None else lo <= truth <= hi
+    held = None if lo is None or hi is None else lo <= output["hi"] and output["lo"] <= hi
     return Compared(question, metric, condition, truth, value, lo, hi, error, held)
 
 

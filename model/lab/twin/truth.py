@@ -49,14 +49,14 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
     busy = result.stations[cp.name].utilization
     home = [name for name in m.lpar.home_classes if name in result.classes and name != uncaptured_class(m.lpar)]
     rate = _sum([result.classes[name].throughput_per_s for name in home])
-    machine = result.machines[cp.lpar.cec] if cp.lpar is not None else busy
     out = [
         _output("cpu_busy_pct", "", _times(busy, 100), "%"),
-        _output("machine_busy_pct", "", _times(machine, 100), "%"),
         _output("etr_tps", "", rate, "1/s"),
         _output("itr_tps", "", _ratio(rate, busy), "1/s"),
         _output("cpu_us_per_tran", "", _times(_ratio(busy, rate), 1e6 * cp.servers), "us"),
     ]
+    if cp.lpar is not None:
+        out.append(_output("machine_busy_pct", "", _times(result.machines[cp.lpar.cec], 100), "%"))
     if m.lpar.ziip in network.station_names:
         ziip = result.stations[m.lpar.ziip]
         density = ziip.thread_density.value if ziip.thread_density is not None else 1.0
