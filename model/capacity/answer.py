@@ -24,7 +24,8 @@ class Estimate:
     @classmethod
     def of(cls, draws: Array) -> Estimate:
         """Value of draw 0 and quantiles over the others; shape (draws,)."""
-        low, high = np.quantile(draws[1:], [0.05, 0.95], method="nearest") if len(draws) > 1 else (draws[0], draws[0])
+        drawn = np.sort(draws[1:]) if len(draws) > 1 else draws
+        low, high = (drawn[round(part * (len(drawn) - 1))] for part in (0.05, 0.95))
         centre = float(draws[0])
         return cls(plain(centre), plain(min(low, centre)), plain(max(high, centre)))
 

@@ -19,16 +19,19 @@ def erlang_c(offered: ArrayLike, servers: ArrayLike) -> Array:
     """Probability that an arrival waits in M/M/m (Erlang's C formula); 1 where there is no steady state."""
     load, pool = np.broadcast_arrays(np.asarray(offered, float), np.asarray(servers, float))
     low = np.maximum(np.floor(pool), 1.0)
-    share = np.clip(pool - low, 0.0, 1.0)
-    at_low, at_high = np.ones(load.shape), np.ones(load.shape)
     blocking = np.ones(load.shape)
-    for n in range(1, int(low.max(initial=1.0)) + 2):
-        blocking = load * blocking / (n + load * blocking)
-        waiting = np.where(load < n, n * blocking / np.maximum(n - load * (1.0 - blocking), 1e-300), 1.0)
-        at_low = np.where(low == n, waiting, at_low)
-        at_high = np.where(low + 1 == n, waiting, at_high)
-    mixed = at_low + share * (at_high - at_low)
+    for n in range(1, int(low.max(initial=1.0)) + 1):
+        both = load * blocking
+        blocking = np.where(n <= low, both / (n + both), blocking)
+    above = load * blocking / (low + 1.0 + load * blocking)
+    at_low, at_high = _waiting(load, low, blocking), _waiting(load, low + 1.0, above)
+    mixed = at_low + np.clip(pool - low, 0.0, 1.0) * (at_high - at_low)
     return np.where(load < pool, np.clip(mixed, 0.0, 1.0), 1.0)
+
+
+def _waiting(load: Array, servers: Array, blocking: Array) -> Array:
+    """Erlang's C from his B on whole numbers of servers."""
+    return np.where(load < servers, servers * blocking / np.maximum(servers - load * (1.0 - blocking), 1e-300), 1.0)
 
 
 def bounded_pool(
