@@ -180,4 +180,4 @@ def _rate_assumption(setting: Setting) -> list[str]:
 
 def iso(moment: datetime) -> str:
     """A UTC time as text."""
-    return f"{moment:%Y-%m-%d %H:%M:%S}"
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
