@@ -16,6 +16,7 @@ from model.network.simulator.statistics import Estimate
 from model.network.solvers.solution import Limit
 
 PRECISION = 0.01
+SHARE = "share of the machine by weight"
 HORIZON, MOST = 400_000, 4_000_000
 Output = dict[str, Any]
 
@@ -70,7 +71,7 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
         if names:
             out += _of_class(f"class={service_class}", names, result)
     for limit in result.limits:
-        out.append(_output("utilization_pct", f"station={_resource(m, limit)}", _share(result, limit), "%"))
+        out.append(_output("utilization_pct", f"station={_resource(m, result, limit)}", _share(result, limit), "%"))
     return out
 
 
@@ -91,14 +92,16 @@ def _of_class(condition: str, names: list[str], result: SimulationResult) -> lis
 def _bottleneck(m: Measured, result: SimulationResult) -> dict[str, Any]:
     """What binds first, and everything that can, in the order in which it does."""
     stations = [
-        {"resource": _resource(m, limit), **_bounds(_share(result, limit), "utilization_pct")}
+        {"resource": _resource(m, result, limit), **_bounds(_share(result, limit), "utilization_pct")}
         for limit in result.limits
     ]
     return {**stations[0], "stations": stations} if stations else {}
 
 
-def _resource(m: Measured, limit: Limit) -> str:
-    """What a prediction calls a limit of the network."""
+def _resource(m: Measured, result: SimulationResult, limit: Limit) -> str:
+    """What a prediction calls a limit of the network; CPs under a cap are fuller than they are busy."""
+    if limit.name == m.lpar.cp and limit.utilisation > 1.001 * result.stations[limit.name].utilization.value:
+        return SHARE
     engines = {m.lpar.cp: CPS, m.lpar.ziip: ZIIPS}
     if limit.name in engines:
         return engines[limit.name]
