@@ -174,6 +174,23 @@ def what_if(found: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *basis(found["b"])])
 
 
+def headroom(found: Mapping[str, Any]) -> str:
+    """Until when it fits, for a reader."""
+    rows = [
+        {
+            "resource": row["resource"],
+            "date": row["value"] or "later",
+            "lo": row["lo"] or "later",
+            "hi": row["hi"] or "later",
+        }
+        for row in found["crossings"]
+    ]
+    columns = {"resource": "crossed by", "date": "on", "lo": "not before", "hi": "not after"}
+    growth = (f"{row['class']} {within(row['growth_pct_per_year'])} %" for row in found["growth"])
+    lines = [_asked(found), table(rows, columns, "  "), f"  growth a year: {', '.join(growth)}"]
+    return "\n".join([*lines, *basis(found)])
+
+
 def explanation(found: Mapping[str, Any]) -> str:
     """What an answer is made of, for a reader."""
     rows = [

@@ -187,6 +187,40 @@ class CompareAnswer(Part):
     changes: list[Change]
 
 
+class Crossing(Part):
+    """The dates at which a resource or response crosses its target; null for later than the forecast."""
+
+    resource: str
+    value: str | None
+    lo: str | None
+    hi: str | None
+    already: bool
+
+
+class ClassGrowth(Part):
+    """How a class trends."""
+
+    class_: str = Field(alias="class")
+    growth_pct_per_year: Estimate
+
+
+class ForecastWeek(Estimate):
+    """Busy of the LPAR in a week to come."""
+
+    week: int
+    date: str
+
+
+class HeadroomAnswer(Answer):
+    """Dates with a range at which targets are crossed, the first of them, and the forecast behind it."""
+
+    targets: dict[str, float | None]
+    first: Crossing | None
+    crossings: list[Crossing]
+    growth: list[ClassGrowth]
+    forecast: list[ForecastWeek]
+
+
 class Demand(Part):
     """What a component takes, and which class drives it."""
 

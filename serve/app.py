@@ -9,7 +9,15 @@ from fastapi.staticfiles import StaticFiles
 
 from model.capacity import ask
 from serve import problems
-from serve.answers import CompareAnswer, ExplainAnswer, MaxRateAnswer, PredictAnswer, SizeAnswer, SweepAnswer
+from serve.answers import (
+    CompareAnswer,
+    ExplainAnswer,
+    HeadroomAnswer,
+    MaxRateAnswer,
+    PredictAnswer,
+    SizeAnswer,
+    SweepAnswer,
+)
 from serve.catalogue import describe, reference_systems
 from serve.champion import Champion, ChampionUnavailable
 from serve.evidence import measured_points
@@ -18,6 +26,7 @@ from serve.problems import Problem
 from serve.questions import (
     CompareQuestion,
     ExplainQuestion,
+    HeadroomQuestion,
     MaxRateQuestion,
     PredictQuestion,
     SizeQuestion,
@@ -119,6 +128,17 @@ def _questions(champion: Champion, snapshot: Snapshot, telemetry: Telemetry) -> 
     def compare(question: CompareQuestion, bundle: Bundle) -> dict[str, Any]:
         """Set two questions side by side, with the interval of each difference."""
         return ask.compare(bundle, question.system, keys(question.a), keys(question.b), other=question.other)
+
+    @router.post("/v1/headroom", response_model=HeadroomAnswer)
+    def headroom(question: HeadroomQuestion, bundle: Bundle) -> dict[str, Any]:
+        """Say until when a system fits, as its history trends."""
+        return ask.headroom(
+            bundle,
+            question.system,
+            at=keys(question.at),
+            max_busy_pct=question.max_busy_pct,
+            max_response_ms=question.max_response_ms,
+        )
 
     @router.post("/v1/explain", response_model=ExplainAnswer)
     def explain(question: ExplainQuestion, bundle: Bundle) -> dict[str, Any]:

@@ -116,6 +116,17 @@ class CompareQuestion(Question):
     other: SystemId | None = Field(default=None, description="the system of question b, where it is another one")
 
 
+class HeadroomQuestion(Question):
+    """Until when does it fit, if classes go on growing as the history trends?"""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"system": "PRDA", "max_busy_pct": 90}]})
+
+    system: SystemId
+    at: Asked = None
+    max_busy_pct: BusyTarget = 90.0
+    max_response_ms: ResponseTarget | None = None
+
+
 class ExplainQuestion(Question):
     """What is the answer at this load made of?"""
 

@@ -15,11 +15,12 @@ from model.capacity.basis import distance, evidence, extrapolated, notes_on
 from model.capacity.ensemble import State, System
 from model.capacity.explain import explain
 from model.capacity.figures import bottleneck, figure_draws, outputs_of, times
+from model.capacity.headroom import headroom
 from model.capacity.loads import Load
 from model.capacity.questions import QuestionError, system_entry
 from model.capacity.targets import max_rate, size
 
-__all__ = ["QuestionError", "compare", "explain", "max_rate", "predict", "size", "spaced", "sweep"]
+__all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep"]
 
 Array = NDArray[np.float64]
 RATES = ("etr_tps", "cpu_busy_pct", "growth_pct")

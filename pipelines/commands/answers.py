@@ -1,4 +1,4 @@
-"""Capacity questions to the champion: predict, size, max-rate, sweep, what-if, explain."""
+"""Capacity questions to the champion: predict, size, max-rate, headroom, sweep, what-if, explain."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ MaxResponse = Annotated[float | None, typer.Option("--max-response-ms", help="Hi
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (predict, size, max_rate, sweep, what_if, explain):
+    for command in (predict, size, max_rate, headroom, sweep, what_if, explain):
         app.command()(command)
 
 
@@ -125,6 +125,21 @@ def what_if(
 
     found = ask.compare(_champion(), system, now, {**now, **then})
     _show(found, as_json, answer_text.what_if)
+
+
+def headroom(
+    system: SystemName,
+    at: At = None,
+    max_busy_pct: Annotated[float, typer.Option("--max-busy-pct", help="Highest utilization of any resource.")] = 90.0,
+    max_response_ms: MaxResponse = None,
+    as_json: Json = False,
+) -> None:
+    """Say until when a system fits. Dates with a range, as its history trends."""
+    asked = keys(at)
+    from model.capacity import ask
+
+    found = ask.headroom(_champion(), system, at=asked, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
+    _show(found, as_json, answer_text.headroom)
 
 
 def explain(system: SystemName, at: At = None, as_json: Json = False) -> None:

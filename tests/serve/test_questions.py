@@ -2,6 +2,9 @@
 
 import pytest
 
+from model.capacity import ask
+from pipelines import answer_text
+from serve.answers import HeadroomAnswer
 from serve.catalogue import describe
 from tests.model.capacity.test_questions import HISTORY
 
@@ -89,6 +92,19 @@ def test_an_explanation_names_components_and_assumptions(client):
     assert answer["sensitivity"][0]["shares"][0]["assumption"] == "n-way effect"
 
 
+def test_headroom_is_dates_with_a_range():
+    entry = {**HISTORY, **RECORDED, "intervals": 8, "seconds": 14400.0}
+    entry["growth_per_week"] = [{"centre": 0.01, "draws": [0.009, 0.011] * 20}] * 2
+    for table in ("usage", "response"):
+        entry[table] = {name: {**law, "origin": "measured"} for name, law in entry[table].items()}
+    bundle = {"model_version": "test/1", "systems": {"PRDA": entry}}
+    found = HeadroomAnswer(**ask.headroom(bundle, "PRDA", max_busy_pct=30))
+    cps = next(row for row in found.crossings if row.resource.startswith("general-purpose"))
+    assert "2026-11-03" < cps.lo <= cps.value <= cps.hi
+    assert found.growth[0].growth_pct_per_year.value == pytest.approx(68.2, abs=0.1)
+    assert "crossed by" in answer_text.headroom(found.model_dump(by_alias=True))
+
+
 def test_a_class_grows_by_a_key_of_its_own(client):
     grown = client.ask("/v1/predict", {"system": "shop", "at": {"growth_pct.shop": 10}}).json()
     assert grown["at"]["etr_tps"] == pytest.approx(4400)
@@ -142,6 +158,7 @@ def test_systems_models_and_measured_points_are_listed(client):
             "metrics",
         ),
         ("/v1/max-rate", {"system": "shop", "max_busy_pct": 101}, 422, "max_busy_pct"),
+        ("/v1/headroom", {"system": "shop"}, 422, "system"),
         ("/v1/compare", {"system": "shop", "b": {"engines": 0.5}}, 422, "b.engines"),
     ],
 )
