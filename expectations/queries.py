@@ -140,14 +140,37 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         """,
     ),
     (
+        "msu",
+        "MSU of the service classes against those of their LPAR per interval",
+        ("system", "interval"),
+        f"""
+        with classes as (
+          select interval_key, sum(cp_msu) as class_msu
+          from marts.fct_service_class
+          where class_kind = 'service_class'
+          group by interval_key
+        )
+        select name as system, {_INTERVAL} as interval, class_msu, msu as lpar_msu,
+          class_msu / nullif(msu, 0) as class_share
+        from marts.fct_msu
+        join classes using (interval_key)
+        where scope = 'lpar' and fct_msu.source = 'record'
+        order by system, interval
+        """,
+    ),
+    (
         "transactions",
         "Cost of transactions per interval, by workload and class",
         ("system", "interval", "class_kind", "class_name"),
         f"""
         select smf_sid as system, {_INTERVAL} as interval, class_kind, class_name, response_ms,
-          case when class_kind = 'workload' then cpu_us_per_tran * 1.005 - service_cpu_us_per_tran end
-            as uncaptured_us_per_tran
+          busy_s,
+          case when class_kind = 'workload' then
+            1.005 * busy_s - sum(appl_cp_pct / 100 * interval_s) over (partition by interval_key, class_kind) end
+            as left_over_s
         from marts.fct_transaction_cost
+        left join (select interval_key, busy_s from marts.fct_interval_utilization where engine_type = 'CP')
+          using (interval_key)
         where transactions_ended > 0
         order by system, interval, class_kind, class_name
         """,

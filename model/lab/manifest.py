@@ -9,7 +9,7 @@ from model.lab.carriers.interface import Target
 from model.lab.construct import IntervalData
 from model.lab.measure import Check
 from model.lab.printed import decimals
-from model.lab.records.common import Setting
+from model.lab.records.common import SOFTWARE_RATING, Setting
 from model.lab.targeting import contradiction, derived_rule
 from model.lab.targets import PointTargets, why_not_rendered
 from model.systems.catalogue import Figure, System
@@ -171,11 +171,12 @@ def _service_rate(setting: Setting) -> float | None:
 def _rate_assumption(setting: Setting) -> list[str]:
     if _service_rate(setting) is None:
         return []
+    software = f"MSU: an engine is rated for software at {SOFTWARE_RATING:.2f} of its service units per second."
     rate = setting.rate
     if rate.status != "assumed":
-        return []
+        return [software]
     title = setting.machine.title if setting.machine is not None else "the machine"
-    return [f"Service units per second of {title} with {rate.engines} engines: {rate.source}."]
+    return [f"Service units per second of {title} with {rate.engines} engines: {rate.source}.", software]
 
 
 def iso(moment: datetime) -> str:

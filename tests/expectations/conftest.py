@@ -67,7 +67,8 @@ DEFECTS = (
     "where class_kind = 'service_class' and interval_start_utc < '2021-05-01 08:10:00'",
     "update marts.fct_transaction_cost set appl_cp_pct = 20 "
     "where class_kind = 'service_class' and interval_start_utc > '2021-05-01 08:10:00'",
-    "update marts.fct_transaction_cost set service_cpu_us_per_tran = 9999 where class_kind = 'workload'",
+    "update marts.fct_service_class set cp_msu = cp_msu * 2 where class_kind = 'service_class'",
+    "update marts.fct_transaction_cost set appl_cp_pct = 9999 where class_kind = 'workload'",
     "update intermediate.int_run set point = '9' where smf_sid = 'LPB'",
     "update intermediate.int_group set pattern = 'IMZ%' where kind = 'job_name'",
     "update intermediate.int_group set kind = 'service_class' where kind = 'transaction_class'",

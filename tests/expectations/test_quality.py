@@ -46,6 +46,7 @@ def test_a_sound_warehouse_passes_every_expectation(examine: Examine) -> None:
         ("cpu_and_workload_records_come_together", "warn", {"system": "SHRD", "records": "SMF 70.1"}),
         ("capture_ratio_is_a_ratio", "fail", {"system": "SHRD", "capture_ratio": 1.125}),
         ("capture_ratio_is_usual", "warn", {"system": "SHRD", "capture_ratio_when_busy": 0.25}),
+        ("class_msu_are_within_lpar_msu", "fail", {"system": "SHRD", "class_share": 1.246883}),
         ("cost_is_within_the_total", "warn", {"system": "LPA", "class_kind": "workload", "class_name": "ims"}),
         ("responses_are_not_negative", "fail", {"system": "SHRD", "class_name": "ONLINE", "response_ms": -5.0}),
         ("runs_have_intervals", "warn", {"system": "LPB", "point": "9", "covered_pct": 0.0}),
@@ -89,7 +90,7 @@ def test_a_critical_finding_decides_the_verdict_and_comes_first(spoiled: Quality
     assert spoiled.verdict == "fail"
     severities = [finding.severity for finding in spoiled.problems]
     assert severities == sorted(severities)
-    assert spoiled.counts["fail"] == severities.count("critical") == 8
+    assert spoiled.counts["fail"] == severities.count("critical") == 9
 
 
 def test_a_baseline_expectation_names_table_column_and_file(examine: Examine) -> None:

@@ -18,6 +18,8 @@ TOD_PER_US = 4096
 #: Rate adjustment of these machines: 16,000,000 / 16,000 = 1,000 service units per second of one engine.
 RATE_ADJUSTMENT = 16_000
 SU_PER_S = 1_000.0
+#: Adjustment of their software rating: 16,000,000 / 20,000 = 800 service units per second of one engine.
+SOFTWARE_ADJUSTMENT = 20_000
 
 
 def utc(text: str) -> datetime:
@@ -101,7 +103,8 @@ class RawWarehouse:
         """
         keys = self._rmf("smf70_1", 70, sid, start, seconds)
         own = [(code, fraction) for code, (engines, fraction) in busy.items() for _ in range(engines)]
-        self.insert("smf70_1_control", **keys, smf70mdl="7XX", smf70cpc_type="2964", smf70wla=500)
+        control = {"smf70mdl": "7XX", "smf70cpc_type": "2964", "smf70wla": 500, "smf70cpa": SOFTWARE_ADJUSTMENT}
+        self.insert("smf70_1_control", **keys, **control)
         self.insert("smf70_1_partition", **keys, smf70lpm="OTHER", smf70lpn=1, smf70bdn=1, smf70bds=0)
         second = keys | {"section_seq": 1}
         self.insert("smf70_1_partition", **second, smf70lpm="OWN", smf70lpn=2, smf70bdn=len(own), smf70bds=1)

@@ -44,6 +44,7 @@ select
   coalesce(e.ziips, 0)::integer as ziips,
   m.image_capacity_msu::double as image_capacity_msu,
   m.service_units_per_s::double as service_units_per_s,
+  m.software_service_units_per_s::double as software_service_units_per_s,
   l.intervals::integer as intervals,
   l.run_intervals::integer as run_intervals,
   l.first_start_local::timestamp as first_start_local,

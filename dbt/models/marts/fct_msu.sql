@@ -1,30 +1,55 @@
 -- Consumption of capacity by LPAR and by machine with its rolling four-hour average. An average takes the intervals
 -- that start within the four hours before the end of its own; hours without records are not counted as idle.
-with lpar as (
+with recorded as (
   select
-    r.interval_key, r.smf_sid, n.system_id, n.interval_start_utc, n.interval_start_local, n.interval_s,
+    r.interval_key, r.smf_sid, n.system_id, n.interval_start_utc, n.interval_start_local, n.interval_s, n.source,
     nullif(trim(c.cpc_serial), '') as cpc_serial,
     nullif(c.four_hour_average_msu, 0) as recorded_four_hour_msu,
-    nullif(c.image_capacity_msu, 0) as capacity_msu,
+    m.image_capacity_msu as capacity_msu,
     {{ metric('msu', {'cp_s': 'e.lpar_busy_s', 'seconds': 'n.interval_s',
-      'service_units_per_s': 'coalesce(16000000.0 / nullif(c.cpu_adjustment_factor, 0), m.service_units_per_s)'}) }} as msu
+      'service_units_per_s': 'm.software_service_units_per_s'}) }} as msu
   from {{ ref('int_record') }} r
   join {{ ref('int_interval') }} n using (interval_key)
   join {{ ref('stg_smf70_1_control') }} c using (file_id, record_seq)
   join {{ ref('int_engine_interval') }} e on e.interval_key = r.interval_key and e.engine_type = 'CP'
-  left join {{ ref('int_machine') }} m on m.interval_key = r.interval_key
+  join {{ ref('int_machine') }} m on m.interval_key = r.interval_key
   where r.record_type = '70.1'
+),
+
+-- What a partition data report prints of the partition it was made in.
+reported as (
+  select
+    r.interval_key, n.smf_sid, n.system_id, n.interval_start_utc, n.interval_start_local, n.interval_s, 'report' as source,
+    nullif(trim(s.sequence_code), '') as cpc_serial,
+    c.image_capacity_msu as capacity_msu,
+    p.msu_actual::double as msu
+  from {{ ref('int_report') }} r
+  join {{ ref('int_interval') }} n using (interval_key)
+  join {{ ref('stg_rmf_partition_config') }} c using (file_id, record_seq)
+  join {{ ref('stg_rmf_partition') }} p using (file_id, record_seq)
+  left join {{ ref('stg_rmf_cpu_system') }} s using (file_id, record_seq)
+  where r.report = 'CPU' and p.partition_name = c.partition_name and p.engine_type = 'CP'
+    and not exists (from recorded e where e.interval_key = r.interval_key)
+),
+
+lpar as (
+  select * from recorded
+  union all by name
+  select * from reported
 ),
 
 scope as (
   select 'lpar' as scope, smf_sid as name, * exclude (cpc_serial, smf_sid) from lpar
   union all by name
   select 'cec' as scope, cpc_serial as name, min(interval_key) as interval_key, min(system_id) as system_id,
-    date_trunc('minute', interval_start_utc) as interval_start_utc, min(interval_start_local) as interval_start_local,
-    max(interval_s) as interval_s, null::double as recorded_four_hour_msu, null::double as capacity_msu, sum(msu) as msu
+    date_trunc('minute', interval_start_utc) as interval_start_utc,
+    date_trunc('minute', min(interval_start_local)) as interval_start_local,
+    max(interval_s) as interval_s, null::double as recorded_four_hour_msu, null::double as capacity_msu, sum(msu) as msu,
+    any_value(source) as source
   from lpar
   where cpc_serial is not null
-  group by cpc_serial, date_trunc('minute', interval_start_utc)
+  group by cpc_serial, date_trunc('minute', interval_start_utc),
+    case when interval_start_utc is null then date_trunc('minute', interval_start_local) end
 )
 
 select
@@ -36,12 +61,13 @@ select
   interval_start_local::timestamp as interval_start_local,
   interval_s::double as interval_s,
   msu::double as msu,
-  {{ ratio('sum(msu * interval_s) over four_hours', 'sum(interval_s) over four_hours') }}::double as four_hour_average_msu,
-  (sum(interval_s) over four_hours / 3600)::double as hours_averaged,
+  {{ ratio('sum(msu * interval_s) over four_hours', 'sum(measured_s) over four_hours') }}::double as four_hour_average_msu,
+  (sum(measured_s) over four_hours / 3600)::double as hours_averaged,
   recorded_four_hour_msu::double as recorded_four_hour_msu,
-  capacity_msu::double as capacity_msu
-from scope
+  capacity_msu::double as capacity_msu,
+  source::varchar as source
+from (select *, case when msu is not null then interval_s end as measured_s from scope)
 window four_hours as (
-  partition by scope, name order by interval_start_utc
+  partition by scope, name, interval_start_utc is null order by coalesce(interval_start_utc, interval_start_local)
   range between interval '3 hours 59 minutes 59 seconds' preceding and current row
 )

@@ -14,6 +14,9 @@ Row = Mapping[str, Any]
 Sections = Mapping[str, Sequence[Row]]
 
 SIXTEENTHS_US_PER_S = 16_000_000
+#: Rating for software charges against the rating that turns service into CPU time: two figures of every machine, and no
+#: study prints the former.
+SOFTWARE_RATING = 2 / 3
 SYSTEM_FLAGS = 0xDE
 SAMPLING_CYCLE_MS = 1000
 WRITTEN_AFTER = timedelta(milliseconds=430)
@@ -37,6 +40,11 @@ class Setting:
         if self.machine is None:
             raise LabError("nothing says how many service units a second its processors deliver")
         return self.machine.service_rate(self.plan.engines)
+
+    @property
+    def software_adjustment(self) -> int:
+        """CPU adjustment factor that software is charged by: 1/16 us of one engine per service unit."""
+        return round(self.rate.adjustment / SOFTWARE_RATING)
 
     @property
     def machine_type(self) -> str:

@@ -18,19 +18,18 @@ def cpu_activity(setting: Setting, interval: IntervalData) -> Record:
     """
     plan, engines = setting.plan, setting.plan.engines
     online_us = interval.length_ms * 1000
-    adjustment = setting.rate.adjustment
     control = {
         "smf70mod": bytes.fromhex(setting.machine_type),
         "smf70bnp": engines,
         "smf70dsa": samples(interval),
-        "smf70cpa": adjustment,
+        "smf70cpa": setting.software_adjustment,
         "smf70hwm": setting.model,
         "smf70nrm": SPEED_ONE,
         "smf70mcf": RATIO_ONE,
         "smf70cf": RATIO_ONE,
         "smf70atd": RATIO_ONE,
-        "smf70adj": adjustment,
-        "smf70cpa_actual": adjustment,
+        "smf70adj": setting.rate.adjustment,
+        "smf70cpa_actual": setting.software_adjustment,
         "smf70cpa_scaling_factor": 1,
         "smf70cpc_type": setting.machine_type,
     }

@@ -80,7 +80,7 @@ def class_record(
         "r723nffi": 256,
         "r723nffs": 256,
         "r723mcf": 1024,
-        "r723cpa_actual": adjustment,
+        "r723cpa_actual": setting.software_adjustment,
         "r723cpa_scaling_factor": 1,
     }
     return Record(
