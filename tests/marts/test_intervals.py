@@ -106,3 +106,47 @@ def test_real_workload_report_gives_cost_per_class(real_marts: Query) -> None:
     assert len(rows) == 7
     for row in rows:
         assert row["appl_cp_pct"] == pytest.approx(row["printed"], abs=0.00501), row["class_name"]
+
+
+def test_goals_and_performance_index_of_a_real_report_are_in_the_marts(real_marts: Query) -> None:
+    rows = real_marts(
+        "select class_name, period_number, importance, goal_kind, goal_velocity_pct, velocity_pct, performance_index, "
+        "source "
+        "from marts.fct_service_class where performance_index is not null order by 1, 2"
+    )
+    assert [tuple(row.values()) for row in rows] == [
+        ("STCHIGH", 1, 2, "velocity", 50, 50, 1.0, "report"),
+        ("STCLOW", 1, 4, "velocity", 20, 67.3, 0.3, "report"),
+        ("UNIX", 3, 4, "velocity", 40, 100, 0.4, "report"),
+    ]
+
+
+def test_the_msu_of_a_real_partition_data_report_are_in_the_marts(real_marts: Query) -> None:
+    (row,) = real_marts(
+        "select count(*) as n, any_value(source) as source, count(distinct capacity_msu) as capacities, "
+        "max(hours_averaged) as hours from marts.fct_msu where scope = 'lpar'"
+    )
+    assert (row["n"], row["source"], row["capacities"]) == (263, "report", 1)
+    assert row["hours"] == pytest.approx(4, abs=0.01)
+
+
+def test_service_of_a_class_of_a_report_counts_once_beside_the_goals_of_its_periods(real_marts: Query) -> None:
+    rows = real_marts(
+        "select class_name, sum(s.cp_s) as periods_s, any_value(c.cp_s) as class_s from marts.fct_service_class s "
+        "join intermediate.int_class_interval c using (interval_key, class_kind, class_name) group by all"
+    )
+    assert len(rows) > 5
+    assert all(row["periods_s"] == pytest.approx(row["class_s"]) for row in rows)
+
+
+def test_msu_of_classes_and_lpars_take_one_rating(marts: Query) -> None:
+    rows = marts(
+        "select m.msu, u.lpar_busy_pct / 100 * u.online_s as busy_s, s.cp_s, s.cp_msu from marts.fct_msu m "
+        "join marts.fct_interval_utilization u on u.interval_key = m.interval_key and u.engine_type = 'CP' "
+        "join marts.fct_service_class s on s.interval_key = m.interval_key and s.class_kind = 'service_class' "
+        "where m.scope = 'lpar' and m.name = 'SHRD'"
+    )
+    assert len(rows) == 2
+    for row in rows:
+        assert row["cp_msu"] / row["cp_s"] == pytest.approx(row["msu"] / row["busy_s"])
+        assert row["msu"] == pytest.approx(row["busy_s"] * 800 * 3600e-6 / 900)

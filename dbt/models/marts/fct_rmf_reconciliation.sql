@@ -36,6 +36,7 @@ with own_whole as (
     sum(appl_ziip_on_cp_pct) as appl_ziip_on_cp_pct, sum(transaction_appl_cp_pct) as transaction_appl_cp_pct,
     sum(mobile_appl_cp_pct) as mobile_appl_cp_pct
   from {{ ref('fct_service_class') }}
+  where source = 'record'
   group by interval_key, class_kind, class_name
 ),
 
@@ -47,6 +48,7 @@ own as (
     {{ field[2] }}{{ ',' if not loop.last }}
     {%- endfor %}
   from {{ ref('fct_service_class') }}
+  where source = 'record'
 ),
 
 class_field as (
