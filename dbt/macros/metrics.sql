@@ -16,6 +16,7 @@
     'cpu_us_per_tran': ('us/tran', 1e6, '{busy_s}', '{ended}'),
     'ziip_us_per_tran': ('us/tran', 1e6, '{thread_busy_s}', '{ended}'),
     'service_cpu_us_per_tran': ('us/tran', 1e6, '{cp_s}', '{ended}'),
+    'uncaptured_us_per_tran': ('us/tran', 1e6, '({busy_s} - {captured_s}) * {cp_s} / nullif({captured_s}, 0)', '{ended}'),
     'service_share_pct': ('pct', 100, '{cp_s}', '{busy_s}'),
     'ziip_service_us_per_tran': ('us/tran', 1e6, '{ziip_s}', '{ended}'),
     'ziip_on_cp_us_per_tran': ('us/tran', 1e6, '{ziip_on_cp_s}', '{ended}'),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from model.comparison.charts import COLOURS, REST, Layers, Marks, bars, lines, stacked
 from model.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
 from model.comparison.runs import Figure, Metric, Run
 
 _WHOLE, _PART = "cpu_us_per_tran", "_cpu_us_per_tran"
-_ALL_GROUPS = "service_cpu_us_per_tran"
+_OWN, _UNCAPTURED = "service_cpu_us_per_tran", "uncaptured_us_per_tran"
 _UNKNOWN = "#aaaaaa"
 #: Areas drawn apart; the smallest beyond them are taken together.
 _MOST_AREAS = len(COLOURS) - 1
@@ -114,35 +115,58 @@ def _mark(run: Run, workload: str | None, figure: Figure | None) -> tuple[float,
 def _components(runs: Sequence[Run]) -> Layers:
     """CPU per transaction of every address-space group, and the rest of the whole system's.
 
-    A run without groups is one bar. Of several workloads in a run the first is taken.
+    A run without groups is one bar. Of several workloads in a run the first is taken, with its share of uncaptured CPU
+    in place of the rest: what the whole system does is not the cost of one of them.
     """
-    wholes = [next(((m, f.value) for m, f in run.figures.items() if m.name == _WHOLE), None) for run in runs]
+    wholes = [_whole(run) for run in runs]
     if sum(whole is not None for whole in wholes) < 2:
         return {}
-    known = [dict(_groups(run, whole[0].workload)) if whole else {} for run, whole in zip(runs, wholes, strict=True)]
+    known = [dict(_groups(run, whole.workload)) if whole else {} for run, whole in zip(runs, wholes, strict=True)]
     names = list(dict.fromkeys(name for groups in known for name in groups))
     if not names:
-        return {"": [(whole[1] if whole else None, COLOURS[0]) for whole in wholes]}
+        return {"": [(whole.us if whole else None, COLOURS[0]) for whole in wholes]}
     layers: dict[str, Sequence[tuple[float | None, str]]] = {}
     for place, name in enumerate(names):
         layers[_plain(name)] = [(groups.get(name), COLOURS[place % len(COLOURS)]) for groups in known]
-    rest = [
-        (max(whole[1] - math.fsum(groups.values()), 0.0), REST) if whole and groups else (None, REST)
-        for whole, groups in zip(wholes, known, strict=True)
-    ]
-    unknown = [
-        (whole[1], _UNKNOWN) if whole and not groups else (None, _UNKNOWN)
-        for whole, groups in zip(wholes, known, strict=True)
-    ]
-    layers["rest of the system"] = rest
+    paired = list(zip(wholes, known, strict=True))
+    for label in dict.fromkeys(whole.rest for whole in wholes if whole):
+        layers[label] = [
+            (
+                max(whole.us - math.fsum(groups.values()), 0.0) if whole and groups and whole.rest == label else None,
+                REST,
+            )
+            for whole, groups in paired
+        ]
+    unknown = [(whole.us if whole and not groups else None, _UNKNOWN) for whole, groups in paired]
     if any(value is not None for value, _ in unknown):
         layers["whole system, components not known"] = unknown
     return layers
 
 
+@dataclass(frozen=True)
+class _Whole:
+    """CPU per transaction of a workload, and what of it no group of the workload used."""
+
+    workload: str | None
+    us: float
+    rest: str
+
+
+def _whole(run: Run) -> _Whole | None:
+    """The whole system's CPU per transaction, or own CPU and share of uncaptured of the first of several workloads."""
+    values = {(metric.workload, metric.name): figure.value for metric, figure in run.figures.items()}
+    for (workload, name), value in values.items():
+        if name == _WHOLE:
+            return _Whole(workload, value, "rest of the system")
+    for (workload, name), value in values.items():
+        if name == _OWN:
+            return _Whole(workload, value + values.get((workload, _UNCAPTURED), 0.0), "share of uncaptured")
+    return None
+
+
 def _groups(run: Run, workload: str | None) -> Iterator[tuple[str, float]]:
     for metric, figure in run.figures.items():
-        if metric.workload == workload and metric.name.endswith(_PART) and metric.name != _ALL_GROUPS and figure.value:
+        if metric.workload == workload and metric.name.endswith(_PART) and metric.name != _OWN and figure.value:
             yield metric.name.removesuffix(_PART), figure.value
 
 

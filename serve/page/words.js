@@ -4,7 +4,9 @@ const NAMES = {
   etr_tps: "Transaction rate (ETR)",
   itr_tps: "Internal transaction rate (ITR)",
   cpu_busy_pct: "CPU busy",
-  cpu_us_per_tran: "CPU per transaction",
+  cpu_us_per_tran: "CPU per transaction, whole system",
+  service_cpu_us_per_tran: "Own CPU per transaction",
+  uncaptured_us_per_tran: "Share of uncaptured CPU per transaction",
 };
 const ENDINGS = [["_cpu_us_per_tran", " CPU per transaction"], ["_cpu_pct", " CPU"], ["_response_ms", " response time"], ["_tps", " rate"]];
 const UNITS = { pct: "%", "pct of one CP": "% of one CP", "us/tran": "µs/transaction", "tran/s": "transactions/s" };

@@ -17,10 +17,20 @@ workload_interval as (
     sum(k.share * w.elapsed_us) as elapsed_us,
     sum(k.share * w.execution_us) as execution_us,
     sum(k.share * w.transaction_cp_s) as transaction_cp_s,
-    sum(k.share * w.mobile_cp_s) as mobile_cp_s
+    sum(k.share * w.mobile_cp_s) as mobile_cp_s,
+    max(w.workloads) as workloads
   from {{ ref('int_point_share') }} k
   join {{ ref('int_workload_interval') }} w using (interval_key)
   group by all
+),
+
+-- Points in which one workload has the system to itself: only there is what the whole system does per transaction a
+-- property of the workload.
+alone as (
+  select system_id, point, condition
+  from workload_interval
+  group by all
+  having max(workloads) <= 1 and count(distinct workload) filter (where ended > 0) <= 1
 ),
 
 group_interval as (
@@ -62,13 +72,24 @@ system_measure as (
   from system_interval
 ),
 
+whole_measure as (
+  select s.system_id, s.point, s.condition, s.is_run, s.position, s.seconds, w.workload, unnest([
+    {% for metric in ['itr_tps', 'cpu_us_per_tran', 'ziip_us_per_tran'] -%}
+    {{ measure(metric, {'busy_s': 's.cp_busy_s', 'engines': 's.cp_engines', 'thread_busy_s': 's.ziip_thread_busy_s'}) }}
+    {{- ',' if not loop.last }}
+    {% endfor -%}
+  ], recursive := true)
+  from workload_interval w
+  join alone using (system_id, point, condition)
+  join system_interval s using (system_id, point, condition, position)
+),
+
 workload_measure as (
   select s.system_id, s.point, s.condition, s.is_run, s.position, s.seconds, w.workload, unnest([
-    {% for metric in ['etr_tps', 'executed_tps', 'itr_tps', 'cpu_us_per_tran', 'ziip_us_per_tran', 'service_cpu_us_per_tran',
-        'service_share_pct', 'ziip_service_us_per_tran', 'ziip_on_cp_us_per_tran', 'transaction_cpu_pct',
-        'transaction_share_pct', 'mobile_cpu_pct', 'mobile_cpu_us_per_tran', 'transactions_inside'] -%}
-    {{ measure(metric, {'seconds': 's.seconds', 'busy_s': 's.cp_busy_s', 'engines': 's.cp_engines',
-      'thread_busy_s': 's.ziip_thread_busy_s'}) }},
+    {% for metric in ['etr_tps', 'executed_tps', 'service_cpu_us_per_tran', 'uncaptured_us_per_tran', 'service_share_pct',
+        'ziip_service_us_per_tran', 'ziip_on_cp_us_per_tran', 'transaction_cpu_pct', 'transaction_share_pct',
+        'mobile_cpu_pct', 'mobile_cpu_us_per_tran', 'transactions_inside'] -%}
+    {{ measure(metric, {'seconds': 's.seconds', 'busy_s': 's.cp_busy_s', 'captured_s': 's.captured_cp_s'}) }},
     {% endfor -%}
     {{ measure('cpu_pct', {'seconds': 's.seconds'}, "'total_' || w.workload || '_cpu_pct'") }},
     {{ measure('cps_used', {'seconds': 's.seconds'}, "'total_' || w.workload || '_cps_used'") }},
@@ -100,6 +121,8 @@ class_measure as (
 
 select *, '' as subject, 'ratio' as aggregation from (
   select * from system_measure
+  union all by name
+  select * from whole_measure
   union all by name
   select * from workload_measure
   union all by name

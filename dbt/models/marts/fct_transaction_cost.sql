@@ -4,6 +4,13 @@ with cp as (
   where engine_type = 'CP'
 ),
 
+captured as (
+  select interval_key, sum(cp_s) as captured_s
+  from {{ ref('int_class_interval') }}
+  where class_kind = 'service_class'
+  group by interval_key
+),
+
 group_cost as (
   select
     g.interval_key,
@@ -22,7 +29,7 @@ workload_row as (
   select
     w.interval_key, w.workload, 'workload' as class_kind, w.workload as class_name, 'record' as source,
     w.transactions_ended, w.executions_ended, w.elapsed_us, w.execution_us, w.transaction_cp_s, w.mobile_cp_s,
-    g.cp_s, g.ziip_s, g.ziip_on_cp_s, g.group_cpu_us_per_tran
+    g.cp_s, g.ziip_s, g.ziip_on_cp_s, g.group_cpu_us_per_tran, w.workloads <= 1 as has_lpar_alone
   from {{ ref('int_workload_interval') }} w
   left join group_cost g using (interval_key, workload)
 ),
@@ -58,12 +65,13 @@ cost as (
 ),
 
 measured as (
-  select n.* exclude (source), c.* exclude (interval_key, source), c.source as cost_source, cp.busy_s, cp.online_s,
+  select n.* exclude (source), c.* exclude (interval_key, source), c.source as cost_source, cp.busy_s, cp.online_s, captured.captured_s,
     c.transactions_ended as ended, c.executions_ended as executed, n.interval_s as seconds,
     {{ metric('engines', {'seconds': 'n.interval_s'}) }} as engines
   from cost c
   join {{ ref('int_interval') }} n using (interval_key)
   left join cp using (interval_key)
+  left join captured using (interval_key)
 )
 
 select
@@ -82,9 +90,10 @@ select
   {{ metric('etr_tps') }} as etr_tps,
   {{ metric('executed_tps') }} as executed_tps,
   {{ metric('cpu_busy_pct') }} as cpu_busy_pct,
-  case when class_kind = 'workload' then {{ metric('itr_tps') }} end as itr_tps,
-  case when class_kind = 'workload' then {{ metric('cpu_us_per_tran') }} end as cpu_us_per_tran,
+  case when has_lpar_alone then {{ metric('itr_tps') }} end as itr_tps,
+  case when has_lpar_alone then {{ metric('cpu_us_per_tran') }} end as cpu_us_per_tran,
   {{ metric('service_cpu_us_per_tran') }} as service_cpu_us_per_tran,
+  case when class_kind = 'workload' then {{ metric('uncaptured_us_per_tran') }} end as uncaptured_us_per_tran,
   group_cpu_us_per_tran::map(varchar, double) as group_cpu_us_per_tran,
   {{ metric('cpu_pct') }} as appl_cp_pct,
   {{ metric('ziip_service_us_per_tran') }} as ziip_service_us_per_tran,
