@@ -1,19 +1,43 @@
--- Which service class has grown most since the month before?
--- Mean general CPU of the latest month with records against the month before it, in percent of one CP.
-with monthly as (
-  select system_id, class_name, date_trunc('month', interval_start_local) as month,
-    100 * sum(cp_s) / sum(interval_s) as cpu_pct
-  from marts.fct_service_class
-  where class_kind = 'service_class'
+-- Which service class has grown most?
+-- Mean general CPU of the latest days with records against as many days before them, in percent of one CP: four weeks, or as many whole weeks as there are twice, or half of the days.
+with day_of_system as (
+  select system_id, smf_sid, interval_start_local::date as day, sum(interval_s) as seconds
+  from marts.dim_interval
   group by all
 ),
-steps as (
-  select *, lag(cpu_pct) over (partition by system_id, class_name order by month) as before_pct
-  from monthly
+span as (
+  select system_id, smf_sid, max(day) as last_day, date_diff('day', min(day), max(day)) + 1 as days_known,
+    case when days_known >= 14 then 7 * least(days_known // 14, 4) else greatest(days_known // 2, 1) end as days
+  from day_of_system
+  group by all
+),
+compared as (
+  select d.*, s.days, d.day > s.last_day - s.days::integer as is_latest
+  from day_of_system d
+  join span s using (system_id, smf_sid)
+  where d.day > s.last_day - 2 * s.days::integer
+),
+half as (
+  select system_id, smf_sid, is_latest, days, sum(seconds) as seconds
+  from compared
+  group by all
+),
+class_half as (
+  select c.system_id, c.smf_sid, c.is_latest, f.class_name, sum(f.cp_s) as cp_s
+  from compared c
+  join marts.fct_service_class f
+    on f.system_id = c.system_id and f.smf_sid = c.smf_sid and f.interval_start_local::date = c.day
+  where f.class_kind = 'service_class'
+  group by all
 )
-select system_id, class_name, strftime(month, '%Y-%m') as month, round(before_pct, 2) as before_pct,
-  round(cpu_pct, 2) as cpu_pct, round(100 * (cpu_pct - before_pct) / nullif(before_pct, 0), 1) as growth_pct
-from steps
-qualify month = max(month) over (partition by system_id)
+select system_id, smf_sid, class_name, any_value(h.days) as days,
+  round(100 * max(cp_s / seconds) filter (where not is_latest), 2) as before_pct,
+  round(100 * max(cp_s / seconds) filter (where is_latest), 2) as cpu_pct,
+  round(100 * (max(cp_s / seconds) filter (where is_latest)
+    / nullif(max(cp_s / seconds) filter (where not is_latest), 0) - 1), 1) as growth_pct
+from class_half
+join half h using (system_id, smf_sid, is_latest)
+group by all
+having cpu_pct is not null
 order by growth_pct desc nulls last, cpu_pct desc, system_id, class_name
 limit 10

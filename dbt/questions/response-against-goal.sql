@@ -1,12 +1,12 @@
 -- Which classes miss their goal?
--- Performance index over 1 in the share of intervals shown; importance 1 is what must not suffer.
-select system_id, class_name, period_number, importance, goal_kind,
+-- Every class period with a goal, the worst first: performance index over 1 in the share of the intervals for which it is known; importance 1 is what must not suffer.
+select system_id, smf_sid, class_name, period_number, importance, goal_kind,
   coalesce(goal_ms::varchar || ' ms', goal_velocity_pct::varchar || ' %') as goal,
   round(sum(response_ms * transactions_ended) / nullif(sum(transactions_ended), 0), 3) as response_ms,
   round(avg(velocity_pct), 1) as velocity_pct, round(max(performance_index), 3) as worst_index,
-  round(100.0 * count(*) filter (where performance_index > 1) / count(*), 0) as missed_pct
+  arg_max(interval_start_local, performance_index) as worst_at,
+  round(100.0 * count(*) filter (where performance_index > 1) / nullif(count(performance_index), 0), 0) as missed_pct
 from marts.fct_service_class
 where goal_kind in ('average response', 'percentile response', 'velocity') and class_kind = 'service_class'
 group by all
-order by missed_pct desc, importance, system_id, class_name
-limit 12
+order by missed_pct desc nulls last, importance, system_id, smf_sid, class_name, period_number
