@@ -182,7 +182,7 @@ def run_line(run: Run) -> str:
     return f"{run.name}: {run.chosen}; {count} {'interval' if count == 1 else 'intervals'}{told}"
 
 
-_RUN_HEADS = ["run", "chosen", "intervals", "seconds", "from (UTC)", "to (UTC)"]
+_RUN_HEADS = ["run", "chosen", "intervals", "seconds", "from", "to", "clock"]
 
 
 def _run_cells(run: Run) -> list[str]:
@@ -190,7 +190,14 @@ def _run_cells(run: Run) -> list[str]:
     times = [f"{moment:%Y-%m-%d %H:%M:%S}" for moment in (run.start, end)]
     if not run.seconds:
         times[1] = "–"
-    return [run.name, run.chosen, str(len(run.intervals)), f"{run.seconds:,.0f}" if run.seconds else "–", *times]
+    return [
+        run.name,
+        run.chosen,
+        str(len(run.intervals)),
+        f"{run.seconds:,.0f}" if run.seconds else "–",
+        *times,
+        run.clock,
+    ]
 
 
 def _markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -230,7 +237,8 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
                 "chosen": run.chosen,
                 "intervals": len(run.intervals),
                 "seconds": run.seconds,
-                "start_utc": run.start.isoformat(),
+                "start": run.start.isoformat(),
+                "clock": run.clock,
             }
             for run in comparison.runs
         ],

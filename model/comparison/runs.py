@@ -37,7 +37,7 @@ class Part:
 class Interval:
     """An interval of a system with what it adds to every metric.
 
-    `start` is UTC, or local time where only that is known; `busy_pct` is the mean busy of its CPs.
+    `start` is UTC, or local time where only that is known (`is_local`); `busy_pct` is the mean busy of its CPs.
     """
 
     system: str
@@ -49,6 +49,7 @@ class Interval:
     seconds: float
     parts: Mapping[Metric, Part]
     busy_pct: float | None
+    is_local: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,17 @@ class Run:
     def start(self) -> datetime:
         """Start of the first interval."""
         return min(interval.start for interval in self.intervals)
+
+    @property
+    def clock(self) -> str:
+        """Whose times the intervals have: `UTC`, or `local` where they come of reports without offset."""
+        return clock(self.intervals)
+
+
+def clock(intervals: Sequence[Interval]) -> str:
+    """Whose times these intervals have."""
+    clocks = {"local" if interval.is_local else "UTC" for interval in intervals}
+    return " and ".join(sorted(clocks))
 
 
 def ratio_of_sums(parts: Sequence[Part], scale: float) -> Figure | None:
@@ -135,13 +147,25 @@ def from_rows(rows: Iterable[Mapping[str, object]]) -> tuple[list[Interval], dic
     for place, row in heads.items():
         part = parts[place].get(busy)
         busy_pct = measures[busy].scale * part.numerator / part.denominator if part and part.denominator else None
-        start = row["interval_start_utc"] or row["interval_start_local"]
+        is_local = row["interval_start_utc"] is None
+        start = row["interval_start_local" if is_local else "interval_start_utc"]
         assert isinstance(start, datetime)
         system, point, condition = str(row["system_id"]), str(row["point"]), str(row["condition"])
         seconds = float(row["seconds"] or 0.0)  # type: ignore[arg-type]
         position = int(row["position"])  # type: ignore[call-overload]
         intervals.append(
-            Interval(system, point, condition, bool(row["is_run"]), position, start, seconds, parts[place], busy_pct)
+            Interval(
+                system,
+                point,
+                condition,
+                bool(row["is_run"]),
+                position,
+                start,
+                seconds,
+                parts[place],
+                busy_pct,
+                is_local,
+            )
         )
     return sorted(intervals, key=lambda each: (each.start, each.point)), measures
 

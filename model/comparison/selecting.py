@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from model.comparison.errors import ComparisonError
-from model.comparison.runs import Interval, Measure, Metric, Run, run
+from model.comparison.runs import Interval, Measure, Metric, Run, clock, run
 from model.comparison.steady import BAND_POINTS, steady_stretch
 
 _MOST_NAMED = 30
@@ -73,7 +73,7 @@ def choose(
     if fitting:
         raise ComparisonError(f"{asked.text} fits several points: {_some([f'{p} ({c})' for p, c in fitting])}")
     if "/" in what:
-        window = _window(asked, what)
+        window = _window(asked, what, intervals)
         if window is not None:
             return [_in_window(asked, intervals, measures, window)]
     raise ComparisonError(
@@ -113,7 +113,7 @@ def _near(asked: Asked, what: str) -> float | None:
         raise ComparisonError(f"{asked.text}: {level!r} is no busy percentage") from None
 
 
-def _window(asked: Asked, what: str) -> tuple[datetime, datetime] | None:
+def _window(asked: Asked, what: str, intervals: Sequence[Interval]) -> tuple[datetime, datetime] | None:
     pieces = what.split("/")
     if len(pieces) != 2:
         return None
@@ -123,6 +123,11 @@ def _window(asked: Asked, what: str) -> tuple[datetime, datetime] | None:
             moment = datetime.fromisoformat(piece.strip())
         except ValueError:
             return None
+        if moment.tzinfo and any(interval.is_local for interval in intervals):
+            raise ComparisonError(
+                f"{asked.text}: reports tell the local time of {asked.system} without its offset from UTC; "
+                "name the window in local time, without offset"
+            )
         moments.append(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment)
     if moments[0] >= moments[1]:
         raise ComparisonError(f"{asked.text}: the window ends before it starts")
@@ -136,11 +141,12 @@ def _in_window(
     chosen = [each for each in intervals if start <= each.start + timedelta(seconds=each.seconds / 2) < end]
     if not chosen:
         first, last = intervals[0].start, intervals[-1].start + timedelta(seconds=intervals[-1].seconds)
+        times = clock(intervals)
         raise ComparisonError(
             f"{asked.text}: no interval has its midpoint in that window; the intervals of {asked.system} reach from "
-            f"{first:%Y-%m-%dT%H:%M:%S} to {last:%Y-%m-%dT%H:%M:%S} UTC"
+            f"{first:%Y-%m-%dT%H:%M:%S} to {last:%Y-%m-%dT%H:%M:%S} {times}"
         )
-    words = f"window {start:%Y-%m-%dT%H:%M:%S} to {end:%Y-%m-%dT%H:%M:%S} UTC, intervals by their midpoint"
+    words = f"window {start:%Y-%m-%dT%H:%M:%S} to {end:%Y-%m-%dT%H:%M:%S} {clock(chosen)}, intervals by their midpoint"
     return run(asked.text, chosen, measures, words)
 
 

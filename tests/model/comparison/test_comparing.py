@@ -6,13 +6,14 @@ import csv
 import io
 import math
 from dataclasses import replace
+from datetime import timedelta
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.comparison import Band, ComparisonError, Figure, Measure, Metric, Run, compare, ratio_of_sums
+from model.comparison import Band, ComparisonError, Figure, Measure, Metric, Run, choose, compare, parse, ratio_of_sums
 from model.comparison.judging import About
 from model.comparison.pictures import figures
 from model.comparison.report import as_csv, as_dict, heads, html, markdown, shown
@@ -205,6 +206,21 @@ def test_one_metric_may_be_a_mean_for_parts_and_a_sum_for_totals() -> None:
     assert {metric.subject: figure.value for metric, figure in found.items()} == {"private": 4.5, "total": 9.0}
 
 
+def test_local_time_of_reports_is_called_local() -> None:
+    row = {"system_id": "S", "point": "1", "condition": "", "is_run": True, "position": 1, "seconds": 60}
+    row |= {"workload": None, "subject": None, "metric": "cpu_busy_pct", "scale": 100, "aggregation": "ratio"}
+    row |= {"numerator": 1, "denominator": 2}
+    told = from_rows([row | {"interval_start_utc": None, "interval_start_local": START}])
+    known_utc = from_rows([row | {"interval_start_utc": START, "interval_start_local": START + timedelta(hours=2)}])
+    found = compare([run("A", *told, "point 1"), run("B", *known_utc, "point 1")], CATALOGUE)
+    assert [each["clock"] for each in as_dict(found)["runs"]] == ["local", "UTC"]
+    assert "| A | point 1 | 1 | 60 | 2026-03-01 10:00:00 | 2026-03-01 10:01:00 | local |" in markdown(found)
+    [window] = choose(parse("S@2026-03-01T10:00/2026-03-01T10:05"), *told, band_points=1.0)
+    assert "UTC" not in window.chosen
+    with pytest.raises(ComparisonError, match="local time"):
+        choose(parse("S@2026-03-01T10:00+01:00/2026-03-01T10:05+01:00"), *told, band_points=1.0)
+
+
 def known(name: str, figures: dict[tuple[str, str | None], float], system: str | None = None) -> Run:
     """A run of one interval with these figures, by metric and subject."""
     told = {Metric(None, metric, subject): Figure(value, None, 1) for (metric, subject), value in figures.items()}
@@ -234,6 +250,22 @@ def test_components_are_stacked_for_the_run_that_has_them_though_the_other_has_n
     ]
     assert "| A | CPU per transaction: ims | us/tran |" in markdown(found)
     assert "2 figures are known of one run only" in markdown(found)
+
+
+def test_components_of_one_of_several_workloads_are_its_own_and_its_share_of_uncaptured() -> None:
+    def mixed(name: str) -> Run:
+        values = {("ims", "service_cpu_us_per_tran"): 90.0, ("ims", "uncaptured_us_per_tran"): 12.0}
+        values |= {("ims", "ims_cpu_us_per_tran"): 90.0, ("cics", "service_cpu_us_per_tran"): 7.0}
+        told = {Metric(workload, metric): Figure(value, None, 1) for (workload, metric), value in values.items()}
+        return Run(name, name, intervals([80], point="1", system=name), "point 1", told)
+
+    drawn = bars_of(figures(compare([mixed("A"), mixed("B")], CATALOGUE))["cpu-per-transaction"])
+    assert sorted(tip for tips in drawn.values() for tip in tips) == [
+        "A ims: 90",
+        "A share of uncaptured: 12",
+        "B ims: 90",
+        "B share of uncaptured: 12",
+    ]
 
 
 def test_response_is_drawn_for_what_was_recorded_and_a_line_joins_a_load_series_only() -> None:
