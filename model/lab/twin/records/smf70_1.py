@@ -93,12 +93,12 @@ def cpu_activity(
 
 def _control(columns: Columns, frame: Frame, record: np.ndarray, mine: Sequence[Pool], own: Measured) -> None:
     setting = frame.setting
-    adjustment = setting.rate.adjustment
+    software = setting.software_adjustment
     row: dict[str, Column] = {
         "smf70mod": bytes.fromhex(setting.machine_type), "smf70bnp": sum(pool.physical for pool in mine),
-        "smf70inb": PHYSICAL_PRESENT, "smf70dsa": samples(frame.spans[0]), "smf70cpa": adjustment,
+        "smf70inb": PHYSICAL_PRESENT, "smf70dsa": samples(frame.spans[0]), "smf70cpa": software,
         "smf70mcf": RATIO_ONE, "smf70cf": RATIO_ONE, "smf70atd": RATIO_ONE, "smf70nrm": SPEED_ONE,
-        "smf70adj": adjustment, "smf70cpa_actual": adjustment, "smf70cpa_scaling_factor": 1,
+        "smf70adj": setting.rate.adjustment, "smf70cpa_actual": software, "smf70cpa_scaling_factor": 1,
         "smf70cpc_type": setting.machine_type, "smf70hhf": HIPERDISPATCH if _is_vertical(mine[0].station) else 0,
     }  # fmt: skip
     for pool in mine[1:]:

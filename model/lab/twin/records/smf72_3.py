@@ -60,7 +60,7 @@ def workload_activity(
         "r723mtvl": STATE_SAMPLING_MS, "r723mtv_n": frame.spans[0].length_ms // STATE_SAMPLING_MS,
         "r723mwnm": tiled(tuple(w.upper() for w in m.workloads)), "r723mcnm": tiled(m.service_classes), "r723mcpg": 1,
         "r723madj": rate.adjustment, "r723nadj": rate.adjustment, "r723nffi": SPEED_ONE, "r723nffs": faster,
-        "r723mcf": RATIO_ONE, "r723mcfs": round(RATIO_ONE * gain), "r723cpa_actual": rate.adjustment,
+        "r723mcf": RATIO_ONE, "r723mcfs": round(RATIO_ONE * gain), "r723cpa_actual": frame.setting.software_adjustment,
         "r723cpa_scaling_factor": 1,
     }  # fmt: skip
     columns.add("smf72_3_control", at, control)
