@@ -32,13 +32,11 @@ measured as (
 )
 
 select system_id, point, condition, true as is_run, position, seconds, null::varchar as workload,
-  structure_name as subject, 'ratio' as aggregation,
+  structure_name as subject,
   unnest([
-    {% for metric in ['cf_requests_per_s', 'cf_requests_per_tran', 'cf_sync_pct', 'cf_async_pct',
-        'cf_sync_cpu_us_per_tran'] -%}
-    {{ measure(metric) }},
+    {% for metric in metrics_of('structure') -%}
+    {{ measure(metric, {'sync_requests': 'sync_requests_or_one', 'async_requests': 'async_requests_or_one'}
+      if metric in ['cf_sync_service_us', 'cf_async_service_us'] else {}) }}{{ ',' if not loop.last }}
     {% endfor -%}
-    {{ measure('cf_sync_service_us', {'sync_requests': 'sync_requests_or_one'}) }},
-    {{ measure('cf_async_service_us', {'async_requests': 'async_requests_or_one'}) }}
   ], recursive := true)
 from measured

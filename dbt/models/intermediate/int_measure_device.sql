@@ -110,11 +110,11 @@ transactions as (
 ),
 
 devices as (
-  select system_id, point, condition, seconds, '' as subject, 'ratio' as aggregation, position,
+  select system_id, point, condition, seconds, '' as subject, position,
     unnest([
-      {{ measure('io_per_s', called="'dasd_io_per_s'") }},
-      {{ measure('io_per_tran', called="'dasd_io_per_tran'") }},
-      {{ measure('io_response_ms', called="'dasd_response_ms'") }}
+      {{ measure('dasd_io_per_s') }},
+      {{ measure('dasd_io_per_tran') }},
+      {{ measure('dasd_response_ms') }}
     ], recursive := true)
   from device
   left join transactions using (system_id, point, condition, position)

@@ -26,10 +26,5 @@ engines as (
 )
 
 select system_id, point, condition, true as is_run, position, seconds, workload, smf_sid as subject,
-  'ratio' as aggregation,
-  unnest([
-    {% for metric in ['etr_tps', 'cpu_busy_pct', 'itr_tps'] -%}
-    {{ measure(metric, {'engines': 'cp_engines'}, "'lpar_" ~ metric ~ "'") }}{{ ',' if not loop.last }}
-    {% endfor -%}
-  ], recursive := true)
+  unnest({{ measures_of('lpar') }}, recursive := true)
 from engines

@@ -4,8 +4,9 @@
   'ims_log', 'device', 'change', 'logger'] -%}
 {% for domain in domains -%}
 select
-  system_id, point, condition, is_run, position, seconds, workload, subject, metric, unit, aggregation, scale,
-  numerator, denominator
+  system_id, point, condition, is_run, position, seconds, workload, subject, metric,
+  {{ 'definition, about' if domain in ['activity', 'change'] else 'metric as definition, null::varchar as about' }},
+  unit, aggregation, scale, numerator, denominator
 from {{ ref('int_measure_' ~ domain) }}
 where numerator is not null and denominator is not null
 {% if not loop.last -%}
