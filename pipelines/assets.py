@@ -124,8 +124,10 @@ def marts(project: DbtProject) -> dg.AssetsDefinition:
     )
     def dbt_build(context: dg.AssetExecutionContext, dbt: DbtCliResource) -> Iterator[Any]:
         home = Home.from_environment()
-        os.environ.update(home.environment())
+        from pipelines import metrics
+
         with mending():
+            os.environ.update({**home.environment(), **metrics.environment(home)})
             steps.prepare(home)
         yield from dbt.cli(list(steps.BUILD), context=context).stream()
 

@@ -29,6 +29,11 @@ class Home:
         return self.root / "landing"
 
     @property
+    def metrics(self) -> Path:
+        """An installation's own metrics."""
+        return self.root / "metrics.toml"
+
+    @property
     def layouts(self) -> Path:
         """An installation's own record layouts."""
         return self.root / "layouts"

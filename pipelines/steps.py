@@ -92,9 +92,11 @@ def build(home: Home, *more: str) -> None:
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     prepare(home)
     home.dbt.mkdir(parents=True, exist_ok=True)
+    from pipelines import metrics
+
     code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
     command = [sys.executable, "-c", code, "--quiet", *dbt_arguments(home, *BUILD, *more)]
-    environment = {**os.environ, **home.environment()}
+    environment = {**os.environ, **home.environment(), **metrics.environment(home)}
     done = subprocess.run(command, cwd=DBT_PROJECT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         told = (done.stdout.strip() or done.stderr.strip())[-4000:]

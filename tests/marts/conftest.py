@@ -10,10 +10,23 @@ import duckdb
 import pytest
 
 from ingest.rmf.reader import read_reports
+from pipelines import metrics
+from pipelines.home import Home
 from tests.marts.dbt_project import build
 from tests.marts.raw_records import RawWarehouse
 from tests.marts.systems import cics_points, ims_point, pair_of_lpars, shared_engines
 from tests.shared import shared
+
+#: A user's metric, beside those of the project.
+OWN_METRICS = """
+[busy_share]
+grain = "system"
+label = "User's busy"
+unit = "ratio"
+numerator = "{busy_s}"
+denominator = "{online_s}"
+better = "lower"
+"""
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +45,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def real_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Path of a warehouse with the marts built from real RMF reports alone."""
+    """Path of a warehouse with the marts built from real RMF reports alone, and a metric of the user's."""
     path = tmp_path_factory.mktemp("real") / "etalon.duckdb"
     with RawWarehouse(path) as raw:
         for file_id, name in enumerate(("cpu_263_intervals.xml", "wlmgl.xml"), start=1):
@@ -41,7 +54,10 @@ def real_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     for tables in batch.tables:
                         for table, rows in tables.items():
                             raw.load_arrow(table, rows, file_id)
-    build(path, path.parent, unit_tests=False)
+    home = Home(path.parent / "home")
+    home.root.mkdir()
+    home.metrics.write_text(OWN_METRICS, encoding="utf-8")
+    build(path, path.parent, unit_tests=False, own_metrics=metrics.environment(home))
     return path
 
 

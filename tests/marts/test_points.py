@@ -117,3 +117,15 @@ def test_service_in_no_recorded_time_has_no_rate_and_no_transactions_have_no_ser
     unknown = {"wlm_absorption", "wlm_service_per_active_s", "wlm_average_active", "wlm_mpl"}
     assert not (unknown | {"wlm_cpu_srb_service_per_tran"}) & regions.keys()
     assert (regions["wlm_ended"], regions["wlm_ended_per_s"], regions["wlm_transaction_cp_appl_pct"]) == (0, 0, 0)
+
+
+def test_a_users_metric_is_one_entry_of_a_file_of_their_own(real_marts: Query) -> None:
+    rows = real_marts(
+        "select own.value, ours.value as ours from marts.fct_point_metric own "
+        "join marts.fct_point_metric ours using (system_id, point, condition) "
+        "where own.metric = 'busy_share' and ours.metric = 'cpu_busy_pct'"
+    )
+    assert len(rows) == 263
+    assert all(row["value"] == pytest.approx(row["ours"] / 100) for row in rows)
+    [told] = real_marts("select label, unit, better from marts.dim_metric where metric = 'busy_share'")
+    assert told == {"label": "User's busy", "unit": "ratio", "better": "lower"}

@@ -1,0 +1,94 @@
+"""Every metric: those of the project, and an installation's own from `metrics.toml` in the state folder."""
+
+import json
+import re
+import tomllib
+from functools import cache
+from typing import Literal
+
+import yaml  # type: ignore[import-untyped]
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import DBT_PROJECT, Home
+
+#: Grains of which metrics are told by their entry alone.
+GRAINS = ("system", "workload", "workload_alone", "group", "transaction_class", "lpar", "wlm_class", "structure")
+#: Grains with several subjects at a time: the name of a metric has to say which.
+_NAMED = ("group", "transaction_class")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+class Metric(BaseModel):
+    """An entry of the registry; what its fields mean stands in dbt_project.yml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    grain: str | None = None
+    name: str | None = Field(None, pattern=r"^[a-z0-9_{}]+$")
+    like: str | None = None
+    label: str | None = None
+    about: str | None = None
+    unit: str | None = Field(None, pattern=r"^[^'{}]+$")
+    scale: float = 1.0
+    numerator: str | None = None
+    denominator: str | None = None
+    aggregation: Literal["ratio", "sum", "min", "max", "point"] = "ratio"
+    better: Literal["higher", "lower"] | None = None
+    follows_load: bool = False
+    formula: str | None = None
+    source: str | None = None
+
+
+def _lacks(metric: Metric) -> str | None:
+    """What an installation's metric lacks to be told by its entry alone; None for nothing."""
+    for field in ("label", "unit", "numerator", "denominator"):
+        if getattr(metric, field) is None:
+            return f"field {field} is missing"
+    if metric.grain not in GRAINS:
+        return f"field grain: {metric.grain!r} is none of {', '.join(GRAINS)}"
+    if metric.grain in _NAMED and "{about}" not in (metric.name or ""):
+        return f"field name: there are several of the grain {metric.grain}, so the name needs {{about}} for which"
+    return None
+
+
+@cache
+def registry() -> dict[str, Metric]:
+    """The project's metrics by name, in the order in which they are shown."""
+    project = yaml.safe_load((DBT_PROJECT / "dbt_project.yml").read_text(encoding="utf-8"))
+    return {name: Metric(**entry) for name, entry in project["vars"]["metrics"].items()}
+
+
+def own(home: Home) -> dict[str, Metric]:
+    """The installation's metrics by name; EtalonError names file, metric, field and what it should be."""
+    path = home.metrics
+    if not path.exists():
+        return {}
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise EtalonError(f"{path}: {error}", Exit.NO_INPUT) from error
+    found = {}
+    for name, entry in entries.items():
+        if not _NAME.fullmatch(name):
+            raise EtalonError(f"{path}: metric {name!r}: use lower-case letters, digits and _", Exit.NO_INPUT)
+        if name in registry():
+            raise EtalonError(f"{path}: metric {name} is one of the project's: choose another name", Exit.NO_INPUT)
+        if not isinstance(entry, dict):
+            raise EtalonError(f"{path}: {name} is no metric: write its fields below [{name}]", Exit.NO_INPUT)
+        try:
+            found[name] = Metric(**entry)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = f", field {'.'.join(str(part) for part in first['loc'])}" if first["loc"] else ""
+            raise EtalonError(f"{path}: metric {name}{field}: {first['msg']}", Exit.NO_INPUT) from error
+        missing = _lacks(found[name])
+        if missing is not None:
+            raise EtalonError(f"{path}: metric {name}: {missing}", Exit.NO_INPUT)
+    return found
+
+
+def environment(home: Home) -> dict[str, str]:
+    """The variable by which dbt knows of the installation's metrics."""
+    entries = {name: metric.model_dump(exclude_defaults=True) for name, metric in own(home).items()}
+    return {"ETALON_METRICS": json.dumps(entries)}

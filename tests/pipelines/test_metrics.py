@@ -1,0 +1,63 @@
+"""The registry of metrics, and an installation's own."""
+
+import json
+
+import pytest
+
+from pipelines import metrics
+from pipelines.exits import EtalonError
+from pipelines.home import Home
+
+ENTRY = """
+[cost_s_per_tran]
+grain = "workload"
+label = "Cost"
+unit = "s/tran"
+numerator = "{cp_s}"
+denominator = "{ended}"
+"""
+
+
+@pytest.fixture
+def home(tmp_path):
+    return Home(tmp_path)
+
+
+def test_every_metric_of_the_project_is_complete():
+    known = metrics.registry()
+    for name, metric in known.items():
+        base = known[metric.like] if metric.like else metric
+        if metric.grain in metrics.GRAINS:
+            assert base.numerator, name
+            assert base.denominator, name
+            assert base.unit, name
+        if metric.grain or metric.label:
+            assert metric.label, name
+            assert metric.source, name
+
+
+def test_an_installations_metrics_reach_dbt(home):
+    assert metrics.environment(home) == {"ETALON_METRICS": "{}"}
+    home.metrics.write_text(ENTRY, encoding="utf-8")
+    [(name, entry)] = json.loads(metrics.environment(home)["ETALON_METRICS"]).items()
+    assert (name, entry["grain"], entry["numerator"]) == ("cost_s_per_tran", "workload", "{cp_s}")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (("[cost_s_per_tran]", "[etr_tps]"), "etr_tps is one of the project's"),
+        (("[cost_s_per_tran]", "[Cost]"), "'Cost': use lower-case"),
+        (('unit = "s/tran"', ""), "cost_s_per_tran: field unit is missing"),
+        (('"workload"', '"week"'), "field grain: 'week' is none of system, workload"),
+        (('"workload"', '"group"'), "the name needs {about}"),
+        (('label = "Cost"', 'lable = "Cost"'), "field lable"),
+        (('label = "Cost"', "label = Cost"), "metrics.toml: "),
+    ],
+)
+def test_a_metric_that_cannot_be_told_is_refused_by_file_name_and_field(home, changed, said):
+    home.metrics.write_text(ENTRY.replace(*changed), encoding="utf-8")
+    with pytest.raises(EtalonError) as refused:
+        metrics.own(home)
+    assert said in str(refused.value)
+    assert "metrics.toml" in str(refused.value)
