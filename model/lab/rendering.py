@@ -141,9 +141,8 @@ def _runs(
         window = part.window
         place = (window.point.id, window.smf_sid)
         rows.setdefault(place, (window.point.condition, iso(window.start), iso(window.end)))
-    for (point_id, smf_sid), measured in sorted(rows.items(), key=lambda row: (row[1][1], row[0][1])):
-        condition, start_utc, end_utc = measured
-        yield system.id, smf_sid, point_id, condition, f"{start_utc}Z", f"{end_utc}Z"
+    for (point_id, smf_sid), rest in sorted(rows.items(), key=lambda row: (row[1][1], row[0][1])):
+        yield (system.id, smf_sid, point_id, *rest)
 
 
 def _carried_groups(system: System, parts: Sequence[Part]) -> Iterator[tuple[str, ...]]:
