@@ -1,0 +1,157 @@
+"""Random twins, growth and other engines asked at the peak: errors against the simulated truth, coverage, bottleneck.
+
+`python -m benchmarks.twins [FIRST] [COUNT] [FAMILY ...]` draws twins of each family with the seeds FIRST and on. The
+way is short: what records would say of each interval goes to calibration without being written as SMF.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from model.calibration.intervals import History, SharedMachine
+from model.calibration.production import Unusable, entry
+from model.capacity import ask, bundle
+from model.lab.twin import live, truth
+from model.lab.twin.activity import BUCKET_LIMITS_PCT, Lived
+from model.lab.twin.comparing import Compared, compare
+from model.lab.twin.measured import Measured, measured
+from model.lab.twin.random import FAMILIES, random_twin
+from model.network.simulator.replication import SimulationError
+
+METRICS = {"cpu_busy_pct": "busy", "machine_busy_pct": "machine", "response_ms": "response", "response_p90_ms": "p90"}
+
+
+def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
+    """One LPAR's intervals, as its records and marts would give them."""
+    m, twin = seen[number], lived.twin
+    intervals = len(m.starts)
+    seconds = np.full(intervals, float(twin.interval_s))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        response = np.where(m.ended > 0, 1e3 * m.elapsed_s / m.ended, np.nan)
+    network = lived.networks[-1]
+    station = network.station(m.lpar.cp)
+    starts = np.array(m.starts, "datetime64[s]")
+    none = np.zeros(intervals)
+    machine = SharedMachine(m.lpar.smf_sid, float(station.servers), 1.0, 1.0, False, none, none)
+    if station.lpar is not None:
+        sharing = [s for s in network.stations if s.lpar is not None and s.lpar.cec == station.lpar.cec]
+        machine = SharedMachine(
+            name=station.lpar.cec,
+            engines=float(next(c.engines for c in network.cecs if c.name == station.lpar.cec)),
+            weight=station.lpar.weight,
+            total_weight=sum(s.lpar.weight for s in sharing if s.lpar is not None),
+            capped=station.lpar.cap == "share",
+            others_s=sum((other.busy_s for i, other in enumerate(seen) if i != number), none),
+            management_s=none,
+        )
+    cores = network.station(m.lpar.ziip).servers if m.lpar.ziip else 0
+    return History(
+        system_id=twin.system_id if len(seen) == 1 else m.lpar.smf_sid,
+        smf_sid=m.lpar.smf_sid,
+        cpc_type="",
+        start_utc=starts,
+        start_local=starts,
+        seconds=seconds,
+        engines=np.full(intervals, float(station.servers)),
+        busy_s=m.busy_s,
+        ziips=np.full(intervals, float(cores)),
+        ziip_busy_s=m.ziip_busy_s,
+        density=m.density,
+        classes=m.service_classes,
+        importance=np.array(m.importances),
+        workloads=m.workloads,
+        ended=m.ended,
+        cp_s=m.cp_s,
+        ziip_s=m.ziip_s,
+        ziip_on_cp_s=m.ziip_on_cp_s,
+        response_ms=response,
+        p90_ms=_percentile(m),
+        machine=machine,
+    )
+
+
+def _percentile(m: Measured) -> np.ndarray:
+    """(I, C) 90th percentile of response in ms from the buckets of the distribution, NaN beyond the last limit."""
+    upper = np.array(BUCKET_LIMITS_PCT) / 100.0
+    lower = np.append(0.0, upper[:-1])
+    below = np.cumsum(m.buckets, axis=2)
+    wanted = 0.9 * below[..., -1:]
+    at = (below < wanted).sum(axis=2)
+    inside = np.minimum(at, len(upper) - 1)
+    before = np.where(inside > 0, np.take_along_axis(below, np.maximum(inside - 1, 0)[..., None], 2)[..., 0], 0.0)
+    count = np.take_along_axis(m.buckets, inside[..., None], 2)[..., 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = (wanted[..., 0] - before) / count
+    value = np.array(m.goals_ms) * (lower[inside] + (upper[inside] - lower[inside]) * part)
+    return np.where((at < len(upper)) & (below[..., -1] > 0), value, np.nan)
+
+
+def results(family: str, seed: int) -> Iterator[tuple[Compared, float]]:
+    """What was asked of one twin, with the transactions of each class in an hour at the peak."""
+    lived = live(random_twin(family, seed))
+    seen = [measured(lived, lpar) for lpar in lived.lpars]
+    systems = {}
+    hourly = {}
+    for number in range(len(seen)):
+        h = history(lived, seen, number)
+        systems[h.system_id] = entry(h)
+        top = int(h.busy_s.argmax())
+        hourly.update({name: float(3600 * h.ended[top, c] / h.seconds[top]) for c, name in enumerate(h.classes)})
+    model = bundle.build(systems, data={}, validation={})
+    for row in compare(lived.twin, truth(lived), lambda system, at: ask.predict(model, system, at).to_dict()):
+        yield row, hourly.get(row.condition.removeprefix("class="), 0.0)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print a line for each twin and the summary by question and metric."""
+    first = int(arguments[0]) if arguments else 1
+    count = int(arguments[1]) if len(arguments) > 1 else 1
+    families = list(arguments[2:]) or list(FAMILIES)
+    found: dict[tuple[str, str], list[Compared]] = defaultdict(list)
+    for seed in range(first, first + count):
+        for family in families:
+            begun = time.monotonic()
+            try:
+                rows = list(results(family, seed))
+            except (SimulationError, Unusable, ValueError) as error:
+                print(f"{family} {seed}: {error}", flush=True)
+                continue
+            for row, hourly in rows:
+                question = "growth" if row.question == "growth30" else "change"
+                if row.metric == "bottleneck":
+                    found[question, "bottleneck"].append(row)
+                elif row.metric in METRICS and (hourly >= 1000 or not row.condition):
+                    found[question, METRICS[row.metric]].append(row)
+                    off = row.error_pct is None or abs(row.error_pct) > (2 if "busy" in row.metric else 15)
+                    if off or row.held is False:
+                        print(f"  {family} {seed} {row}", flush=True)
+            print(f"{family} {seed}: {len(rows)} figures in {time.monotonic() - begun:.0f} s", flush=True)
+    print("\nquestion  metric      n  median |error|  95 %  coverage  half-width  not answered")
+    for (question, metric), rows in sorted(found.items()):
+        if metric == "bottleneck":
+            named = np.mean([bool(row.held) for row in rows])
+            print(f"{question:<9} {metric:<10} {len(rows):>3}  named as the truth's: {named:.0%}")
+            continue
+        known = [row for row in rows if row.error_pct is not None]
+        errors = np.abs([_relative(row) for row in known]) if known else np.array([np.nan])
+        both = [(row.lo, row.hi, row.truth) for row in known]
+        widths = [50 * (hi - lo) / true for lo, hi, true in both if hi is not None and lo is not None]
+        held = np.mean([bool(row.held) for row in known if row.held is not None]) if known else np.nan
+        print(
+            f"{question:<9} {metric:<10} {len(rows):>3}  {np.median(errors):>14.2f}  "
+            f"{np.quantile(errors, 0.95):>4.1f}  "
+            f"{held:>8.0%}  {np.median(widths) if widths else np.nan:>10.2f}  {len(rows) - len(known):>12}"
+        )
+
+
+def _relative(row: Compared) -> float:
+    return 100.0 * ((row.predicted or 0.0) / row.truth - 1.0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
