@@ -99,6 +99,7 @@ def _control(columns: Columns, frame: Frame, record: np.ndarray, mine: Sequence[
         "smf70inb": PHYSICAL_PRESENT, "smf70dsa": samples(frame.spans[0]), "smf70cpa": software,
         "smf70mcf": RATIO_ONE, "smf70cf": RATIO_ONE, "smf70atd": RATIO_ONE, "smf70nrm": SPEED_ONE,
         "smf70adj": setting.rate.adjustment, "smf70cpa_actual": software, "smf70cpa_scaling_factor": 1,
+        "smf70csc": (mine[0].machine or own.lpar.smf_sid).upper()[:16],
         "smf70cpc_type": setting.machine_type, "smf70hhf": HIPERDISPATCH if _is_vertical(mine[0].station) else 0,
     }  # fmt: skip
     for pool in mine[1:]:
