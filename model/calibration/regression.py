@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 TURNS = 4
 # Residuals beyond this many standard deviations count less (Huber).
 OUTLYING = 3.0
+# Intervals of a day that count as independent where designs are compared.
+TOLD_A_DAY = 16
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ def fit(
     weighted = design * (weight * robust / (scale**2 * dependence))[:, None]
     inverse = np.linalg.pinv(design.T @ weighted + np.diag(precision), hermitian=True)
     mean = inverse @ (weighted.T @ target + precision * centre)
-    bic = (2.0 * n * np.log(scale) / dependence) + p * np.log(max(n / dependence, 2.0))
+    told = min(n, TOLD_A_DAY * max(len(np.unique(day)), 1))
+    bic = 2.0 * told * np.log(scale) + p * np.log(max(told, 2))
     return Fit(mean, inverse, scale, float(bic), dependence)
 
 

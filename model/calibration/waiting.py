@@ -35,7 +35,7 @@ NOISE, DRIFT, P90_NOISE = 0.015, 0.12, 0.04
 PLACES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 LOADS = np.concatenate([np.arange(0.1, 0.7, 0.06), np.arange(0.7, 0.99, 0.02)])
 # By how much a limit must better the fit of its classes together.
-LIMIT_GAIN = 25.0
+LIMIT_GAIN = 40.0
 # A limit whose wait is at no load this share of the usual response does not show.
 SHOWS = 0.03
 BINS = 160
@@ -75,17 +75,19 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name:
     seen = ranked if chance >= 0.5 else together
     fits = {c: _plain(one) for c, one in seen.items()}
     limits = []
+    limited: dict[int, Array] = {}
     free = set(seen)
     for members in _groups(h, streams, seen):
         if not set(members) <= free:
             continue
         limit = _limit(h, members, seen, fits)
         if limit is not None:
-            limits.append(_limit_entry(h, members, *limit, name))
+            limits.append(_limit_entry(h, members, *limit[:4], name))
             for c in members:
                 fits[c] = limit[2][c]
+                limited[c] = fits[c].mean[-1] * limit[4][seen[c].kept]
             free -= set(members)
-    laws = {h.classes[c]: _entry(h, seen[c], fits[c], name) for c in seen}
+    laws = {h.classes[c]: _entry(h, seen[c], fits[c], limited.get(c, 0.0), name) for c in seen}
     centre = 1.0 if chance >= 0.5 else 0.0
     drawn = (np.arange(DRAWS) + 0.5) / DRAWS < chance
     return {
@@ -208,8 +210,8 @@ class Candidate:
 
 def _limit(
     h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict[int, Fit]
-) -> tuple[list[Candidate], Array, dict[int, Fit], float] | None:
-    """The limits that the responses of these classes prefer to none: candidates, their chances, fits, gain."""
+) -> tuple[list[Candidate], Array, dict[int, Fit], float, Array] | None:
+    """The limits that the responses of these classes prefer to none: candidates, their chances, fits, gain, wait."""
     rate = {c: h.ended[:, c] / h.seconds for c in members}
     total = sum(rate.values())
     highest = float(np.quantile(total, 0.999))
@@ -245,7 +247,7 @@ def _limit(
     centre = candidates[int(np.argmax(chance))]
     wait = _wait(centre, total, mean_inside)
     found = {c: _plain(seen[c], wait[seen[c].kept]) for c in members}
-    return candidates, chance, found, none - best
+    return candidates, chance, found, none - best, wait
 
 
 def _score(
@@ -340,7 +342,7 @@ def _limit_entry(
     }
 
 
-def _entry(h: History, seen: Seen, found: Fit, name: str) -> dict[str, Any]:
+def _entry(h: History, seen: Seen, found: Fit, limited: Array | float, name: str) -> dict[str, Any]:
     label = h.classes[seen.c]
     drawn = found.drawn(f"{name} {label} response")
     z = normals(2, f"{name} {label} response scatter")
@@ -365,7 +367,7 @@ def _entry(h: History, seen: Seen, found: Fit, name: str) -> dict[str, Any]:
     p90 = h.p90_ms[seen.kept, seen.c]
     usable = np.isfinite(p90)
     if usable.sum() >= FEWEST_INTERVALS:
-        waited = sum(factor * wait for factor, wait in zip(found.mean[1:4], seen.waits, strict=True))
+        waited = limited + sum(factor * wait for factor, wait in zip(found.mean[1:4], seen.waits, strict=True))
         share = np.clip(waited / seen.response, 0.0, 1.0)[usable]
         design = np.column_stack([1.0 - share, share])
         # Where all of it is waiting, responses are about exponential: their 90th percentile is ln 10 means.
