@@ -200,23 +200,29 @@ def _report_classes(classes: pd.DataFrame, keys: pd.Index, names: tuple[str, ...
 
 
 def _on_machine(history: History, machines: pd.DataFrame) -> History:
-    """The history with the machine its LPAR shares, as the partition sections of all LPARs' records tell it."""
+    """The history with its machine, as the partition sections of all LPARs' records tell it.
+
+    An LPAR with engines of its own beside others shares nothing with them; it is left without a machine.
+    """
     cps = machines[(machines["engine_type"] == "CP") & (machines["interval_s"] > 0)]
     own = cps[cps["smf_sid"] == history.smf_sid].sort_values("interval_start_utc")
-    if own.empty or bool(own["is_dedicated"].iloc[-1]):
+    if own.empty:
         return history
     name = str(own["machine"].iloc[-1])
     here = cps[cps["machine"] == name]
     physical = here["lpar_name"].str.upper().isin(PHYSICAL)
     others = here[~physical & (here["lpar_name"] != own["lpar_name"].iloc[-1])]
     latest = here[~physical & (here["interval_start_utc"] == own["interval_start_utc"].iloc[-1])]
-    weight = float(own["weight"].iloc[-1] or 0.0)
+    dedicated = bool(own["is_dedicated"].iloc[-1])
+    if dedicated and len(latest) > 1:
+        return history
+    weight = 1.0 if dedicated else float(own["weight"].iloc[-1] or 0.0)
     sharing = latest[latest["is_dedicated"].eq(False)]
     return replace(
         history,
         machine=SharedMachine(
             name=name,
-            engines=float(own["shared_engines"].iloc[-1]),
+            engines=float(own["physical_engines" if dedicated else "shared_engines"].iloc[-1]),
             weight=weight,
             total_weight=max(float(sharing["weight"].fillna(0.0).sum()), weight),
             capped=bool(own["is_initially_capped"].iloc[-1]),
