@@ -145,6 +145,17 @@ def measured_points(home: Home) -> Any:
     return warehouse.query(home.snapshot, "SELECT * FROM marts.fct_point ORDER BY system_id, etr_tps, point")
 
 
+def measured_figures(home: Home) -> list[dict[str, Any]]:
+    """Every metric of every measured point that belongs to a run, from the published snapshot."""
+    from ingest import warehouse
+
+    return warehouse.query(
+        home.snapshot,
+        "SELECT system_id, point, subject, metric, value, value_se, condition, workload FROM marts.fct_point_metric "
+        "WHERE is_run AND value IS NOT NULL",
+    ).to_pylist()
+
+
 def measured_histories(home: Home) -> Mapping[str, Any]:
     """The intervals of every LPAR in the published snapshot, as `model.calibration.intervals.History` by system."""
     from ingest import warehouse
@@ -166,7 +177,8 @@ def measured_histories(home: Home) -> Mapping[str, Any]:
         rows("SELECT system_id, smf_sid, cpc_type FROM marts.dim_system"),
         rows(
             """SELECT machine, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s,
-            is_dedicated, weight, is_initially_capped, shared_engines FROM marts.fct_machine_interval"""
+            is_dedicated, weight, is_initially_capped, shared_engines, physical_engines
+            FROM marts.fct_machine_interval"""
         ),
     )
 
@@ -244,7 +256,7 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     points, descriptions, intervals = measured_points(home), load_descriptions(), measured_histories(home)
     say("calibrating")
     try:
-        fitted = calibrate(points, intervals, descriptions)
+        fitted = calibrate(points, intervals, descriptions, measured_figures(home))
     except ValueError as error:
         raise EtalonError(f"the published marts cannot be calibrated: {error}", Exit.NOT_READY) from error
     say("validating")

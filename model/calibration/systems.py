@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,10 @@ from model.calibration.descriptions import SystemDescription
 from model.calibration.intervals import History, enough
 from model.calibration.observations import as_frame
 from model.calibration.production import Unusable, entry
+from model.capacity.adjustments import read_adjustments, to_plain
+from model.capacity.conditions.fitting import fit as fit_conditions
+from model.capacity.conditions.rows import read_catalogue
+from model.systems import catalogue
 
 
 @dataclass(frozen=True)
@@ -22,10 +26,14 @@ class Calibrated:
     systems: Mapping[str, Any]
     refused: Mapping[str, str]
     points: pd.DataFrame
+    conditions: Mapping[str, Any]
 
 
 def calibrate(
-    points: Any, histories: Mapping[str, History], descriptions: Mapping[str, SystemDescription] | None = None
+    points: Any,
+    histories: Mapping[str, History],
+    descriptions: Mapping[str, SystemDescription] | None = None,
+    figures: Sequence[Mapping[str, Any]] = (),
 ) -> Calibrated:
     """Calibrate all systems; one that cannot be never keeps the others from it.
 
@@ -33,6 +41,7 @@ def calibrate(
         points: the mart of measured points.
         histories: LPARs with intervals; those with too few are left to their points.
         descriptions: reference systems by id.
+        figures: rows of ``fct_point_metric``, from which condition laws of reference systems are fitted.
 
     Raises:
         ValueError: nothing can be calibrated.
@@ -53,7 +62,7 @@ def calibrate(
             refused |= model.left_out_
             frame = model.points_
         except ValueError as reason:
-            if not systems:
+            if not systems and not figures:
                 raise
             refused |= {str(name): str(reason) for name in frame["system_id"].unique()}
     for name, history in histories.items():
@@ -62,10 +71,29 @@ def calibrate(
                 f"{len(history.seconds)} intervals and no measured point: too little to calibrate on; load at least "
                 "three days of intervals, or a runs file that names measured points"
             )
-    if not systems:
+    if not systems and not figures:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
         raise ValueError(f"nothing can be calibrated: {reasons or 'there is neither a history nor a measured point'}")
-    return Calibrated(systems, refused, frame)
+    known = to_plain(read_adjustments())
+    conditions = _conditions(figures)
+    if conditions:
+        conditions["adjustments"] = known
+        refused = {name: reason for name, reason in refused.items() if name not in lawful_systems(conditions)}
+    with_adjustments = {name: {**made, "adjustments": known} for name, made in systems.items()}
+    return Calibrated(with_adjustments, refused, frame, conditions)
+
+
+def lawful_systems(conditions: Mapping[str, Any]) -> set[str]:
+    """The systems of which condition laws say something."""
+    return {row["system"] for row in conditions.get("rows", ())}
+
+
+def _conditions(figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Condition laws of the reference systems among the measured; empty where there are none."""
+    if not {row["system_id"] for row in figures} & set(catalogue.systems()):
+        return {}
+    study = read_catalogue(marts=figures)
+    return fit_conditions(study.rows, study.facts, study.identities)
 
 
 def usable(histories: Mapping[str, History]) -> dict[str, History]:

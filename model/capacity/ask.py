@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import distance, evidence, extrapolated, notes_on
+from model.capacity.by_condition import by_condition, lawful, more_figures, understandable
 from model.capacity.ensemble import State, System
 from model.capacity.explain import explain
 from model.capacity.figures import bottleneck, figure_draws, outputs_of, times
@@ -44,6 +45,9 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     Raises:
         QuestionError: unknown system or key, or a value out of its domain.
     """
+    by_law = lawful(bundle, system)
+    if by_law and (system not in bundle["systems"] or not understandable(at)):
+        return by_condition(bundle, system, at)
     entry = system_entry(bundle, system)
     ready = compiled(entry)
     load = understood(ready, at)
@@ -52,6 +56,8 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     outputs = tuple(output for output in outputs_of(ready, load, state) if output.value is not None)
     if load.point is not None and any(output.metric == "etr_tps" for output in outputs):
         notes.insert(0, "etr_tps: the limits are the rates at which the model is as busy as it is here")
+    if by_law:
+        outputs += more_figures(bundle, system, at, {output.metric for output in outputs})
     return Answer(
         system=system,
         at=load.at,

@@ -27,10 +27,12 @@ def build(
     data: Mapping[str, Any],
     validation: Mapping[str, Any],
     refused: Mapping[str, str] | None = None,
+    conditions: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A bundle from calibrated systems, the identity of the data and the summary of the validation.
 
-    ``refused`` says of each system that cannot be asked why. Without a version the bundle is named after its content,
+    ``refused`` says of each system that cannot be asked why; ``conditions`` are the condition
+    laws. Without a version the bundle is named after its content,
     so that equal parameters have equal names.
     """
     bundle = rounded(
@@ -40,6 +42,7 @@ def build(
             "data": dict(data),
             "validation": dict(validation),
             "refused": dict(refused or {}),
+            "conditions": dict(conditions or {}),
             "systems": dict(systems),
         }
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.capacity import adjustments
 from model.capacity.ensemble import Scenario, System
 from model.capacity.questions import (
     MOST_TPS,
@@ -219,7 +221,6 @@ def _hour_of_week(times: NDArray[np.datetime64], day: int, hour: int) -> NDArray
 
 def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
     """The scenario on other engines, zIIPs, weights, caps, limits."""
-    entry = system.entry
     cost: Array | float = 1.0
     if "engines" in asked:
         engines = whole("engines", asked["engines"])
@@ -247,14 +248,27 @@ def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
             if name.casefold() not in known:
                 raise QuestionError(key, name, f"{key}: no such limit shows in the records", known.values())
             limits[known[name.casefold()]] = positive(key, value)
-        if kind == "adjust":
-            raise QuestionError(key, value, f"{key}: no adjustment of that name", entry.get("adjustments", ()))
+    cost = cost * _adjusted(system, asked, notes)
     for key in ("machine", "smt"):
         if key in asked:
             raise QuestionError(
                 key, asked[key], f"{key}: cannot be changed here: no capacity table names both machines"
             )
     return replace(scenario, cost=cost, limits=limits)
+
+
+def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Array:
+    """(draws,) factor on the cost that ``adjust.NAME=on`` asks for, uncertain as its sources say."""
+    rest, chosen = adjustments.asked(asked, adjustments.from_plain(system.entry.get("adjustments", {})))
+    by = adjustments.factor(chosen, "cpu")
+    for one in chosen:
+        notes.append(one.note)
+        if not {"cpu", "itr"} & set(one.factors):
+            notes.append(f"{adjustments.PREFIX}{one.name}: says nothing of CPU time, so nothing here changes")
+    strata = (np.arange(system.draws - 1) + 0.5) / max(system.draws - 1, 1)
+    deviates = np.array([NormalDist().inv_cdf(float(part)) for part in strata])
+    np.random.default_rng(len(rest)).shuffle(deviates)
+    return np.asarray(np.exp(np.append(by.log, by.log + by.log_sd * deviates)))
 
 
 def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any]) -> Scenario:

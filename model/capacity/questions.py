@@ -47,7 +47,12 @@ def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
     reason = bundle.get("refused", {}).get(system)
     if reason:
         raise QuestionError("system", system, f"system: {system} cannot be asked: {reason}")
-    raise QuestionError("system", system, f"system: {system!r} is not in model {bundle['model_version']}", systems)
+    by_law = {row["system"] for row in bundle.get("conditions", {}).get("rows", ())}
+    if system in by_law:
+        told = f"system: {system} has figures by condition and no network; ask predict"
+        raise QuestionError("system", system, told)
+    told = f"system: {system!r} is not in model {bundle['model_version']}"
+    raise QuestionError("system", system, told, {*systems, *by_law})
 
 
 def positive(field: str, value: Any, most: float = math.inf) -> float:

@@ -74,6 +74,7 @@ def register(
         data={key: str(value) for key, value in data_identity.items()},
         validation={"passed": validation.passed, "systems": gates},
         refused=fitted.refused,
+        conditions=fitted.conditions,
     )
     digest = hashlib.sha256(bundles.dumps(bundle).encode()).hexdigest()
     with _tracking(tracking_dir) as mlflow:

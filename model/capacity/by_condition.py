@@ -1,0 +1,64 @@
+"""Answers of systems that were measured at conditions other than load: sessions, buffers, releases, options."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from model.capacity import adjustments
+from model.capacity.answer import Answer, Bottleneck, Output
+from model.capacity.questions import KEYS, PREFIXES, QuestionError
+
+
+def lawful(bundle: Mapping[str, Any], system: str) -> bool:
+    """Whether condition laws say anything of the system."""
+    return any(row["system"] == system for row in bundle.get("conditions", {}).get("rows", ()))
+
+
+def understandable(at: Mapping[str, Any] | None) -> bool:
+    """Whether every key of the question is one that a network answers."""
+    return all(key in KEYS or str(key).startswith(PREFIXES) for key in at or {})
+
+
+def by_condition(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
+    """The figures of a system at a condition, from condition laws alone.
+
+    Raises:
+        QuestionError: an unknown key or level, or one that was not measured.
+    """
+    found = _figures(bundle, system, at)
+    if not found.outputs:
+        raise QuestionError("at", dict(at or {}), f"at: nothing of {system} was measured that follows these conditions")
+    return Answer(
+        system=system,
+        at=dict(at or {}),
+        model_version=bundle["model_version"],
+        outputs=found.outputs,
+        bottleneck=Bottleneck("none known", None, None, None, 0.0),
+        extrapolated=found.extrapolated,
+        notes=found.notes,
+        evidence={"figures": list(found.evidence), "data": bundle.get("data", {})},
+        solver={"method": "condition laws averaged by evidence", "relative_error": 0.0},
+    )
+
+
+def more_figures(
+    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, answered: Collection[str]
+) -> tuple[Output, ...]:
+    """What condition laws add to the answer of a network: metrics that it does not have."""
+    try:
+        found = _figures(bundle, system, at)
+    except QuestionError:
+        return ()
+    return tuple(output for output in found.outputs if output.metric not in answered)
+
+
+def _figures(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Any:
+    from model.capacity.conditions.asking import figures
+
+    known = adjustments.from_plain(bundle["conditions"].get("adjustments", {}))
+    try:
+        return figures(bundle["conditions"], known, system, at)
+    except QuestionError as error:
+        error.field = error.field if error.field in ("system", "at") else f"at.{error.field}"
+        raise
