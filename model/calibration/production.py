@@ -156,7 +156,7 @@ def demand(h: History, c: int, cpu_s: Array) -> Demand:
     kept &= h.day >= start
     ended, cpu, seconds, day = h.ended[kept, c], cpu_s[kept], h.seconds[kept], h.day[kept]
     weight = 1.0 / np.maximum(ended, np.quantile(ended[ended > 0], 0.05) if (ended > 0).any() else 1.0)
-    level = cpu.sum() / max(ended.sum(), 1.0)
+    level = float(cpu.sum()) / max(float(ended.sum()), 1.0)
     plain = fit(ended[:, None], cpu, weight, day)
     usual = max(cpu.sum() / seconds.sum(), 1e-12)
     both = fit(np.column_stack([seconds, ended]), cpu, weight, day, [0.0, level], [0.1 * usual, 10.0 * level + 1e-12])
@@ -164,9 +164,8 @@ def demand(h: History, c: int, cpu_s: Array) -> Demand:
     chosen = both if fixed else plain
     per_day, _ = _by_day(day, cpu - (both.mean[0] * seconds if fixed else 0.0), ended)
     spread = float(np.std(per_day) / max(np.mean(per_day), 1e-300)) if len(per_day) > 2 else 0.01
-    expected = (
-        chosen.scale / math.sqrt(max(np.mean(ended) * len(ended) / max(len(per_day), 1), 1.0)) / max(level, 1e-300)
-    )
+    a_day = float(np.sum(ended)) / max(len(per_day), 1)
+    expected = chosen.scale / math.sqrt(max(a_day, 1.0)) / max(level, 1e-300)
     return Demand(chosen, fixed, int(start), change, math.sqrt(max(spread**2 - expected**2, 0.0)))
 
 

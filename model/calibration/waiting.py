@@ -9,7 +9,7 @@ searched for; it is kept where the data plainly prefer it to no limit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +34,8 @@ PRIOR, SPREAD = [0.0, 1.0, 0.5, 1.0], [1e6, FACTOR_SD, BEHIND_SD, ZIIP_SD]
 NOISE, DRIFT, P90_NOISE = 0.015, 0.12, 0.04
 PLACES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 LOADS = np.concatenate([np.arange(0.1, 0.7, 0.06), np.arange(0.7, 0.99, 0.02)])
-# By how much a limit must better the fit of its classes together.
-LIMIT_GAIN = 40.0
+# By how much a limit must better the fit of each of its classes: less may be work of uneven size before the engines.
+LIMIT_GAIN = 100.0
 # A limit whose wait is at no load this share of the usual response does not show.
 SHOWS = 0.03
 BINS = 160
@@ -67,34 +67,51 @@ class Seen:
 
 def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name: str) -> dict[str, Any]:
     """``response``, ``limits`` and ``priorities`` of a bundle's entry."""
-    ranked, together = (_seen(h, streams, ziip, by_importance) for by_importance in (True, False))
-    if not together:
+    ranked, together = (_explained(h, streams, ziip, by_importance) for by_importance in (True, False))
+    if not together.seen:
         return {"response": {}, "limits": [], "priorities": known(0.0)}
-    both = [sum(_plain(seen).bic for seen in table.values()) for table in (ranked, together)]
-    chance = 1.0 / (1.0 + math.exp(min(max(0.5 * (both[0] - both[1]), -50.0), 50.0)))
-    seen = ranked if chance >= 0.5 else together
-    fits = {c: _plain(one) for c, one in seen.items()}
-    limits = []
-    limited: dict[int, Array] = {}
-    free = set(seen)
-    for members in _groups(h, streams, seen):
-        if not set(members) <= free:
-            continue
-        limit = _limit(h, members, seen, fits)
-        if limit is not None:
-            limits.append(_limit_entry(h, members, *limit[:4], name))
-            for c in members:
-                fits[c] = limit[2][c]
-                limited[c] = fits[c].mean[-1] * limit[4][seen[c].kept]
-            free -= set(members)
-    laws = {h.classes[c]: _entry(h, seen[c], fits[c], limited.get(c, 0.0), name) for c in seen}
-    centre = 1.0 if chance >= 0.5 else 0.0
+    chance = 1.0 / (1.0 + math.exp(float(np.clip(0.5 * (ranked.score - together.score), -50.0, 50.0))))
+    chosen = ranked if chance > 0.5 else together
     drawn = (np.arange(DRAWS) + 0.5) / DRAWS < chance
     return {
-        "response": laws,
-        "limits": limits,
-        "priorities": {"centre": centre, "draws": drawn.astype(float).tolist()},
+        "response": {
+            h.classes[c]: _entry(h, seen, chosen.fits[c], chosen.limited.get(c, 0.0), name)
+            for c, seen in chosen.seen.items()
+        },
+        "limits": [
+            _limit_entry(h, members, candidates, shares, {c: chosen.fits[c] for c in members}, name)
+            for members, candidates, shares in chosen.limits
+        ],
+        "priorities": {"centre": float(chance > 0.5), "draws": drawn.astype(float).tolist()},
     }
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Responses under one view of the engines: fits by class, limits found, their waits in ms, and the criterion."""
+
+    seen: dict[int, Seen]
+    fits: dict[int, Fit]
+    limits: list[tuple[tuple[int, ...], list[Candidate], Array]]
+    limited: dict[int, Array]
+    score: float
+
+
+def _explained(h: History, streams: Sequence[int], ziip: Mapping[str, Any], by_importance: bool) -> Explained:
+    seen = _seen(h, streams, ziip, by_importance)
+    fits = {c: _plain(one) for c, one in seen.items()}
+    limits, limited = [], {}
+    free = set(seen)
+    for members in _groups(h, seen, fits):
+        found = _limit(h, members, seen, fits) if set(members) <= free else None
+        if found is None:
+            continue
+        limits.append((members, found.candidates, found.chance))
+        for c in members:
+            fits[c] = found.fits[c]
+            limited[c] = fits[c].mean[-1] * found.wait[seen[c].kept]
+        free -= set(members)
+    return Explained(seen, fits, limits, limited, float(sum(one.bic for one in fits.values())))
 
 
 def available(h: History) -> Array:
@@ -185,18 +202,14 @@ def _plain(seen: Seen, wait: Array | None = None) -> Fit:
     return found
 
 
-def _groups(h: History, streams: Sequence[int], seen: dict[int, Seen]) -> Iterable[tuple[int, ...]]:
-    """Sets of classes that may share a limit: a workload's, and each alone; those whose limit shows most come first."""
+def _groups(h: History, seen: dict[int, Seen], fits: dict[int, Fit]) -> list[tuple[int, ...]]:
+    """Sets of classes that may share a limit, a workload's or one alone; where it shows most comes first."""
     groups = {(c,) for c in seen}
     for workload in {h.workloads[c] for c in seen}:
         groups.add(tuple(c for c in seen if h.workloads[c] == workload))
-    fits = {c: _plain(one) for c, one in seen.items()}
-    gains = {}
-    for members in groups:
-        found = _limit(h, members, seen, fits)
-        if found is not None:
-            gains[members] = found[3]
-    return [members for members, _ in sorted(gains.items(), key=lambda item: -item[1])]
+    found = {members: _limit(h, members, seen, fits) for members in groups}
+    gains = {members: limit.gain for members, limit in found.items() if limit is not None}
+    return sorted(gains, key=lambda members: (-gains[members], members))
 
 
 @dataclass(frozen=True)
@@ -208,12 +221,21 @@ class Candidate:
     hold: float
 
 
-def _limit(
-    h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict[int, Fit]
-) -> tuple[list[Candidate], Array, dict[int, Fit], float, Array] | None:
-    """The limits that the responses of these classes prefer to none: candidates, their chances, fits, gain, wait."""
+@dataclass(frozen=True)
+class Found:
+    """Limits that responses prefer to none: candidates with chances; fits, wait (I,) in ms and gain of the best."""
+
+    candidates: list[Candidate]
+    chance: Array
+    fits: dict[int, Fit]
+    wait: Array
+    gain: float
+
+
+def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict[int, Fit]) -> Found | None:
+    """The limit that the responses of these classes plainly prefer to none."""
     rate = {c: h.ended[:, c] / h.seconds for c in members}
-    total = sum(rate.values())
+    total = np.sum(list(rate.values()), axis=0)
     highest = float(np.quantile(total, 0.999))
     if highest <= 0:
         return None
@@ -238,7 +260,7 @@ def _limit(
     if not scored:
         return None
     best = min(score for score, _ in scored)
-    if none - best < LIMIT_GAIN:
+    if none - best < LIMIT_GAIN * len(members):
         return None
     scored = [pair for pair in scored if pair[0] < best + 12.0]
     chance = np.exp(-0.5 * np.array([score - best for score, _ in scored]))
@@ -247,7 +269,7 @@ def _limit(
     centre = candidates[int(np.argmax(chance))]
     wait = _wait(centre, total, mean_inside)
     found = {c: _plain(seen[c], wait[seen[c].kept]) for c in members}
-    return candidates, chance, found, none - best, wait
+    return Found(candidates, chance, found, wait, none - best)
 
 
 def _score(
@@ -318,7 +340,6 @@ def _limit_entry(
     candidates: list[Candidate],
     chance: Array,
     fits: dict[int, Fit],
-    gain: float,
     name: str,
 ) -> dict[str, Any]:
     label = h.classes[members[0]] if len(members) == 1 else h.workloads[members[0]] or "all classes"
@@ -338,7 +359,6 @@ def _limit_entry(
         "hold_s": drawn(lambda one: 1.0 if one.whole else one.hold / 1e3),
         "whole": drawn(lambda one: one.whole),
         "factor": {"centre": float(max(factor, 0.0)), "draws": np.maximum(factor + spread * deviates, 0.0).tolist()},
-        "gain": gain,
     }
 
 

@@ -1,0 +1,171 @@
+"""Calibration of an LPAR's intervals against a truth the test knows: demands, waits, limits, changes, refusals."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.calibration.intervals import History, SharedMachine, enough
+from model.calibration.production import Unusable, entry
+from model.capacity import queues
+from model.capacity.ask import max_rate, predict, size
+from model.capacity.bundle import build, dumps, loads
+from model.capacity.headroom import headroom
+from model.capacity.questions import QuestionError
+
+ENGINES, SECONDS, DAYS = 4, 900.0, 14
+DEMAND_S = np.array([0.004, 0.012])
+REST_MS = np.array([2.0, 9.0])
+FIXED, SHARE = 0.15, 0.05
+
+
+def history(growth_per_week: float = 0.0, seed: int = 1) -> History:
+    """Two classes of equal importance on four engines: M/M/4 together, an office's day, uncaptured time by a line."""
+    random = np.random.default_rng(seed)
+    intervals = DAYS * 96
+    start = np.datetime64("2026-09-07T00:00:00") + np.arange(intervals) * np.timedelta64(900, "s")
+    hour = (np.arange(intervals) % 96) / 4.0
+    shape = 0.2 + np.exp(-0.5 * ((hour - 11.0) / 3.0) ** 2)
+    growth = np.exp(growth_per_week * np.arange(intervals) / 672.0)
+    mean = np.outer(shape * growth, [210.0, 95.0]) * SECONDS * random.normal(1.0, 0.05, (intervals, 2))
+    ended = random.poisson(np.maximum(mean, 0.0)).astype(float)
+    cp_s = ended * DEMAND_S + np.sqrt(ended) * DEMAND_S * random.standard_normal(ended.shape)
+    captured = cp_s.sum(axis=1)
+    busy_s = FIXED * SECONDS + (1.0 + SHARE) * captured
+    stretch = queues.stretch(busy_s / SECONDS, ENGINES)[:, None]
+    response = (1e3 * DEMAND_S * stretch + REST_MS) * random.normal(1.0, 0.01, ended.shape)
+    none = np.zeros(intervals)
+    return History(
+        system_id="PRDA",
+        smf_sid="PRDA",
+        cpc_type="",
+        start_utc=start,
+        start_local=start,
+        seconds=np.full(intervals, SECONDS),
+        engines=np.full(intervals, float(ENGINES)),
+        busy_s=busy_s,
+        ziips=none,
+        ziip_busy_s=none,
+        density=np.ones(intervals),
+        classes=("HIGH", "LOW"),
+        importance=np.array([2, 2]),
+        workloads=("CICS", "CICS"),
+        ended=ended,
+        cp_s=cp_s,
+        ziip_s=np.zeros_like(ended),
+        ziip_on_cp_s=np.zeros_like(ended),
+        response_ms=response,
+        p90_ms=response * 2.2,
+    )
+
+
+def bundle_of(given: History) -> dict:
+    return loads(dumps(build({"PRDA": entry(given)}, data={}, validation={})))
+
+
+@pytest.fixture(scope="module")
+def bundle() -> dict:
+    return bundle_of(history())
+
+
+def truth(rates: np.ndarray) -> tuple[float, np.ndarray]:
+    """Busy percent and mean responses in ms at rates of both classes."""
+    busy = FIXED + (1.0 + SHARE) * float(rates @ DEMAND_S)
+    return 100.0 * busy / ENGINES, 1e3 * DEMAND_S * queues.stretch(busy, ENGINES) + REST_MS
+
+
+def peak_rates(given: History) -> np.ndarray:
+    return given.ended[np.argmax(given.busy_s)] / SECONDS
+
+
+def test_growth_of_all_and_of_one_class_follows_the_truth(bundle):
+    rates = peak_rates(history())
+    for at, factors in (({"growth_pct": 12}, [1.12, 1.12]), ({"growth_pct.LOW": 20}, [1.0, 1.2])):
+        answer = predict(bundle, "PRDA", at)
+        busy, responses = truth(rates * factors)
+        found = answer.output("cpu_busy_pct")
+        assert found.value == pytest.approx(busy, rel=0.01)
+        assert found.lo <= busy <= found.hi
+        for name, expected in zip(("HIGH", "LOW"), responses, strict=True):
+            assert answer.output("response_ms", f"class={name}").value == pytest.approx(expected, rel=0.06)
+
+
+def test_cost_of_a_class_is_its_own_and_the_rest_is_uncaptured(bundle):
+    answer = predict(bundle, "PRDA", {"when": "peak"})
+    assert answer.output("cpu_us_per_tran", "class=HIGH").value == pytest.approx(4000, rel=0.01)
+    whole = answer.output("cpu_busy_pct").value * ENGINES / 100.0
+    rate = answer.output("etr_tps").value
+    assert answer.output("cpu_us_per_tran").value == pytest.approx(1e6 * whole / rate, rel=1e-6)
+
+
+def test_a_workload_stands_for_its_classes_and_an_unknown_class_is_refused(bundle):
+    both = predict(bundle, "prda", {"growth_pct.cics": 10}).output("cpu_busy_pct").value
+    assert both == pytest.approx(predict(bundle, "PRDA", {"growth_pct": 10}).output("cpu_busy_pct").value)
+    with pytest.raises(QuestionError, match="no class 'MID'"):
+        predict(bundle, "PRDA", {"growth_pct.MID": 10})
+
+
+def test_a_change_of_cost_is_found_dated_and_only_what_came_since_counts():
+    given = history()
+    later = given.start_local >= np.datetime64("2026-09-15")
+    cp_s = np.where(later[:, None], 1.2 * given.cp_s, given.cp_s)
+    changed = replace(given, cp_s=cp_s, busy_s=FIXED * SECONDS + (1.0 + SHARE) * cp_s.sum(axis=1))
+    answer = predict(bundle_of(changed), "PRDA", {})
+    assert answer.output("cpu_us_per_tran", "class=HIGH").value == pytest.approx(4800, rel=0.01)
+    assert any("+20" in note and "2026-09-15" in note for note in answer.notes)
+
+
+def test_a_serial_resource_shows_as_a_limit_of_its_class():
+    given = history()
+    rate = given.ended[:, 1] / SECONDS
+    hold = 0.85 / rate.max()
+    response = given.response_ms.copy()
+    response[:, 1] += 1e3 * queues.wait(rate, hold, 1)
+    limited = bundle_of(replace(given, response_ms=response))
+    found = limited["systems"]["PRDA"]["limits"]
+    assert [limit["members"] for limit in found] == [["LOW"]]
+    assert predict(limited, "PRDA", {"growth_pct.LOW": 12}).bottleneck.resource == "limit LOW"
+
+
+def test_the_machine_limits_an_lpar_that_has_engines_left():
+    given = history()
+    others = np.full(len(given.seconds), 1.5 * SECONDS)
+    machine = SharedMachine("M1", 5.0, 600.0, 1000.0, False, others, np.full(len(others), 0.1 * SECONDS))
+    answer = predict(bundle_of(replace(given, machine=machine)), "PRDA", {})
+    busy = given.busy_s.max() / SECONDS
+    assert answer.output("machine_busy_pct").value == pytest.approx(100 * (busy + 1.6) / 5.0, rel=0.01)
+    assert answer.bottleneck.resource == "machine M1"
+
+
+def test_size_and_maximum_rate_agree_with_predict(bundle):
+    sized = size(bundle, "PRDA", at={"growth_pct": 60}, max_busy_pct=80)
+    need = sized["engines"]["value"]
+    assert predict(bundle, "PRDA", {"growth_pct": 60, "engines": need}).output("cpu_busy_pct").value <= 80.5
+    assert predict(bundle, "PRDA", {"growth_pct": 60, "engines": need - 1}).output("cpu_busy_pct").value > 79.5
+    growth = max_rate(bundle, "PRDA", max_busy_pct=90)["growth_pct"]["value"]
+    assert predict(bundle, "PRDA", {"growth_pct": growth}).output("cpu_busy_pct").value == pytest.approx(90, abs=0.1)
+
+
+def test_headroom_names_the_week_in_which_the_target_is_crossed():
+    given = history(growth_per_week=0.02)
+    found = headroom(bundle_of(given), "PRDA", max_busy_pct=95)
+    rates = peak_rates(given)
+    weeks = next(w for w in range(200) if truth(rates * np.exp(0.02 * w))[0] > 95)
+    start = given.start_local[np.argmax(given.busy_s)].astype("datetime64[D]")
+    said = (np.datetime64(found["first"]["value"]) - start) / np.timedelta64(7, "D")
+    assert abs(said - weeks) <= max(3, 0.3 * weeks)
+    assert found["first"]["lo"] <= found["first"]["value"]
+
+
+def test_what_contradicts_itself_or_has_no_transactions_is_refused_with_the_reason():
+    given = history()
+    with pytest.raises(Unusable, match="records of one are missing"):
+        entry(replace(given, busy_s=0.5 * given.cp_s.sum(axis=1)))
+    with pytest.raises(Unusable, match="ended transactions"):
+        entry(replace(given, ended=np.zeros_like(given.ended)))
+
+
+def test_a_day_of_intervals_is_no_history():
+    given = history()
+    assert enough(given)
+    assert not enough(given.rows(np.arange(len(given.seconds)) < 96))
