@@ -29,7 +29,7 @@ def asked(lived: Lived, seen: Sequence[Measured], question: Question) -> Asked:
     m = system_of(lived, seen, question)
     moment = _when(lived, m, question)
     i = lived.twin.starts.index(moment)
-    network = lived.networks[i]
+    network = lived.networks[-1]
     rates = lived.activity.ended[i] / lived.twin.interval_s
     factors = _factors(lived, m, question.at, dict(zip(network.class_names, rates, strict=True)))
     classes = tuple(
