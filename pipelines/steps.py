@@ -205,6 +205,22 @@ def validate(home: Home) -> Any:
     return held_out(measured_points(home), load_descriptions(), usable(measured_histories(home)))
 
 
+def validate_studies(home: Home) -> Any:
+    """The condition laws held to what was left out: every level of every condition of the published figures.
+
+    Raises EtalonError where no reference system was measured at several levels of a condition.
+    """
+    require_snapshot(home)
+    from model.capacity.conditions.rows import read_catalogue
+    from model.capacity.conditions.validation import validate as levels_left_out
+
+    found = levels_left_out(read_catalogue(marts=measured_figures(home)))
+    if not found.cases:
+        remedy = "load one that was, such as those of `etalon lab all`"
+        raise EtalonError(f"no loaded system was measured at several levels of a condition; {remedy}", Exit.NOT_READY)
+    return found
+
+
 @dataclass(frozen=True)
 class Fitted:
     """What came of a fit: the version, whether it became champion, its validation and the bundle in force.

@@ -8,6 +8,7 @@ from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Redirect
 from fastapi.staticfiles import StaticFiles
 
 from model.capacity import ask
+from model.capacity.questions import askable
 from serve import problems
 from serve.answers import (
     CompareAnswer,
@@ -151,7 +152,7 @@ def _questions(champion: Champion, snapshot: Snapshot, telemetry: Telemetry) -> 
         return Systems(
             model_version=str(bundle["model_version"]),
             systems=[describe(name, bundle["systems"][name]) for name in sorted(bundle["systems"])],
-            reference_systems=reference_systems(frozenset(bundle["systems"])),
+            reference_systems=reference_systems(askable(bundle)),
         )
 
     @router.get("/v1/systems/{system}/points")
@@ -164,8 +165,8 @@ def _questions(champion: Champion, snapshot: Snapshot, telemetry: Telemetry) -> 
     @router.get("/v1/models")
     def models(bundle: Bundle) -> Models:
         """Describe the model in service: version, data it was fitted on, validation errors."""
-        about = {key: value for key, value in bundle.items() if key != "systems"}
-        return Models(models=[{"role": "champion", **about, "systems": sorted(bundle["systems"])}])
+        about = {key: value for key, value in bundle.items() if key not in ("systems", "conditions")}
+        return Models(models=[{"role": "champion", **about, "systems": sorted(askable(bundle))}])
 
     return router
 

@@ -61,7 +61,7 @@ class ReferenceSystem(BaseModel):
 
 
 class Systems(BaseModel):
-    """All systems of the champion, and the reference systems, most of which it cannot be asked about."""
+    """Systems of the champion that have a network, and the reference systems, some of them known by condition only."""
 
     model_version: str
     systems: list[System]

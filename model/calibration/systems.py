@@ -16,6 +16,7 @@ from model.calibration.production import Unusable, entry
 from model.capacity.adjustments import read_adjustments, to_plain
 from model.capacity.conditions.fitting import fit as fit_conditions
 from model.capacity.conditions.rows import read_catalogue
+from model.capacity.questions import lawful_systems
 from model.systems import catalogue
 
 
@@ -81,11 +82,6 @@ def calibrate(
         refused = {name: reason for name, reason in refused.items() if name not in lawful_systems(conditions)}
     with_adjustments = {name: {**made, "adjustments": known} for name, made in systems.items()}
     return Calibrated(with_adjustments, refused, frame, conditions)
-
-
-def lawful_systems(conditions: Mapping[str, Any]) -> set[str]:
-    """The systems of which condition laws say something."""
-    return {row["system"] for row in conditions.get("rows", ())}
 
 
 def _conditions(figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

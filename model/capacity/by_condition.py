@@ -7,12 +7,12 @@ from typing import Any
 
 from model.capacity import adjustments
 from model.capacity.answer import Answer, Bottleneck, Output
-from model.capacity.questions import KEYS, PREFIXES, QuestionError
+from model.capacity.questions import KEYS, PREFIXES, QuestionError, lawful_systems
 
 
 def lawful(bundle: Mapping[str, Any], system: str) -> bool:
     """Whether condition laws say anything of the system."""
-    return any(row["system"] == system for row in bundle.get("conditions", {}).get("rows", ()))
+    return system in lawful_systems(bundle.get("conditions", {}))
 
 
 def understandable(at: Mapping[str, Any] | None) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 LOADS = ("etr_tps", "cpu_busy_pct", "point")
 CHANGES = ("engines", "ziip_engines", "smt", "weight", "cap", "machine")
 KEYS = (*LOADS, "when", "growth_pct", *CHANGES)
-PREFIXES = ("growth_pct.", "rate.", "limit.", "adjust.")
+NUMBERS = ("growth_pct.", "rate.", "limit.")
+PREFIXES = (*NUMBERS, "adjust.")
 TEXTS = ("point", "when", "machine", "cap", "smt")
 MOST_ENGINES = 256
 MOST_TPS = 1e12
@@ -36,6 +37,21 @@ class QuestionError(ValueError):
         super().__init__(self.message)
 
 
+def takes_number(key: str) -> bool:
+    """Whether a key of loads, engines or limits takes a number only; what others take depends on the system."""
+    return (key in KEYS and key not in TEXTS) or key.startswith(NUMBERS)
+
+
+def lawful_systems(conditions: Mapping[str, Any]) -> set[str]:
+    """The systems of which condition laws say something."""
+    return {row["system"] for row in conditions.get("rows", ())}
+
+
+def askable(bundle: Mapping[str, Any]) -> set[str]:
+    """The systems that can be predicted, by a network or by condition laws."""
+    return {*bundle["systems"], *lawful_systems(bundle.get("conditions", {}))}
+
+
 def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
     """The system's part of the bundle; an LPAR is also found by its SMF identifier."""
     systems = bundle["systems"]
@@ -47,12 +63,11 @@ def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
     reason = bundle.get("refused", {}).get(system)
     if reason:
         raise QuestionError("system", system, f"system: {system} cannot be asked: {reason}")
-    by_law = {row["system"] for row in bundle.get("conditions", {}).get("rows", ())}
-    if system in by_law:
+    if system in askable(bundle):
         told = f"system: {system} has figures by condition and no network; ask predict"
         raise QuestionError("system", system, told)
     told = f"system: {system!r} is not in model {bundle['model_version']}"
-    raise QuestionError("system", system, told, {*systems, *by_law})
+    raise QuestionError("system", system, told, askable(bundle))
 
 
 def positive(field: str, value: Any, most: float = math.inf) -> float:

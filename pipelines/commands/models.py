@@ -21,14 +21,15 @@ def register(app: typer.Typer) -> None:
 
 def systems(as_json: Json = False) -> None:
     """List the reference systems. What is known of each, what can be reproduced, what can be predicted."""
+    from model.capacity.questions import askable
     from model.lab import renderable
     from model.systems.overview import overview
 
     home = Home.from_environment()
-    calibrated = set(steps.champion(home)["systems"]) if home.champion.exists() else set()
+    can_be_asked = askable(steps.champion(home)) if home.champion.exists() else set()
     known, rendered = {about.system: about for about in overview()}, set(renderable())
     rows: list[dict[str, Any]] = []
-    for name in sorted({*known, *calibrated}):
+    for name in sorted({*known, *can_be_asked}):
         about = known.get(name)
         rows.append(
             {
@@ -39,7 +40,7 @@ def systems(as_json: Json = False) -> None:
                 "reproducible": about.reproducible if about else 0,
                 "statements": about.statements if about else 0,
                 "lab": name in rendered,
-                "predict": name in calibrated,
+                "predict": name in can_be_asked,
             }
         )
     if as_json:
@@ -64,8 +65,18 @@ def fit(as_json: Json = False) -> None:
         raise EtalonError(fitted.line, Exit.GATE)
 
 
-def validate(as_json: Json = False) -> None:
+def validate(
+    studies: Annotated[
+        bool, typer.Option("--studies", help="Leave out levels of conditions, such as sessions or releases; minutes.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Predict each measured point from the others; show errors."""
+    if studies:
+        with Reporter().step("predicting levels of conditions that were left out"):
+            levels = steps.validate_studies(Home.from_environment())
+        typer.echo(json.dumps(levels.to_dict(), indent=2) if as_json else levels.to_text())
+        return
     with Reporter().step("predicting what was held out"):
         found = steps.validate(Home.from_environment())
     plain = found.to_dict()
