@@ -22,10 +22,11 @@ class Question(BaseModel):
 
 
 class OperatingPoint(BaseModel):
-    """A load and what is changed; further keys are the numbers ``growth_pct.CLASS``, ``rate.CLASS``, ``limit.NAME``."""
+    """A load and what is changed; further keys are ``growth_pct.CLASS``, ``rate.CLASS``, ``limit.NAME`` and
+    conditions of the system's studies (``sessions``, ``ims_version``, ``adjust.NAME``)."""
 
     model_config = ConfigDict(extra="allow", strict=True)
-    __pydantic_extra__: dict[str, Number]
+    __pydantic_extra__: dict[str, str | Number]
 
     etr_tps: Number | None = Field(default=None, description="transactions per second of all classes together")
     cpu_busy_pct: Number | None = Field(default=None, description="mean busy of the engines, percent")

@@ -1,6 +1,7 @@
 """Capacity questions to the champion: predict, size, max-rate, headroom, sweep, what-if, explain."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
@@ -14,10 +15,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 SystemName = Annotated[str, typer.Argument(help="A system the champion was calibrated on.")]
 AT_HELP = (
     "The question: etr_tps=…, cpu_busy_pct=…, point=…, when=…, growth_pct=…, growth_pct.CLASS=…, rate.CLASS=…, "
-    "engines=…, ziip_engines=…, weight=…, cap=…, limit.NAME=…; repeat or join with commas. "
+    "engines=…, ziip_engines=…, weight=…, cap=…, limit.NAME=…, or a condition of its studies such as sessions=…, "
+    "ims_version=…, adjust.NAME=on; repeat or join with commas. "
     "Without it, the operating point."
 )
 At = Annotated[list[str] | None, typer.Option("--at", metavar="KEY=VALUE", help=AT_HELP)]
+SEPARATOR = r"[,;](?=[^,;=]*=)"
 MaxResponse = Annotated[float | None, typer.Option("--max-response-ms", help="Highest mean response.")]
 
 
@@ -151,11 +154,14 @@ def explain(system: SystemName, at: At = None, as_json: Json = False) -> None:
 
 
 def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str]:
-    """`["etr_tps=5,engines=4"]` as a mapping; what is no number and not read as text is refused."""
-    from model.capacity.questions import TEXTS
+    """`["etr_tps=5,ims_version=V10"]` as a mapping; keys of loads and engines take numbers only.
+
+    A separator that no KEY= follows belongs to the value, as in the level `513 databases, 6-way`.
+    """
+    from model.capacity.questions import TEXTS, takes_number
 
     found: dict[str, float | str] = {}
-    for pair in (part for item in given or () for part in item.replace(";", ",").split(",")):
+    for pair in (part for item in given or () for part in re.split(SEPARATOR, item)):
         key, equals, value = (piece.strip() for piece in pair.partition("="))
         if not equals or not key or not value:
             raise typer.BadParameter(f"{option} takes KEY=VALUE, not {pair!r}")
@@ -164,7 +170,9 @@ def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str
         try:
             found[key] = value if key in TEXTS else float(value)
         except ValueError:
-            raise typer.BadParameter(f"{option} {key}: {value!r} is no number") from None
+            if takes_number(key):
+                raise typer.BadParameter(f"{option} {key}: {value!r} is no number") from None
+            found[key] = value
     return found
 
 

@@ -62,6 +62,8 @@ def test_the_help_loads_nothing_heavy():
         (["predict", "shop"], Exit.NOT_READY, "there is no champion"),
         (["fit"], Exit.NOT_READY, "there is no published snapshot"),
         (["validate"], Exit.NOT_READY, "there is no published snapshot"),
+        (["validate", "--studies"], Exit.NOT_READY, "there is no published snapshot"),
+        (["predict", "shop", "--at", "etr_tps=many"], Exit.USAGE, "is no number"),
         (["sql", "select 1"], Exit.NOT_READY, "nothing has been published"),
         (["build"], Exit.NOT_READY, "there is no warehouse"),
         (["check"], Exit.NOT_READY, "there is no warehouse"),
@@ -120,7 +122,12 @@ def test_questions_are_read_from_pairs():
         "growth_pct.CICSHI": 30.0,
     }
     assert keys(["when=mon 10:00", "cap=off"]) == {"when": "mon 10:00", "cap": "off"}
-    for wrong in (["etr_tps=many"], ["=5"], ["etr_tps="], ["etr_tps=5", "etr_tps=6"]):
+    assert keys(["sessions=64000,ims_version=V10"]) == {"sessions": 64000.0, "ims_version": "V10"}
+    assert keys(["test=513 databases, 6-way;adjust.encryption=on"]) == {
+        "test": "513 databases, 6-way",
+        "adjust.encryption": "on",
+    }
+    for wrong in (["etr_tps=many"], ["rate.A=x"], ["=5"], ["etr_tps="], ["etr_tps=5,x"], ["etr_tps=5", "etr_tps=6"]):
         with pytest.raises(typer.BadParameter):
             keys(wrong)
 
