@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -37,6 +38,8 @@ SOLVER = {
 def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> Answer:
     """What a system uses and how long its transactions take at a load, with 90 % limits.
 
+    What the network of a system refuses, such as a point measured elsewhere, its condition laws may know.
+
     Args:
         bundle: a calibrated model, see ``model.capacity.bundle``.
         system: id of a calibrated system, or the SMF identifier of an LPAR.
@@ -48,6 +51,16 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     by_law = lawful(bundle, system)
     if by_law and (system not in bundle["systems"] or not understandable(at)):
         return by_condition(bundle, system, at)
+    try:
+        return _by_network(bundle, system, at)
+    except QuestionError:
+        if by_law:
+            with suppress(QuestionError):
+                return by_condition(bundle, system, at)
+        raise
+
+
+def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
     entry = system_entry(bundle, system)
     ready = compiled(entry)
     load = understood(ready, at)
@@ -56,7 +69,7 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     outputs = tuple(output for output in outputs_of(ready, load, state) if output.value is not None)
     if load.point is not None and any(output.metric == "etr_tps" for output in outputs):
         notes.insert(0, "etr_tps: the limits are the rates at which the model is as busy as it is here")
-    if by_law:
+    if lawful(bundle, system):
         outputs += more_figures(bundle, system, at, {output.metric for output in outputs})
     return Answer(
         system=system,

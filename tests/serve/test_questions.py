@@ -134,6 +134,7 @@ def test_systems_models_and_measured_points_are_listed(client):
         ("/v1/predict", {"at": {"etr_tps": 5}}, 422, "system"),
         ("/v1/predict", {"system": "shpo"}, 422, "system"),
         ("/v1/predict", {"system": "shop", "at": {"etr_tsp": 5}}, 422, "at.etr_tsp"),
+        ("/v1/predict", {"system": "shop", "at": {"ims_version": "V10"}}, 422, "at.ims_version"),
         ("/v1/predict", {"system": "shop", "at": {"etr_tps": -5}}, 422, "at.etr_tps"),
         ("/v1/predict", {"system": "shop", "at": {"etr_tps": "5"}}, 422, "at.etr_tps"),
         ("/v1/predict", {"system": "shop", "at": {"point": [5]}}, 422, "at.point"),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 from model.capacity.conditions.beliefs import POPULATIONS
@@ -59,12 +60,18 @@ class Laws:
         """The metrics of a system at a condition.
 
         A named condition that is not asked for is answered at all its levels, a numeric one at the measured levels. A
-        level may be named by words that no other level has (`V10` for `IMS V10 OTMA`).
+        level may be named by some of its words (`V10` for `IMS V10 OTMA`); all levels that have them are answered.
         Raises QuestionError for an unknown system, key or level.
         """
         if system not in self.systems():
             raise QuestionError("system", system, f"system: {system!r} has no condition laws", self.systems())
-        asked = self._check(system, at or {})
+        outputs: dict[tuple[str, str, str], Output] = {}
+        levels = self._check(system, at or {})
+        for chosen in product(*levels.values()):
+            outputs |= self._predict(system, dict(zip(levels, chosen, strict=True)))
+        return list(outputs.values())
+
+    def _predict(self, system: str, asked: Mapping[str, str]) -> dict[tuple[str, str, str], Output]:
         outputs: dict[tuple[str, str, str], Output] = {}
         for table in self._of(system):
             if not all(self._key(table, system, key) for key in asked) or not (asked or self._measures(table, system)):
@@ -81,7 +88,7 @@ class Laws:
                 evidence = {"table": entry.table, "basis": FOLLOWS}
                 output = Output(entry.metric, condition, found.value, found.low, found.high, entry.unit, (), evidence)
                 outputs[entry.table, entry.metric, str(sorted(condition.items()))] = output
-        return list(outputs.values())
+        return outputs
 
     def _of(self, system: str) -> Iterator[Table]:
         """Tables that have the system, or another system that runs the same workload."""
@@ -120,15 +127,17 @@ class Laws:
             return key
         return table.numeric if key in POPULATIONS and table.numeric in POPULATIONS else None
 
-    def _check(self, system: str, at: Mapping[str, Any]) -> dict[str, str]:
+    def _check(self, system: str, at: Mapping[str, Any]) -> dict[str, list[str]]:
+        """The levels that every asked key stands for."""
         known, facts = self.keys(system), self._model["facts"].get(system, {})
         numeric = {table.numeric for table in self._of(system)}
-        asked = {}
+        asked: dict[str, list[str]] = {}
         for given, value in at.items():
             text = f"{value:.12g}" if isinstance(value, int | float) else str(value)
             key = given
-            if given in RELEASES and given not in known:
-                key = next((name for name in RELEASES if name in known), given)
+            for names in (RELEASES, POPULATIONS):
+                if given in names and given not in known:
+                    key = next((name for name in names if name in known), given)
             if key not in known:
                 if key in facts:
                     if facts[key] != text:
@@ -139,13 +148,15 @@ class Laws:
                 x = number(text.replace(",", ""))
                 if x is None:
                     raise QuestionError(key, text, f"{key}: {text!r} is no number above 0")
-                text = f"{x:.12g}"
-            elif text not in known[key]:
-                meant = [level for level in known[key] if set(text.split()) <= set(level.split())]
-                if len(meant) != 1:
-                    raise QuestionError(key, text, f"{key}: {text!r} was not measured", known[key])
-                text = meant[0]
-            asked[key] = text
+                asked[key] = [f"{x:.12g}"]
+                continue
+            asked[key] = (
+                [text]
+                if text in known[key]
+                else [level for level in known[key] if text.split() and set(text.split()) <= set(level.split())]
+            )
+            if not asked[key]:
+                raise QuestionError(key, text, f"{key}: {text!r} was not measured", known[key])
         return asked
 
     def _cells(self, table: Table, system: str, asked: Mapping[str, str]) -> list[Cell]:

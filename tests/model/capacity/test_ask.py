@@ -13,6 +13,8 @@ from model.calibration.descriptions import SystemDescription
 from model.capacity import ask
 from model.capacity import bundle as bundles
 from model.capacity.ask import size
+from model.capacity.conditions.fitting import fit
+from model.capacity.conditions.rows import Row
 from model.capacity.questions import QuestionError
 from tests.model.points import made_points
 
@@ -338,3 +340,20 @@ SCHEMA = f'"schema": "{bundles.SCHEMA}"'
 def test_a_file_that_is_no_bundle_is_refused(text, message):
     with pytest.raises(bundles.BundleError, match=message):
         bundles.loads(text)
+
+
+def test_what_the_network_refuses_is_answered_from_condition_laws_where_they_know_it(bundle):
+    rows = [Row("shop", "csa_kb", {"point": point}, 700.0, "KB", "storage") for point in ("1", "stress")]
+    rows += [Row("store", "csa_kb", {"users": users}, 70.0, "KB", "store") for users in ("1", "2", "4")]
+    with_laws = {**bundle, "conditions": fit(rows, {})}
+    assert {o["metric"] for o in predict(with_laws, "shop", {"point": "stress"})["outputs"]} == {"csa_kb"}
+    assert value(predict(with_laws, "shop", {"point": "1"}), "cpu_busy_pct")
+    for system, at, field in (
+        ("shop", {"point": "none"}, "point"),
+        ("shop", {"colour": "red"}, "at.colour"),
+        ("store", {"etr_tps": 5}, "at.etr_tps"),
+    ):
+        with pytest.raises(QuestionError) as raised:
+            ask.predict(with_laws, system, at)
+        assert raised.value.field in (field, f"at.{field}")
+        assert raised.value.allowed

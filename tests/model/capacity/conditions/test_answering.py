@@ -91,6 +91,7 @@ def test_throughput_of_users_who_think_is_theirs_over_the_cycle(model):
 
 def test_users_and_sessions_are_one_population(model):
     assert ("throughput", "") in values(predict(model, "clear", {"sessions": 400}))
+    assert values(predict(model, "clear", {"clients": 400})).keys() >= {("throughput", "")}
 
 
 def test_a_release_costs_what_it_costs_elsewhere_at_the_rate_measured(model):
@@ -138,6 +139,13 @@ def test_a_release_may_be_asked_by_another_name_and_by_the_words_that_tell_it():
     rows = [row("one", "csa_kb", {"variant": f"IMS {v} OTMA"}, 700.0, "KB", "runs") for v in ("V9", "V10")]
     (found,) = predict(fit(rows, {}), "one", {"release": "V10"})
     assert found.condition == {"variant": "IMS V10 OTMA"}
+
+
+def test_words_that_several_levels_have_stand_for_all_of_them():
+    levels = ("IMS V9 IMS1", "IMS V10 IMS1", "IMS V10 IMS2")
+    rows = [row("one", "csa_kb", {"variant": level}, 700.0, "KB", "runs") for level in levels]
+    found = predict(fit(rows, {}), "one", {"ims_version": "V10"})
+    assert {output.condition["variant"] for output in found} == {"IMS V10 IMS1", "IMS V10 IMS2"}
 
 
 def test_keys_come_with_their_levels(model):
