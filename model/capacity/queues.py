@@ -117,7 +117,7 @@ def stretch_below(offered: ArrayLike, servers: ArrayLike, above: ArrayLike) -> A
         at_low = _below(own[rows], whole, higher[rows])
         if np.any(share[rows] > 0):
             at_high = _below(own[rows], whole + 1, higher[rows])
-            with np.errstate(invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):
                 mixed = 1.0 / ((1.0 - share[rows]) / at_low + share[rows] / at_high)
             at_low = np.where(share[rows] > 0, mixed, at_low)
         found[rows] = at_low

@@ -106,3 +106,7 @@ def test_arrays_of_draws_and_loads_broadcast():
     found = queues.stretch(offered, 4)
     assert found.shape == (3, 4)
     assert found[1, 2] == queues.stretch(offered[1, 2], 4)
+
+
+def test_part_of_an_engine_and_no_steady_state_is_no_warning():
+    assert np.isinf(queues.stretch_below([0.9, 9.0], [2.5, 2.5], [2.0, 2.0])).all()
