@@ -115,6 +115,8 @@ def figure_draws(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
             return state.busy[:, 0] * spec["msu_per_engine"]
         if form == "limit_pct":
             return 100.0 * state.limits[spec["station"]][:, 0] if spec["station"] in state.limits else None
+        if spec["stream"] in ready.streams and ready.stream(state.scenario, spec["stream"])[0, 0] <= 0:
+            return None
         table = state.response_ms if form == "response_ms" else state.p90_ms
         key = (spec["response"], spec["stream"])
         return table[key][:, 0] if key in table else None
