@@ -51,6 +51,7 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
     entry = system.entry
     check_keys(asked)
     point, start, base, notes = _base(system, asked)
+    one_interval = not notes
     scenario = _changed(system, base, asked, notes)
     factors = np.ones(len(system.streams))
     if "growth_pct" in asked:
@@ -87,7 +88,7 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
         scenario = at_busy(system, scenario, positive("cpu_busy_pct", asked["cpu_busy_pct"], 100.0))
     if not any(key in asked for key in ("etr_tps", "cpu_busy_pct", "point")):
         at["etr_tps"] = float(scenario.rates[0].sum(axis=1)[0])
-        if start:
+        if start and one_interval:
             at["when"] = start
     return Load(scenario, at, point, start, dict(asked), tuple(notes))
 
@@ -150,7 +151,9 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
         for name, values in profile.get("extra", {}).items()
     }
     others = np.array([[float(np.mean(np.array(profile["others"], float)[index]))]]) if "others" in profile else 0.0
-    start = profile["start_local"][int(np.atleast_1d(index)[0])]
+    start = profile["start_local"][int(index[len(index) // 2])]
+    if weeks > 0.0:
+        start = dt.datetime.fromisoformat(str(asked["when"]).strip()).replace(tzinfo=None).isoformat()
     return None, start, replace(blank, rates=rates, extra=extra, others=others), notes
 
 
@@ -168,6 +171,7 @@ def _recorded(
         hours = text.split()
         try:
             day, hour = DAYS.index(hours[0][:3]), int(hours[1].split(":")[0])
+            dt.time(hour)
         except (IndexError, ValueError):
             raise QuestionError("when", when, "when: an hour of the week is written as 'mon 10:00'") from None
         found = _hour_of_week(times, day, hour)

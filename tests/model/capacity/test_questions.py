@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.capacity.ensemble import System
+from model.capacity.figures import figure_draws
 from model.capacity.loads import understand
 from model.capacity.questions import QuestionError, check_keys, growth, streams_named, whole
 from tests.model.capacity.test_ensemble import ENTRY, MACHINE
@@ -51,6 +52,13 @@ def test_an_hour_of_the_week_is_the_mean_of_its_intervals_and_says_so():
     load = understand(System(HISTORY), {"when": "Mon 10:00"})
     assert load.scenario.rates[0, 0].tolist() == [125.0, 52.5]
     assert load.notes == ("when: the mean of 2 recorded intervals of that hour of the week",)
+    assert load.at["when"] == "Mon 10:00"
+
+
+def test_a_date_to_come_is_answered_as_that_date():
+    entry = {**HISTORY, "growth_per_week": [{"centre": 0.01, "draws": [0.01] * 40}] * 2}
+    load = understand(System(entry), {"when": "2026-12-01"})
+    assert (load.at["when"], load.start) == ("2026-12-01", "2026-12-01T00:00:00")
 
 
 def test_growth_of_all_and_of_one_class():
@@ -62,6 +70,13 @@ def test_growth_of_all_and_of_one_class():
 def test_a_rate_of_a_class_replaces_what_was_recorded():
     assert rates(rate__online=300, growth_pct=10) == pytest.approx([300.0, 62.7])
     assert rates(rate__shop=454) == pytest.approx([340.0, 114.0])
+
+
+def test_a_class_without_transactions_has_no_response():
+    system = System(HISTORY)
+    state = system.evaluate(understand(system, {"rate.batch": 0}).scenario)
+    specs = [{"form": "response_ms", "response": "response_ms", "stream": name} for name in ("online", "batch")]
+    assert [figure_draws(system, state, spec) is None for spec in specs] == [False, True]
 
 
 def test_a_rate_keeps_the_mix():
@@ -95,6 +110,7 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"when": "2026-11-02T08:00"}, "when", "no interval was recorded"),
         ({"when": "sun 04:00"}, "when", "no interval was recorded in the hour"),
         ({"when": "mon ten"}, "when", "is written as 'mon 10:00'"),
+        ({"when": "mon 25:00"}, "when", "is written as 'mon 10:00'"),
         ({"when": "often"}, "when", "takes 'peak'"),
         ({"limit.regions": 5}, "limit.regions", "no such limit shows"),
         ({"ziip_engines": 2}, "ziip_engines", "no zIIP-eligible work"),
