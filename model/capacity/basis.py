@@ -59,7 +59,10 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
         notes.append(f"{rate:g} transactions/s is outside the calibrated rates ({measured}); the interval is widened")
     busy, available = state.busy[:, 0], state.available[:, 0]
     if busy[0] >= available[0]:
-        notes.append("the engines are saturated: the rate cannot be reached, usage is what it would ask for")
+        full = "the engines are saturated"
+        if available[0] < state.scenario.engines - 1e-9:
+            full = "the LPAR's share of the machine is used up"
+        notes.append(f"{full}: the rate cannot be reached, usage is what it would ask for")
     elif np.quantile(busy - available, 0.95) > 0:
         notes.append("saturation is within the interval: responses have no upper limit")
     if "engines" in outside:

@@ -65,6 +65,9 @@ def size(
     chosen = states[value or min(int(ready.engines), MOST_ENGINES)] if (value or int(ready.engines)) in states else None
     chosen = chosen or ready.evaluate(on_engines(ready, load.scenario, value or int(ready.engines)))
     notes = notes_on(ready, load, chosen)
+    if ready.machine is not None and chosen.scenario.engines > ready.machine.engines:
+        found = f"{chosen.scenario.engines:g}"
+        notes.append(f"engines: the machine has {ready.machine.engines:g}; taken to get {found}")
     limit = bottleneck(ready, chosen)
     if value is not None and hi is None:
         notes.append(
@@ -73,8 +76,8 @@ def size(
     if value is None:
         notes.append(f"no number of engines up to {MOST_ENGINES} meets the targets at this rate")
     if limit.resource != CPS:
-        notes.append(f"{limit.resource} fills before the engines: more engines alone do not help")
-    likeliest = max(rows, key=lambda row: row["probability"])["engines"]
+        notes.append(f"{limit.resource} fills before the engines")
+    likeliest = max(rows, key=lambda row: (row["probability"], row["engines"]))["engines"]
     first, last = (lo or likeliest) - 2, (hi or max(value or 1, likeliest)) + 1
     return as_plain(
         {
@@ -95,7 +98,7 @@ def size(
 
 def on_engines(ready: System, scenario: Scenario, engines: int) -> Scenario:
     """The scenario on another number of CPs, with the n-way effect in the cost."""
-    changed = replace(scenario, engines=float(engines), cost=engine_cost(ready, engines))
+    changed = replace(scenario, engines=float(engines), cost=scenario.cost * engine_cost(ready, engines))
     if ready.machine is not None and engines > ready.machine.engines:
         changed = replace(changed, machine_engines=float(engines))
     return changed
@@ -162,6 +165,9 @@ def max_rate(
     order = np.argsort(table[:, 0])
     total = base.sum(axis=2)[:, 0]
     rate = Estimate.of(table.min(axis=0) * total)
+    notes = notes_on(ready, load, ready.evaluate(load.scenario))
+    if rate.value == 0.0:
+        notes.append(f"no rate keeps within the targets: {names[order[0]]} is exceeded without load")
     limits = [
         {
             "resource": names[i],
@@ -181,7 +187,7 @@ def max_rate(
             "growth_pct": Estimate.of(100.0 * (table.min(axis=0) - 1.0)).to_dict(),
             "limits": limits,
             "interval_pct": INTERVAL_PCT,
-            "notes": notes_on(ready, load, ready.evaluate(load.scenario)),
+            "notes": notes,
             "evidence": evidence(bundle, entry),
         }
     )

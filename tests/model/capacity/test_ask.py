@@ -215,6 +215,20 @@ def test_a_sweep_gives_at_each_step_what_predict_gives(bundle, key, values):
         assert step["extrapolated"] == single["extrapolated"]
 
 
+def test_max_rate_says_when_no_rate_meets_a_response_target(bundle):
+    answer = ask.max_rate(bundle, "shop", max_response_ms=1.0)
+    assert answer["etr_tps"]["value"] == 0
+    assert "no rate keeps within the targets: response of 1 ms is exceeded without load" in answer["notes"]
+
+
+def test_an_adjustment_counts_in_the_number_of_engines(bundle):
+    dearer = {"name": "dear", "title": "Dearer", "factors": {"cpu": {"log": 0.5, "log_sd": 0.0}}, "sources": []}
+    entry = {**bundle["systems"]["shop"], "adjustments": {"dear": dearer}}
+    asked = {**bundle, "systems": {"shop": entry}}
+    plain, more = (size(asked, "shop", 6000.0, at=at, max_busy_pct=70) for at in ({}, {"adjust.dear": "on"}))
+    assert plain["engines"]["value"] < more["engines"]["value"]
+
+
 def test_a_sweep_has_no_response_where_the_engines_are_saturated(bundle):
     metric = "total_shop_response_ms"
     steps = ask.sweep(bundle, "shop", "etr_tps", [4000.0, 9000.0], metrics=[metric])["steps"]
