@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from model.lab.targeting import contradiction, derived_rule, target
 from model.systems import catalogue
 from model.systems.catalogue import Figure, System
 
@@ -80,6 +79,8 @@ def read_catalogue(systems: Iterable[str] | None = None, marts: Iterable[Mapping
         systems: their identities; None for all.
         marts: rows of `fct_point_metric`; None takes the printed values. A figure the marts do not have is left out.
     """
+    from model.lab.targeting import derived_rule  # here, as the lab is no part of answering
+
     known = (
         None
         if marts is None
@@ -124,6 +125,8 @@ def read_points(marts: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
 
 def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row | None:
     """A figure with its value; of systems known by ratios, claims or formulas only, as it is printed."""
+    from model.lab.targeting import contradiction, target
+
     numeric = system.class_ == "numeric"
     if (numeric and figure.kind == "statement") or contradiction(system, figure) is not None:
         return None
@@ -148,6 +151,8 @@ def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row
 
 
 def _identity(system: System, figure: Figure) -> Identity | None:
+    from model.lab.targeting import derived_rule
+
     rule = derived_rule(system, figure)
     if rule is None or rule.bound or any(operand.point for operand in rule.operands):
         return None
