@@ -1,8 +1,9 @@
 """Capacity answers as plain text."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
+from model.capacity.questions import KEYS
 from pipelines.text import counted, figure, table
 
 FEW = 3
@@ -13,7 +14,12 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
     time is spent, every resource, and how far the question lies outside the data.
     """
     rows = [
-        {"metric": output["metric"], "of": subject(output), "value": output["value"], "within": limits(output)}
+        {
+            "metric": output["metric"],
+            "of": subject(output, found["at"]),
+            "value": output["value"],
+            "within": limits(output),
+        }
         | {"unit": output["unit"]}
         for output in found["outputs"]
     ]
@@ -21,14 +27,17 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
     if not any(row["of"] for row in rows):
         del columns["of"]
     lines = [f"{found['system']} at {described(found['at'])}", table(rows, columns | {"unit": "unit"}, "  ")]
+    if "figures" in found["evidence"]:
+        return "\n".join([*lines, *_laws(found, details)])
     lines.append(f"  bottleneck: {bottleneck(found)}")
     return "\n".join([*lines, *(_details(found) if details else []), *basis(found)])
 
 
-def subject(output: Mapping[str, Any]) -> str:
-    """The class or station a figure is of; empty for the system."""
-    pairs = (pair.strip().partition("=") for pair in output["condition"].split(";"))
-    return next((value for key, _, value in pairs if key in ("class", "station")), "")
+def subject(output: Mapping[str, Any], asked: Container[str] = ()) -> str:
+    """The class or station a figure is of, else the levels of conditions that were not asked for; empty for neither."""
+    pairs = [pair.strip().partition("=") for pair in output["condition"].split(";")]
+    named = (value for key, _, value in pairs if key in ("class", "station"))
+    return next(named, ", ".join(value for key, _, value in pairs if key not in asked and key not in KEYS))
 
 
 def described(at: Mapping[str, Any]) -> str:
@@ -84,6 +93,18 @@ def _details(found: Mapping[str, Any]) -> list[str]:
     solver = found["solver"]
     lines.append(f"  solver: {solver['method']}; within {100 * solver['relative_error']:g} %")
     return lines
+
+
+def _laws(found: Mapping[str, Any], details: bool) -> list[str]:
+    """What figures from condition laws rest on, each with ``details``."""
+    figures = found["evidence"]["figures"]
+    lines = []
+    if details:
+        rows = [{name: figure[name] for name in ("metric", "condition", "basis")} for figure in figures]
+        lines.append(table(rows, {"metric": "metric", "condition": "condition", "basis": "rests on"}, "  "))
+    tables = ", ".join(dict.fromkeys(figure["table"] for figure in figures))
+    lines.append(f"  model {found['model_version']}, condition laws over the tables {tables}")
+    return lines + [f"  note: {note}" for note in found["notes"]]
 
 
 def basis(found: Mapping[str, Any]) -> list[str]:

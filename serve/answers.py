@@ -77,6 +77,13 @@ class Evidence(Part):
     data: dict[str, Any]
 
 
+class ConditionEvidence(Part):
+    """What figures from condition laws rest on, one entry a figure."""
+
+    figures: list[dict[str, Any]]
+    data: dict[str, Any]
+
+
 class Answer(Part):
     """What every answer carries."""
 
@@ -85,7 +92,7 @@ class Answer(Part):
     model_version: str
     interval_pct: int | float
     notes: list[str]
-    evidence: Evidence
+    evidence: Evidence | ConditionEvidence
 
 
 class PredictAnswer(Answer):

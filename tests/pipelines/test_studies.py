@@ -63,6 +63,11 @@ def test_a_system_known_by_condition_is_listed_and_answers(home, etalon):
     done = etalon("predict", SYSTEM, "--json", "--at", "users=48")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["outputs"]
+    said = etalon("predict", SYSTEM, "--at", "users=48", "--details")
+    assert said.returncode == 0, said.stderr
+    assert "condition laws over the tables" in said.stdout
+    assert "measured levels of users" in said.stdout
+    assert "at most" in etalon("predict", SYSTEM, "--at", "users=1e300").stderr
     refused = etalon("predict", SYSTEM, "--at", "users=48,colour=red")
     assert refused.returncode == Exit.QUESTION
     assert "users" in refused.stderr

@@ -3,10 +3,14 @@
 import pytest
 
 from model.capacity import ask
+from model.capacity import bundle as bundles
+from model.capacity.conditions.fitting import fit
+from model.capacity.conditions.rows import Row
 from pipelines import answer_text
 from serve.answers import HeadroomAnswer
 from serve.catalogue import describe
 from tests.model.capacity.test_questions import HISTORY
+from tests.serve.conftest import Client
 
 PROBLEM = "application/problem+json"
 RECORDED = {
@@ -125,6 +129,20 @@ def test_systems_models_and_measured_points_are_listed(client):
     points = client("GET", "/v1/systems/shop/points").json()["points"]
     assert [point["etr_tps"] for point in points] == [1000, 2000, 3000, 4000]
     assert points[0]["metrics"]["cpu_busy_pct"] == pytest.approx(100 * 1.9 * 1.002 / 8)
+
+
+def test_a_system_known_by_condition_laws_answers_and_is_listed(home, bundle):
+    rows = [Row("ims14-ff-haldb-z14", "csa_kb", {"release": release}, 700.0, "KB", "runs") for release in ("V1", "V2")]
+    bundles.write({**bundle, "conditions": fit(rows, {})}, home / "models" / "champion.json")
+    client = Client(home)
+    answer = client.ask("/v1/predict", {"system": "ims14-ff-haldb-z14", "at": {"release": "V2"}})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["outputs"][0]["value"] == pytest.approx(700, rel=0.01)
+    listed = client("GET", "/v1/systems").json()["reference_systems"]
+    assert [about["system"] for about in listed if about["predictable"]] == ["ims14-ff-haldb-z14"]
+    (model,) = client("GET", "/v1/models").json()["models"]
+    assert model["systems"] == ["ims14-ff-haldb-z14", "shop"]
+    assert "conditions" not in model
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from model.capacity.conditions.tables import SYSTEM, Cell, Table, number
 from model.capacity.questions import QuestionError
 
 FEW_POINTS = 3
+MOST = 1e12
 RELEASES = ("release", "ims_version", "variant")
 """Names under which tables have the release; a question may use any."""
 
@@ -146,8 +147,8 @@ class Laws:
                 raise QuestionError(key, key, f"at: {key!r} is not understood for {system}", known)
             if key in numeric:
                 x = number(text.replace(",", ""))
-                if x is None:
-                    raise QuestionError(key, text, f"{key}: {text!r} is no number above 0")
+                if x is None or x > MOST:
+                    raise QuestionError(key, text, f"{key}: {text!r} is no number above 0 and at most {MOST:g}")
                 asked[key] = [f"{x:.12g}"]
                 continue
             asked[key] = (
