@@ -13,11 +13,10 @@ from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import evidence
 from model.capacity.figures import resources
-from model.capacity.loads import grown
+from model.capacity.loads import MOST_WEEKS, grown
 from model.capacity.questions import QuestionError, positive, system_entry
 
 Array = NDArray[np.float64]
-WEEKS = 156
 
 
 def headroom(
@@ -47,7 +46,7 @@ def headroom(
     target = positive("max_busy_pct", max_busy_pct, 100.0) / 100.0
     target_ms = None if max_response_ms is None else positive("max_response_ms", max_response_ms)
     load = understood(ready, at)
-    weeks = np.arange(WEEKS + 1, dtype=float)
+    weeks = np.arange(MOST_WEEKS + 1, dtype=float)
     base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
     state = ready.evaluate(replace(load.scenario, rates=base * grown(ready, weeks)))
     first = np.datetime64(load.start or profile["start_local"][-1], "D")

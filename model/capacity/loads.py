@@ -28,6 +28,7 @@ from model.capacity.questions import (
 Array = NDArray[np.float64]
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 HALVINGS = 60
+MOST_WEEKS = 156
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
     others = np.array([[float(np.mean(np.array(profile["others"], float)[index]))]]) if "others" in profile else 0.0
     start = profile["start_local"][int(index[len(index) // 2])]
     if weeks > 0.0:
-        start = dt.datetime.fromisoformat(str(asked["when"]).strip()).replace(tzinfo=None).isoformat()
+        start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
     return None, start, replace(blank, rates=rates, extra=extra, others=others), notes
 
 
@@ -187,7 +188,11 @@ def _recorded(
             "when: takes 'peak', a local start like 2026-11-10T10:45, an hour of the week like 'mon 10:00', "
             "or a date to come",
         ) from None
-    asked_for = np.datetime64(moment.replace(tzinfo=None), "s")
+    if moment.tzinfo is not None:
+        raise QuestionError(
+            "when", when, f"when: {when} says an offset; give the local time of the records without one"
+        )
+    asked_for = np.datetime64(moment, "s")
     length = np.timedelta64(int(profile["seconds"]), "s")
     inside = np.flatnonzero((times <= asked_for) & (asked_for < times + length))
     if len(inside):
@@ -195,6 +200,10 @@ def _recorded(
     if asked_for <= times[-1]:
         raise QuestionError(
             "when", when, f"when: no interval was recorded at {when} (recorded: {times[0]} to {times[-1]})"
+        )
+    if asked_for > times[-1] + np.timedelta64(MOST_WEEKS, "W"):
+        raise QuestionError(
+            "when", when, f"when: {when} is more than three years after the records, which end {times[-1]}"
         )
     if len(when) <= 10:
         weeks = float((asked_for - times[peak]) / np.timedelta64(7, "D"))
@@ -253,11 +262,10 @@ def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
                 raise QuestionError(key, name, f"{key}: no such limit shows in the records", known.values())
             limits[known[name.casefold()]] = positive(key, value)
     cost = cost * _adjusted(system, asked, notes)
-    for key in ("machine", "smt"):
+    kept = {"machine": "no capacity table names both machines", "smt": "the model keeps the SMT mode of the records"}
+    for key, reason in kept.items():
         if key in asked:
-            raise QuestionError(
-                key, asked[key], f"{key}: cannot be changed here: no capacity table names both machines"
-            )
+            raise QuestionError(key, asked[key], f"{key}: cannot be changed here: {reason}")
     return replace(scenario, cost=cost, limits=limits)
 
 

@@ -112,10 +112,13 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"when": "mon ten"}, "when", "is written as 'mon 10:00'"),
         ({"when": "mon 25:00"}, "when", "is written as 'mon 10:00'"),
         ({"when": "often"}, "when", "takes 'peak'"),
+        ({"when": "2026-11-02T09:45Z"}, "when", "says an offset"),
+        ({"when": "2031-01-01"}, "when", "more than three years after the records"),
         ({"limit.regions": 5}, "limit.regions", "no such limit shows"),
         ({"ziip_engines": 2}, "ziip_engines", "no zIIP-eligible work"),
         ({"cap": "maybe"}, "cap", "takes on"),
         ({"machine": "z17"}, "machine", "cannot be changed here"),
+        ({"smt": "2"}, "smt", "keeps the SMT mode of the records"),
     ],
 )
 def test_a_question_that_cannot_be_understood_names_the_key(at, field, told):
