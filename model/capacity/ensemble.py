@@ -139,7 +139,8 @@ class Scenario:
     """What is asked, as loads on a system; arrays broadcast to (draws, loads).
 
     ``rates`` is (draws or 1, loads, streams) transactions/s. ``extra`` adds engines by series, what a recorded interval
-    had beyond its law; ``others`` is what other LPARs use of the machine, in engines.
+    had beyond its law; ``others`` is what other LPARs use of the machine, in engines;
+    ``threads`` those of a zIIP core, None for as many as it has.
     """
 
     rates: Array
@@ -152,6 +153,7 @@ class Scenario:
     share: float | None = None
     capped: bool | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
+    threads: float | None = None
     factors: Mapping[str, Array] = field(default_factory=dict)
 
 
@@ -255,7 +257,7 @@ class System:
             (np.broadcast_to(value, shape) for name, value in scenario.extra.items() if self._engine(name) == "ziip"),
             start=np.zeros(shape),
         )
-        spilled = self._overflow(ziip_work, scenario.ziips) if self.ziips else np.zeros(shape)
+        spilled = self._overflow(ziip_work, scenario) if self.ziips else np.zeros(shape)
         busy = np.zeros(shape)
         found: dict[str, Array] = {}
         for _ in range(TURNS if np.any(self.growth) else 1):
@@ -283,7 +285,9 @@ class System:
             busy = sum((found[name] for name in self.capacity), np.zeros(shape))
         ziip_busy = None
         if ZIIP_WORK in self.laws:
-            ziip_busy = self.laws[ZIIP_WORK].usage(ziip_work * (1.0 - spilled))
+            on_ziips = ziip_work * (1.0 - spilled)
+            alone = scenario.threads == 1.0 and self.threads > 1.0
+            ziip_busy = on_ziips if alone else self.laws[ZIIP_WORK].usage(on_ziips)
         return found, busy, ziip_busy
 
     def _engine(self, name: str) -> str:
@@ -293,23 +297,24 @@ class System:
     def _sum(self, found: Mapping[str, Array], engine: str, shape: tuple[int, int]) -> Array:
         return sum((value for name, value in found.items() if self._engine(name) == engine), np.zeros(shape))
 
-    def _overflow(self, work: Array, ziips: float) -> Array:
+    def _overflow(self, work: Array, scenario: Scenario) -> Array:
         """Part of zIIP work that finds the engines full and runs on CPs, (draws, loads)."""
-        if not self.overflow or ziips <= 0:
-            return np.ones(work.shape) if ziips <= 0 else np.zeros(work.shape)
-        full = self._pool(work, ziips)[0]
+        if not self.overflow or scenario.ziips <= 0:
+            return np.ones(work.shape) if scenario.ziips <= 0 else np.zeros(work.shape)
+        full = self._pool(work, scenario)[0]
         return np.clip(self.overflow["floor"][:, None] + self.overflow["factor"][:, None] * full, 0.0, 1.0)
 
-    def _pool(self, work: Array, ziips: float) -> tuple[Array, Array]:
+    def _pool(self, work: Array, scenario: Scenario) -> tuple[Array, Array]:
         """Part of the work that finds the zIIPs full, and the stretch of what runs on them, (draws, loads) each."""
-        cores, threads = max(round(ziips), 1), round(self.threads)
+        cores, threads = max(round(scenario.ziips), 1), round(scenario.threads or self.threads)
+        gain = self.smt_gain if threads > 1 else np.ones(self.draws)
         if not self.overflow:
-            return queues.bounded_pool(work, cores, self.smt_gain[:, None], threads)
+            return queues.bounded_pool(work, cores, gain[:, None], threads)
         full, stretched = np.zeros(work.shape), np.ones(work.shape)
         for places in np.unique(self.overflow["waiting"]):
             rows = self.overflow["waiting"] == places
             full[rows], stretched[rows] = queues.bounded_pool(
-                work[rows], cores, self.smt_gain[rows, None], threads, int(places)
+                work[rows], cores, gain[rows, None], threads, int(places)
             )
         return full, stretched
 
@@ -340,7 +345,7 @@ class System:
         stretched = self._stretches(usage, busy, available)
         ziip_stretch = None
         if self.ziips and scenario.ziips > 0:
-            ziip_stretch = self._pool(self._sum(usage, "ziip", busy.shape), scenario.ziips)[1]
+            ziip_stretch = self._pool(self._sum(usage, "ziip", busy.shape), scenario)[1]
         responses: dict[tuple[str, str], Array] = {}
         using: dict[tuple[str, str], Array] = {}
         waiting: dict[tuple[str, str], dict[str, Array]] = {}

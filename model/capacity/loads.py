@@ -262,11 +262,25 @@ def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
                 raise QuestionError(key, name, f"{key}: no such limit shows in the records", known.values())
             limits[known[name.casefold()]] = positive(key, value)
     cost = cost * _adjusted(system, asked, notes)
-    kept = {"machine": "no capacity table names both machines", "smt": "the model keeps the SMT mode of the records"}
-    for key, reason in kept.items():
-        if key in asked:
-            raise QuestionError(key, asked[key], f"{key}: cannot be changed here: {reason}")
+    if "smt" in asked:
+        scenario = replace(scenario, threads=_threads(system, asked["smt"]))
+    if "machine" in asked:
+        raise QuestionError(
+            "machine", asked["machine"], "machine: cannot be changed here: no capacity table names both machines"
+        )
     return replace(scenario, cost=cost, limits=limits)
+
+
+def _threads(system: System, value: Any) -> float:
+    """Threads of a zIIP core: 1 or off, 2 or on."""
+    threads = {"1": 1.0, "off": 1.0, "2": 2.0, "on": 2.0}.get(str(value).casefold().removesuffix(".0"))
+    if threads is None:
+        raise QuestionError("smt", value, "smt: takes off (1 thread a core) or on (2)", ("on", "off"))
+    if system.ziips <= 0:
+        raise QuestionError("smt", value, "smt: the records show no zIIPs")
+    if threads > system.threads:
+        raise QuestionError("smt", value, "smt: what a second thread gains was not measured here; ask off")
+    return threads
 
 
 def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Array:
