@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from model.capacity.conditions.rows import read_catalogue
+from model.capacity.conditions.reading import read_catalogue
 from model.capacity.conditions.validation import validate
 
 

@@ -15,7 +15,7 @@ from model.calibration.observations import as_frame
 from model.calibration.production import Unusable, entry
 from model.capacity.adjustments import read_adjustments, to_plain
 from model.capacity.conditions.fitting import fit as fit_conditions
-from model.capacity.conditions.rows import read_catalogue
+from model.capacity.conditions.reading import read_catalogue
 from model.capacity.questions import lawful_systems
 from model.systems import catalogue
 

@@ -7,7 +7,7 @@ import pytest
 
 from model.capacity import bundle as bundles
 from model.capacity.conditions.fitting import fit
-from model.capacity.conditions.rows import read_catalogue
+from model.capacity.conditions.reading import read_catalogue
 from model.lab.targeting import target
 from model.systems import catalogue
 from pipelines.exits import Exit

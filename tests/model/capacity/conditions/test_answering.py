@@ -6,7 +6,8 @@ import pytest
 
 from model.capacity.conditions.answering import Laws, predict
 from model.capacity.conditions.fitting import fit
-from model.capacity.conditions.rows import WORKLOAD, Identity, Operand, Row, read_points
+from model.capacity.conditions.reading import read_points
+from model.capacity.conditions.rows import WORKLOAD, Identity, Operand, Row
 from model.capacity.questions import QuestionError
 
 SESSIONS = (1000, 2000, 4000, 16000)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from model.capacity.conditions.fitting import fit
-from model.capacity.conditions.rows import Row, Study, read_catalogue
+from model.capacity.conditions.reading import read_catalogue
+from model.capacity.conditions.rows import Row, Study
 from model.capacity.conditions.validation import validate
 
 
