@@ -25,17 +25,20 @@ reported as (
 ),
 
 speed as (
-  select r.interval_key, max(16000000.0 / nullif(c.cpu_rate_adjustment, 0)) as service_units_per_s
+  select r.interval_key, max(16000000.0 / nullif(c.cpu_rate_adjustment, 0)) as service_units_per_s,
+    max(16000000.0 * coalesce(nullif(c.cpu_adjustment_scaling, 0), 1) / nullif(c.cpu_adjustment_actual, 0))
+      as workload_service_units_per_s
   from {{ ref('int_record') }} r
   join {{ ref('stg_smf72_3_control') }} c using (file_id, record_seq)
   where r.record_type = '72.3'
   group by r.interval_key
 )
 
-select m.*, s.service_units_per_s
+select interval_key, m.* exclude (interval_key, software_service_units_per_s), s.service_units_per_s,
+  coalesce(m.software_service_units_per_s, s.workload_service_units_per_s) as software_service_units_per_s
 from (
   select * from recorded
   union all by name
   select * from reported
 ) m
-left join speed s using (interval_key)
+full join speed s using (interval_key)
