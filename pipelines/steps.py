@@ -211,7 +211,7 @@ def validate_studies(home: Home) -> Any:
     Raises EtalonError where no reference system was measured at several levels of a condition.
     """
     require_snapshot(home)
-    from model.capacity.conditions.rows import read_catalogue
+    from model.capacity.conditions.reading import read_catalogue
     from model.capacity.conditions.validation import validate as levels_left_out
 
     found = levels_left_out(read_catalogue(marts=measured_figures(home)))

@@ -36,7 +36,7 @@ def test_every_link_of_the_site_leads_to_a_file_of_it(spoiled: QualityResult) ->
 def test_the_front_page_shows_verdict_counts_charts_and_files(spoiled: QualityResult) -> None:
     page = html.fromstring(spoiled.report.read_bytes())
     assert page.xpath("string(//h1)") == "Not fit for use"
-    assert page.xpath("//ul[@class='tally']/li[1]/b/text()") == ["8"]
+    assert page.xpath("//ul[@class='tally']/li[1]/b/text()") == ["9"]
     assert {text.strip() for text in page.xpath("//figcaption/b/text()")} == {"LPA", "LPB", "SHRD"}
     assert "/landing/day.smf" in page.text_content()
     marked = page.xpath("//figure[figcaption/b='LPB']//*[@class='suspect']")

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import yaml
@@ -204,11 +205,13 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
     from pipelines import assets, steps
 
     class Validation:
-        gate = ()
+        gates: ClassVar = {}
+        failed = ()
 
         def to_dict(self):
-            check = {"name": "coverage", "value": 0.91, "limit": 0.8, "passed": True}
-            return {"rows": [{"system": "shop", "metric": "itr_tps", "measured": 5.0}], "gate": {"checks": [check]}}
+            check = {"system": "shop", "name": "coverage", "value": 0.91, "limit": 0.8, "passed": True}
+            rows = [{"system": "shop", "metric": "itr_tps", "measured": 5.0}]
+            return {"rows": rows, "histories": [], "checks": [check]}
 
     monkeypatch.setattr("os.environ", os.environ | {"ETALON_HOME": str(tmp_path)})
     folder = tmp_path / "landing" / DAY

@@ -118,7 +118,7 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"ziip_engines": 2}, "ziip_engines", "no zIIP-eligible work"),
         ({"cap": "maybe"}, "cap", "takes on"),
         ({"machine": "z17"}, "machine", "cannot be changed here"),
-        ({"smt": "2"}, "smt", "keeps the SMT mode of the records"),
+        ({"smt": "2"}, "smt", "show no zIIPs"),
     ],
 )
 def test_a_question_that_cannot_be_understood_names_the_key(at, field, told):
