@@ -78,9 +78,25 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     for name, used in state.limits.items():
         if used[0, 0] >= 1.0:
             notes.append(f"limit {name} is exceeded: its classes have no steady response")
+    notes += _gate(entry.get("gate"))
     known = {**entry["usage"], **entry["response"]}
     notes += [f"{name}: {law['origin']}" for name, law in sorted(known.items()) if law["origin"] != "measured"]
     notes += entry.get("notes", [])
+    return notes
+
+
+def _gate(gate: Mapping[str, Any] | None) -> list[str]:
+    """What the validation says against the system."""
+    if gate is None:
+        return []
+    notes = []
+    if gate["passed"] is None:
+        notes.append("validation: too little was measured to hold anything out; this system is not judged")
+    if gate["passed"] is False:
+        missed = ", ".join(check["name"] for check in gate["checks"] if not check["passed"])
+        notes.append(f"validation: this system did not pass its gate ({missed})")
+    if gate.get("behind_baseline"):
+        notes.append(f"validation: a naive answer was nearer on later days for {', '.join(gate['behind_baseline'])}")
     return notes
 
 

@@ -63,10 +63,17 @@ class Validation:
         return not self.gates or len(self.failed) < len(self.gates)
 
     def verdict(self, system: str) -> dict[str, Any]:
-        """``passed`` (None where not judged) and ``checks`` of a system's gate."""
+        """``passed`` (None where not judged) and ``checks`` of a system's gate; ``behind_baseline`` names what a naive
+        answer predicted better on later days."""
         gate = self.gates.get(system)
         checks = [check.to_dict() for check in gate or ()]
-        return {"passed": None if gate is None else passed(gate), "checks": checks}
+        later = self.histories[
+            (self.histories["system"] == system)
+            & (self.histories["scheme"] == "later days")
+            & ~self.histories["beats_baseline"].astype(bool)
+        ]
+        behind = [" ".join(filter(None, pair)) for pair in zip(later["metric"], later["class"], strict=True)]
+        return {"passed": None if gate is None else passed(gate), "checks": checks, "behind_baseline": behind}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: ``rows``, ``summary``, ``histories``, ``gates``, ``checks`` (those of all gates)."""

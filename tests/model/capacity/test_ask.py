@@ -371,3 +371,16 @@ def test_what_the_network_refuses_is_answered_from_condition_laws_where_they_kno
             ask.predict(with_laws, system, at)
         assert raised.value.field in (field, f"at.{field}")
         assert raised.value.allowed
+
+
+def test_an_answer_says_what_its_validation_says_against_it(bundle):
+    entry = bundle["systems"]["shop"]
+    missed = {"name": "largest error of totals, %", "value": 5.0, "limit": 3.0, "passed": False}
+    for gate, said in (
+        ({"passed": None, "checks": []}, "not judged"),
+        ({"passed": False, "checks": [missed]}, "did not pass its gate (largest error of totals, %)"),
+        ({"passed": True, "checks": [], "behind_baseline": ["response_ms HIGH"]}, "naive answer was nearer"),
+    ):
+        judged = {**bundle, "systems": {"shop": {**entry, "gate": gate}}}
+        assert any(said in note for note in predict(judged, "shop", {})["notes"])
+    assert not any("validation" in note for note in predict(bundle, "shop", {})["notes"])
