@@ -6,7 +6,7 @@ import tomllib
 from functools import cache
 from typing import Literal
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines.exits import EtalonError, Exit

@@ -90,7 +90,7 @@ def _read(registry: Registry) -> list[tuple[Layout, Section]]:
 
 
 def _dump(document: dict) -> str:
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     return NOTE + yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1000)
 

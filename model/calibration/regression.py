@@ -68,7 +68,7 @@ def fit(
         scale = max(float(np.std(target * root)), 1e-300)
     for _ in range(TURNS):
         weighted = design * (weight * robust / scale**2)[:, None]
-        inverse = np.linalg.pinv(design.T @ weighted + np.diag(precision), hermitian=True)
+        inverse = np.asarray(np.linalg.pinv(design.T @ weighted + np.diag(precision), hermitian=True), np.float64)
         mean = inverse @ (weighted.T @ target + precision * centre)
         residual = (target - design @ mean) * root
         scale = max(
@@ -79,7 +79,7 @@ def fit(
     dependence = day_dependence(residual / scale, day)
     # The prior does not share the data's dependence: widen what the data say, and leave the prior its weight.
     weighted = design * (weight * robust / (scale**2 * dependence))[:, None]
-    inverse = np.linalg.pinv(design.T @ weighted + np.diag(precision), hermitian=True)
+    inverse = np.asarray(np.linalg.pinv(design.T @ weighted + np.diag(precision), hermitian=True), np.float64)
     mean = inverse @ (weighted.T @ target + precision * centre)
     told = min(n, TOLD_A_DAY * max(len(np.unique(day)), 1))
     bic = 2.0 * told * np.log(scale) + p * np.log(max(told, 2))

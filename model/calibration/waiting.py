@@ -204,7 +204,7 @@ def _plain(seen: Seen, wait: Array | None = None) -> Fit:
 
 def _groups(h: History, seen: dict[int, Seen], fits: dict[int, Fit]) -> list[tuple[int, ...]]:
     """Sets of classes that may share a limit, a workload's or one alone; where it shows most comes first."""
-    groups = {(c,) for c in seen}
+    groups: set[tuple[int, ...]] = {(c,) for c in seen}
     for workload in {h.workloads[c] for c in seen}:
         groups.add(tuple(c for c in seen if h.workloads[c] == workload))
     found = {members: _limit(h, members, seen, fits) for members in groups}

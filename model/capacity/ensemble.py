@@ -286,8 +286,8 @@ class System:
         ziip_busy = None
         if ZIIP_WORK in self.laws:
             on_ziips = ziip_work * (1.0 - spilled)
-            alone = scenario.threads == 1.0 and self.threads > 1.0
-            ziip_busy = on_ziips if alone else self.laws[ZIIP_WORK].usage(on_ziips)
+            one_thread = scenario.threads == 1.0 and self.threads > 1.0
+            ziip_busy = on_ziips if one_thread else self.laws[ZIIP_WORK].usage(on_ziips)
         return found, busy, ziip_busy
 
     def _engine(self, name: str) -> str:
