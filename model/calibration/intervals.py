@@ -65,7 +65,6 @@ class History:
     ziip_on_cp_s: Array
     response_ms: Array
     p90_ms: Array
-    msu_per_engine: float = float("nan")
     machine: SharedMachine | None = None
     report_classes: Mapping[str, str] | None = None
 

@@ -9,10 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-Law = Mapping[str, Any]
+from model.capacity.ensemble import FOLLOWED
 
-# How many times the highest calibrated rate a bend is followed as a parabola.
-REACH = 4.0
+Law = Mapping[str, Any]
 
 
 class Estimate(NamedTuple):
@@ -46,7 +45,7 @@ def terms_at(law: Law, rate: float) -> tuple[float, float, float]:
 
     A parabola fitted to a range of rates says nothing of rates many times as high, where it would bend back to zero.
     """
-    x, edge = rate / law["reference_rate"], REACH * law["support"][1] / law["reference_rate"]
+    x, edge = rate / law["reference_rate"], FOLLOWED * law["support"][1] / law["reference_rate"]
     if x <= edge:
         return basis(x)
     return 1.0, x, edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge)
@@ -58,7 +57,7 @@ def usage_mean(law: Law, rate: float) -> float:
     def at(rate: float) -> float:
         return law["scale"] * sum(c * b for c, b in zip(law["coef"], terms_at(law, rate), strict=True))
 
-    return max(0.0, at(rate), at(REACH * law["support"][1]) if rate > REACH * law["support"][1] else 0.0)
+    return max(0.0, at(rate), at(FOLLOWED * law["support"][1]) if rate > FOLLOWED * law["support"][1] else 0.0)
 
 
 def usage_sd(law: Law, rate: float) -> float:

@@ -154,7 +154,6 @@ class Scenario:
     capped: bool | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
     threads: float | None = None
-    factors: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -250,8 +249,7 @@ class System:
         alone: dict[str, Array] = {}
         for name, law in self.laws.items():
             if law.driver in self.streams:
-                factor = scenario.factors.get(name, np.ones(self.draws))
-                alone[name] = law.usage(self.stream(scenario, law.driver)) * factor[:, None]
+                alone[name] = law.usage(self.stream(scenario, law.driver))
         cost = np.broadcast_to(np.asarray(scenario.cost, float).reshape(-1, 1), shape)
         ziip_work = self._sum(alone, "ziip", shape) + sum(
             (np.broadcast_to(value, shape) for name, value in scenario.extra.items() if self._engine(name) == "ziip"),

@@ -111,8 +111,6 @@ def figure_draws(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
             return None if state.busy[0, 0] <= 0 else total * engines / np.maximum(state.busy[:, 0], 1e-12)
         if form == "rate":
             return ready.stream(state.scenario, spec["stream"])[:, 0]
-        if form == "msu":
-            return state.busy[:, 0] * spec["msu_per_engine"]
         if form == "limit_pct":
             return 100.0 * state.limits[spec["station"]][:, 0] if spec["station"] in state.limits else None
         if spec["stream"] in ready.streams and ready.stream(state.scenario, spec["stream"])[0, 0] <= 0:
