@@ -22,6 +22,8 @@ transactions as (
   group by interval_key
 ),
 
+{{ interval_of('structure') }},
+
 {{ run_of_interval('structure') }}
 
 select
@@ -48,8 +50,7 @@ select
   (100 * {{ ratio('s.lock_contentions', 's.sync_requests + s.async_requests') }})::double as contention_pct,
   (100 * {{ ratio('s.false_lock_contentions', 's.lock_contentions') }})::double as false_contention_pct
 from structure s
-left join {{ ref('int_interval') }} n
-  on n.smf_sid = s.smf_sid and abs(epoch_ms(n.interval_start_utc) - epoch_ms(s.interval_start_utc)) <= 1000
+left join interval_of n on n.smf_sid = s.smf_sid and n.interval_start_utc = s.interval_start_utc
 left join run_of_interval r on r.smf_sid = s.smf_sid and r.interval_start_utc = s.interval_start_utc
 left join {{ ref('int_owner') }} o on o.smf_sid = s.smf_sid
 left join transactions t on t.interval_key = n.interval_key

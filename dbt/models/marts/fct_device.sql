@@ -2,6 +2,8 @@ with device as (
   select * from {{ ref('stg_smf74_1_device') }}
 ),
 
+{{ interval_of('device') }},
+
 {{ run_of_interval('device') }}
 
 select
@@ -28,7 +30,6 @@ select
   {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations', 'io_us': 'd.connect_us'}) }} as connect_ms,
   {{ ratio('d.connect_us + d.disconnect_us', '1e4 * d.interval_s') }}::double as busy_pct
 from device d
-left join {{ ref('int_interval') }} n
-  on n.smf_sid = d.smf_sid and abs(epoch_ms(n.interval_start_utc) - epoch_ms(d.interval_start_utc)) <= 1000
+left join interval_of n on n.smf_sid = d.smf_sid and n.interval_start_utc = d.interval_start_utc
 left join run_of_interval r on r.smf_sid = d.smf_sid and r.interval_start_utc = d.interval_start_utc
 left join {{ ref('int_owner') }} o on o.smf_sid = d.smf_sid

@@ -15,6 +15,8 @@ with area as (
   where job_samples > 0
 ),
 
+{{ interval_of('area') }},
+
 {{ run_of_interval('area') }}
 
 select
@@ -33,7 +35,6 @@ select
   {{ metric('storage_bytes', {'sampled_bytes': 'a.total', 'samples': 'a.job_samples'}) }} as mean_bytes,
   a.most::double as max_bytes
 from area a
-left join {{ ref('int_interval') }} n
-  on n.smf_sid = a.smf_sid and abs(epoch_ms(n.interval_start_utc) - epoch_ms(a.interval_start_utc)) <= 1000
+left join interval_of n on n.smf_sid = a.smf_sid and n.interval_start_utc = a.interval_start_utc
 left join run_of_interval r on r.smf_sid = a.smf_sid and r.interval_start_utc = a.interval_start_utc
 left join {{ ref('int_owner') }} o on o.smf_sid = a.smf_sid
