@@ -9,7 +9,7 @@ from fastapi.staticfiles import StaticFiles
 
 from model.capacity import ask
 from model.capacity.questions import askable
-from serve import problems
+from serve import problems, reading
 from serve.answers import (
     CompareAnswer,
     ExplainAnswer,
@@ -74,6 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     problems.install(app)
     app.include_router(_questions(champion, snapshot, telemetry), dependencies=[Depends(guard)])
+    app.include_router(reading.router(champion, snapshot, settings.quality), dependencies=[Depends(guard)])
     app.include_router(_operations(champion, snapshot, telemetry, guard))
     app.include_router(_pages(settings, token, guard))
     app.mount("/static", StaticFiles(directory=PAGE), name="static")

@@ -7,6 +7,7 @@ from typing import Any
 
 from model.capacity.questions import point_entry
 from model.systems.overview import overview
+from serve.options import options
 from serve.schemas import ReferenceSystem, System
 
 
@@ -33,6 +34,9 @@ def describe(name: str, entry: Mapping[str, Any]) -> System:
         main_metric=_main(entry),
         has_response=bool(entry["response"]),
         relatives=list(entry["relatives"]),
+        options=options(entry),
+        period=entry.get("period"),
+        gate=entry.get("gate"),
     )
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from serve.options import Option
+
 
 class MeasuredPoint(BaseModel):
     """One measured operating point from the published snapshot."""
@@ -44,6 +46,9 @@ class System(BaseModel):
     main_metric: str = Field(description="the metric to look at first")
     has_response: bool
     relatives: list[str] = Field(description="systems whose measurements inform this one's model")
+    options: list[Option] = Field(description="what a question can change, with today's values")
+    period: list[str] | None = Field(description="first and last recorded start, local time; null without a history")
+    gate: dict[str, Any] | None = Field(description="what validation says of the system: checks, and whether all held")
 
 
 class ReferenceSystem(BaseModel):

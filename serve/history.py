@@ -1,0 +1,263 @@
+"""What the published snapshot says of LPARs over time: busy, capacity, classes, and how the last days compare."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from serve.evidence import number
+from serve.records import ClassHistory, ClassRow, Column, History, Overview, SystemOverview
+from serve.snapshot import Snapshot
+
+BUCKETS = {
+    "interval": "interval_start_local",
+    "hour": "date_trunc('hour', interval_start_local)",
+    "day": "date_trunc('day', interval_start_local)",
+}
+MOST_ROWS = 4000
+
+# What a system used and had, by bucket of local time; a system of several LPARs has their sum.
+# Each query takes system, from and to, and gives bucket, kind, name, unit and value.
+_WITHIN = "system_id = ? AND interval_start_local >= ? AND interval_start_local < ?"
+_OWN = "own AS (SELECT DISTINCT smf_sid FROM marts.dim_system WHERE system_id = ?)"
+_SERIES = (
+    """
+    WITH one AS (
+      SELECT {bucket} AS bucket, smf_sid, engine_type, if(engine_type = 'CP', 'cp', 'ziip') AS pool,
+        sum(busy_s) / sum(interval_s) AS used, max(busy_s / interval_s) AS peak,
+        sum(online_s) / sum(interval_s) AS online
+      FROM marts.fct_interval_utilization WHERE {within} GROUP BY ALL)
+    SELECT bucket, pool || '_busy', engine_type, 'engines', sum(used) FROM one GROUP BY ALL
+    UNION ALL SELECT bucket, pool || '_peak', engine_type, 'engines', sum(peak) FROM one GROUP BY ALL
+    UNION ALL SELECT bucket, pool || '_online', engine_type, 'engines', sum(online) FROM one GROUP BY ALL
+    """,
+    """
+    SELECT bucket, 'class_group', coalesce(nullif(workload, ''), class_name), 'engines', sum(used)
+    FROM (SELECT {bucket} AS bucket, smf_sid, workload, class_name,
+            sum(appl_cp_pct * interval_s) / sum(interval_s) / 100 AS used
+          FROM marts.fct_transaction_cost WHERE {within} AND class_kind = 'service_class' GROUP BY ALL) GROUP BY ALL
+    """,
+    """
+    SELECT bucket, 'uncaptured', 'uncaptured', 'engines', sum(used)
+    FROM (SELECT {bucket} AS bucket, smf_sid, sum(uncaptured_s) / sum(interval_s) AS used
+          FROM marts.fct_uncaptured WHERE {within} GROUP BY ALL) GROUP BY ALL
+    """,
+    """
+    WITH {own}, weighed AS (
+      SELECT *, sum(weight) OVER (PARTITION BY machine, interval_start_utc) AS weights
+      FROM marts.fct_machine_interval
+      WHERE engine_type = 'CP' AND interval_start_local >= ? AND interval_start_local < ?),
+    one AS (
+      SELECT {bucket} AS bucket, smf_sid, avg(weight / nullif(weights, 0) * shared_engines) AS share,
+        avg(nullif(cap_engines, 0)) AS cap
+      FROM weighed JOIN own USING (smf_sid) WHERE NOT is_dedicated GROUP BY ALL)
+    SELECT bucket, 'cp_share', 'share by weight', 'engines', sum(share) FROM one GROUP BY ALL
+    UNION ALL SELECT bucket, 'cp_cap', 'absolute cap', 'engines', sum(cap) FROM one WHERE cap IS NOT NULL GROUP BY ALL
+    """,
+    """
+    WITH {own}, one AS (
+      SELECT {bucket} AS bucket, sum(msu) / count(DISTINCT interval_start_local) AS msu,
+        sum(four_hour_average_msu) / count(DISTINCT interval_start_local) AS four_hour,
+        sum(capacity_msu) / count(DISTINCT interval_start_local) AS capacity
+      FROM marts.fct_msu JOIN own ON name = smf_sid
+      WHERE scope = 'lpar' AND interval_start_local >= ? AND interval_start_local < ? GROUP BY ALL)
+    SELECT bucket, 'msu', 'MSU', 'MSU', msu FROM one
+    UNION ALL SELECT bucket, 'msu_four_hour', 'rolling 4-hour average', 'MSU', four_hour FROM one
+    UNION ALL SELECT bucket, 'msu_capacity', 'capacity', 'MSU', capacity FROM one WHERE capacity IS NOT NULL
+    """,
+)
+
+# A mean response leaves out intervals whose transactions were not timed.
+_CLASS_FIGURES = """
+      sum(transactions_ended) / sum(interval_s) AS rate_tps,
+      sum(appl_cp_pct * interval_s) * 1e4 / nullif(sum(transactions_ended), 0) AS cpu_us_per_tran,
+      sum(appl_cp_pct * interval_s) / sum(interval_s) / 100 AS engines,
+      sum(response_ms * transactions_ended)
+        / nullif(sum(transactions_ended) FILTER (response_ms IS NOT NULL), 0) AS response_ms
+"""
+
+_CLASS = """
+    SELECT {bucket} AS bucket, {figures}
+    FROM marts.fct_transaction_cost
+    WHERE {within} AND class_kind = 'service_class' AND class_name = ?
+    GROUP BY ALL ORDER BY bucket
+"""
+
+_CLASSES = """
+    WITH recent AS (
+      SELECT *, interval_start_local > last - INTERVAL 7 DAY AS is_last
+      FROM marts.fct_transaction_cost, (
+        SELECT max(interval_start_local) AS last FROM marts.fct_interval_utilization WHERE system_id = ?)
+      WHERE system_id = ? AND class_kind = 'service_class' AND interval_start_local > last - INTERVAL 14 DAY)
+    SELECT class_name, any_value(workload) AS workload, is_last,
+      {figures}
+    FROM recent GROUP BY ALL
+"""
+
+_GOALS = """
+    SELECT class_name, arg_max(importance, interval_start_local) AS importance,
+      arg_max(goal_ms, interval_start_local) AS goal_ms, arg_max(goal_kind, interval_start_local) AS goal_kind
+    FROM marts.fct_service_class
+    WHERE system_id = ? AND class_kind = 'service_class' AND period_number <= 1 GROUP BY ALL
+"""
+
+_SYSTEMS = """
+    WITH busy AS (
+      SELECT system_id, interval_start_local, sum(busy_s / interval_s) AS used, sum(online_s / interval_s) AS online
+      FROM marts.fct_interval_utilization WHERE engine_type = 'CP' GROUP BY ALL),
+    days AS (
+      SELECT system_id, interval_start_local::date AS day, 100 * sum(used) / sum(online) AS mean_pct,
+        100 * max(used / online) AS peak_pct, arg_max(interval_start_local, used / online) AS peak_at
+      FROM busy GROUP BY ALL),
+    msu AS (
+      SELECT d.system_id, m.interval_start_local::date AS day, sum(four_hour_average_msu) AS four_hour
+      FROM marts.fct_msu m JOIN (SELECT DISTINCT system_id, smf_sid FROM marts.dim_system) d ON m.name = d.smf_sid
+      WHERE scope = 'lpar' GROUP BY d.system_id, m.interval_start_local),
+    last AS (SELECT system_id, max(day) AS day, max(peak_pct) AS peak_pct, arg_max(peak_at, peak_pct) AS peak_at
+             FROM days GROUP BY ALL)
+    SELECT l.system_id, l.day AS last_day, d.mean_pct, d.peak_pct, w.mean_pct AS week_before_mean_pct,
+      w.peak_pct AS week_before_peak_pct, l.peak_pct AS highest_pct, l.peak_at AS highest_at,
+      (SELECT max(four_hour) FROM msu m WHERE m.system_id = l.system_id AND m.day = l.day) AS four_hour_msu
+    FROM last l JOIN days d ON d.system_id = l.system_id AND d.day = l.day
+    LEFT JOIN days w ON w.system_id = l.system_id AND w.day = l.day - 7
+    ORDER BY l.system_id
+"""
+
+_LPARS = """
+    SELECT s.system_id, list(DISTINCT s.smf_sid ORDER BY s.smf_sid) AS lpars, any_value(s.cpc_type) AS cpc_type,
+      any_value(s.cpc_model) AS cpc_model, sum(s.cps) AS cps, sum(s.ziips) AS ziips, sum(s.intervals) AS intervals,
+      sum(s.run_intervals) AS run_intervals, min(s.first_start_local) AS first_start_local,
+      max(s.last_start_local) AS last_start_local,
+      any_value((SELECT any_value(machine) FROM marts.fct_machine_interval m WHERE m.smf_sid = s.smf_sid)) AS machine
+    FROM marts.dim_system s GROUP BY ALL
+"""
+
+
+def overview(snapshot: Snapshot) -> Overview:
+    """Every LPAR with a history: its last day beside the same day a week before, its peak, its rolling four hours."""
+    published = snapshot.published_at()
+    known = {row["system_id"]: row for row in snapshot.rows(_LPARS)}
+    systems = []
+    for row in snapshot.rows(_SYSTEMS):
+        about = known[row["system_id"]]
+        if about["run_intervals"] == about["intervals"]:
+            continue
+        systems.append(
+            SystemOverview(
+                system=row["system_id"],
+                machine=str(about["machine"] or about["cpc_type"] or ""),
+                machine_type=" ".join(filter(None, (about["cpc_type"], about["cpc_model"]))),
+                lpars=about["lpars"],
+                cps=about["cps"],
+                ziips=about["ziips"],
+                first_start_local=about["first_start_local"].isoformat(),
+                last_start_local=about["last_start_local"].isoformat(),
+                last_day=row["last_day"].isoformat(),
+                highest_at=row["highest_at"].isoformat(),
+                **{
+                    f"{name}_busy_pct": number(row[f"{name}_pct"])
+                    for name in ("mean", "peak", "week_before_mean", "week_before_peak", "highest")
+                },
+                four_hour_msu=number(row["four_hour_msu"]),
+            )
+        )
+    return Overview(published_at=published.isoformat() if published else None, systems=systems)
+
+
+def span(snapshot: Snapshot, system: str) -> tuple[dt.datetime, dt.datetime] | None:
+    """First and last recorded start of a system, local time; None for a system without intervals."""
+    row = snapshot.rows(
+        "SELECT min(interval_start_local) AS first, max(interval_start_local) AS last "
+        "FROM marts.fct_interval_utilization WHERE system_id = ?",
+        [system],
+    )[0]
+    return None if row["first"] is None else (row["first"], row["last"])
+
+
+def finest(first: dt.datetime, last: dt.datetime, interval_s: float = 900.0) -> str:
+    """The finest bucket that keeps a span within the most rows."""
+    seconds = (last - first).total_seconds()
+    return "interval" if seconds / interval_s <= MOST_ROWS else "hour" if seconds / 3600 <= MOST_ROWS else "day"
+
+
+def history(snapshot: Snapshot, system: str, first: dt.datetime, last: dt.datetime, every: str) -> History:
+    """Engines in use by class group, capacity and MSU of a system, one value for every bucket of local time."""
+    found: list[tuple[Any, ...]] = []
+    with snapshot.cursor() as cursor:
+        for query in _SERIES:
+            cursor.execute(query.format(bucket=BUCKETS[every], within=_WITHIN, own=_OWN), [system, first, last])
+            found += cursor.fetchall()
+    starts = sorted({row[0] for row in found})
+    place = {start: i for i, start in enumerate(starts)}
+    columns: dict[tuple[str, str, str], list[float | None]] = {}
+    for start, kind, name, unit, value in found:
+        columns.setdefault((kind, name, unit), [None] * len(starts))[place[start]] = number(value)
+    return History(
+        system=system,
+        every=every,
+        start_local=[start.isoformat() for start in starts],
+        columns=[
+            Column(kind=kind, name=name, unit=unit, values=values)
+            for (kind, name, unit), values in sorted(columns.items(), key=_largest_first)
+        ],
+    )
+
+
+def _largest_first(item: tuple[tuple[str, str, str], Sequence[float | None]]) -> tuple[str, float]:
+    (kind, _, _), values = item
+    return kind, -sum(value or 0.0 for value in values)
+
+
+def classes(snapshot: Snapshot, system: str) -> list[ClassRow]:
+    """Service classes of the last seven days, with the change from the seven before."""
+    goals = {row["class_name"]: row for row in snapshot.rows(_GOALS, [system])}
+    weeks: dict[str, dict[bool, dict[str, Any]]] = {}
+    for row in snapshot.rows(_CLASSES.format(figures=_CLASS_FIGURES), [system, system]):
+        weeks.setdefault(row["class_name"], {})[row["is_last"]] = row
+    rows = []
+    for name, known in weeks.items():
+        now, before = known.get(True), known.get(False, {})
+        if now is None:
+            continue
+        goal = goals.get(name, {})
+        rows.append(
+            ClassRow(
+                class_name=name,
+                workload=str(now["workload"] or ""),
+                importance=goal.get("importance"),
+                goal_ms=number(goal.get("goal_ms")),
+                goal_kind=goal.get("goal_kind"),
+                **{key: number(now[key]) for key in ("rate_tps", "cpu_us_per_tran", "engines", "response_ms")},
+                **{
+                    f"{key}_change_pct": _change(now[key], before.get(key))
+                    for key in ("rate_tps", "cpu_us_per_tran", "response_ms")
+                },
+            )
+        )
+    return sorted(rows, key=lambda row: -(row.engines or 0.0))
+
+
+def class_history(
+    snapshot: Snapshot, system: str, name: str, first: dt.datetime, last: dt.datetime, every: str
+) -> ClassHistory:
+    """Rate, cost, engines in use and mean response of a service class."""
+    rows = snapshot.rows(
+        _CLASS.format(bucket=BUCKETS[every], within=_WITHIN, figures=_CLASS_FIGURES), [system, first, last, name]
+    )
+    units = {"rate_tps": "tran/s", "cpu_us_per_tran": "us/tran", "engines": "engines", "response_ms": "ms"}
+    return ClassHistory(
+        system=system,
+        class_name=name,
+        every=every,
+        start_local=[row["bucket"].isoformat() for row in rows],
+        columns=[
+            Column(kind=kind, name=kind, unit=unit, values=[number(row[kind]) for row in rows])
+            for kind, unit in units.items()
+        ],
+    )
+
+
+def _change(now: Any, before: Any) -> float | None:
+    new, old = number(now), number(before)
+    return None if new is None or not old else 100.0 * (new / old - 1.0)

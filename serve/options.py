@@ -1,0 +1,46 @@
+"""What a question about a system can change, with what it is today: the keys the page offers as fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class Option(BaseModel):
+    """A key of ``at`` with today's value; sensible ends where it is a number."""
+
+    key: str
+    label: str
+    today: float | str | None
+    least: float | None = None
+    most: float | None = None
+    choices: list[str] = Field(default=[], description="values it takes where it is no number")
+
+
+def options(entry: Mapping[str, Any]) -> list[Option]:
+    """The keys besides the load that can be asked of a system of the bundle."""
+    engines, machine = float(entry["engines"]), entry.get("on_machine")
+    most = max(2.0 * engines, float(machine["engines"]) if machine else 0.0)
+    found = [Option(key="engines", label="General-purpose CPs", today=engines, least=1, most=most)]
+    ziips = entry.get("ziip") or {}
+    if ziips.get("engines"):
+        count = float(ziips["engines"])
+        found.append(Option(key="ziip_engines", label="zIIPs", today=count, least=0, most=2 * count + 2))
+        if ziips.get("threads", 1.0) > 1.0:
+            found.append(Option(key="smt", label="SMT of the zIIPs", today="on", choices=["on", "off"]))
+    weights = entry.get("weights") or {}
+    if machine and weights.get("total", 0.0) > weights.get("own", 0.0):
+        own = float(weights["own"])
+        found.append(Option(key="weight", label="Weight of the LPAR", today=own, least=1, most=3 * own))
+        today = "on" if machine["capped"] else "off"
+        found.append(Option(key="cap", label="Held to its share by weight", today=today, choices=["off", "on"]))
+    for limit in entry.get("limits", ()):
+        places = float(limit["servers"]["centre"])
+        label = f"Places of {limit['name']}"
+        found.append(Option(key=f"limit.{limit['name']}", label=label, today=places, least=1, most=4 * places))
+    for name, about in sorted(entry.get("adjustments", {}).items()):
+        if {"cpu", "itr"} & set(about["factors"]):
+            found.append(Option(key=f"adjust.{name}", label=about["title"], today="off", choices=["off", "on"]))
+    return found

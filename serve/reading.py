@@ -1,0 +1,119 @@
+"""Addresses under ``/v1`` that read histories, files and residuals: what the page shows beside its questions."""
+
+import datetime as dt
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query
+
+from model.capacity.fitted import fitted
+from serve import data_state, history, periods
+from serve.champion import Champion
+from serve.problems import Problem
+from serve.records import Classes, ClassHistory, Files, Fitted, History, Overview, Periods, Quality, Records
+from serve.snapshot import Snapshot
+
+Every = Literal["interval", "hour", "day"]
+From = Annotated[dt.datetime | None, Query(alias="from", description="first local start, without an offset")]
+To = Annotated[dt.datetime | None, Query(description="local time before which intervals begin")]
+
+
+def router(champion: Champion, snapshot: Snapshot, quality_folder: Path) -> APIRouter:
+    """The reading addresses over one state folder."""
+    routes = APIRouter(tags=["history"])
+    Bundle = Annotated[dict[str, Any], Depends(champion.bundle)]
+
+    @routes.get("/v1/overview")
+    def overview() -> Overview:
+        """List every system with a history: last day, peak, rolling four hours, and the same day a week before."""
+        return history.overview(snapshot)
+
+    @routes.get("/v1/systems/{system}/history")
+    def series(system: str, first: From = None, to: To = None, every: Every | None = None) -> History:
+        """Follow engines in use by class group, capacity and MSU of a system over local time."""
+        begin, end = _span(snapshot, system, first, to)
+        return history.history(snapshot, system, begin, end, every or history.finest(begin, end))
+
+    @routes.get("/v1/systems/{system}/classes")
+    def classes(system: str) -> Classes:
+        """List the service classes of the last seven days, with the change from the seven before."""
+        _span(snapshot, system, None, None)
+        return Classes(system=system, classes=history.classes(snapshot, system))
+
+    @routes.get("/v1/systems/{system}/classes/{class_name}")
+    def class_series(
+        system: str, class_name: str, first: From = None, to: To = None, every: Every | None = None
+    ) -> ClassHistory:
+        """Follow rate, cost and response of a service class over local time."""
+        begin, end = _span(snapshot, system, first, to)
+        step = every or history.finest(begin, end)
+        found = history.class_history(snapshot, system, class_name, begin, end, step)
+        if not found.start_local:
+            raise Problem(404, "unknown-class", f"no service class {class_name!r} in {system} then", field="class_name")
+        return found
+
+    @routes.get("/v1/systems/{system}/records")
+    def records(system: str, at: dt.datetime) -> Records:
+        """Name the records behind an interval: file, record type, ordinal."""
+        _span(snapshot, system, None, None)
+        start = _local("at", at)
+        return Records(
+            system=system,
+            interval_start_local=start.isoformat(),
+            records=data_state.records(snapshot, system, start),
+        )
+
+    @routes.get("/v1/systems/{system}/fitted")
+    def residuals(system: str, bundle: Bundle) -> Fitted:
+        """Set the model beside every recorded interval: measured and predicted busy."""
+        return Fitted(**fitted(bundle, system))
+
+    @routes.get("/v1/systems/{system}/periods")
+    def two_periods(
+        system: str,
+        a_from: dt.date,
+        a_to: dt.date,
+        b_from: dt.date,
+        b_to: dt.date,
+        other: str | None = None,
+    ) -> Periods:
+        """Compare two periods as measured, of one system or with `other`; first and last day of each are in it."""
+        for name in filter(None, (system, other)):
+            _span(snapshot, name, None, None)
+        changes = periods.compared(snapshot, system, (a_from, a_to), (b_from, b_to), other)
+        if not changes:
+            raise Problem(422, "nothing-to-compare", "one of the periods has no recorded interval", field="a_from")
+        return Periods(system=system, changes=changes)
+
+    @routes.get("/v1/quality")
+    def quality() -> Quality:
+        """Give the verdict of the last check of the data."""
+        return data_state.quality(quality_folder)
+
+    @routes.get("/v1/files")
+    def files() -> Files:
+        """List the files that were loaded, hours recorded by day, and gaps."""
+        return data_state.files(snapshot)
+
+    return routes
+
+
+def _local(field: str, given: dt.datetime) -> dt.datetime:
+    if given.tzinfo is not None:
+        raise Problem(
+            422, "invalid-request", f"{field}: give the local time of the records without offset", field=field
+        )
+    return given
+
+
+def _span(
+    snapshot: Snapshot, system: str, first: dt.datetime | None, to: dt.datetime | None
+) -> tuple[dt.datetime, dt.datetime]:
+    """The asked span, or all that was recorded; Problem 404 for a system the snapshot does not know."""
+    known = history.span(snapshot, system)
+    if known is None:
+        told = f"the snapshot has no intervals of {system!r}; see /v1/overview"
+        raise Problem(404, "unknown-system", told, field="system")
+    begin = known[0] if first is None else _local("from", first)
+    end = known[1] + dt.timedelta(seconds=1) if to is None else _local("to", to)
+    return begin, end

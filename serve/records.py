@@ -1,0 +1,160 @@
+"""Bodies of what the service reads for the page: histories, classes, files and findings, as in ``/openapi.json``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class SystemOverview(BaseModel):
+    """An LPAR, or LPARs measured together: its last day beside the same day a week before."""
+
+    system: str
+    machine: str
+    machine_type: str
+    lpars: list[str]
+    cps: int | None
+    ziips: int | None
+    first_start_local: str
+    last_start_local: str
+    last_day: str
+    mean_busy_pct: float | None = Field(description="mean busy of the CPs on the last day")
+    peak_busy_pct: float | None = Field(description="busiest interval of the last day")
+    week_before_mean_busy_pct: float | None
+    week_before_peak_busy_pct: float | None
+    highest_busy_pct: float | None = Field(description="busiest interval ever recorded")
+    highest_at: str
+    four_hour_msu: float | None = Field(description="highest rolling four-hour average of the last day, MSU")
+
+
+class Overview(BaseModel):
+    """Every system with a history in the published snapshot."""
+
+    published_at: str | None
+    systems: list[SystemOverview]
+
+
+class Column(BaseModel):
+    """One series; null where nothing was recorded."""
+
+    kind: str
+    name: str
+    unit: str
+    values: list[float | None]
+
+
+class History(BaseModel):
+    """Engines in use, capacity and MSU of a system over local time."""
+
+    system: str
+    every: str = Field(description="interval, hour or day: what one value is the mean of")
+    start_local: list[str]
+    columns: list[Column]
+
+
+class ClassHistory(History):
+    """Rate, cost and response of a service class over local time."""
+
+    class_name: str
+
+
+class ClassRow(BaseModel):
+    """A service class over the last seven recorded days, and how it changed from the seven before."""
+
+    class_name: str
+    workload: str
+    importance: int | None
+    goal_kind: str | None
+    goal_ms: float | None
+    rate_tps: float | None
+    rate_tps_change_pct: float | None
+    cpu_us_per_tran: float | None
+    cpu_us_per_tran_change_pct: float | None
+    engines: float | None
+    response_ms: float | None
+    response_ms_change_pct: float | None
+
+
+class Classes(BaseModel):
+    """The service classes of a system, those that use most first."""
+
+    system: str
+    classes: list[ClassRow]
+
+
+class Record(BaseModel):
+    """Records of one type that tell an interval."""
+
+    file: str
+    record_type: str
+    records: int
+    first_record: int = Field(description="ordinal of the first of them in the file, from 0")
+
+
+class Records(BaseModel):
+    """The records behind an interval."""
+
+    system: str
+    interval_start_local: str
+    records: list[Record]
+
+
+class Fitted(BaseModel):
+    """What the model says of each recorded interval, beside what was measured."""
+
+    system: str
+    start_local: list[str]
+    held_out: list[bool] = Field(description="whether validation predicted the interval's day from earlier days")
+    rate_tps: list[float]
+    measured_busy_pct: list[float | None]
+    predicted_busy_pct: list[float | None]
+    lo: list[float | None]
+    hi: list[float | None]
+
+
+class Change(BaseModel):
+    """A measured metric in two periods, with the 90 % interval of its change from the scatter between days."""
+
+    metric: str
+    class_name: str
+    unit: str
+    a: float
+    b: float
+    change_pct: float
+    lo_pct: float | None
+    hi_pct: float | None
+    significant: bool | None = Field(description="whether the interval leaves out no change; null for too few days")
+
+
+class Periods(BaseModel):
+    """Two periods of a system side by side."""
+
+    system: str
+    changes: list[Change]
+
+
+class Quality(BaseModel):
+    """The verdict of the last check of the data; no path of the machine is in it."""
+
+    verdict: str | None
+    checked_at: str | None
+    counts: dict[str, int]
+    problems: list[dict[str, Any]]
+
+
+class Gap(BaseModel):
+    """A time without intervals inside a history."""
+
+    system: str
+    from_local: str
+    to_local: str
+    hours: float
+
+
+class Files(BaseModel):
+    """What was loaded, and where histories have holes."""
+
+    files: list[dict[str, Any]]
+    days: dict[str, dict[str, float]] = Field(description="hours recorded, by system and day")
+    gaps: list[Gap]
