@@ -180,6 +180,14 @@ def measured_histories(home: Home) -> Mapping[str, Any]:
             is_dedicated, weight, is_initially_capped, shared_engines, physical_engines
             FROM marts.fct_machine_interval"""
         ),
+        rows(
+            """SELECT interval_key, class_kind, workload, transaction_class, transactions_ended
+            FROM marts.fct_transaction_cost WHERE class_kind = 'workload' OR transaction_class IS NOT NULL"""
+        ),
+        rows(
+            """SELECT interval_key, workload, name, cp_s, ziip_s, ziip_on_cp_s
+            FROM marts.fct_address_space_cost WHERE cost_kind = 'address_space_group'"""
+        ),
     )
 
 

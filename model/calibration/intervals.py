@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from model.calibration.groups import Groups, groups_of
+
 Array = NDArray[np.float64]
 
 # A history that says how load and cost vary: this many days with intervals, and this many intervals.
@@ -67,6 +69,7 @@ class History:
     p90_ms: Array
     machine: SharedMachine | None = None
     report_classes: Mapping[str, str] | None = None
+    groups: Groups | None = None
 
     @property
     def day(self) -> NDArray[np.int64]:
@@ -86,6 +89,8 @@ class History:
             changed["machine"] = replace(
                 self.machine, others_s=self.machine.others_s[kept], management_s=self.machine.management_s[kept]
             )
+        if self.groups is not None:
+            changed["groups"] = self.groups.rows(kept)
         return replace(self, **changed)
 
 
@@ -95,7 +100,12 @@ def enough(history: History) -> bool:
 
 
 def histories(
-    utilization: pd.DataFrame, classes: pd.DataFrame, systems: pd.DataFrame, machines: pd.DataFrame | None = None
+    utilization: pd.DataFrame,
+    classes: pd.DataFrame,
+    systems: pd.DataFrame,
+    machines: pd.DataFrame | None = None,
+    transactions: pd.DataFrame | None = None,
+    costs: pd.DataFrame | None = None,
 ) -> dict[str, History]:
     """Every LPAR's history from the marts.
 
@@ -104,6 +114,8 @@ def histories(
         classes: rows of ``fct_service_class`` of service and report classes (interval x class x period).
         systems: rows of ``dim_system``: machine type and rating of each LPAR.
         machines: rows of ``fct_machine_interval`` (machine x interval x LPAR x engine type); None where there are none.
+        transactions: rows of ``fct_transaction_cost`` of what a groups file names; None where there is no such file.
+        costs: rows of ``fct_address_space_cost`` of address-space groups; with ``transactions``.
 
     Returns:
         By system id; by system and SMF identifier (``system/SID``) where a system has several LPARs.
@@ -113,7 +125,7 @@ def histories(
         siblings = utilization.loc[utilization["system_id"] == system, "smf_sid"].nunique()
         name = str(system) if siblings == 1 else f"{system}/{sid}"
         own = classes[classes["interval_key"].isin(part["interval_key"])]
-        built = _history(name, str(sid), part, own)
+        built = _history(name, str(sid), part, own, transactions, costs)
         if built is not None:
             about = systems[(systems["system_id"] == system) & (systems["smf_sid"] == sid)]
             kind = str(about["cpc_type"].iloc[0] or "") if len(about) else ""
@@ -122,7 +134,14 @@ def histories(
     return found
 
 
-def _history(system: str, sid: str, engines: pd.DataFrame, classes: pd.DataFrame) -> History | None:
+def _history(
+    system: str,
+    sid: str,
+    engines: pd.DataFrame,
+    classes: pd.DataFrame,
+    transactions: pd.DataFrame | None,
+    costs: pd.DataFrame | None,
+) -> History | None:
     cp = engines[engines["engine_type"] == "CP"].drop_duplicates("interval_key").set_index("interval_key")
     cp = cp[(cp["interval_s"] > 0) & cp["busy_s"].notna() & (cp["engines"] > 0)].sort_values("interval_start_utc")
     if cp.empty:
@@ -183,6 +202,7 @@ def _history(system: str, sid: str, engines: pd.DataFrame, classes: pd.DataFrame
         response_ms=np.where(response > 0, response, np.nan),
         p90_ms=np.where(p90 > 0, p90, np.nan),
         report_classes=_report_classes(classes, keys, names, ended),
+        groups=None if transactions is None or costs is None else groups_of(transactions, costs, keys),
     )
 
 

@@ -74,14 +74,14 @@ def entry(history: History) -> dict[str, Any]:
     for c in streams:
         label = h.classes[c]
         found = demand(h, c, h.cp_s[:, c] - h.ziip_on_cp_s[:, c])
-        usage[label] = _law(h, c, found, label, f"{name} {label}", "cp")
+        usage[label] = stream_law(h, c, found, label, f"{name} {label}", "cp")
         work += np.nan_to_num(h.cp_s[:, c])
         if found.change:
             notes.append(f"{label}: {found.change}")
         eligible = h.ziip_s[:, c] + h.ziip_on_cp_s[:, c]
         if eligible.sum() > 1e-6 * h.busy_s.sum():
             own = demand(h, c, eligible)
-            usage[f"{label}:ziip"] = _law(h, c, own, label, f"{name} {label} zIIP", "ziip")
+            usage[f"{label}:ziip"] = stream_law(h, c, own, label, f"{name} {label} zIIP", "ziip")
     extra: dict[str, list[float]] = {}
     for c in background:
         law, residual = _background(h, c, work)
@@ -214,7 +214,7 @@ def _split(cost: Array, weight: Array) -> tuple[int, float, float] | None:
     return found if gain > CHANGE_GAIN and abs(found[2] / found[1] - 1.0) > CHANGE_SIZE else None
 
 
-def _law(h: History, c: int, found: Demand, driver: str, name: str, engine: str) -> dict[str, Any]:
+def stream_law(h: History, c: int, found: Demand, driver: str, name: str, engine: str) -> dict[str, Any]:
     """A usage law of a stream: engines in use against its rate."""
     rate = h.ended[:, c] / h.seconds
     reference = float(np.quantile(rate[rate > 0], 0.95))

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from model.calibration.capacity import CapacityModel
+from model.calibration.components import with_components
 from model.calibration.descriptions import SystemDescription
 from model.calibration.intervals import History, enough
 from model.calibration.observations import as_frame
@@ -51,7 +52,7 @@ def calibrate(
     refused: dict[str, str] = {}
     for name, history in sorted(usable(histories).items()):
         try:
-            systems[name] = entry(history)
+            systems[name] = with_components(entry(history), history)
         except Unusable as reason:
             refused[name] = str(reason)
     frame = as_frame(points)

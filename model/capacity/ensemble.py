@@ -190,6 +190,10 @@ class System:
     def __init__(self, entry: Mapping[str, Any]) -> None:
         self.entry = entry
         self.streams: tuple[str, ...] = tuple(stream["name"] for stream in entry["streams"])
+        self.mixes: dict[str, dict[int, float]] = {
+            name: {self.streams.index(stream): share for stream, share in shares.items()}
+            for name, shares in entry.get("mixes", {}).items()
+        }
         self.laws = {name: Law.of(name, law) for name, law in entry["usage"].items()}
         self.capacity: tuple[str, ...] = tuple(entry["capacity"])
         self.draws = len(next(iter(self.laws.values())).noise)
@@ -238,8 +242,9 @@ class System:
         return Limit(limit["name"], members, servers, hold, whole, self._drawn(limit["factor"]))
 
     def stream(self, scenario: Scenario, name: str) -> Array:
-        """Transactions/s of a stream, (draws, loads)."""
-        rates = scenario.rates[:, :, self.streams.index(name)]
+        """Transactions/s of a stream, or of a workload or transaction class made of streams, (draws, loads)."""
+        mix = self.mixes.get(name) or {self.streams.index(name): 1.0}
+        rates = scenario.rates[:, :, list(mix)] @ np.array(list(mix.values()))
         return np.broadcast_to(rates, (self.draws, rates.shape[1]))
 
     def usage(self, scenario: Scenario) -> tuple[dict[str, Array], Array, Array | None]:
@@ -248,7 +253,7 @@ class System:
         shape = (self.draws, loads)
         alone: dict[str, Array] = {}
         for name, law in self.laws.items():
-            if law.driver in self.streams:
+            if law.driver in self.streams or law.driver in self.mixes:
                 alone[name] = law.usage(self.stream(scenario, law.driver))
         cost = np.broadcast_to(np.asarray(scenario.cost, float).reshape(-1, 1), shape)
         ziip_work = self._sum(alone, "ziip", shape) + sum(
@@ -293,7 +298,9 @@ class System:
         return "" if law is None else law.engine
 
     def _sum(self, found: Mapping[str, Array], engine: str, shape: tuple[int, int]) -> Array:
-        return sum((value for name, value in found.items() if self._engine(name) == engine), np.zeros(shape))
+        """What the parts of a pool's use add up to."""
+        parts = (value for name, value in found.items() if self._engine(name) == engine and self.laws[name].part)
+        return sum(parts, np.zeros(shape))
 
     def _overflow(self, work: Array, scenario: Scenario) -> Array:
         """Part of zIIP work that finds the engines full and runs on CPs, (draws, loads)."""
@@ -311,9 +318,7 @@ class System:
         full, stretched = np.zeros(work.shape), np.ones(work.shape)
         for places in np.unique(self.overflow["waiting"]):
             rows = self.overflow["waiting"] == places
-            full[rows], stretched[rows] = queues.bounded_pool(
-                work[rows], cores, gain[rows, None], threads, int(places)
-            )
+            full[rows], stretched[rows] = queues.bounded_pool(work[rows], cores, gain[rows, None], threads, int(places))
         return full, stretched
 
     def available(self, scenario: Scenario) -> Array:

@@ -59,7 +59,7 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
         if name not in state.usage:
             continue
         used = state.usage[name][:, 0]
-        driven = law.driver in ready.streams
+        driven = law.driver in ready.streams or law.driver in ready.mixes
         rate = ready.stream(state.scenario, law.driver)[:, 0] if driven else np.zeros(ready.draws)
         known = ready.entry["usage"][name]
         rows.append(

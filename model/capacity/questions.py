@@ -138,7 +138,7 @@ def point_entry(entry: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
 
 
 def streams_named(entry: Mapping[str, Any], field: str, name: str) -> tuple[int, ...]:
-    """The streams that a service class, report class or workload stands for.
+    """The streams that a service class, report class, workload or transaction class stands for.
 
     Raises:
         QuestionError: the name is unknown, or stands for different sets of streams.
@@ -152,10 +152,15 @@ def streams_named(entry: Mapping[str, Any], field: str, name: str) -> tuple[int,
         members = tuple(i for i, own in enumerate(names) if own.casefold() == wanted)
         if members:
             found[kind] = members
+    for own, shares in entry.get("mixes", {}).items():
+        if all(share == 1.0 for share in shares.values()):
+            known.add(own)
+            if own.casefold() == wanted:
+                found["mix"] = tuple(i for i, stream in enumerate(entry["streams"]) if stream["name"] in shares)
     if not found:
         raise QuestionError(field, name, f"{field}: no class {name!r} has ended transactions here", known)
     if len(set(found.values())) > 1:
-        kinds = {"name": "service class", "report_class": "report class", "workload": "workload"}
+        kinds = {"name": "service class", "report_class": "report class", "workload": "workload", "mix": "groups file"}
         meant = "; ".join(
             f"{kinds[kind]}: {', '.join(entry['streams'][i]['name'] for i in members)}"
             for kind, members in found.items()

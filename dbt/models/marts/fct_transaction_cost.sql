@@ -35,11 +35,11 @@ workload_row as (
 ),
 
 class_workload as (
-  select interval_key, class_kind, class_name, min(workload) as workload
+  select interval_key, class_kind, class_name, min(workload) as workload, min(name) as transaction_class
   from (
-    select interval_key, class_kind, class_name, workload from {{ transaction_classes() }}
+    select interval_key, class_kind, class_name, workload, name from {{ transaction_classes() }}
     union all
-    select c.interval_key, c.class_kind, c.class_name, g.workload
+    select c.interval_key, c.class_kind, c.class_name, g.workload, null
     from {{ ref('int_class_interval') }} c
     join {{ ref('int_interval') }} n using (interval_key)
     join {{ ref('int_group') }} g
@@ -51,7 +51,7 @@ class_workload as (
 
 class_row as (
   select
-    c.interval_key, coalesce(g.workload, c.wlm_workload) as workload, c.class_kind, c.class_name, c.source,
+    c.interval_key, coalesce(g.workload, c.wlm_workload) as workload, c.class_kind, c.class_name, g.transaction_class, c.source,
     c.transactions_ended, c.executions_ended, c.elapsed_us, c.execution_us, c.transaction_cp_s, c.mobile_cp_s,
     c.cp_s, c.ziip_s, c.ziip_on_cp_s, null::map(varchar, double) as group_cpu_us_per_tran
   from {{ ref('int_class_interval') }} c
@@ -86,6 +86,7 @@ select
   workload::varchar as workload,
   class_kind::varchar as class_kind,
   class_name::varchar as class_name,
+  transaction_class::varchar as transaction_class,
   transactions_ended::double as transactions_ended,
   {{ metric('etr_tps') }} as etr_tps,
   {{ metric('executed_tps') }} as executed_tps,
