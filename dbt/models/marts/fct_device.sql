@@ -1,35 +1,42 @@
 with device as (
-  select * from {{ ref('stg_smf74_1_device') }}
-),
-
-{{ interval_of('device') }},
-
-{{ run_of_interval('device') }}
+  select
+    k.interval_key, min(k.system_id) as system_id, k.smf_sid, min(k.point) as point, min(k.condition) as condition,
+    min(k.interval_start_utc) as interval_start_utc, min(k.interval_start_local) as interval_start_local,
+    sum(k.share * k.recorded_s) as interval_s,
+    d.device_number_text as device_number,
+    max(nullif(trim(d.volume_serial), '')) as volume_serial,
+    max(d.lcu_number) as lcu_number,
+    max(nullif(trim(d.storage_group), '')) as storage_group,
+    {% for column in ['start_subchannels', 'measured_operations', 'connect_us', 'disconnect_us', 'pending_us',
+        'ios_queue_us'] -%}
+    sum(k.share * d.{{ column }}) as {{ column }}{{ ',' if not loop.last }}
+    {% endfor %}
+  from {{ ref('stg_smf74_1_device') }} d
+  join {{ ref('int_interval_share') }} k
+    on k.smf_sid = d.smf_sid and k.recorded_start_utc = d.interval_start_utc and k.recorded_s = d.interval_s
+  group by k.interval_key, k.smf_sid, d.device_number_text
+)
 
 select
-  coalesce(n.interval_key, {{ interval_key('d.smf_sid', 'd.interval_start_utc', 'd.interval_start_local') }})::varchar
-    as interval_key,
-  coalesce(n.system_id, r.system_id, o.system_id, d.smf_sid)::varchar as system_id,
-  d.smf_sid::varchar as smf_sid,
-  coalesce(n.point, r.point)::varchar as point,
-  coalesce(n.condition, r.condition)::varchar as condition,
-  d.interval_start_utc::timestamp as interval_start_utc,
-  d.interval_start_local::timestamp as interval_start_local,
-  d.interval_s::double as interval_s,
-  d.device_number_text::varchar as device_number,
-  nullif(trim(d.volume_serial), '')::varchar as volume_serial,
-  d.lcu_number::varchar as lcu_number,
-  nullif(trim(d.storage_group), '')::varchar as storage_group,
-  d.start_subchannels::double as requests,
-  {{ metric('io_per_s', {'ios': 'd.start_subchannels', 'seconds': 'd.interval_s'}) }} as requests_per_s,
-  {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations',
-    'io_us': 'd.connect_us + d.disconnect_us + d.pending_us + coalesce(d.ios_queue_us, 0)'}) }} as response_ms,
-  {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations', 'io_us': 'd.ios_queue_us'}) }} as ios_queue_ms,
-  {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations', 'io_us': 'd.pending_us'}) }} as pending_ms,
-  {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations', 'io_us': 'd.disconnect_us'}) }} as disconnect_ms,
-  {{ metric('io_response_ms', {'measured_ios': 'd.measured_operations', 'io_us': 'd.connect_us'}) }} as connect_ms,
-  {{ ratio('d.connect_us + d.disconnect_us', '1e4 * d.interval_s') }}::double as busy_pct
-from device d
-left join interval_of n on n.smf_sid = d.smf_sid and n.interval_start_utc = d.interval_start_utc
-left join run_of_interval r on r.smf_sid = d.smf_sid and r.interval_start_utc = d.interval_start_utc
-left join {{ ref('int_owner') }} o on o.smf_sid = d.smf_sid
+  interval_key::varchar as interval_key,
+  system_id::varchar as system_id,
+  smf_sid::varchar as smf_sid,
+  point::varchar as point,
+  condition::varchar as condition,
+  interval_start_utc::timestamp as interval_start_utc,
+  interval_start_local::timestamp as interval_start_local,
+  interval_s::double as interval_s,
+  device_number::varchar as device_number,
+  volume_serial::varchar as volume_serial,
+  lcu_number::varchar as lcu_number,
+  storage_group::varchar as storage_group,
+  start_subchannels::double as requests,
+  {{ metric('io_per_s', {'ios': 'start_subchannels', 'seconds': 'interval_s'}) }} as requests_per_s,
+  {{ metric('io_response_ms', {'measured_ios': 'measured_operations',
+    'io_us': 'connect_us + disconnect_us + pending_us + coalesce(ios_queue_us, 0)'}) }} as response_ms,
+  {% for name, column in [('ios_queue', 'ios_queue_us'), ('pending', 'pending_us'), ('disconnect', 'disconnect_us'),
+      ('connect', 'connect_us')] -%}
+  {{ metric('io_response_ms', {'measured_ios': 'measured_operations', 'io_us': column}) }} as {{ name }}_ms,
+  {% endfor -%}
+  {{ ratio('connect_us + disconnect_us', '1e4 * interval_s') }}::double as busy_pct
+from device

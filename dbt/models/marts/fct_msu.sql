@@ -38,18 +38,42 @@ lpar as (
   select * from reported
 ),
 
+-- The machine's time is cut wherever an interval of one of its LPARs begins or ends, to the minute; intervals of less
+-- than five minutes to the second.
+of_machine as (
+  select *, coalesce(interval_start_utc, interval_start_local) as started, interval_start_utc is null as is_local,
+    case when interval_s < 300 then interval 1 second else interval 1 minute end as grid,
+    time_bucket(grid, started + grid / 2) as begins,
+    time_bucket(grid, {{ end_utc('started', 'interval_s') }} + grid / 2) as ends
+  from lpar
+  where cpc_serial is not null
+),
+
+slice as (
+  select cpc_serial, is_local, moment as start,
+    lead(moment) over (partition by cpc_serial, is_local order by moment) as next_start
+  from (
+    select cpc_serial, is_local, begins as moment from of_machine
+    union
+    select cpc_serial, is_local, ends from of_machine
+  )
+),
+
+machine as (
+  select 'cec' as scope, l.cpc_serial as name, min(l.interval_key) as interval_key, min(l.system_id) as system_id,
+    case when not l.is_local then s.start end as interval_start_utc,
+    min(s.start + (l.interval_start_local - l.started)) as interval_start_local,
+    date_diff('microsecond', s.start, s.next_start) / 1e6 as interval_s, sum(l.msu) as msu, any_value(l.source) as source
+  from of_machine l
+  join slice s
+    on s.cpc_serial = l.cpc_serial and s.is_local = l.is_local and s.start >= l.begins and s.start < l.ends
+  group by l.cpc_serial, l.is_local, s.start, s.next_start
+),
+
 scope as (
   select 'lpar' as scope, smf_sid as name, * exclude (cpc_serial, smf_sid) from lpar
   union all by name
-  select 'cec' as scope, cpc_serial as name, min(interval_key) as interval_key, min(system_id) as system_id,
-    date_trunc('minute', interval_start_utc) as interval_start_utc,
-    date_trunc('minute', min(interval_start_local)) as interval_start_local,
-    max(interval_s) as interval_s, null::double as recorded_four_hour_msu, null::double as capacity_msu, sum(msu) as msu,
-    any_value(source) as source
-  from lpar
-  where cpc_serial is not null
-  group by cpc_serial, date_trunc('minute', interval_start_utc),
-    case when interval_start_utc is null then date_trunc('minute', interval_start_local) end
+  select *, null::double as recorded_four_hour_msu, null::double as capacity_msu from machine
 )
 
 select

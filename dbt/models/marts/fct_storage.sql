@@ -15,26 +15,31 @@ with area as (
   where job_samples > 0
 ),
 
-{{ interval_of('area') }},
-
-{{ run_of_interval('area') }}
+measured as (
+  select
+    k.interval_key, min(k.system_id) as system_id, k.smf_sid, min(k.point) as point, min(k.condition) as condition,
+    min(k.interval_start_utc) as interval_start_utc, min(k.interval_start_local) as interval_start_local,
+    sum(k.share * k.recorded_s) as interval_s,
+    a.job_name, a.area, a.location,
+    sum(k.share * a.total) as sampled_bytes, sum(k.share * a.job_samples) as samples, max(a.most) as most
+  from area a
+  join {{ ref('int_interval_share') }} k
+    on k.smf_sid = a.smf_sid and k.recorded_start_utc = a.interval_start_utc and k.recorded_s = a.interval_s
+  group by k.interval_key, k.smf_sid, a.job_name, a.area, a.location
+)
 
 select
-  coalesce(n.interval_key, {{ interval_key('a.smf_sid', 'a.interval_start_utc', 'a.interval_start_local') }})::varchar
-    as interval_key,
-  coalesce(n.system_id, r.system_id, o.system_id, a.smf_sid)::varchar as system_id,
-  a.smf_sid::varchar as smf_sid,
-  coalesce(n.point, r.point)::varchar as point,
-  coalesce(n.condition, r.condition)::varchar as condition,
-  a.interval_start_utc::timestamp as interval_start_utc,
-  a.interval_start_local::timestamp as interval_start_local,
-  a.interval_s::double as interval_s,
-  a.job_name::varchar as job_name,
-  a.area::varchar as area,
-  a.location::varchar as location,
-  {{ metric('storage_bytes', {'sampled_bytes': 'a.total', 'samples': 'a.job_samples'}) }} as mean_bytes,
-  a.most::double as max_bytes
-from area a
-left join interval_of n on n.smf_sid = a.smf_sid and n.interval_start_utc = a.interval_start_utc
-left join run_of_interval r on r.smf_sid = a.smf_sid and r.interval_start_utc = a.interval_start_utc
-left join {{ ref('int_owner') }} o on o.smf_sid = a.smf_sid
+  interval_key::varchar as interval_key,
+  system_id::varchar as system_id,
+  smf_sid::varchar as smf_sid,
+  point::varchar as point,
+  condition::varchar as condition,
+  interval_start_utc::timestamp as interval_start_utc,
+  interval_start_local::timestamp as interval_start_local,
+  interval_s::double as interval_s,
+  job_name::varchar as job_name,
+  area::varchar as area,
+  location::varchar as location,
+  {{ metric('storage_bytes') }} as mean_bytes,
+  most::double as max_bytes
+from measured
