@@ -1,4 +1,4 @@
-"""Open what dumps travel in: compressed files, archives, AMATERSE files, standard input.
+"""Open what dumps travel in: compressed files, archives, AMATERSE and TRANSMIT files, standard input.
 
 Everything is unpacked into files of a scratch folder, in pieces, so that what follows can look at a file twice and
 memory does not depend on its size. What is inside may again be a container. How far data may expand is bounded: a bomb
@@ -23,8 +23,11 @@ from typing import IO, Any
 import pyarrow as pa
 
 from ingest.containers.terse import HEADER_BYTES, TerseError, is_terse, unterse
+from ingest.containers.transmit import TransmitError, TransmitRefused, is_transmitted, transmitted
 
 STANDARD_INPUT = "-"
+#: What AMATERSE and TRANSMIT files are called; the formats have no more than a plausible header to be known by.
+PACKED_ENDINGS = (".trs", ".xmi", ".xmit")
 MAX_DEPTH = 3
 _PIECE = 1 << 20
 _ALWAYS_ALLOWED = 1 << 30
@@ -69,13 +72,18 @@ class ContainerDamaged(Exception):
     """The container cannot be unpacked further; the message says why and what to do."""
 
 
+_DAMAGED = (ContainerDamaged, TerseError, TransmitError, OSError, zlib.error, lzma.LZMAError, *_ZIP_DAMAGED)
+
+
 def form_of(head: bytes) -> str | None:
-    """The container form that the first bytes of a file tell: gzip, zstd, bzip2, zip or terse; None for others."""
+    """The form of a container by its first bytes (gzip, zstd, bzip2, zip, terse, transmit), None for other files."""
     for magic, form in _MAGIC.items():
         if head.startswith(magic):
             return form
     if is_terse(head) and not _has_descriptors(head):
         return "terse"
+    if is_transmitted(head):
+        return "transmit"
     return None
 
 
@@ -117,7 +125,7 @@ def inner_name(name: str) -> str:
     """What the file inside a container is called: the member's name, or the file's without the container's ending."""
     base = Path(name.rsplit("!", 1)[-1]).name
     stem, _, ending = base.rpartition(".")
-    return stem if ending.lower() in ("gz", "zst", "bz2", "trs") else base
+    return stem if f".{ending.lower()}" in (".gz", ".zst", ".bz2", *PACKED_ENDINGS) else base
 
 
 def spool(stream: IO[bytes], scratch: Path) -> Path:
@@ -174,7 +182,9 @@ def _write(target: Path, pieces: Iterator[bytes], limit: int) -> str | None:
                         "if it is genuine, unpack it and ingest what is inside"
                     )
                 sink.write(piece)
-        except (ContainerDamaged, TerseError, OSError, zlib.error, lzma.LZMAError, *_ZIP_DAMAGED) as error:
+        except TransmitRefused as error:
+            return str(error)
+        except _DAMAGED as error:
             return f"the packed data are cut or damaged ({error}); what came before is used, transfer the file again"
         except RuntimeError as error:
             return f"cannot be unpacked ({error}); unpack it and ingest what is inside"
@@ -195,10 +205,14 @@ def _pieces_of(opened: Callable[[Path], Any]) -> Callable[[Path, int], Iterator[
     return pieces
 
 
-def _terse_pieces(path: Path, limit: int) -> Iterator[bytes]:
+def _mapped(path: Path) -> memoryview:
     with path.open("rb") as file:
         # Let go of, not closed: the traceback of an error still looks into it, and a map in use refuses to close.
-        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def _terse_pieces(path: Path, limit: int) -> Iterator[bytes]:
+    data = _mapped(path)
     nested: bool | None = None
     for piece in unterse(data, limit=limit):
         if nested is None:
@@ -236,6 +250,7 @@ _PIECES: dict[str, Callable[[Path, int], Iterator[bytes]]] = {
     "bzip2": _pieces_of(bz2.BZ2File),
     "zstd": _pieces_of(lambda path: pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")),
     "terse": _terse_pieces,
+    "transmit": lambda path, _limit: transmitted(_mapped(path)),
 }
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from ingest import collector
 from ingest.codec.handlers import Handler
+from ingest.containers.opening import PACKED_ENDINGS
 from ingest.registry import Registry
 from ingest.reports.rmf_text import read_text_reports
 from ingest.reports.statistics import read_statistics
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 #: A piece of a file longer than this is kept in the quarantine only up to here; the rest stays in the file alone.
 KEPT_BYTES = 16 << 20
+
+_HEADER_DAMAGED = (
+    "named like an AMATERSE or TRANSMIT file, but its first bytes are the header of neither: it was transferred as "
+    "text or is damaged; transfer it again in binary"
+)
 
 
 def read(
@@ -205,5 +211,6 @@ def _records(path: Path, batches: "Iterator[codec.Batch]") -> Iterator[Batch]:
     except FramingError as error:
         if started:
             raise
-        detail = str(error).removeprefix(f"{path}: ")
+        packed = path.suffix.lower() in PACKED_ENDINGS
+        detail = _HEADER_DAMAGED if packed else str(error).removeprefix(f"{path}: ")
         yield Batch(quarantined=[tail(path, 0, "no_framing", detail)])

@@ -91,7 +91,7 @@ def ingest(
     paths: Annotated[
         list[str],
         typer.Argument(
-            help="Files, folders or patterns, packed (gzip, zstd, bzip2, zip, AMATERSE) or not; `-` is standard "
+            help="Files, folders or patterns, packed (gzip, zstd, bzip2, zip, AMATERSE, XMIT) or not; `-` is standard "
             "input. SMF dumps, IMS logs, RMF reports, listings and tables are told by their content."
         ),
     ],

@@ -15,6 +15,7 @@ from ingest.containers import opening
 from ingest.containers.opening import form_of
 from ingest.warehouse import ExitCode, load
 from tests.ingest.terse_writer import terse
+from tests.ingest.transmit_writer import transmit
 from tests.ingest.warehouse.samples import RUNS, report_xml
 
 
@@ -49,6 +50,7 @@ def everything_in(database):
         ("d.smf.bz2", bz2.compress, "bzip2"),
         ("d.trs", lambda data: terse(records_of(data), spack=False, variable=True), "terse"),
         ("d2.trs", lambda data: terse(records_of(data), spack=True, variable=True), "terse"),
+        ("d.xmi", lambda data: transmit(records_of(data), variable=True, message=[b"night"]), "transmit"),
         ("d.trs.gz", lambda data: gzip.compress(terse(records_of(data), spack=False, variable=True)), "terse"),
     ],
 )
@@ -121,6 +123,26 @@ def test_a_cut_amaterse_file_delivers_what_came_before_and_stops_no_other(tmp_pa
     assert 0 < cut.decoded < 6
     assert "cut or damaged" in cut.message
     assert following.decoded == 6
+
+
+def test_a_transmitted_library_is_refused_with_what_to_do_instead(tmp_path, ingest, dump):
+    (tmp_path / "d.xmi").write_bytes(transmit(records_of(dump), variable=True, utility="IEBCOPY"))
+    (report,) = ingest(tmp_path / "d.xmi")
+    assert report.exit_code == ExitCode.UNRECOGNISED
+    assert "transmit the sequential data set" in report.message
+
+
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [("d.trs", lambda r: terse(r, spack=True, variable=True)), ("d.xmi", lambda r: transmit(r, variable=True))],
+)
+def test_a_packed_dump_whose_header_is_damaged_says_so(tmp_path, ingest, dump, name, packed):
+    data = bytearray(packed(records_of(dump)))
+    data[:8] = b"\xff" * 8
+    (tmp_path / name).write_bytes(data)
+    (report,) = ingest(tmp_path / name)
+    assert report.exit_code == ExitCode.UNRECOGNISED
+    assert "transferred as text or is damaged" in report.message
 
 
 def test_a_bomb_stops_at_its_limit(tmp_path, ingest, monkeypatch):
