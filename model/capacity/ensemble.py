@@ -272,7 +272,7 @@ class System:
                     found[name] = (value + extra) * dear
             for name, value in alone.items():
                 if self._engine(name) == "ziip":
-                    found[name] = value
+                    found[name] = value * (1.0 - spilled)
                     twin = name.removesuffix(":ziip")
                     if twin in found:
                         found[twin] = found[twin] + value * spilled
@@ -345,10 +345,15 @@ class System:
             physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
             others = np.broadcast_to(np.asarray(scenario.others, float), busy.shape)
             machine_busy = (busy + others + self.machine.management) / physical
-        stretched = self._stretches(usage, busy, available)
+        stretched = self.stretches(usage, busy, available)
         ziip_stretch = None
         if self.ziips and scenario.ziips > 0:
-            ziip_stretch = self._pool(self._sum(usage, "ziip", busy.shape), scenario)[1]
+            eligible = {
+                name: law.usage(self.stream(scenario, law.driver))
+                for name, law in self.laws.items()
+                if law.engine == "ziip" and law.driver in self.streams
+            }
+            ziip_stretch = self._pool(self._sum(eligible, "ziip", busy.shape), scenario)[1]
         responses: dict[tuple[str, str], Array] = {}
         using: dict[tuple[str, str], Array] = {}
         waiting: dict[tuple[str, str], dict[str, Array]] = {}
@@ -356,7 +361,7 @@ class System:
         for response in self.responses:
             key = (response.metric, response.stream)
             rate = np.maximum(self.stream(scenario, response.stream), 1e-12)
-            level, longer = stretched[self._level(response.series)]
+            level, longer = stretched[self.level(response.series)]
             service = 1e3 * sum((usage[name] for name in response.series), np.zeros(busy.shape)) / rate
             with np.errstate(invalid="ignore"):
                 queued = service * (response.factor[:, None] * (level - 1.0) + response.behind[:, None] * longer)
@@ -390,10 +395,11 @@ class System:
                     )
         return State(scenario, usage, busy, available, ziip_busy, machine_busy, responses, using, waiting, p90, limits)
 
-    def _level(self, series: Sequence[str]) -> int:
+    def level(self, series: Sequence[str]) -> int:
+        """Priority level of the work of some series, 0 the highest."""
         return min((self.laws[name].level for name in series), default=0)
 
-    def _stretches(self, usage: Mapping[str, Array], busy: Array, available: Array) -> dict[int, tuple[Array, Array]]:
+    def stretches(self, usage: Mapping[str, Array], busy: Array, available: Array) -> dict[int, tuple[Array, Array]]:
         """Stretch of work at each priority level behind short pieces, and what long ones add; one for all in draws
         without priorities."""
         together, none = queues.stretch(busy, available), np.zeros(busy.shape)

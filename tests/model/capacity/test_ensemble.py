@@ -166,3 +166,13 @@ def test_ziip_work_overflows_to_general_processors_only_where_the_ziips_are_full
     assert spilt[1] > 1.1 * spilt[0]
     none = system.evaluate(scenario(1000.0, 1e-9, ziips=0.0))
     assert none.usage["online"][0, 0] == pytest.approx(3.0, rel=1e-6)
+
+
+def test_ziip_work_that_runs_on_general_processors_is_in_the_response_once():
+    laws = ENTRY["usage"] | {"online:ziip": usage("online", 1e-3, 0, 3) | {"engine": "ziip"}}
+    answered = ENTRY["response"] | {"online": response("online") | {"ziip_series": ["online:ziip"]}}
+    system = System({**ENTRY, "usage": laws, "ziip": {"engines": 2.0}, "response": answered})
+    on_ziips, on_cps = (system.evaluate(scenario(10.0, 1e-9, ziips=n)) for n in (2.0, 0.0))
+    key = ("response_ms", "online")
+    assert on_ziips.using_ms[key][0, 0] == pytest.approx(3.0, rel=1e-6)
+    assert on_cps.using_ms[key][0, 0] == pytest.approx(3.0, rel=1e-6)
