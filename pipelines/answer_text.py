@@ -91,7 +91,7 @@ def _details(found: Mapping[str, Any]) -> list[str]:
     lines.append(table(rows, heads, "  "))
     lines += [f"  outside the data: {name} by {figure(by, 3)} e-folds" for name, by in found["distance"].items()]
     solver = found["solver"]
-    lines.append(f"  solver: {solver['method']}; within {100 * solver['relative_error']:g} %")
+    lines.append(f"  solver: {solver['method']}; within {figure(100 * solver['relative_error'], 3)} %")
     return lines
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,32 +16,37 @@ from model.capacity.questions import as_text
 Array = NDArray[np.float64]
 CPS = "general-purpose CPs of the LPAR"
 ZIIPS = "zIIPs of the LPAR"
+SHARE = "share of the machine by weight"
 
 
-def _condition(ready: System, load: Load) -> Callable[[str], str]:
-    """The condition of a metric: as published at a measured point, else what all points share and the question."""
+def condition_of(ready: System, load: Load, spec: Mapping[str, Any]) -> str:
+    """The condition of a figure: as published at a measured point, else what all points share and the question; its
+    class or station beside it."""
+    parts = [
+        _shared(ready, load, spec["metric"]),
+        *(f"{key}={spec[key]}" for key in ("class", "station") if key in spec),
+    ]
+    return "; ".join(filter(None, reversed(parts) if "class" in spec else parts))
+
+
+def _shared(ready: System, load: Load, metric: str) -> str:
     entry = ready.entry
     extra = {key: value for key, value in load.asked.items() if key != "point"}
     if load.point is not None and not extra:
-        return lambda metric: load.point["conditions"].get(metric, "")  # type: ignore[index]
+        return str(load.point["conditions"].get(metric, ""))
     asked = [f"{key}={value if isinstance(value, str) else as_text(float(value))}" for key, value in extra.items()]
     if not entry["points"] or entry.get("profile"):
-        return lambda metric: "; ".join(asked)
+        return "; ".join(asked)
     named = [load.point] if load.point is not None else entry["points"]
-
-    def of(metric: str) -> str:
-        pairs = [[pair.strip() for pair in p["conditions"][metric].split(";") if "=" in pair] for p in named]
-        kept = [pair for pair in pairs[0] if all(pair in other for other in pairs[1:])]
-        if load.point is None:
-            kept = [pair for pair in kept if not pair.startswith("point=")]
-        return "; ".join([*kept, *asked])
-
-    return of
+    pairs = [[pair.strip() for pair in p["conditions"][metric].split(";") if "=" in pair] for p in named]
+    kept = [pair for pair in pairs[0] if all(pair in other for other in pairs[1:])]
+    if load.point is None:
+        kept = [pair for pair in kept if not pair.startswith("point=")]
+    return "; ".join([*kept, *asked])
 
 
 def outputs_of(ready: System, load: Load, state: State, metrics: Collection[str] = ()) -> list[Output]:
     """Every figure of the system at load 0, or those of ``metrics``; no value where there is no steady state."""
-    shown = _condition(ready, load)
     total = total_rate(state)
     moved = reconciled(ready, state)
     outputs = []
@@ -60,9 +65,9 @@ def outputs_of(ready: System, load: Load, state: State, metrics: Collection[str]
                 estimate = estimate.moved(unit * moved[spec["series"]])
         if estimate is None:
             continue
-        parts = [shown(metric), *(f"{key}={spec[key]}" for key in ("class", "station") if key in spec)]
-        condition = "; ".join(filter(None, reversed(parts) if "class" in spec else parts))
-        outputs.append(Output(metric, condition, estimate.value, estimate.lo, estimate.hi, spec["unit"]))
+        outputs.append(
+            Output(metric, condition_of(ready, load, spec), estimate.value, estimate.lo, estimate.hi, spec["unit"])
+        )
     return outputs
 
 
@@ -168,7 +173,7 @@ def resources(ready: System, state: State) -> dict[str, Array]:
     if state.machine_busy is not None and ready.machine is not None:
         found[f"machine {ready.machine.name}"] = state.machine_busy
         if bool(np.any(state.available < state.scenario.engines - 1e-9)):
-            found["share of the machine by weight"] = state.busy / state.available
+            found[SHARE] = state.busy / state.available
     found.update({f"limit {name}": used for name, used in state.limits.items()})
     return found
 

@@ -1,4 +1,4 @@
-"""Commands over networks described in TOML: solve and simulate."""
+"""Commands over networks, described in TOML or calibrated: solve, simulate, export-network."""
 
 import json
 from collections.abc import Iterator
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pipelines import answer_text, steps
+from pipelines.commands.answers import At, SystemName, keys
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.progress import Reporter
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from model.network import Network
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+SUFFIX = ".toml"
+Simulated = Annotated[
+    str, typer.Argument(metavar="SYSTEM|MODEL.toml", help="A system of the champion, or a network description.")
+]
 ModelFile = Annotated[Path, typer.Argument(help="A network description; docs/network.md says how to write one.")]
 Table = Annotated[Path | None, typer.Option("--capacity-table", help="A capacity table of yours: CSV or an XML study.")]
 MeasuredOn = Annotated[str, typer.Option("--measured-on", help="The machine of the table that the description is of.")]
@@ -37,7 +43,7 @@ class Method(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (solve, simulate):
+    for command in (solve, simulate, export_network):
         app.command()(command)
 
 
@@ -73,7 +79,8 @@ def solve(
 
 
 def simulate(
-    model: ModelFile,
+    model: Simulated,
+    at: At = None,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers; the same seed gives the same answer.")] = 1,
     precision: Annotated[
         float | None,
@@ -95,25 +102,54 @@ def simulate(
     pool: Pools = None,
     as_json: Json = False,
 ) -> None:
-    """Simulate a network. Every measure comes with its confidence interval."""
+    """Simulate a calibrated system or a network. Every measure comes with its confidence interval."""
+    options = {"seed": seed, "precision": precision, "replications": min(replications, horizon), "horizon": horizon}
+    if not model.lower().endswith(SUFFIX):
+        if replay is not None or capacity_table is not None:
+            raise typer.BadParameter("--replay and --capacity-table are of a network description, MODEL.toml")
+        _simulate_system(model, keys(at), options, as_json)
+        return
+    if at:
+        raise typer.BadParameter("--at is of a calibrated system; a network description says its own load")
     from model.network.simulator import report
     from model.network.simulator import simulate as run
 
     with _refusals():
-        network = _network(model, capacity_table, measured_on, on, workload, pool or [])
+        network = _network(Path(model), capacity_table, measured_on, on, workload, pool or [])
         if replay is not None:
             typer.echo(_replayed(network, replay, seed, as_json))
             return
         with Reporter().step(f"simulating {network.name}"):
-            found = run(
-                network,
-                seed=seed,
-                replications=min(replications, horizon),
-                precision=precision,
-                horizon=horizon,
-                details=True,
-            )
+            found = run(network, **options, details=True)
     typer.echo(json.dumps(report.as_dict(found), indent=2) if as_json else report.as_text(found))
+
+
+def export_network(
+    system: SystemName,
+    at: At = None,
+    out: Annotated[Path | None, typer.Option("--out", help="File to write; standard output without it.")] = None,
+) -> None:
+    """Write the calibrated network of a system at a load, as solve and simulate read it."""
+    from model.capacity.network import described
+
+    with _refusals():
+        written = described(_champion(), system, keys(at)).network.to_toml()
+    if out is None:
+        typer.echo(written, nl=False)
+    else:
+        out.write_text(written, encoding="utf-8")
+
+
+def _simulate_system(system: str, asked: dict[str, Any], options: dict[str, Any], as_json: bool) -> None:
+    from model.capacity.simulation import simulated
+
+    with _refusals(), Reporter().step(f"simulating {system}"):
+        found = simulated(_champion(), system, asked, **options).to_dict()
+    typer.echo(json.dumps(found, indent=2) if as_json else answer_text.answer(found, details=True))
+
+
+def _champion() -> Any:
+    return steps.champion(Home.from_environment())
 
 
 def _network(model: Path, table: Path | None, measured_on: str, on: str, workload: str, pools: list[str]) -> "Network":

@@ -12,8 +12,11 @@ from typer.testing import CliRunner
 
 from ingest.registry import load
 from ingest.schema import create_statements, staging_statements
+from model.calibration.production import entry
+from model.capacity import bundle
 from pipelines.cli import app, explain
 from pipelines.exits import Exit
+from tests.model.calibration.test_production import history
 from tests.shared import ROOT
 
 REGION = """
@@ -128,6 +131,33 @@ def test_replay_takes_recorded_arrivals_and_work(region, tmp_path):
     message, code = refused("simulate", region, "--replay", csv)
     assert code == Exit.QUESTION
     assert "'cp_us' is empty in 1 rows" in message
+
+
+@pytest.fixture
+def champion(tmp_path, monkeypatch):
+    """A state folder with a champion of one system, PRDA."""
+    monkeypatch.setenv("ETALON_HOME", str(tmp_path / "state"))
+    bundle.write(
+        bundle.build({"PRDA": entry(history())}, data={}, validation={}), tmp_path / "state/models/champion.json"
+    )
+
+
+def test_a_system_is_simulated_and_its_network_written(champion, tmp_path):
+    short = ("--horizon", 20000, "--replications", 4)
+    answer = json.loads(said("simulate", "PRDA", "--at", "growth_pct=10", *short, "--json"))
+    assert answer["system"] == "PRDA"
+    assert answer["interval_pct"] == 95
+    assert "simulation of" in said("simulate", "PRDA", *short)
+    said("export-network", "PRDA", "--at", "growth_pct=10", "--out", tmp_path / "prda.toml")
+    assert (tmp_path / "prda.toml").read_text() == said("export-network", "PRDA", "--at", "growth_pct=10")
+    found = {o["metric"]: o for o in answer["outputs"] if "class" not in o["condition"]}
+    solved = json.loads(said("solve", tmp_path / "prda.toml", "--json"))
+    busy = 100 * next(limit["utilization"] for limit in solved["limits"] if limit["name"] == "cp")
+    assert found["cpu_busy_pct"]["value"] == pytest.approx(busy, rel=0.02)
+    message, code = refused("simulate", "PRDA", "--at", "growth_pct=900")
+    assert "saturated" in message
+    assert code == Exit.QUESTION
+    assert CliRunner().invoke(app, ["simulate", "PRDA", "--replay", "x.csv"]).exit_code == Exit.USAGE
 
 
 def test_the_queries_of_the_documentation_replay_recorded_transactions(region, tmp_path, monkeypatch):

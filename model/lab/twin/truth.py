@@ -49,23 +49,21 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
     cp = network.station(m.lpar.cp)
     busy = result.stations[cp.name].utilization
     home = [name for name in m.lpar.home_classes if name in result.classes and name != uncaptured_class(m.lpar)]
-    rate = _sum([result.classes[name].throughput_per_s for name in home])
+    rate = Estimate.total([result.classes[name].throughput_per_s for name in home])
     out = [
-        _output("cpu_busy_pct", "", _times(busy, 100), "%"),
+        _output("cpu_busy_pct", "", busy.scaled(100), "%"),
         _output("etr_tps", "", rate, "1/s"),
-        _output("itr_tps", "", _ratio(rate, busy), "1/s"),
-        _output("cpu_us_per_tran", "", _times(_ratio(busy, rate), 1e6 * cp.servers), "us"),
+        _output("itr_tps", "", rate.over(busy), "1/s"),
+        _output("cpu_us_per_tran", "", busy.over(rate).scaled(1e6 * cp.servers), "us"),
     ]
     if cp.lpar is not None:
-        out.append(_output("machine_busy_pct", "", _times(result.machines[cp.lpar.cec], 100), "%"))
+        out.append(_output("machine_busy_pct", "", result.machines[cp.lpar.cec].scaled(100), "%"))
     if m.lpar.ziip in network.station_names:
         ziip = result.stations[m.lpar.ziip]
         density = ziip.thread_density.value if ziip.thread_density is not None else 1.0
         engines = network.station(m.lpar.ziip).servers
-        out.append(_output("ziip_busy_pct", "", _times(ziip.utilization, 100), "%"))
-        out.append(
-            _output("ziip_us_per_tran", "", _times(_ratio(ziip.utilization, rate), 1e6 * engines * density), "us")
-        )
+        out.append(_output("ziip_busy_pct", "", ziip.utilization.scaled(100), "%"))
+        out.append(_output("ziip_us_per_tran", "", ziip.utilization.over(rate).scaled(1e6 * engines * density), "us"))
     for service_class in m.service_classes:
         names = [name for name in home if lived.twin.classes[name].service_class == service_class]
         if names:
@@ -78,14 +76,14 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
 def _of_class(condition: str, names: list[str], result: SimulationResult) -> list[Output]:
     """Rate and response of a service class; the percentile of several classes is that of the largest."""
     found = [result.classes[name] for name in names]
-    rate = _sum([c.throughput_per_s for c in found])
+    rate = Estimate.total([c.throughput_per_s for c in found])
     weights = [c.throughput_per_s.value / rate.value if rate.value > 0 else 1.0 for c in found]
-    response = _sum([_times(c.response_s, w) for c, w in zip(found, weights, strict=True)])
+    response = Estimate.total([c.response_s.scaled(w) for c, w in zip(found, weights, strict=True)])
     largest = found[weights.index(max(weights))]
     return [
         _output("etr_tps", condition, rate, "1/s"),
-        _output("response_ms", condition, _times(response, 1000), "ms"),
-        _output("response_p90_ms", condition, _times(largest.percentiles_s[90.0], 1000), "ms"),
+        _output("response_ms", condition, response.scaled(1000), "ms"),
+        _output("response_p90_ms", condition, largest.percentiles_s[90.0].scaled(1000), "ms"),
     ]
 
 
@@ -127,20 +125,3 @@ def _output(metric: str, condition: str, estimate: Estimate, unit: str) -> Outpu
 def _bounds(estimate: Estimate, name: str) -> dict[str, float]:
     width = 0.0 if math.isnan(estimate.half_width) else estimate.half_width
     return {name: estimate.value, "lo": estimate.value - width, "hi": estimate.value + width}
-
-
-def _times(estimate: Estimate, factor: float) -> Estimate:
-    return Estimate(estimate.value * factor, estimate.half_width * factor)
-
-
-def _sum(estimates: list[Estimate]) -> Estimate:
-    widths = [0.0 if math.isnan(e.half_width) else e.half_width for e in estimates]
-    return Estimate(sum(e.value for e in estimates), math.hypot(*widths))
-
-
-def _ratio(top: Estimate, bottom: Estimate) -> Estimate:
-    """A ratio, its interval as if both varied independently."""
-    if not bottom.value or not top.value:
-        return Estimate(math.nan)
-    value = top.value / bottom.value
-    return Estimate(value, abs(value) * math.hypot(top.half_width / top.value, bottom.half_width / bottom.value))

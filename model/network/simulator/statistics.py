@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -28,6 +29,24 @@ class Estimate:
     def high(self) -> float:
         """Upper end of the interval."""
         return self.value + self.half_width
+
+    def scaled(self, factor: float) -> Estimate:
+        """The estimate in another unit."""
+        return Estimate(self.value * factor, self.half_width * factor)
+
+    def over(self, bottom: Estimate) -> Estimate:
+        """The ratio of two estimates, its interval as if they varied independently; NaN where either is zero."""
+        if not bottom.value or not self.value:
+            return Estimate(math.nan)
+        value = self.value / bottom.value
+        relative = math.hypot(self.half_width / self.value, bottom.half_width / bottom.value)
+        return Estimate(value, abs(value) * relative)
+
+    @classmethod
+    def total(cls, estimates: Sequence[Estimate]) -> Estimate:
+        """The sum of estimates that vary independently."""
+        widths = [0.0 if math.isnan(one.half_width) else one.half_width for one in estimates]
+        return cls(sum(one.value for one in estimates), math.hypot(*widths))
 
 
 def mser5(series: np.ndarray) -> int:

@@ -256,7 +256,8 @@ def _residence(
             level += ahead[s]
         elif priority[s] > priority[r]:
             over += service[k, s] * ahead[s]
-    stretched = service[k, r] * (phi + level / c) + over / c
+    # The credit for idle engines is that of the whole queue, which work that goes first does not see.
+    stretched = service[k, r] * max(phi + level / c, 1.0) + over / c
     return visits * stretched / free
 
 

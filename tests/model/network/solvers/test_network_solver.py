@@ -114,6 +114,13 @@ def test_priorities_at_one_queue_are_exact_and_ordered() -> None:
     assert solution.response_s[1] < solution.response_s[0]
 
 
+def test_what_goes_first_on_several_engines_never_takes_less_than_its_service() -> None:
+    cp = Station(name="cp", servers=3, scheduling="priority_ps")
+    visits = [(Visit(station="cp", service=Distribution.exponential(s)),) for s in (0.006, 0.01)]
+    net = network((cp,), (opened(visits[0], 100.0, priority=2), opened(visits[1], 200.0, "b", priority=1)))
+    assert solve(net).response_s[0] >= 0.006
+
+
 def test_limit_on_transactions_is_near_its_chain() -> None:
     for rate, units in ((1.2, 6), (1.4, 12)):
         net = network(

@@ -1,0 +1,344 @@
+"""A calibrated system at one load as a network description, for the solvers and the simulator.
+
+It is the network of the posterior's centre. Its queues are those that the ensemble evaluates: engines shared within a
+priority, zIIPs with SMT and overflow, limits, the machine. What calibration found beyond them is each class's time
+elsewhere, at this load.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from model.capacity import queues
+from model.capacity.asked import compiled, understood
+from model.capacity.ensemble import CAPTURED, WORK, State, System
+from model.capacity.loads import Load
+from model.capacity.questions import QuestionError, system_entry
+from model.network.description import Network
+from model.network.distributions import Distribution
+from model.network.elements import (
+    Acquire,
+    Arrivals,
+    Cec,
+    LparShare,
+    Overflow,
+    Release,
+    Resource,
+    Scheduling,
+    Smt,
+    Station,
+    Step,
+    TransactionClass,
+    Visit,
+)
+
+CP, ZIIP, ELSEWHERE, OTHERS = "cp", "ziip", "elsewhere", "other LPARs"
+HIGHEST = 6
+WEIGHTS = 1000.0
+# Time elsewhere that varies less than this is taken not to vary: an Erlang of many phases costs without showing.
+LEAST_SCV = 0.03
+Z90 = 1.2815515655446004
+
+
+@dataclass(frozen=True)
+class Described:
+    """The network of a question, with the system, the load and the state of the ensemble it was made from.
+
+    ``response`` names for each class of the network the metric whose time it has; ``piece_s`` is the CPU time of one
+    arrival of work without transactions.
+    """
+
+    network: Network
+    ready: System
+    load: Load
+    state: State
+    response: Mapping[str, str]
+    piece_s: float
+
+
+def described(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> Described:
+    """The network of a system at a load.
+
+    Raises:
+        QuestionError: unknown system or key, a value out of its domain, or a load that has no steady state.
+    """
+    entry = system_entry(bundle, system)
+    ready = compiled(entry)
+    load = understood(ready, at)
+    return describe(ready, load, f"{system}", f"{bundle['model_version']}, {system} at {_asked(load)}")
+
+
+def describe(ready: System, load: Load, name: str, source: str) -> Described:
+    """As :func:`described`, of a system and load that are understood already."""
+    state = ready.evaluate(load.scenario)
+    if state.busy[0, 0] >= state.available[0, 0]:
+        raise QuestionError("at", load.at, "at: the engines are saturated at this load: it has no steady state")
+    full = [name for name, used in state.limits.items() if used[0, 0] >= 1.0]
+    if full:
+        raise QuestionError("at", load.at, f"at: limit {full[0]} is exceeded at this load: it has no steady state")
+    return _Description(ready, load, state, name, source).made()
+
+
+class _Description:
+    """The parts of the network, at the centre of the posterior."""
+
+    def __init__(self, ready: System, load: Load, state: State, name: str, source: str) -> None:
+        self.ready, self.load, self.state, self.name, self.source = ready, load, state, name, source
+        self.scenario = load.scenario
+        rates = self.scenario.rates[0, 0]
+        self.rates = {stream: float(rates[i]) for i, stream in enumerate(ready.streams) if rates[i] > 0}
+        self.usage = {name: float(used[0, 0]) for name, used in state.usage.items()}
+        self.ranked = bool(ready.priorities[0])
+        captured = sum(self._cp_s(stream) * rate for stream, rate in self.rates.items())
+        self.piece_s = captured / max(sum(self.rates.values()), 1e-12) or 1e-3
+        self.spilled, self.direct = self._overflow()
+        self.zipped = bool(ready.ziips) and self.scenario.ziips > 0
+
+    def made(self) -> Described:
+        classes, resources, named = [], [], {}
+        for stream in self.rates:
+            response = self._longest(stream)
+            if response is not None:
+                named[stream] = response
+            classes.append(self._transactions(stream, response))
+        for limit in self.ready.limits:
+            places = self.scenario.limits.get(limit.name, float(limit.servers[0]))
+            resources.append(Resource(name=limit.name, kind="limit", capacity=max(round(places), 1)))
+        for name in self.ready.capacity:
+            law = self.ready.laws[name]
+            if law.driver in (WORK, CAPTURED) and self.usage[name] > 0:
+                classes.append(self._pieces(name, self.usage[name], CP, self._priority(law.level)))
+        others = self._machine_load()
+        if others is not None and others[1] > 0:
+            classes.append(self._pieces(OTHERS, others[1], OTHERS, 0))
+        network = Network(
+            name=self.name,
+            source=self.source,
+            stations=self._stations(others),
+            cecs=() if others is None else (Cec(name=others[0], engines=self._physical()),),
+            resources=tuple(resources),
+            classes=tuple(classes),
+        )
+        return Described(network, self.ready, self.load, self.state, named, self.piece_s)
+
+    def _series(self, stream: str, engine: str) -> list[str]:
+        """Series of the stream's own work on an engine, counted once."""
+        laws = self.ready.laws
+        if engine == ZIIP:
+            return [n for n, law in laws.items() if law.engine == ZIIP and law.driver == stream]
+        return [n for n in self.ready.capacity if laws[n].driver == stream]
+
+    def _cp_s(self, stream: str) -> float:
+        """CPU seconds of one transaction on CPs, those of overflowing zIIP work among them."""
+        return sum(self.usage[name] for name in self._series(stream, CP)) / self.rates[stream]
+
+    def _ziip_s(self, stream: str) -> float:
+        """Seconds of one transaction on zIIPs."""
+        return sum(self.usage[name] for name in self._series(stream, ZIIP)) / self.rates[stream]
+
+    def _overflow(self) -> tuple[float, float]:
+        """Part of the zIIP work that runs on CPs, and part that goes there at once for the rest to overflow so."""
+        ready, scenario = self.ready, self.scenario
+        eligible = {
+            name: float(ready.laws[name].usage(ready.stream(scenario, stream))[0, 0])
+            for stream in self.rates
+            for name in self._series(stream, ZIIP)
+        }
+        work = sum(eligible.values())
+        if not work:
+            return 0.0, 0.0
+        spilled = 1.0 - sum(self.usage[name] for name in eligible) / work
+        if not ready.overflow or scenario.ziips <= 0:
+            return spilled, 0.0
+        cores, threads = max(round(scenario.ziips), 1), round(scenario.threads or ready.threads)
+        gain = float(ready.smt_gain[0]) if threads > 1 else 1.0
+        waiting = int(ready.overflow["waiting"][0])
+        low, high = 0.0, spilled
+        for _ in range(40):
+            direct = (low + high) / 2.0
+            full = float(queues.bounded_pool(work * (1.0 - direct), cores, gain, threads, waiting)[0])
+            more = direct + (1.0 - direct) * full < spilled
+            low, high = (direct, high) if more else (low, direct)
+        return spilled, (low + high) / 2.0 if low > 0 else 0.0
+
+    def _longest(self, stream: str) -> str | None:
+        """The response metric that has the most time in it."""
+        found = {metric: float(ms[0, 0]) for (metric, of), ms in self.state.response_ms.items() if of == stream}
+        return max(found, key=lambda metric: found[metric]) if found else None
+
+    def _transactions(self, stream: str, metric: str | None) -> TransactionClass:
+        cp_s, ziip_s = self._cp_s(stream), self._ziip_s(stream)
+        if self.zipped and self.spilled < 1.0:
+            eligible_s = ziip_s / (1.0 - self.spilled)
+            cp_s -= (self.spilled - self.direct) * eligible_s
+            ziip_s = eligible_s * (1.0 - self.direct)
+        else:
+            ziip_s = 0.0
+        engines: list[Step] = [Visit(station=CP, service=Distribution.exponential(cp_s))]
+        if ziip_s > 0:
+            engines.append(Visit(station=ZIIP, service=Distribution.exponential(ziip_s)))
+        law = self.ready.laws[self._series(stream, CP)[0]]
+        route = engines if metric is None else self._route(stream, metric, engines)
+        rate = Arrivals.poisson(self.rates[stream])
+        return TransactionClass(name=stream, route=tuple(route), arrivals=rate, priority=self._priority(law.level))
+
+    def _route(self, stream: str, metric: str, engines: list[Step]) -> list[Step]:
+        """The visits of a class with what its response has beside the engines, and the limit it is in."""
+        key = (metric, stream)
+        response_s = 1e-3 * float(self.state.response_ms[key][0, 0])
+        on_engines_s, limited_s = self._queued_s(stream, metric)
+        elsewhere_s = max(response_s - on_engines_s - limited_s, 0.0)
+        limit = next((one for one in self.ready.limits if self.ready.streams.index(stream) in one.members), None)
+        if limit is None:
+            spread = self._elsewhere_scv(key, response_s, elsewhere_s)
+            return [*engines, *_delay(elsewhere_s, spread)]
+        take, give = Acquire(resource=limit.name), Release(resource=limit.name)
+        hold_s = float(limit.hold_s[0])
+        if hold_s <= elsewhere_s and not limit.whole[0]:
+            return [take, *_delay(hold_s, 1.0), give, *engines, *_delay(elsewhere_s - hold_s, 1.0)]
+        # Held longer than the time elsewhere lasts: the rest of it, or the whole time, on the engines. In all it is
+        # as variable as the exponential time of the wait's formula.
+        share = 1.0 if limit.whole[0] else min((hold_s - elsewhere_s) / max(on_engines_s, 1e-12), 1.0)
+        held_s = elsewhere_s + share * on_engines_s
+        spread = (held_s**2 - (share * on_engines_s) ** 2) / max(elsewhere_s, 1e-12) ** 2
+        return [take, *_delay(elsewhere_s, spread), *_parted(engines, share), give, *_parted(engines, 1.0 - share)]
+
+    def _queued_s(self, stream: str, metric: str) -> tuple[float, float]:
+        """Seconds on engines as the network's own queues stretch them, and seconds of waiting for its limit."""
+        ready, state, key = self.ready, self.state, (metric, stream)
+        cp_s, ziip_s = self._cp_s(stream), self._ziip_s(stream)
+        level = min(ready.laws[name].level for name in self._series(stream, CP))
+        stretch, longer = (float(one[0, 0]) for one in ready.stretches(state.usage, state.busy, state.available)[level])
+        found = cp_s * (stretch + self._size_above(level) / max(cp_s, 1e-12) * longer)
+        law = next(one for one in ready.responses if (one.metric, one.stream) == key)
+        waits = {name: 1e-3 * float(value[0, 0]) for name, value in state.waiting_ms[key].items()}
+        factor = float(law.ziip_factor[0])
+        found += ziip_s + (waits["ziip"] / factor if factor > 0 else 0.0)
+        limited = sum(
+            waits[limit.name] / max(float(limit.factor[0]), 1e-9) for limit in ready.limits if limit.name in waits
+        )
+        return found, limited
+
+    def _size_above(self, level: int) -> float:
+        """Mean seconds of a piece of the work that goes before this level, weighted by its engines in use."""
+        pieces = [(self._cp_s(s), self._cp_s(s) * rate, self._level(s)) for s, rate in self.rates.items()]
+        for name in self.ready.capacity:
+            law = self.ready.laws[name]
+            if law.driver in (WORK, CAPTURED):
+                pieces.append((self.piece_s, self.usage[name], law.level))
+        above = [(size, used) for size, used, own in pieces if own < level]
+        engines = sum(used for _, used in above)
+        return sum(size * used for size, used in above) / engines if engines > 0 else 0.0
+
+    def _level(self, stream: str) -> int:
+        return min(self.ready.laws[name].level for name in self._series(stream, CP))
+
+    def _priority(self, level: int) -> int:
+        return HIGHEST - level if self.ranked else 0
+
+    def _elsewhere_scv(self, key: tuple[str, str], response_s: float, elsewhere_s: float) -> float:
+        """Variation of the time elsewhere that gives the response its 90th percentile, as of a gamma distribution."""
+        if key not in self.state.p90_ms or elsewhere_s <= 0:
+            return 1.0
+        ratio = 1e-3 * float(self.state.p90_ms[key][0, 0]) / response_s
+        queued = response_s - elsewhere_s
+        variance = gamma_scv(ratio) * response_s**2 - queued**2
+        return max(variance, 0.0) / elsewhere_s**2
+
+    def _pieces(self, name: str, engines: float, station: str, priority: int) -> TransactionClass:
+        """Work without transactions, as arrivals of pieces as long as a transaction's CPU time."""
+        visit = Visit(station=station, service=Distribution.exponential(self.piece_s))
+        return TransactionClass(
+            name=name, route=(visit,), arrivals=Arrivals.poisson(engines / self.piece_s), priority=priority
+        )
+
+    def _physical(self) -> float:
+        machine = self.ready.machine
+        assert machine is not None
+        asked = self.scenario.machine_engines
+        return machine.engines if asked is None else asked
+
+    def _machine_load(self) -> tuple[str, float] | None:
+        """Name of the machine and engines that others use of it; None where the LPAR has the machine to itself."""
+        machine = self.ready.machine
+        if machine is None:
+            return None
+        others = float(np.broadcast_to(self.scenario.others, (1, 1))[0, 0]) + machine.management
+        share, capped = self._share()
+        alone = others <= 0 and not (capped and share < 1.0) and self._physical() >= self.scenario.engines
+        return None if alone else (machine.name or "machine", others)
+
+    def _share(self) -> tuple[float, bool]:
+        machine, asked = self.ready.machine, self.scenario
+        assert machine is not None
+        share = machine.share if asked.share is None else asked.share
+        return share, machine.capped if asked.capped is None else asked.capped
+
+    def _stations(self, others: tuple[str, float] | None) -> tuple[Station, ...]:
+        pool: Scheduling = "priority_ps" if self.ranked else "ps"
+        lpar = None
+        found = []
+        if others is not None:
+            share, capped = self._share()
+            own = WEIGHTS * min(max(share, 1e-3), 1.0)
+            lpar = LparShare(cec=others[0], weight=own, cap="share" if capped else "none")
+            rest = LparShare(cec=others[0], weight=max(WEIGHTS - own, 1.0))
+            if others[1] > 0:
+                servers = max(math.ceil(self._physical()), 1)
+                found.append(Station(name=OTHERS, component=CP, servers=servers, scheduling="ps", lpar=rest))
+        engines = max(round(self.scenario.engines), 1)
+        found.insert(0, Station(name=CP, component=CP, servers=engines, scheduling=pool, lpar=lpar))
+        if self.zipped:
+            found.append(self._ziip_station())
+        found.append(Station(name=ELSEWHERE, component="delay", scheduling="delay"))
+        return tuple(found)
+
+    def _ziip_station(self) -> Station:
+        ready, threads = self.ready, round(self.scenario.threads or self.ready.threads)
+        smt = Smt(gain=min(max(float(ready.smt_gain[0]), 1.0), 2.0)) if threads > 1 else None
+        overflow = Overflow(to=CP, waiting=int(ready.overflow["waiting"][0])) if ready.overflow else None
+        cores = max(round(self.scenario.ziips), 1)
+        return Station(
+            name=ZIIP,
+            component=ZIIP,
+            servers=cores,
+            scheduling="ps",
+            smt=smt,
+            overflow=overflow,
+            source=f"gain of the second thread as calibrated: {self.source}" if smt else "",
+        )
+
+
+def gamma_scv(ratio: float) -> float:
+    """Squared coefficient of variation of the gamma distribution whose 90th percentile is ``ratio`` means, at most 1.
+
+    By Wilson and Hilferty's approximation (PNAS 17, 1931) of its quantiles.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        scv = (low + high) / 2.0
+        quantile = (1.0 - scv / 9.0 + Z90 * math.sqrt(scv) / 3.0) ** 3
+        low, high = (scv, high) if quantile < ratio else (low, scv)
+    return (low + high) / 2.0
+
+
+def _delay(mean_s: float, scv: float) -> list[Step]:
+    if mean_s <= 0:
+        return []
+    return [Visit(station=ELSEWHERE, service=Distribution.with_scv(mean_s, scv if scv > LEAST_SCV else 0.0))]
+
+
+def _parted(visits: list[Step], share: float) -> list[Step]:
+    """The visits with a share of their service."""
+    return [
+        Visit(station=v.station, service=v.service.scaled(share)) for v in visits if isinstance(v, Visit) and share > 0
+    ]
+
+
+def _asked(load: Load) -> str:
+    return ", ".join(f"{key}={value}" for key, value in load.at.items()) or "its operating point"

@@ -1,0 +1,139 @@
+"""Calibrated systems as networks: what the solvers and the simulator say of them against the ensemble's answers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.calibration.capacity import CapacityModel
+from model.calibration.descriptions import SystemDescription
+from model.calibration.production import entry
+from model.capacity.ask import predict
+from model.capacity.bundle import build
+from model.capacity.ensemble import System
+from model.capacity.loads import Load
+from model.capacity.network import describe, described, gamma_scv
+from model.capacity.questions import QuestionError
+from model.capacity.simulation import simulated
+from model.network import Network
+from model.network.simulator import simulate
+from model.network.solvers import solve
+from tests.model.calibration.test_production import history
+from tests.model.capacity.test_ensemble import ENTRY, MACHINE, drawn, response, scenario, usage
+from tests.model.points import made_points
+
+HORIZON = 60_000
+
+
+@pytest.fixture(scope="module")
+def bundle():
+    points = made_points("shop", [2000.0, 4000.0, 6000.0], fixed=0.2, demand_us=1000.0, noise=0.002)
+    points["total_shop_response_ms"] = [8.0, 8.3, 9.1]
+    about = SystemDescription("shop", workload="shop", machine="m1", engines=8)
+    systems = CapacityModel({"shop": about}).fit(points).systems_ | {"PRDA": entry(history())}
+    return build(systems, data={}, validation={})
+
+
+def value(answer, metric, of=""):
+    return next(o.value for o in answer.outputs if o.metric == metric and o.condition.startswith(of))
+
+
+@pytest.mark.parametrize(
+    ("system", "at"),
+    [("shop", {"etr_tps": 5000.0}), ("shop", {"point": "2"}), ("PRDA", {}), ("PRDA", {"growth_pct": 20})],
+)
+def test_the_exported_network_is_solved_to_the_prediction(bundle, system, at):
+    network = Network.from_toml(described(bundle, system, at).network.to_toml())
+    solution, answer = solve(network), predict(bundle, system, at)
+    assert solution.exact
+    busy = 100.0 * solution.utilisation[:, network.station_names.index("cp")].sum()
+    assert busy == pytest.approx(value(answer, "cpu_busy_pct"), rel=1e-6)
+    metric = "total_shop_response_ms" if system == "shop" else "response_ms"
+    for name in answer.times:
+        at_class = solution.response_s[network.class_names.index(name["class"])]
+        of = "" if system == "shop" else f"class={name['class']}"
+        assert 1e3 * at_class == pytest.approx(value(answer, metric, of), rel=1e-6)
+
+
+def test_a_simulated_system_has_the_figures_of_its_prediction(bundle):
+    found, answer = simulated(bundle, "PRDA", horizon=HORIZON), predict(bundle, "PRDA")
+    assert [(o.metric, o.condition, o.unit) for o in found.outputs] == [
+        (o.metric, o.condition, o.unit) for o in answer.outputs
+    ]
+    for ours, theirs in zip(found.outputs, answer.outputs, strict=True):
+        if ours.metric != "response_p90_ms":
+            assert ours.value == pytest.approx(theirs.value, rel=0.04)
+        assert ours.lo <= ours.value <= ours.hi
+    assert found.bottleneck.resource == answer.bottleneck.resource
+    assert found.interval_pct == 95
+
+
+def ranked(**more):
+    """The two classes of the ensemble's tests, the lower one's waits as of pieces as long as those above it."""
+    batch = response("batch") | {"behind": {"centre": 2.0, "draws": []}}
+    return System({**ENTRY, "response": ENTRY["response"] | {"batch": batch}, **more})
+
+
+def played(system, asked):
+    load = Load(asked, {}, None, "", {})
+    found = describe(system, load, "test", "test")
+    return found, simulate(found.network, seed=1, horizon=HORIZON)
+
+
+def agree(found, result, within):
+    for (_, stream), predicted in found.state.response_ms.items():
+        told = result.classes[stream].response_s
+        assert 1e3 * told.value == pytest.approx(predicted[0, 0], rel=within, abs=2e3 * told.half_width)
+
+
+def test_priorities_are_played_as_they_are_answered():
+    agree(*played(ranked(), scenario(1200.0, 700.0)), within=0.03)
+
+
+def test_a_limit_is_played_as_it_is_answered():
+    limit = {
+        "name": "regions",
+        "members": ["online"],
+        "servers": {"centre": 8.0, "draws": []},
+        "hold_s": {"centre": 5e-3, "draws": []},
+        "whole": {"centre": 0.0, "draws": []},
+        "factor": {"centre": 1.0, "draws": []},
+    }
+    for whole, hold_s in ((0.0, 4e-3), (0.0, 6e-3), (1.0, 1.0)):
+        one = limit | {"whole": {"centre": whole, "draws": []}, "hold_s": {"centre": hold_s, "draws": []}}
+        agree(*played(ranked(limits=[one]), scenario(900.0, 300.0)), within=0.05)
+
+
+def test_overflowing_ziip_work_is_played_as_it_is_answered():
+    laws = ENTRY["usage"] | {"online:ziip": usage("online", 1e-3, 0, 3) | {"engine": "ziip"}}
+    laws["ziip_work"] = usage("ziip_work", 1e-3, 0, 4) | {"engine": "ziip_busy", "driver": "ziip_work", "part": False}
+    answered = ENTRY["response"] | {"online": response("online") | {"ziip_series": ["online:ziip"]}}
+    nothing = {"centre": 0.0, "draws": []}
+    overflow = {"waiting": nothing, "floor": drawn(0.05, 0.0, 1), "factor": {"centre": 1.0, "draws": []}}
+    system = ranked(usage=laws, response=answered, ziip={"engines": 2.0, "overflow": overflow})
+    found, result = played(system, scenario(900.0, 200.0, ziips=2.0))
+    agree(found, result, within=0.05)
+    busy = result.stations["cp"].utilization
+    assert 4.0 * busy.value == pytest.approx(found.state.busy[0, 0], rel=0.02)
+
+
+def test_the_machine_of_an_lpar_is_in_its_network():
+    system = System({**ENTRY, "on_machine": MACHINE})
+    found, result = played(system, scenario(900.0, 300.0, others=3.0))
+    assert found.network.station("cp").lpar.weight == pytest.approx(250.0)
+    assert result.machines["M1"].value == pytest.approx(found.state.machine_busy[0, 0], rel=0.03)
+
+
+def test_a_load_without_steady_state_has_no_network(bundle):
+    with pytest.raises(QuestionError, match="saturated"):
+        described(bundle, "PRDA", {"growth_pct": 400})
+    system = ranked()
+    with pytest.raises(QuestionError, match="saturated"):
+        describe(
+            system, Load(replace(scenario(900.0, 300.0), rates=np.array([[[9e3, 1.0]]])), {}, None, "", {}), "", ""
+        )
+
+
+def test_a_gamma_distribution_has_the_90th_percentile_asked_for():
+    assert gamma_scv(2.302585) == pytest.approx(1.0, abs=0.02)
+    assert gamma_scv(1.67) == pytest.approx(0.25, abs=0.02)
