@@ -20,7 +20,7 @@ from benchmarks import dumps
 from benchmarks.gather import Gather, row_starts
 from ingest import registry
 from ingest.allocation import keep_freed_memory
-from ingest.codec import decode_batches
+from ingest.formats.smf import decode_batches
 from ingest.registry import Registry
 
 RUNS = 9
@@ -83,7 +83,7 @@ def _best(works: Sequence[Callable[[], object]]) -> list[float]:
 def _compile_seconds() -> float:
     """Processor seconds that decoding takes longer with an empty cache of compiled code than with a full one."""
     program = (
-        "import time; from ingest import registry; from ingest.codec import decode_batches;"
+        "import time; from ingest import registry; from ingest.formats.smf import decode_batches;"
         "from benchmarks import dumps; known = registry.load();"
         "made = [dumps.made_up_dump(known, name, 2) for name in dumps.SECTIONS];"
         "made += [dumps.cics_dump(2, compressed=flag) for flag in (False, True)];"

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from ingest.codec import encode_dump
+from ingest.formats.cics import catalogue
+from ingest.formats.cics.dictionary import full_dictionary
+from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.formats.smf import encode_dump
 from ingest.layout import Field, Layout
 from ingest.registry import Registry
-from ingest.smf.cics import catalogue
-from ingest.smf.cics.dictionary import full_dictionary
-from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
 
 SECTIONS = {
     "smf30": {

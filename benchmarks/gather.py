@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ingest.formats.cics.dictionary import full_dictionary
 from ingest.kernels.jit import kernel
 from ingest.kernels.loads import load_4, load_8
-from ingest.smf.cics.dictionary import full_dictionary
 
 _TILE = 128
 

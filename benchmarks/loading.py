@@ -17,7 +17,7 @@ import pyarrow as pa
 from benchmarks import dumps
 from ingest import registry
 from ingest.allocation import keep_freed_memory
-from ingest.codec import decode_batches
+from ingest.formats.smf import decode_batches
 from ingest.warehouse import load
 from ingest.warehouse.tables import Rows, Tables
 from ingest.warehouse.writer import open_writer

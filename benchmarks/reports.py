@@ -17,8 +17,8 @@ from lxml import etree
 
 from benchmarks.dumps import rmf_report
 from ingest.allocation import keep_freed_memory
-from ingest.rmf import RmfBatch, read_reports
-from ingest.rmf.reader import read_strictly
+from ingest.formats.rmf import RmfBatch, read_reports
+from ingest.formats.rmf.reader import read_strictly
 
 RUNS = 15
 SIZE = 3_100_000

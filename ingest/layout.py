@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ingest.formats import RAW_TYPES, Format
+from ingest.field_types import RAW_TYPES, Format
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import tomli as tomllib
 
-from ingest.formats import FORMATS, RAW_TYPES, UNITS
+from ingest.field_types import FORMATS, RAW_TYPES, UNITS
 from ingest.layout import Bit, Condition, Field, Layout, Section, Triplet
 from ingest.layout_checks import check_document, line_of
 

@@ -33,7 +33,7 @@ def decode_file(
     """
     from ingest.allocation import keep_freed_memory
     from ingest.containers.opening import STANDARD_INPUT, form_of, standard_input, unpack
-    from ingest.sources import HEAD_BYTES
+    from ingest.formats.identify import HEAD_BYTES
     from ingest.warehouse import outcome
     from ingest.warehouse.inputs import expand
 
@@ -85,11 +85,11 @@ def _require(tables: Collection[str], name: str, reports: Sequence[Any]) -> None
 
 def _handlers(dictionaries: Sequence[Path], known: Any) -> dict[str, Any]:
     """What reads CICS monitoring records by the dictionaries in these files, which may be dumps that hold some."""
-    from ingest.smf.cics.dictionary import DictionaryMemory, read_dictionary_file
-    from ingest.smf.cics.performance import MonitoringDecoder
-    from ingest.sources import HEAD_BYTES, Kind, identify
+    from ingest.formats.cics.dictionary import DictionaryMemory, read_dictionary_file
+    from ingest.formats.cics.performance import MonitoringDecoder
+    from ingest.formats.identify import HEAD_BYTES, Kind, identify
+    from ingest.formats.readers import read
     from ingest.warehouse.dictionaries import HANDLER
-    from ingest.warehouse.readers import read
 
     memory = DictionaryMemory()
     handlers = {HANDLER: MonitoringDecoder(memory)}
@@ -117,11 +117,11 @@ def _scratch(stack: ExitStack) -> Path:
 def _decode(path: Path, name: str, known: Any, handlers: Mapping[str, Any], writers: "_Writers") -> Any:
     """Decode one dump; its report."""
     from ingest.containers.opening import inner_name
-    from ingest.sources import HEAD_BYTES, identify
+    from ingest.formats.identify import HEAD_BYTES, identify
+    from ingest.formats.readers import read
     from ingest.warehouse.accounts import Accounts
     from ingest.warehouse.ahead import made_ahead
     from ingest.warehouse.outcome import FileReport, empty, unreadable
-    from ingest.warehouse.readers import read
 
     try:
         size = path.stat().st_size

@@ -1,4 +1,4 @@
-"""Code for records that describe themselves: what a layout names as its handler.
+"""What code for records that describe themselves is like: a layout names its handler.
 
 A handler is made once per dump and sees the records of its layout in the order of the dump, so that it can remember
 what earlier ones said. It yields further tables, and refuses records it cannot read.
@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ingest.layout import Layout
-from ingest.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -53,45 +52,3 @@ class Handler(Protocol):
 
 Finisher = Callable[[Layout, Mapping[str, pa.Table], Sequence[int], Sequence[bytes]], list[bytes]]
 """Writes what a handler reads: layout, tables by section name, record_seq and bytes of each record → whole records."""
-
-
-def finisher(name: str) -> Finisher:
-    """The inverse of the handler of this name. Raises KeyError for a name no code stands behind."""
-    from ingest.smf.cics import writing
-    from ingest.smf.data_sets import finish_data_sets
-
-    finishers: dict[str, Finisher] = {
-        "cics_monitoring": writing.finish_monitoring,
-        "cics_statistics": writing.finish_statistics,
-        "data_set_io": finish_data_sets,
-    }
-    return finishers[name]
-
-
-def of(registry: Registry) -> dict[str, Handler]:
-    """Handlers by name that read by the registry's own layouts, which may replace built-in ones."""
-    from ingest.smf.cics.statistics import StatisticsDecoder
-    from ingest.smf.data_sets import DataSetDecoder
-
-    makers: dict[str, Callable[[Layout], Handler]] = {
-        "cics_statistics": StatisticsDecoder,
-        "data_set_io": DataSetDecoder,
-    }
-    return {layout.handler: makers[layout.handler](layout) for layout in registry.layouts if layout.handler in makers}
-
-
-def make(name: str) -> Handler:
-    """A new handler of this name. Raises KeyError for a name no code stands behind."""
-    if name == "cics_monitoring":
-        from ingest.smf.cics.performance import MonitoringDecoder
-
-        return MonitoringDecoder()
-    if name == "cics_statistics":
-        from ingest.smf.cics.statistics import StatisticsDecoder
-
-        return StatisticsDecoder()
-    if name == "data_set_io":
-        from ingest.smf.data_sets import DataSetDecoder
-
-        return DataSetDecoder()
-    raise KeyError(f"no handler is called {name!r}")

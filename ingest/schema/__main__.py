@@ -1,4 +1,4 @@
-"""`python -m ingest.schema --write | --check`: make the files derived from the layouts, or tell which have drifted."""
+"""`python -m ingest.schema --write | --check`: make the files derived from the layouts, or list those that differ."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""The files made from the registry, written or compared with what is there."""
+"""The files made from the registry and the report descriptions, written or compared with what is there."""
 
 from pathlib import Path
 
@@ -8,7 +8,15 @@ from ingest.schema import dbt_files, reference
 
 def generated_files(registry: Registry) -> dict[Path, str]:
     """Path from the project root → content of every generated file."""
-    return {**dbt_files.files(registry), **reference.files(registry)}
+    return {**dbt_files.files(registry), **reference.files(registry), **_pages(registry)}
+
+
+def _pages(registry: Registry) -> dict[Path, str]:
+    """The generated pages that stand among written ones."""
+    from ingest.formats.ims.reference import reference as ims_log
+    from ingest.formats.rmf.reference import reference as rmf_tables
+
+    return {Path("docs/ims-log.md"): ims_log(registry), Path("docs/rmf-tables.md"): rmf_tables()}
 
 
 def write(registry: Registry, root: Path) -> list[Path]:
@@ -28,11 +36,11 @@ def write(registry: Registry, root: Path) -> list[Path]:
 def drift(registry: Registry, root: Path) -> list[Path]:
     """Paths of generated files that are missing, differ from the registry, or are no longer made."""
     wanted = generated_files(registry)
-    folders = {path.parent for path in wanted}
+    folders = {path.parent for path in wanted.keys() - _pages(registry).keys()}
     present = {path.relative_to(root) for folder in folders for path in (root / folder).glob("*") if path.is_file()}
     differing = {
         path
         for path, text in wanted.items()
-        if path not in present or (root / path).read_text(encoding="utf-8") != text
+        if not (root / path).exists() or (root / path).read_text(encoding="utf-8") != text
     }
     return sorted(differing | (present - wanted.keys()))

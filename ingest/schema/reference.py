@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ingest.formats import FORMATS, UNITS
+from ingest.field_types import FORMATS, UNITS
 from ingest.layout import Field, Layout, Section
 from ingest.registry import Registry
 from ingest.schema import staging

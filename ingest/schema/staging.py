@@ -8,7 +8,7 @@ hold is there once.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ingest.formats import SINCE_1900, UNITS
+from ingest.field_types import SINCE_1900, UNITS
 from ingest.layout import Bit, Field, Layout, Section
 
 #: No offset from UTC changes by more at once; what is more is no change of offset.

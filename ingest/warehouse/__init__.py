@@ -13,7 +13,7 @@ from ingest.warehouse.outcome import (
     exit_code,
 )
 from ingest.warehouse.publish import publish, query
-from ingest.warehouse.tables import layouts_version, report_tables
+from ingest.warehouse.tables import layouts_version
 from ingest.warehouse.writer import open_writer
 
 __all__ = [
@@ -32,5 +32,4 @@ __all__ = [
     "prepare",
     "publish",
     "query",
-    "report_tables",
 ]

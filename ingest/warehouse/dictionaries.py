@@ -8,13 +8,13 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from ingest.codec import decode_batches
 from ingest.codec.handlers import Handler
+from ingest.formats.cics import catalogue
+from ingest.formats.cics.dictionary import DictionaryMemory, Entry, Key, start_digits
+from ingest.formats.cics.performance import MonitoringDecoder
+from ingest.formats.smf import decode_batches
 from ingest.identity import read_identities
 from ingest.registry import Registry
-from ingest.smf.cics import catalogue
-from ingest.smf.cics.dictionary import DictionaryMemory, Entry, Key, start_digits
-from ingest.smf.cics.performance import MonitoringDecoder
 from ingest.warehouse import overlaps
 from ingest.warehouse.tables import Rows, Tables
 

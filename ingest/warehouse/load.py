@@ -15,8 +15,8 @@ import duckdb
 import pyarrow as pa
 
 from ingest.containers.opening import STANDARD_INPUT, Member, form_of, inner_name, standard_input, unpack
+from ingest.formats.identify import HEAD_BYTES, Identity, Kind, identify
 from ingest.registry import Registry
-from ingest.sources import HEAD_BYTES, Identity, Kind, identify
 from ingest.warehouse import ledger, overlaps
 from ingest.warehouse.accounts import Accounts
 from ingest.warehouse.ahead import made_ahead
@@ -243,7 +243,7 @@ class _Loader:
         Its account, and the ids of files of which it replaced rows.
         """
         # What loads nothing does without every kind of reader.
-        from ingest.warehouse.readers import read
+        from ingest.formats.readers import read
 
         accounts, rows, replaced = Accounts(), Rows(self._tables, file_id), list[int]()
         with (

@@ -19,9 +19,9 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from ingest.formats.identify import Kind
 from ingest.registry import Registry
 from ingest.schema.ddl import CREATE_OVERLAP
-from ingest.sources import Kind
 from ingest.warehouse.ahead import NICE, made_ahead
 
 if TYPE_CHECKING:

@@ -7,13 +7,11 @@ from importlib.resources import files
 import duckdb
 import pyarrow as pa
 
-from ingest import collector
-from ingest.ims.layouts import ims_layouts
+from ingest.formats.ims.layouts import ims_layouts
+from ingest.formats.schemas import DATA_FILES
+from ingest.formats.schemas import schemas as report_schemas
 from ingest.registry import Registry
 from ingest.schema import column_definitions
-
-#: The tables of the runs and groups files.
-COLLECTOR_TABLES = {"etalon_run": collector.RUN_SCHEMA, "etalon_group": collector.GROUP_SCHEMA}
 
 _TYPES = {
     pa.string(): "VARCHAR",
@@ -29,28 +27,10 @@ _HELD_BYTES = 32 << 20
 _COLUMN_BYTES = 1 << 10
 """About what a column takes whatever is in it; of many short tables that is all they take."""
 
-_DATA_FILES = (
-    ("ingest.rmf", "tables.toml"),
-    ("ingest.reports", "rmf_text.toml"),
-    ("ingest.reports", "cics_text.toml"),
-    ("ingest.reports", "tabular.toml"),
-    ("ingest.ims", "codes.toml"),
-)
-
-
-def report_tables() -> dict[str, pa.Schema]:
-    """Arrow schemas, without `file_id`, of the raw tables that no record layout describes."""
-    from ingest.ims import tables as ims
-    from ingest.reports import tables as reports
-    from ingest.rmf import tables as rmf
-
-    return {**rmf.schemas(), **reports.schemas(), **ims.schemas(), **COLLECTOR_TABLES}
-
-
 def layouts_version(registry: Registry) -> str:
     """Twelve hexadecimal digits that change whenever a layout or the description of a report's tables changes."""
     running = hashlib.sha256()
-    for package, name in _DATA_FILES:
+    for package, name in DATA_FILES:
         running.update(files(package).joinpath(name).read_bytes())
     for layout in sorted((*registry.layouts, *registry.auxiliary.values()), key=lambda item: item.name):
         running.update(f"{layout.name}\n".encode() + layout.path.read_bytes())
@@ -71,7 +51,7 @@ class Tables:
         wanted = {section.table: column_definitions(section) for _, section in registry.tables()}
         for layout in ims_layouts(registry).values():
             wanted[layout.header.table] = column_definitions(layout.header)
-        for name, schema in report_tables().items():
+        for name, schema in report_schemas().items():
             wanted[name] = [("file_id", "UBIGINT NOT NULL"), *((f.name, _TYPES[f.type]) for f in schema)]
         self._con.execute("BEGIN")
         try:

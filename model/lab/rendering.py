@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ingest import codec
 from ingest import registry as layouts
+from ingest.formats.smf import encode_dump
 from model.hardware.machines import machine
 from model.lab.carrying import Part, carry, collected, window_starts
 from model.lab.construct import construct
@@ -72,7 +72,7 @@ def render(
     tables = to_tables(records, known)
     count = sum(table.num_rows for name, table in tables.items() if name.endswith("_header"))
     tell(f"{system_id}: encoding {count} records")
-    contents = {f"{system_id}.smf": codec.encode_dump(tables, known)} if count else {}
+    contents = {f"{system_id}.smf": encode_dump(tables, known)} if count else {}
     contents[f"{system_id}.runs.csv"] = _csv(RUN_COLUMNS, _runs(system, setting, points, parts))
     groups = [*_groups(system, setting, points), *_carried_groups(system, parts)]
     if groups:

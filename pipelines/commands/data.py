@@ -156,7 +156,7 @@ def described(kind: str, known: Any) -> bool:
     """Whether a layout is known for records skipped as `type`, `type.subtype` or `ims.code`."""
     first, _, second = kind.partition(".")
     if first == "ims":
-        from ingest.ims.layouts import ims_layouts
+        from ingest.formats.ims.layouts import ims_layouts
 
         # The ledger counts by code alone: with subcodes of its own a layout may be in force and leave some records out.
         return (int(second, 16), None) in ims_layouts(known)

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest import registry
+from ingest.formats.identify import HEAD_BYTES, Identity, identify
+from ingest.formats.readers import read
 from ingest.registry import Registry
-from ingest.sources import HEAD_BYTES, Identity, identify
 from ingest.warehouse.accounts import Accounts, Quarantined
-from ingest.warehouse.readers import read
 
 CPU_S = 20.0
 """Most processor time for one input; the longest inputs have 64 KiB, and a kernel may be compiled meanwhile."""

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from ingest.codec import encode_dump
-from ingest.ims.encode import encode_log
-from ingest.reports.layouts import report_layouts
-from ingest.reports.render import render_text
-from ingest.reports.tabular import sources
-from ingest.smf import csrcesrv
-from ingest.smf.cics.dictionary import Dictionary, Key, full_dictionary, write_dictionary_file
-from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.formats.cics import csrcesrv
+from ingest.formats.cics.dictionary import Dictionary, Key, full_dictionary, write_dictionary_file
+from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.formats.ims.encode import encode_log
+from ingest.formats.rmf.render import render_text
+from ingest.formats.rmf.text_layouts import report_layouts
+from ingest.formats.smf import encode_dump
+from ingest.formats.tables.tabular import sources
 from tests.fuzz.checks import layouts
 from tests.ingest.ims.logs import random_codes, records
 from tests.ingest.reports.made import random_report

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from ingest.codec.decode import decode_batches
 from ingest.containers import opening
 from ingest.containers.terse import TerseError, is_terse, unterse
+from ingest.formats.cics import csrcesrv
+from ingest.formats.identify import Identity, Kind
+from ingest.formats.smf.decode import decode_batches
 from ingest.framing import FramingError
 from ingest.identity import IMS_CLOCK, SMF_CLOCK, read_identities
-from ingest.smf import csrcesrv
-from ingest.sources import Identity, Kind
 from tests.fuzz import seeds
 from tests.fuzz.checks import layouts, read_whole, scratch
 from tests.ingest.rmf.test_two_readings import assert_same

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from ingest import registry
-from ingest.codec import decode_batches, encode_dump
+from ingest.formats.smf import decode_batches, encode_dump
 
 REGISTRY = registry.load()
 AREA = bytes(range(36))

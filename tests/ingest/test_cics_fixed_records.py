@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest import registry
-from ingest.codec import EncodeError, decode_batches, encode_dump
-from ingest.smf import csrcesrv
-from ingest.smf.cics.dictionary import Entry, full_dictionary
-from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
-from ingest.sources import Identity, Kind
-from ingest.warehouse.readers import read
+from ingest.formats.cics import csrcesrv
+from ingest.formats.cics.dictionary import Entry, full_dictionary
+from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.formats.identify import Identity, Kind
+from ingest.formats.readers import read
+from ingest.formats.smf import EncodeError, decode_batches, encode_dump
 from tests.ingest.tables import random_rows
 
 REGISTRY = registry.load()

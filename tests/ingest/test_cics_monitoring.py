@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest import registry
-from ingest.codec import decode_batches
 from ingest.codec.handlers import Handled
-from ingest.smf.cics import catalogue
-from ingest.smf.cics.dictionary import (
+from ingest.formats.cics import catalogue
+from ingest.formats.cics.dictionary import (
     Dictionary,
     DictionaryMemory,
     Entry,
@@ -24,8 +23,9 @@ from ingest.smf.cics.dictionary import (
     read_dictionary_file,
     write_dictionary_file,
 )
-from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
-from ingest.smf.cics.performance import MonitoringDecoder
+from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.formats.cics.performance import MonitoringDecoder
+from ingest.formats.smf import decode_batches
 
 REGISTRY = registry.load()
 REGION = Region("SYSA", "CICSAOR1", "AORJOB1")

@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ingest import registry
-from ingest.codec import decode_batches, encode_dump
 from ingest.codec.columns import read_section
 from ingest.codec.values import hfp_bits, to_bytes
-from ingest.formats import FORMATS
+from ingest.field_types import FORMATS
+from ingest.formats.smf import decode_batches, encode_dump
 from ingest.framing import BLANK_BYTES
 from ingest.layout import Field, Layout, Section
 from tests.ingest.tables import computed_columns, hfp_values, random_tables

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.smf.csrcesrv import compress, expand
+from ingest.formats.cics.csrcesrv import compress, expand
 
 runs = st.lists(st.tuples(st.integers(0, 255), st.integers(1, 400)), max_size=30).map(
     lambda parts: b"".join(bytes([value]) * count for value, count in parts)

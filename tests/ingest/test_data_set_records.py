@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest import registry
-from ingest.codec import decode_batches, encode_dump
-from ingest.smf.data_sets import STATISTICS
+from ingest.formats.smf import decode_batches, encode_dump
+from ingest.formats.smf.data_sets import STATISTICS
 from tests.ingest.tables import random_rows, random_tables
 
 REGISTRY = registry.load()

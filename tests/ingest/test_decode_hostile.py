@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest import registry
-from ingest.codec import Batch, FramingError, decode_batches, encode_dump
+from ingest.formats.smf import Batch, FramingError, decode_batches, encode_dump
 from tests.ingest.tables import random_tables
 
 REGISTRY = registry.load()
@@ -128,7 +128,7 @@ def test_a_type_without_layout_is_counted_with_its_bytes() -> None:
 
 
 def test_many_tiny_sections_are_decoded_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.codec.decode.MAX_TABLE_BYTES", 1 << 20)
+    monkeypatch.setattr("ingest.formats.smf.decode.MAX_TABLE_BYTES", 1 << 20)
     sequence = np.arange(20, dtype=np.uint32)
     header = pa.table({"record_seq": sequence, "smf30stp": np.full(20, 2, np.uint16)})
     tiny = pa.table({"record_seq": np.repeat(sequence, 20_000), "smf30dev": [b"\1"] * 400_000})

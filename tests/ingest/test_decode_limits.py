@@ -10,7 +10,7 @@ from tests.shared import ROOT
 BOUNDS = """
 import numpy as np
 from ingest import registry
-from ingest.codec import FramingError, decode_batches, encode_dump
+from ingest.formats.smf import FramingError, decode_batches, encode_dump
 from tests.ingest.tables import random_tables
 
 known = registry.load()
@@ -42,7 +42,7 @@ MEMORY = """
 import io
 from pathlib import Path
 from ingest import registry
-from ingest.codec import decode_batches, encode_dump
+from ingest.formats.smf import decode_batches, encode_dump
 from tests.ingest.tables import random_tables
 
 known = registry.load()

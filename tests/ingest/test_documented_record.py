@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 
 from ingest import registry, schema
-from ingest.codec import decode_batches, encode_dump
+from ingest.formats.smf import decode_batches, encode_dump
 from ingest.schema import staging
 from ingest.schema.ddl import CREATE_OVERLAP
 from tests.shared import ROOT

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest import registry
-from ingest.codec import FramingError, decode_batches
+from ingest.formats.smf import FramingError, decode_batches
 from ingest.framing import Quarantined, read_frames, write_records
 from tests.shared import shared
 

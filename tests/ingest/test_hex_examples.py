@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 from ingest import registry
-from ingest.codec import decode_batches
-from ingest.ims.decode import decode_log
-from ingest.ims.layouts import ims_layouts
+from ingest.formats.ims.decode import decode_log
+from ingest.formats.ims.layouts import ims_layouts
+from ingest.formats.smf import decode_batches
 from tests.shared import ROOT
 
 PAGE = (ROOT / "docs" / "hex-examples.md").read_text(encoding="utf-8")

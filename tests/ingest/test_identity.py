@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ingest import registry
-from ingest.codec import encode_dump
+from ingest.formats.smf import encode_dump
 from ingest.framing import write_records
 from ingest.identity import IMS_CLOCK, read_identities
 from tests.ingest.tables import random_tables

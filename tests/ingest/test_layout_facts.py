@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ingest import registry
-from ingest.codec import decode_batches, encode_dump
+from ingest.formats.smf import decode_batches, encode_dump
 from tests.ingest.tables import random_tables
 from tests.shared import shared
 

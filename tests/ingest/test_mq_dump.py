@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from ingest import registry
-from ingest.codec import Accounting, Batch, decode_batches
+from ingest.formats.smf import Accounting, Batch, decode_batches
 from tests.ingest import mq_by_hand
 from tests.shared import shared
 

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from ingest import registry
-from ingest.codec import Batch, EncodeError, decode_batches, encode_dump
+from ingest.formats.smf import Batch, EncodeError, decode_batches, encode_dump
 from ingest.registry import RegistryError
 
 REGISTRY = registry.load()

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from ingest import registry, schema
-from ingest.codec import decode_batches, encode_dump
-from ingest.formats import UNITS
+from ingest.field_types import UNITS
+from ingest.formats.smf import decode_batches, encode_dump
 from ingest.layout import Layout, Section
 from ingest.registry import RegistryError
 from ingest.schema import staging

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.sources import Kind, identify
+from ingest.formats.identify import Kind, identify
 
 
 @pytest.mark.parametrize("length", [60, 0x3C00, 0x3C41, 0x093C, 0x0D3C])

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ingest import registry
-from ingest.codec import decode_batches, encode_dump
+from ingest.formats.smf import decode_batches, encode_dump
 from ingest.framing import HEAD_BYTES
 
 REGISTRY = registry.load()

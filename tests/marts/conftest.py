@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from ingest.rmf.reader import read_reports
+from ingest.formats.rmf.reader import read_reports
 from pipelines import metrics
 from pipelines.home import Home
 from tests.marts.dbt_project import build

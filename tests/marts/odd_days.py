@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from ingest.codec import encode_dump
+from ingest.formats.smf import encode_dump
 from ingest.registry import Registry
 from model.lab.records.clock import tod
 

@@ -12,14 +12,14 @@ import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
-from ingest.smf.cics.dictionary import (
+from ingest.formats.cics.dictionary import (
     Dictionary,
     Key,
     full_dictionary,
     parse_dictionary_file,
     write_dictionary_file,
 )
-from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
 from pipelines.cli import app, explain
 from pipelines.exits import Exit
 from tests.pipelines.conftest import ROOT

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ingest import registry
-from ingest.codec import encode_dump
+from ingest.formats.smf import encode_dump
 from tests.ingest.tables import random_tables
 from tests.ingest.warehouse.samples import report_xml, write
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ingest import registry
-from ingest.ims.encode import encode_log
+from ingest.formats.ims.encode import encode_log
 from model.lab.carriers.interface import Output, Target, Window
 from model.lab.errors import LabError
 from model.lab.records.common import Setting

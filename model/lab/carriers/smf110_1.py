@@ -17,8 +17,8 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 
-from ingest.smf.cics.dictionary import Entry, full_dictionary
-from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.formats.cics.dictionary import Entry, full_dictionary
+from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
 from model.lab.carriers.interface import Cell, Output, Target, Window, by_subject
 from model.lab.errors import LabError
 from model.lab.printed import Interval, prints_as

@@ -12,7 +12,7 @@ from model.lab.records.common import Record
 
 
 def to_tables(records: Iterable[Record], registry: Registry) -> dict[str, pa.Table]:
-    """Tables by name for `ingest.codec.encode_dump`; `record_seq` counts the records in the order given.
+    """Tables by name for `ingest.formats.smf.encode_dump`; `record_seq` counts the records in the order given.
 
     A table has the columns its rows name; where one row names a column that another does not, the other holds zero or a
     blank. Lengths and triplets are left to the encoder. Raises LabError for a layout, section or column the registry

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ingest import registry as layouts
-from ingest.codec import encode_dump
+from ingest.formats.smf import encode_dump
 from ingest.registry import Registry
 from model.lab.records.clock import Clock
 from model.lab.records.common import Setting

@@ -11,14 +11,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ingest import registry
+from ingest.formats.identify import Kind, identify
+from ingest.formats.ims.decode import decode_log
+from ingest.formats.ims.encode import encode_log
+from ingest.formats.ims.identify import is_ims_log
+from ingest.formats.ims.layouts import ims_layouts
 from ingest.framing import FramingError
-from ingest.ims.decode import decode_log
-from ingest.ims.encode import encode_log
-from ingest.ims.identify import is_ims_log
-from ingest.ims.layouts import ims_layouts
-from ingest.ims.reference import reference
 from ingest.registry import RegistryError
-from ingest.sources import Kind, identify
 from tests.ingest.ims.logs import FIRST_CLOCK, random_codes, records
 from tests.ingest.tables import random_rows
 from tests.shared import ROOT, shared
@@ -154,11 +153,6 @@ def test_layouts_that_contradict_each_other_are_refused(tmp_path: Path):
     (tmp_path / "b.toml").write_text(text.replace("type = 0x31", "type = 0x131"))
     with pytest.raises(RegistryError, match="one byte"):
         registry.load([tmp_path])
-
-
-def test_the_reference_page_is_what_tables_and_layouts_are():
-    page = (ROOT / "docs" / "ims-log.md").read_text(encoding="utf-8")
-    assert page == reference(REGISTRY), "run `python -m ingest.ims`"
 
 
 @settings(max_examples=80, deadline=None)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.reports.document import Part, Report, Segment
-from ingest.reports.layouts import Block, ReportLayout
-from ingest.reports.rmf_text import read_text_reports
+from ingest.formats.printed.document import Part, Report, Segment
+from ingest.formats.printed.layouts import Block
+from ingest.formats.rmf.printed import read_text_reports
+from ingest.formats.rmf.text_layouts import ReportLayout
 
 NAMES = ("ALPHA", "BETA2", "GAMMA")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.reports.tabular import identify_table, read_table, sources, utc
+from ingest.formats.tables.tabular import identify_table, read_table, sources, utc
 
 BLANK_IN_EXAMPLES = {
     "storage_use": {"job_name"},

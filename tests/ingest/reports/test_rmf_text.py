@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.reports.document import Report, emit, from_values
-from ingest.reports.layouts import report_layouts
-from ingest.reports.render import RenderError, render_text
-from ingest.reports.rmf_text import read_text_reports
-from ingest.rmf import read_reports
-from ingest.rmf.builder import Builder
+from ingest.formats.printed.document import Report
+from ingest.formats.rmf import read_reports
+from ingest.formats.rmf.builder import Builder
+from ingest.formats.rmf.document_rows import emit, from_values
+from ingest.formats.rmf.printed import read_text_reports
+from ingest.formats.rmf.render import RenderError, render_text
+from ingest.formats.rmf.text_layouts import report_layouts
 from tests.ingest.reports.made import random_report, said, tables_of
 from tests.shared import shared
 

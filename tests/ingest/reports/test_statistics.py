@@ -5,7 +5,7 @@ import io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.reports.statistics import is_statistics, read_statistics
+from ingest.formats.cics.listing import is_statistics, read_statistics
 
 LISTING = b"""1Applid REGION1   Sysid REG1  Jobname CICSJOB1  02/17/2005  Time 15:45:21  CICS 6.4.0  PAGE    5
  Dispatcher

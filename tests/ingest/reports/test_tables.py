@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.reports.tabular import UnknownTable, identify_table, number, read_table, schemas, source_of, sources
+from ingest.formats.tables.tabular import UnknownTable, identify_table, number, read_table, schemas, source_of, sources
 
 CICS_PA = b"""APPLID  ;TRAN;TERM;USERID  ;  TASKNO; STOP DATE;  STOP TIME ;RESPONSE;DISPATCH;CPU     ;SUSPEND
 REGION1 ;PAY1;    ;USER1   ;      14;2010-05-23; 9:00:11.306;   .4796;   .0837;   .0145;   .3958;

@@ -7,8 +7,8 @@ import json
 import pyarrow as pa
 import pytest
 
-from ingest.rmf import BadReport, builder, read_json_reports, read_reports
-from ingest.sources import Kind, identify
+from ingest.formats.identify import Kind, identify
+from ingest.formats.rmf import BadReport, builder, read_json_reports, read_reports
 from tests.ingest.rmf.monitor3 import CPC, DELAY, Reply, reply_json, reply_xml
 from tests.ingest.rmf.test_two_readings import assert_same
 

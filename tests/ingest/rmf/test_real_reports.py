@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from ingest.rmf import read_reports
+from ingest.formats.rmf import read_reports
 from tests.shared import shared
 
 FILES = ["chan.xml", "cpu_263_intervals.xml", "cpu_small.xml", "vstor.xml", "wlmgl.xml"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.rmf import BadReport, read_reports, reader, values
+from ingest.formats.rmf import BadReport, read_reports, reader, values
 
 REPORT = """<postprocessor><metric id="CPU"><description>CPU Activity Report</description></metric>
 <resource><resname>SYSA</resname><restype>SYSTEM</restype></resource>

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.rmf import BadReport, plain, read_reports, reader
-from ingest.rmf.plain import PlainReader
+from ingest.formats.rmf import BadReport, plain, read_reports, reader
+from ingest.formats.rmf.plain import PlainReader
 from tests.ingest.rmf.test_robust_reading import HEAD, REPORT
 from tests.shared import shared
 
@@ -257,7 +257,7 @@ def test_a_damaged_document_ends_in_the_same_rows_and_the_same_error(data):
 
 
 def test_labels_that_would_fill_memory_when_repeated_are_left_to_the_full_parser(monkeypatch):
-    from ingest.rmf import stretch
+    from ingest.formats.rmf import stretch
 
     monkeypatch.setattr(stretch, "MAX_TEXT_BYTES", 1000)
     row = f"<row><col>{'x' * 100}</col>{'<col/>' * 20}</row>"

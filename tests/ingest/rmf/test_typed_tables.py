@@ -1,19 +1,13 @@
-"""The typed tables are data: well-formed, unambiguous, and described in the docs as they are."""
+"""The typed tables are data: well-formed, unambiguous, and described."""
 
 import csv
 
-from ingest.rmf import schemas
-from ingest.rmf.reference import reference
-from ingest.rmf.tables import SEPARATOR, typed_tables
-from tests.shared import ROOT, shared
+from ingest.formats.rmf import schemas
+from ingest.formats.rmf.tables import SEPARATOR, typed_tables
+from tests.shared import shared
 
 LATER = ("JDEPRPCL",)
 """Monitor III columns of releases after that of the reports on record."""
-
-
-def test_the_reference_page_is_what_the_tables_are():
-    page = (ROOT / "docs" / "rmf-tables.md").read_text(encoding="utf-8")
-    assert page == reference(), "run `python -m ingest.rmf`"
 
 
 def test_columns_have_names_of_their_own_and_say_what_they_mean():

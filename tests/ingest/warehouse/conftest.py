@@ -9,7 +9,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from ingest import codec, registry
+from ingest import registry
+from ingest.formats.smf import encode_dump
 from ingest.registry import Registry
 from ingest.warehouse import FileReport, load
 
@@ -38,7 +39,7 @@ def dump(layouts: Registry) -> bytes:
             "smf30cpt": pa.array(range(12), pa.uint32()),
         }
     )
-    return codec.encode_dump({"smf30_header": head, "smf30_cpu": cpu}, layouts)
+    return encode_dump({"smf30_header": head, "smf30_cpu": cpu}, layouts)
 
 
 @pytest.fixture

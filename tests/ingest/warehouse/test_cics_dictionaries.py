@@ -6,8 +6,8 @@ import itertools
 import pyarrow as pa
 import pytest
 
-from ingest.smf.cics.dictionary import Dictionary, Key, full_dictionary, write_dictionary_file
-from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.formats.cics.dictionary import Dictionary, Key, full_dictionary, write_dictionary_file
+from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
 from ingest.warehouse import ExitCode
 
 REGION = Region("SYSA", "CICSAOR1", "AORJOB1")

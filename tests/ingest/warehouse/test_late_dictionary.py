@@ -5,8 +5,8 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
-from ingest.smf.cics.dictionary import full_dictionary
-from ingest.smf.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.formats.cics.dictionary import full_dictionary
+from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
 from ingest.warehouse import ExitCode
 
 REGION = Region("SYSA", "CICSAOR1", "AORJOB1")

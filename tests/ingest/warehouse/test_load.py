@@ -10,7 +10,8 @@ import duckdb
 import pytest
 from xxhash import xxh3_64
 
-from ingest.warehouse import ExitCode, content_hash, exit_code, inputs, load, readers
+from ingest.formats import readers
+from ingest.warehouse import ExitCode, content_hash, exit_code, inputs, load
 from tests.ingest.warehouse.samples import GROUPS, MESSAGE, RUNS, report_xml, write
 from tests.shared import shared
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ingest.formats.cics.dictionary import full_dictionary
+from ingest.formats.cics.encode import encode_dictionary, encode_performance
+from ingest.formats.identify import Kind
+from ingest.formats.ims.encode import encode_log
 from ingest.framing import write_records
-from ingest.ims.encode import encode_log
-from ingest.smf.cics.dictionary import full_dictionary
-from ingest.smf.cics.encode import encode_dictionary, encode_performance
-from ingest.sources import Kind
 from ingest.warehouse import content_hash, ledger, load, overlaps, publish, query
 from tests.ingest.ims.logs import records as log_records
 from tests.ingest.test_split_records import NAMES, piece

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from ingest import registry
-from ingest.sources import Kind, identify
+from ingest.formats.identify import Kind, identify
 from ingest.warehouse import (
     BadQuery,
     ExitCode,

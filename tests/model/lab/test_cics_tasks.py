@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
-from ingest import codec, registry
+from ingest import registry
+from ingest.formats.smf import decode_batches
 from model.lab import LabError
 from model.lab.carriers import smf110_1
 from model.lab.carriers.interface import Span, Target, Window
@@ -69,7 +70,7 @@ def test_the_dump_holds_a_dictionary_and_every_task_plain_and_compressed():
     wanted = targets(**printed)
     window = Window("system", "SYSA", Point("P", "", "", "point"), SPANS)
     made = smf110_1.render(Setting(PLAN, None, Clock(2)), window, wanted, np.random.default_rng(1))
-    [batch] = codec.decode_batches(made.files["P.cics.smf"], registry.load())
+    [batch] = decode_batches(made.files["P.cics.smf"], registry.load())
     assert not batch.skipped and not batch.quarantined
     assert {row["cmodhead"] for row in batch.tables["smf110_1_dictionary"].to_pylist()} == set(smf110_1.FIELDS)
     rows = batch.tables["smf110_1_performance"].to_pylist()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ingest import registry
-from ingest.ims.decode import decode_log
+from ingest.formats.ims.decode import decode_log
 from model.lab import LabError
 from model.lab.carriers import displays, ims_log, load_driver, smf30_steps, storage
 from model.lab.carriers.interface import Span, Target, Window

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from ingest import registry as layouts
-from ingest.codec import encode_dump
-from ingest.codec.decode import decode_batches
+from ingest.formats.smf import encode_dump
+from ingest.formats.smf.decode import decode_batches
 from model.lab import render
 from model.lab.carrying import carry
 from model.lab.records.tables import to_tables

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.codec import decode_batches
+from ingest.formats.smf import decode_batches
 from ingest.registry import load
 from model.lab import render
 

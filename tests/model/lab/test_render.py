@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ingest import registry as layouts
-from ingest.collector import read_groups, read_runs
+from ingest.formats.tables.collector import read_groups, read_runs
 from model.lab import LabError, render
 from model.lab.records.common import Record
 from model.lab.records.tables import to_tables

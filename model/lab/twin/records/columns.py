@@ -29,7 +29,7 @@ class Span:
 
 
 class Columns:
-    """Tables for `ingest.codec.encode_dump`, gathered section by section."""
+    """Tables for `ingest.formats.smf.encode_dump`, gathered section by section."""
 
     def __init__(self, registry: Registry) -> None:
         self.schemas = {section.table: section.arrow_schema() for _, section in registry.tables()}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ingest import registry as layouts
-from ingest.codec import decode_batches
+from ingest.formats.smf import decode_batches
 from model.lab import LabError
 from model.lab.twin import Twin, live, truth, write
 from model.lab.twin.activity import Lived

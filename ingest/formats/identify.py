@@ -1,0 +1,135 @@
+"""What kind of file is this? Its content tells; its name only for the small files that stand beside a dump."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ingest.formats.tables import collector
+
+#: How much of the start of a file `identify` wants to see, in bytes.
+HEAD_BYTES = 1 << 16
+
+EXPECTED = (
+    "expected an SMF dump or IMS log transferred in binary with its record descriptors (RDWs), an RMF report in XML "
+    "(ddsml), JSON or as text, a CICS statistics listing, a table of a performance analyzer or load driver (CSV, JSON "
+    "Lines), or a *.runs.csv, *.groups.csv or *.dictionary.csv file"
+)
+
+_XML_EBCDIC = ("<?xml".encode("cp037"), "<ddsml".encode("cp037"))
+_COMPRESSED = {b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"\x1f\x9d": "compress"}
+# A descriptor word may hold the code of `<`, but its last byte is zero, as is one byte of every pair of these.
+_UTF_16_XML = re.compile(rb"\xff\xfe<\0|\xfe\xff\0<|<\0[^\0]\0|\0<\0[^\0]")
+_JSON_REPORTS = re.compile(rb'"(?:report|postprocessor)"\s*:\s*\[')
+_JSON_REPORT_PART = re.compile(rb'"(?:metric|timeData|columnHeaders|server)"\s*:\s*\{')
+_TEXT = re.compile(rb"[\t\n\r\f\x1b\x20-\x7e\x80-\xff]*")
+
+
+class Kind(StrEnum):
+    """Kinds of input file."""
+
+    SMF = "smf"
+    RMF_XML = "rmf_xml"
+    RMF_JSON = "rmf_json"
+    RMF_TEXT = "rmf_text"
+    IMS_LOG = "ims_log"
+    CICS_STATISTICS = "cics_statistics"
+    TABLE = "table"
+    RUNS = "runs"
+    GROUPS = "groups"
+    DICTIONARY = "cics_dictionary"
+    LAB_MANIFEST = "lab_manifest"
+    UNRECOGNISED = "unrecognised"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The kind of a file; for an unrecognised one, what it looks like and what to do about it."""
+
+    kind: Kind
+    reason: str = ""
+    detail: str = ""
+
+
+def identify(name: str, head: bytes) -> Identity:
+    """Kind of a file, from its name and its first `HEAD_BYTES` bytes.
+
+    Anything binary that is not known to be something else is taken for an SMF dump; whether it is one is found out by
+    its framing, which must tile the file exactly.
+    """
+    from ingest.formats.ims.identify import is_ims_log
+    from ingest.formats.printed.lines import text_form
+    from ingest.formats.tables.tabular import identify_table
+
+    if name.endswith(".runs.csv"):
+        return Identity(Kind.RUNS)
+    if name.endswith(".groups.csv"):
+        return Identity(Kind.GROUPS)
+    if name.endswith(".dictionary.csv"):
+        return Identity(Kind.DICTIONARY)
+    if name.endswith(".lab.json"):
+        return Identity(Kind.LAB_MANIFEST)
+    for magic, form in _COMPRESSED.items():
+        if head.startswith(magic):
+            return Identity(
+                Kind.UNRECOGNISED, "compressed", f"compressed with {form}: unpack it and ingest what is inside"
+            )
+    if head.startswith(_XML_EBCDIC):
+        return Identity(Kind.UNRECOGNISED, "ebcdic", "XML in EBCDIC: transfer the report again in text mode")
+    if not head.strip(b"\0"):
+        return Identity(Kind.UNRECOGNISED, "zeros", "nothing but zeros: the transfer has failed, repeat it")
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if (start.startswith(b"<") and b"\0" not in start[:4]) or _UTF_16_XML.match(head):
+        return Identity(Kind.RMF_XML)
+    if _is_text(head):
+        header = start.split(b"\n", 1)[0].strip().decode("utf-8", "replace")
+        for kind, columns in ((Kind.RUNS, collector.RUN_COLUMNS), (Kind.GROUPS, collector.GROUP_COLUMNS)):
+            if [cell.strip() for cell in header.split(",")] == list(columns):
+                return Identity(kind)
+        if printed := _printed(head):
+            return Identity(printed)
+        if _is_json_report(start):
+            return Identity(Kind.RMF_JSON)
+        if identify_table(head):
+            return Identity(Kind.TABLE)
+        if name.lower().endswith((".csv", ".tsv", ".jsonl", ".ndjson")):
+            told = f"text that begins with {header[:60]!r}, the columns of no table known here"
+            return Identity(Kind.UNRECOGNISED, "table_unknown", told)
+        return Identity(
+            Kind.UNRECOGNISED, "text", "text: if it was a dump, it was transferred as text; transfer it again in binary"
+        )
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) and len(head) % 2 == 0 and head.count(b"\0") * 3 > len(head):
+        return Identity(Kind.UNRECOGNISED, "utf_16", "text in UTF-16: save it as UTF-8 and ingest it again")
+    if text_form(head) is not None:
+        if printed := _printed(head):
+            return Identity(printed)
+        return Identity(Kind.UNRECOGNISED, "ebcdic", "text in EBCDIC that is no report known")
+    if is_ims_log(head, whole=len(head) < HEAD_BYTES):
+        return Identity(Kind.IMS_LOG)
+    return Identity(Kind.SMF)
+
+
+def _printed(head: bytes) -> Kind | None:
+    """The kind of a printed report, None for other text."""
+    from ingest.formats.cics.listing import is_statistics
+    from ingest.formats.rmf.printed import is_text_report
+
+    if is_text_report(head):
+        return Kind.RMF_TEXT
+    return Kind.CICS_STATISTICS if is_statistics(head) else None
+
+
+def _is_json_report(start: bytes) -> bool:
+    """Whether text is a reply of the Distributed Data Server in JSON."""
+    return start.startswith(b"{") and bool(_JSON_REPORTS.search(start) and _JSON_REPORT_PART.search(start))
+
+
+def _is_text(head: bytes) -> bool:
+    if not _TEXT.fullmatch(head):
+        return False
+    for end in range(len(head), max(len(head) - 4, -1), -1):
+        try:
+            head[:end].decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        return True
+    return False

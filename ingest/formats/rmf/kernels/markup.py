@@ -1,0 +1,358 @@
+"""Compiled reading of the plain form of RMF reports in XML, as RMF writes them.
+
+Only that form is read: elements where RMF puts them, names in ASCII, the five predefined entities and character
+references, no comment, no CDATA section, no processing instruction, no document type. Whatever else there is,
+well-formed or not, is refused, and a full XML parser decides about it. Texts are not copied: they are told as spans of
+the input.
+"""
+
+from ingest.formats.rmf.kernels.tags import (
+    CLOSED,
+    ID_AT,
+    ID_END,
+    LESS_THAN,
+    LONGEST,
+    SCRATCH,
+    TEXT_AT,
+    TEXT_END,
+    TEXT_ODD,
+    TYPE_AT,
+    TYPE_END,
+    attributes,
+    closes,
+    end_tag,
+    is_word,
+    leaf,
+    opens,
+    skip_spaces,
+    word_of,
+)
+from ingest.kernels.jit import inlined, kernel
+from ingest.kernels.loads import load_1
+
+TEXT_COLUMN = 2
+"""Mark of a span, beside `ODD`: it is the header of a column of texts."""
+
+IN_TEXT_COLUMN, VARIABLE = 1, 2
+"""Marks of a value: it stands in a column of texts; it is a variable and no cell."""
+
+VALUE_FIELDS = 11
+V_RECORD, V_SECTION, V_SECTION_NAME, V_PART, V_TABLE, V_ROW, V_COLUMN = range(7)
+V_ROW_LABEL, V_ROW_TYPE, V_LABEL, V_TEXT = range(7, VALUE_FIELDS)
+R_FIRST, R_CELLS, R_TABLE, R_IS_SUM = range(4)
+T_SEGMENT, T_PART, T_HEADERS, T_COLUMNS, T_FROM, T_TO = range(6)
+S_RECORD, S_NAME, S_FIRST, S_END = range(4)
+M_RECORD, M_SEGMENT, M_ID, M_TEXT, M_SEVERITY = range(5)
+P_START, P_CONTENT, P_HAS_CONTENT = range(3)
+# Where the reader stands: record, ordinal of the segment in it, names of segment and part, ordinal of the table in the
+# record and of the row in the table, and the segment's place among all (-1 outside of segments). Numbers that start
+# as a constant are kept here because as arguments they would have each kernel compiled once more for the constant.
+_W_RECORD, _W_SECTION, _W_NAME, _W_PART, _W_TABLE, _W_ROW, _W_SEGMENT = range(7)
+REPORT_SCRATCH = SCRATCH + 7
+
+_POSTPROCESSOR, _SEGMENT, _PART, _NAME = (word_of(w) for w in (b"postprocessor", b"segment", b"part", b"name"))
+_TABLE, _VAR_LIST, _CAPTION = (word_of(w) for w in (b"table", b"var-list", b"caption"))
+_HEADERS, _COL, _ROW, _VAR, _VALUE = (word_of(w) for w in (b"column-headers", b"col", b"row", b"var", b"value"))
+_MESSAGE, _DESCRIPTION, _SEVERITY = (word_of(w) for w in (b"message", b"description", b"severity"))
+_SUM = word_of(b"SUM")
+
+
+@inlined
+def _keep(begin, stop, mark, spans, marks, found):
+    spans[0, found], spans[1, found], marks[found] = begin, stop, mark
+    return found
+
+
+@kernel
+def _message(data, at, end, where, out, spans, marks, counts, tag):
+    """The place behind a message, or -1."""
+    at = attributes(data, at + 1 + _MESSAGE.shape[0], end, tag)
+    if at < 0 or tag[CLOSED]:
+        return -1
+    place = counts[5]
+    counts[5] += 1
+    out[M_RECORD, place], out[M_SEGMENT, place] = where[_W_RECORD], where[_W_SEGMENT]
+    out[M_ID, place], out[M_TEXT, place], out[M_SEVERITY, place] = 0, 0, 0
+    if tag[ID_END]:
+        out[M_ID, place] = _keep(tag[ID_AT], tag[ID_END], 0, spans, marks, counts[0])
+        counts[0] += 1
+    while True:
+        at = skip_spaces(data, at, end)
+        if closes(data, at, end):
+            return end_tag(data, at, end, _MESSAGE)
+        if opens(data, at, end, _DESCRIPTION):
+            field, at = M_TEXT, leaf(data, at, end, _DESCRIPTION, tag)
+        elif opens(data, at, end, _SEVERITY):
+            field, at = M_SEVERITY, leaf(data, at, end, _SEVERITY, tag)
+        else:
+            return -1
+        if at < 0 or out[field, place]:
+            return -1
+        out[field, place] = _keep(tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD], spans, marks, counts[0])
+        counts[0] += 1
+
+
+@kernel
+def _headers(data, at, end, table, tables, spans, marks, counts, tag):
+    """The place behind the headers of the columns of a table, or -1."""
+    begin = at
+    at = attributes(data, at + 1 + _HEADERS.shape[0], end, tag)
+    if at < 0 or tag[CLOSED]:
+        return -1
+    tables[T_HEADERS, table], tables[T_FROM, table] = counts[0], begin
+    while True:
+        at = skip_spaces(data, at, end)
+        if closes(data, at, end):
+            tables[T_COLUMNS, table] = counts[0] - tables[T_HEADERS, table]
+            tables[T_TO, table] = at
+            return end_tag(data, at, end, _HEADERS) if at - begin <= LONGEST else -1
+        if not opens(data, at, end, _COL):
+            return -1
+        at = leaf(data, at, end, _COL, tag)
+        if at < 0:
+            return -1
+        is_text = tag[TYPE_END] - tag[TYPE_AT] == 1 and load_1(data, tag[TYPE_AT]) == ord("T")
+        mark = tag[TEXT_ODD] | (TEXT_COLUMN if is_text else 0)
+        _keep(tag[TEXT_AT], tag[TEXT_END], mark, spans, marks, counts[0])
+        counts[0] += 1
+
+
+@inlined
+def _value(values, flags, place, where):
+    """A value of the table or list where the reader stands, so far without column, labels and text."""
+    values[V_RECORD, place], values[V_SECTION, place] = where[_W_RECORD], where[_W_SECTION]
+    values[V_SECTION_NAME, place], values[V_PART, place] = where[_W_NAME], where[_W_PART]
+    values[V_TABLE, place], values[V_ROW, place], values[V_COLUMN, place] = where[_W_TABLE], where[_W_ROW], 0
+    values[V_ROW_LABEL, place], values[V_ROW_TYPE, place], values[V_LABEL, place], values[V_TEXT, place] = 0, 0, 0, 0
+    flags[place] = 0
+
+
+@kernel
+def _row(data, at, end, where, table, tables, rows, values, flags, spans, marks, counts, tag):
+    """The place behind a row of a table, or -1. table: its place among all."""
+    begin = at
+    at = attributes(data, at + 1 + _ROW.shape[0], end, tag)
+    if at < 0:
+        return -1
+    kind, is_sum = 0, 0
+    if tag[TYPE_END]:
+        is_sum = 1 if is_word(data, tag[TYPE_AT], tag[TYPE_END], _SUM) else 0
+        kind = _keep(tag[TYPE_AT], tag[TYPE_END], 0, spans, marks, counts[0])
+        counts[0] += 1
+    place = counts[2]
+    counts[2] += 1
+    first, column, label = counts[1], 0, 0
+    rows[R_FIRST, place], rows[R_CELLS, place] = first, 0
+    rows[R_TABLE, place], rows[R_IS_SUM, place] = table, is_sum
+    if tag[CLOSED]:
+        return at
+    headers, columns = tables[T_HEADERS, table], tables[T_COLUMNS, table]
+    while True:
+        at = skip_spaces(data, at, end)
+        if closes(data, at, end):
+            rows[R_CELLS, place] = column
+            return end_tag(data, at, end, _ROW) if at - begin <= LONGEST else -1
+        if not opens(data, at, end, _COL):
+            return -1
+        at = leaf(data, at, end, _COL, tag)
+        if at < 0:
+            return -1
+        value = counts[1]
+        counts[1] += 1
+        _value(values, flags, value, where)
+        values[V_COLUMN, value] = column
+        if tag[TEXT_END] > tag[TEXT_AT]:
+            values[V_TEXT, value] = _keep(tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD], spans, marks, counts[0])
+            counts[0] += 1
+        if column == 0:
+            label = values[V_TEXT, value]
+        values[V_ROW_LABEL, value], values[V_ROW_TYPE, value] = label, kind
+        if column < columns:
+            values[V_LABEL, value] = headers + column
+            flags[value] = IN_TEXT_COLUMN if marks[headers + column] & TEXT_COLUMN else 0
+        column += 1
+
+
+@kernel
+def _variable(data, at, end, where, values, flags, spans, marks, counts, tag):
+    """The place behind a variable, or -1."""
+    at = attributes(data, at + 1 + _VAR.shape[0], end, tag)
+    if at < 0 or tag[CLOSED]:
+        return -1
+    value = counts[1]
+    counts[1] += 1
+    _value(values, flags, value, where)
+    flags[value] = VARIABLE
+    while True:
+        at = skip_spaces(data, at, end)
+        if closes(data, at, end):
+            return end_tag(data, at, end, _VAR)
+        if opens(data, at, end, _NAME):
+            field, at = V_LABEL, leaf(data, at, end, _NAME, tag)
+        elif opens(data, at, end, _VALUE):
+            field, at = V_TEXT, leaf(data, at, end, _VALUE, tag)
+        else:
+            return -1
+        if at < 0 or values[field, value]:
+            return -1
+        values[field, value] = _keep(tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD], spans, marks, counts[0])
+        counts[0] += 1
+
+
+@kernel
+def _container(data, at, end, word, where, tables, rows, values, flags, spans, marks, counts, tag):
+    """The place behind a table or a list of variables, or -1."""
+    at = attributes(data, at + 1 + word.shape[0], end, tag)
+    if at < 0 or tag[CLOSED]:
+        return -1
+    table = counts[3]
+    counts[3] += 1
+    tables[T_SEGMENT, table], tables[T_PART, table] = where[_W_SEGMENT], where[_W_PART]
+    tables[T_HEADERS, table], tables[T_COLUMNS, table], tables[T_FROM, table], tables[T_TO, table] = 0, 0, 0, 0
+    where[_W_ROW] = 0
+    while True:
+        at = skip_spaces(data, at, end)
+        if closes(data, at, end):
+            where[_W_TABLE] += 1
+            return end_tag(data, at, end, word)
+        if opens(data, at, end, _ROW):
+            at = _row(data, at, end, where, table, tables, rows, values, flags, spans, marks, counts, tag)
+            where[_W_ROW] += 1
+        elif opens(data, at, end, _VAR):
+            at = _variable(data, at, end, where, values, flags, spans, marks, counts, tag)
+            where[_W_ROW] += 1
+        elif opens(data, at, end, _HEADERS) and where[_W_ROW] == 0 and tables[T_TO, table] == 0:
+            at = _headers(data, at, end, table, tables, spans, marks, counts, tag)
+        else:
+            return -1
+        if at < 0:
+            return -1
+
+
+@inlined
+def _named(data, at, end, spans, marks, counts, tag):
+    """The place behind the name of a segment or part, -1 if that is refused, or `at` where there is none."""
+    tag[TEXT_AT], tag[TEXT_END] = 0, 0
+    at = skip_spaces(data, at, end)
+    if not opens(data, at, end, _NAME):
+        return at
+    at = leaf(data, at, end, _NAME, tag)
+    if at >= 0:
+        _keep(tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD], spans, marks, counts[0])
+        counts[0] += 1
+    return at
+
+
+@kernel
+def _part(data, at, end, where, tables, rows, values, flags, messages, spans, marks, counts, tag):
+    """The place behind a part of a segment, or -1."""
+    at = attributes(data, at + 1 + _PART.shape[0], end, tag)
+    if at < 0 or tag[CLOSED]:
+        return -1
+    known = counts[0]
+    at = _named(data, at, end, spans, marks, counts, tag)
+    where[_W_PART] = known if counts[0] > known else 0
+    while at >= 0:
+        at = skip_spaces(data, at, end)
+        if closes(data, at, end):
+            return end_tag(data, at, end, _PART)
+        if opens(data, at, end, _MESSAGE):
+            at = _message(data, at, end, where, messages, spans, marks, counts, tag)
+            continue
+        if opens(data, at, end, _TABLE):
+            word = _TABLE
+        elif opens(data, at, end, _VAR_LIST):
+            word = _VAR_LIST
+        elif opens(data, at, end, _CAPTION):
+            word = _CAPTION
+        else:
+            return -1
+        at = _container(data, at, end, word, where, tables, rows, values, flags, spans, marks, counts, tag)
+    return -1
+
+
+@kernel
+def _segment(data, at, end, where, segments, tables, rows, values, flags, messages, spans, marks, counts, tag):
+    """The place behind a segment, or -1."""
+    at = attributes(data, at + 1 + _SEGMENT.shape[0], end, tag)
+    if at < 0 or tag[CLOSED]:
+        return -1
+    segment, known = counts[4], counts[0]
+    counts[4] += 1
+    at = _named(data, at, end, spans, marks, counts, tag)
+    where[_W_NAME], where[_W_SEGMENT] = known if counts[0] > known else 0, segment
+    segments[S_RECORD, segment], segments[S_NAME, segment] = where[_W_RECORD], where[_W_NAME]
+    segments[S_FIRST, segment] = counts[1]
+    while at >= 0:
+        at = skip_spaces(data, at, end)
+        if closes(data, at, end):
+            segments[S_END, segment], where[_W_SEGMENT] = counts[1], -1
+            return end_tag(data, at, end, _SEGMENT)
+        if opens(data, at, end, _MESSAGE):
+            at = _message(data, at, end, where, messages, spans, marks, counts, tag)
+        elif opens(data, at, end, _PART):
+            at = _part(data, at, end, where, tables, rows, values, flags, messages, spans, marks, counts, tag)
+        else:
+            return -1
+    return -1
+
+
+@inlined
+def _head(data, at, end):
+    """Where the head of a report ends, which a full parser will read, or -1."""
+    begin = at
+    while at + 1 < end and at - begin <= LONGEST:
+        if load_1(data, at) == LESS_THAN:
+            if load_1(data, at + 1) == 33 or load_1(data, at + 1) == 63:
+                return -1
+            if closes(data, at, end) and is_word(data, at + 2, min(at + 15, end), _POSTPROCESSOR):
+                return at
+            if opens(data, at, end, _SEGMENT) or opens(data, at, end, _MESSAGE):
+                return at
+        at += 1
+    return -1
+
+
+@kernel
+def scan_reports(data, end, values, flags, rows, tables, segments, messages, reports, spans, marks, counts, scratch):
+    """Read the reports of which `data[:end]` is made, with nothing but white space between them; False if refused.
+
+    counts: spans, values, rows, tables, segments, messages and reports found. The other arrays have one column for
+    each, their rows being the fields this module names, and room for as many as there are tags. Span 0 is the text
+    that is missing. scratch: `REPORT_SCRATCH` numbers, zero.
+    """
+    tag, where = scratch[:SCRATCH], scratch[SCRATCH:]
+    counts[:] = 0
+    spans[:, 0], marks[0], counts[0] = 0, 0, 1
+    at = skip_spaces(data, 0, end)
+    while at < end:
+        if not opens(data, at, end, _POSTPROCESSOR):
+            return False
+        report = counts[6]
+        counts[6] += 1
+        reports[P_START, report], reports[P_HAS_CONTENT, report] = at, 0
+        at = attributes(data, at + 1 + _POSTPROCESSOR.shape[0], end, tag)
+        if at < 0 or tag[CLOSED]:
+            return False
+        at = _head(data, at, end)
+        reports[P_CONTENT, report] = at
+        where[_W_RECORD], where[_W_SECTION], where[_W_TABLE], where[_W_SEGMENT] = report, -1, 0, -1
+        while at >= 0:
+            at = skip_spaces(data, at, end)
+            if closes(data, at, end):
+                at = end_tag(data, at, end, _POSTPROCESSOR)
+                break
+            if opens(data, at, end, _SEGMENT):
+                reports[P_HAS_CONTENT, report] = 1
+                where[_W_SECTION] += 1
+                at = _segment(
+                    data, at, end, where, segments, tables, rows, values, flags, messages, spans, marks, counts, tag
+                )
+            elif opens(data, at, end, _MESSAGE):
+                at = _message(data, at, end, where, messages, spans, marks, counts, tag)
+            else:
+                return False
+        if at < 0:
+            return False
+        at = skip_spaces(data, at, end)
+    return True

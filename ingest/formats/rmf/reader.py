@@ -1,0 +1,315 @@
+"""Reads RMF reports in XML (`ddsml`) as a stream, trusting nothing in the file.
+
+Reports in the form RMF writes are read by `plain`; whatever it refuses is read here, from the start of the file, so
+that every error has its line and column.
+
+Document type definitions are refused (RMF writes none, and every XML bomb needs one) and nothing is fetched. Memory is
+bounded: an element that does not end within `MAX_ELEMENT_BYTES` is refused, and so is a report longer than
+`MAX_REPORT_BYTES`. Format: z/OS RMF Programmer's Guide, Distributed Data Server.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+from lxml import etree
+
+from ingest.formats.rmf.batch import BadReport, RmfBatch
+from ingest.formats.rmf.builder import Builder
+from ingest.formats.rmf.head import report_head, server_head
+
+MAX_ELEMENT_BYTES = 8 << 20
+MAX_REPORT_BYTES = 64 << 20
+#: Shorter files are read before the compiled loops of the fast way would be loaded.
+PLAIN_FROM_BYTES = 1 << 17
+_CHUNK = 1 << 20
+_ROWS_PER_BATCH = 1 << 17
+_LONGEST_END_TAG = 64
+_REPORT_END = re.compile(rb"</(?:postprocessor|report)\s{0,40}>")
+_REPORTS = ("postprocessor", "report")
+_CONTAINERS = ("table", "var-list", "caption")
+_CONTENT = ("ddsml", "segment", "part", "column-headers", "row", "var", "message", "mfpmsg")
+
+
+def read_reports(stream: BinaryIO) -> Iterator[RmfBatch]:
+    """Batches of tidy and typed rows in file order, of complete reports only.
+
+    Raises BadReport, after the batches of the complete reports, when the rest is malformed, cut off, not `ddsml`, or
+    too large to be a report. Values are the report's own texts without surrounding white space.
+    """
+    done = 0
+    if stream.seekable():
+        start = stream.tell()
+        size = stream.seek(0, os.SEEK_END) - start
+        stream.seek(start)
+        if size >= PLAIN_FROM_BYTES:
+            from ingest.formats.rmf.plain import PlainReader
+
+            plain = PlainReader(stream)
+            yield from plain.read()
+            if plain.complete:
+                return
+            done = plain.reports
+            stream.seek(start)
+    yield from read_strictly(stream, done)
+
+
+def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[RmfBatch]:
+    """Batches as of `read_reports`, read by a full XML parser, without the first `done` reports."""
+    reading = _Reading()
+    try:
+        for piece in _pieces(stream):
+            reading.feed(piece)
+            if reading.reports_read <= done:
+                reading.take()
+            elif reading.full:
+                yield reading.take()
+        reading.close()
+    except etree.XMLSyntaxError as error:
+        yield reading.take()
+        line, column = error.position
+        text = (error.msg or "malformed").split(", line ")[0]
+        raise BadReport("xml_malformed", f"line {line}, column {column}: {text}", reading.clean_offset) from None
+    except BadReport as error:
+        yield reading.take()
+        raise BadReport(error.reason, error.detail, reading.clean_offset) from None
+    yield reading.take()
+
+
+def _pieces(stream: BinaryIO) -> Iterator[bytes]:
+    """The stream in pieces, cut behind every end of a report: the only way to know at which byte a report ended."""
+    held = b""
+    while chunk := stream.read(_CHUNK):
+        data = held + chunk
+        start = 0
+        for match in _REPORT_END.finditer(data):
+            yield data[start : match.end()]
+            start = match.end()
+        # An end tag may be split between two chunks.
+        cut = max(start, len(data) - _LONGEST_END_TAG)
+        if cut > start:
+            yield data[start:cut]
+        held = data[cut:]
+    if held:
+        yield held
+
+
+class _Reading:
+    """One file on its way through the parser."""
+
+    def __init__(self) -> None:
+        self._parser = etree.XMLPullParser(
+            events=("start", "end"),
+            tag=(*_REPORTS, *_CONTAINERS, *_CONTENT),
+            resolve_entities=False,
+            load_dtd=False,
+            no_network=True,
+            huge_tree=False,
+            remove_comments=True,
+            remove_pis=True,
+        )
+        self._builder = Builder()
+        self._ready: list[dict[str, pa.Table]] = []
+        self._held: list[dict[str, pa.Table]] = []
+        self._reports = 0
+        self._messages_only = 0
+        self.reports_read = 0
+        self._offset = 0
+        self.clean_offset = 0
+        self._last_event = 0
+        self._report_start = 0
+        self._in_report = False
+        self._head_done = False
+        self._section_open = False
+        self._part_open = False
+        self._in_table = False
+        self._seen_root = False
+        self._server: dict[str, Any] = {}
+        self._table = 0
+        self._row = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether enough complete rows are waiting to be worth handing over."""
+        return sum(t.num_rows for tables in self._ready for t in tables.values()) >= _ROWS_PER_BATCH
+
+    def feed(self, piece: bytes) -> None:
+        if not self._offset and b"\0" in piece[:4]:
+            raise BadReport("xml_encoding", "XML in UTF-16 or UTF-32, but RMF writes UTF-8: convert it")
+        if self._in_report and self._offset - self._report_start > MAX_REPORT_BYTES:
+            raise BadReport("xml_too_large", f"a report is longer than {MAX_REPORT_BYTES:,} bytes")
+        self._parser.feed(piece)
+        self._offset += len(piece)
+        for event, element in self._parser.read_events():
+            self._last_event = self._offset
+            self._handle(event, element)
+        if self._offset - self._last_event > MAX_ELEMENT_BYTES:
+            raise BadReport("xml_too_large", f"an element is longer than {MAX_ELEMENT_BYTES:,} bytes")
+        if self._builder.pending >= _ROWS_PER_BATCH:
+            self._ready.append(self._builder.take_complete())
+            if self._builder.pending >= _ROWS_PER_BATCH:
+                self._held.append(self._builder.take())
+
+    def close(self) -> None:
+        """The input is at its end: everything must have ended, and there must have been something."""
+        root = self._parser.close()
+        for event, element in self._parser.read_events():
+            self._handle(event, element)
+        self._check_root(root)
+        if self._builder.record < 0:
+            raise BadReport("xml_no_report", "the reply holds neither a report nor a message")
+        self._builder.complete()
+        self.clean_offset = self._offset
+
+    def take(self) -> RmfBatch:
+        """The rows of the reports completed since the last call."""
+        batch = RmfBatch(
+            (*self._ready, self._builder.take_complete()), self._reports, self._messages_only, self.clean_offset
+        )
+        self._ready, self._reports, self._messages_only = [], 0, 0
+        return batch
+
+    def _handle(self, event: str, element: Any) -> None:
+        tag = element.tag
+        if not self._seen_root:
+            self._check_root(element)
+        if event == "start":
+            self._start(tag, element)
+        elif tag == "row":
+            self._need_table(element)
+            self._builder.row(self._table, self._row, [_text(cell) for cell in element], element.get("type"))
+            self._row += 1
+            _drop(element)
+        elif tag == "var":
+            self._need_table(element)
+            self._builder.variable(self._table, self._row, _text(element.find("name")), _text(element.find("value")))
+            self._row += 1
+            _drop(element)
+        elif tag == "column-headers":
+            self._need_table(element)
+            self._builder.headers([_text(cell) for cell in element], [cell.get("type") for cell in element])
+        elif tag in ("message", "mfpmsg"):
+            self._message(tag, element)
+            _drop(element)
+        elif tag in _CONTAINERS:
+            self._in_table = False
+            _drop(element)
+        elif tag == "segment":
+            self._need_section(element)
+            self._builder.end_section()
+            self._section_open = False
+            _drop(element)
+        elif tag in _REPORTS:
+            self._end_report(element)
+            _drop(element)
+
+    def _start(self, tag: str, element: Any) -> None:
+        # Only what stands before the element's own content is certain to be complete here.
+        if tag in _REPORTS:
+            if self._in_report:
+                raise BadReport("xml_not_ddsml", f"<{tag}> inside of a report, at line {element.sourceline}")
+            self._in_report, self._head_done, self._in_table = True, False, False
+            self._report_start = self._offset
+        elif tag == "part":
+            self._need_section(element.getparent())
+            self._part_open = False
+        elif tag in _CONTAINERS:
+            self._in_table = False
+            self._need_table(element)
+
+    def _need_report(self, inside: Any) -> None:
+        """Makes sure the report around the element has begun, with all that its head says."""
+        if not self._in_report:
+            raise BadReport("xml_not_ddsml", f"<{inside.tag}> outside of a report, at line {inside.sourceline}")
+        if not self._head_done:
+            report = inside
+            while report.tag not in _REPORTS:
+                report = report.getparent()
+            self._builder.begin_report(self._server_head(report.getparent()) | report_head(report))
+            self._head_done = True
+
+    def _server_head(self, root: Any) -> dict[str, Any]:
+        """What the reply says about the server: it stands before the first report and is freed with it."""
+        self._server = self._server or server_head(root)
+        return self._server
+
+    def _need_section(self, segment: Any) -> None:
+        self._need_report(segment)
+        if not self._section_open and segment.tag == "segment":
+            self._builder.begin_section(_text(segment.find("name")) or "")
+            self._section_open = True
+
+    def _need_part(self, part: Any) -> None:
+        if part.tag == "part" and not self._part_open:
+            self._need_section(part.getparent())
+            self._builder.begin_part(_text(part.find("name")) or "")
+            self._part_open = True
+
+    def _need_table(self, inside: Any) -> None:
+        """Makes sure a table has begun: Postprocessor reports have an element for it, Monitor III reports have not."""
+        self._need_report(inside)
+        if not self._in_table:
+            part = inside if inside.tag in _CONTAINERS else inside.getparent()
+            part = part.getparent() if part.tag in _CONTAINERS else part
+            self._need_part(part)
+            self._table, self._row, self._in_table = self._builder.begin_table(), 0, True
+
+    def _message(self, tag: str, element: Any) -> None:
+        parent = element.getparent()
+        text = _text(element) if tag == "mfpmsg" else _text(element.find("description"))
+        about = "report"
+        if tag == "mfpmsg":
+            about = "file"
+        elif parent is not None and parent.tag in ("segment", "part"):
+            self._need_section(parent if parent.tag == "segment" else parent.getparent())
+            # A message is freed with all before it, the name of its part too.
+            self._need_part(parent)
+            about = "segment"
+        elif self._in_report:
+            self._need_report(element)
+        else:
+            # A reply that is nothing but a message stands for the report that was asked for.
+            self._builder.begin_report(self._server_head(parent))
+            self._builder.message(element.get("id"), text, _text(element.find("severity")), about)
+            self._finish_report()
+            return
+        self._builder.message(element.get("id"), text, _text(element.find("severity")), about)
+
+    def _end_report(self, element: Any) -> None:
+        self._need_report(element)
+        self._finish_report()
+        self._in_report = False
+
+    def _finish_report(self) -> None:
+        self._messages_only += not self._builder.has_content
+        self._reports += 1
+        self.reports_read += 1
+        self._builder.end_report()
+        self._ready += self._held
+        self._held = []
+        self.clean_offset = self._offset
+
+    def _check_root(self, element: Any) -> None:
+        self._seen_root = True
+        tree = element.getroottree()
+        if tree.docinfo.internalDTD is not None or tree.docinfo.externalDTD is not None:
+            raise BadReport("xml_doctype", "a document type definition, which RMF never writes, is not read")
+        root = tree.getroot()
+        if root.tag != "ddsml":
+            raise BadReport("xml_not_ddsml", f"the root element is <{root.tag}>, expected <ddsml> as RMF writes it")
+
+
+def _text(element: Any) -> str | None:
+    """Text of an element without surrounding white space; None where that is empty."""
+    return (element.text or "").strip() or None if element is not None else None
+
+
+def _drop(element: Any) -> None:
+    """Frees an element that has been handled, and all before it in its parent."""
+    element.clear()
+    parent = element.getparent()
+    if parent is not None:
+        while element.getprevious() is not None:
+            del parent[0]

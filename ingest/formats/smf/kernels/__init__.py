@@ -1,0 +1,1 @@
+"""Compiled loops that find the sections of SMF records."""

@@ -1,0 +1,146 @@
+"""Compiled loops that find sections which other sections place, and prove that they lie inside their record.
+
+Parents are given per record: offset of the first, length of one, and number, as `locating` has checked them.
+"""
+
+import numpy as np
+
+from ingest.formats.smf.kernels.locating import NO_LENGTH, OUTSIDE, _number
+from ingest.kernels.jit import kernel
+
+SHORTEST_ENTRY = 3
+"""Bytes a chained entry has at least: its length (2) and its type (1)."""
+
+
+@kernel
+def measure_pointed(data, starts, lengths, heads, offset, size, count, triplet, from_parent, fault, faults, totals):
+    """Check the triplets that parents hold, and count the sections they place in each record.
+
+    triplet: position in the parent, widths of offset, length and number; from_parent: offsets count from the parent,
+    not from the record; fault: code of the section to put into `faults`, 4 times its number. Sections of one record
+    must not take more bytes than the record has, so that no record makes more rows than it has bytes.
+    """
+    end = triplet[0] + triplet[1] + triplet[2] + triplet[3]
+    for i in range(starts.shape[0]):
+        totals[i] = 0
+        if faults[i] or end > size[i]:
+            continue
+        room = lengths[i]
+        for k in range(count[i]):
+            parent = offset[i] + k * size[i]
+            place = starts[i] + parent + triplet[0]
+            at = _number(data, place, triplet[1])
+            length = _number(data, place + triplet[1], triplet[2])
+            number = _number(data, place + triplet[1] + triplet[2], triplet[3])
+            if number == 0 or at == 0:
+                continue
+            if length == 0:
+                faults[i] = fault + NO_LENGTH
+                break
+            if from_parent:
+                at += parent
+            if at < heads[i] or at > lengths[i] or length > min(lengths[i] - at, room) // number:
+                faults[i] = fault + OUTSIDE
+                break
+            room -= length * number
+            totals[i] += number
+
+
+@kernel
+def place_pointed(
+    data, starts, parents, sizes, owners, ordinals, first, triplet, from_parent, at, limits, seq, section, parent
+):
+    """Place, length, record_seq, section_seq and parent_seq of every section that measured parents place.
+
+    starts: start of the record of each parent row; parents: where the row is; sizes: its length; owners and ordinals:
+    its record_seq and section_seq; first: section_seq of the first row of its record's sections of this kind.
+    """
+    end = triplet[0] + triplet[1] + triplet[2] + triplet[3]
+    row = 0
+    seen = np.int64(0)
+    for p in range(parents.shape[0]):
+        if p == 0 or starts[p] != starts[p - 1]:
+            seen = first[p]
+        if end > sizes[p]:
+            continue
+        place = parents[p] + triplet[0]
+        offset = _number(data, place, triplet[1])
+        length = _number(data, place + triplet[1], triplet[2])
+        number = _number(data, place + triplet[1] + triplet[2], triplet[3])
+        if number == 0 or offset == 0:
+            continue
+        base = parents[p] if from_parent else starts[p]
+        for k in range(number):
+            at[row] = base + offset + k * length
+            limits[row] = length
+            seq[row] = owners[p]
+            section[row] = seen
+            parent[row] = ordinals[p]
+            seen += 1
+            row += 1
+
+
+@kernel
+def _is_wanted(kind, code, others):
+    """True for the type itself, or with code -1 for any type that is not among `others`."""
+    if code >= 0:
+        return kind == code
+    known = False
+    for other in others:
+        known = known or kind == other
+    return not known
+
+
+@kernel
+def measure_chained(data, starts, offset, size, count, code, others, fault, faults, totals):
+    """Walk the entries behind each parent's own, which start with their length and type, and count those of a type."""
+    for i in range(starts.shape[0]):
+        totals[i] = 0
+        if faults[i]:
+            continue
+        for k in range(count[i]):
+            place = starts[i] + offset[i] + k * size[i]
+            end = place + size[i]
+            own = True
+            while place + SHORTEST_ENTRY <= end:
+                length = _number(data, place, 2)
+                if length < SHORTEST_ENTRY:
+                    break
+                if length > end - place:
+                    faults[i] = fault + OUTSIDE
+                    break
+                if not own and _is_wanted(data[place + 2], code, others):
+                    totals[i] += 1
+                own = False
+                place += length
+            if faults[i]:
+                break
+
+
+@kernel
+def place_chained(
+    data, starts, parents, sizes, owners, ordinals, first, code, others, at, limits, seq, section, parent
+):
+    """The same as `place_pointed` for the entries of chains."""
+    row = 0
+    seen = np.int64(0)
+    for p in range(parents.shape[0]):
+        if p == 0 or starts[p] != starts[p - 1]:
+            seen = first[p]
+        place = parents[p]
+        end = place + sizes[p]
+        own = True
+        while place + SHORTEST_ENTRY <= end:
+            length = _number(data, place, 2)
+            if length < SHORTEST_ENTRY or length > end - place:
+                break
+            if not own and _is_wanted(data[place + 2], code, others):
+                at[row] = place
+                limits[row] = length
+                seq[row] = owners[p]
+                section[row] = seen
+                parent[row] = ordinals[p]
+                seen += 1
+                row += 1
+            own = False
+            place += length

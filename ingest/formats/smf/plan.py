@@ -1,0 +1,207 @@
+"""Layouts made ready for the kernels, and the sections of records found and checked."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ingest.formats.smf.kernels.locating import OUTSIDE, find_unknown, measure_sections
+from ingest.formats.smf.kernels.nesting import measure_chained, measure_pointed
+from ingest.layout import Field, Layout, Section
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+
+_WHOLE_RECORD = 1 << 31
+"""More bytes than any record has: a header whose last field takes the rest ends where the first section starts."""
+
+_ALIGNED = 8
+"""Bytes to which sections may be aligned."""
+
+
+@dataclass(slots=True)
+class Found:
+    """Checked triplets of records: matrices of shape (records, sections), and per record header length and fault.
+
+    Of nested sections only the counts are known here, over all their parents in the record.
+    """
+
+    heads: Ints
+    offsets: Ints
+    sizes: Ints
+    counts: Ints
+    faults: Ints
+
+    def taken(self, rows: npt.NDArray | slice) -> "Found":
+        """The same for some of the records."""
+        return Found(self.heads[rows], self.offsets[rows], self.sizes[rows], self.counts[rows], self.faults[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A layout made ready: its sections after the header, in the order of their triplets, as kernels need them.
+
+    Nested sections stand after the others; `nests` says for each of them how its parents place it.
+    """
+
+    layout: Layout
+    sections: tuple[Section, ...]
+    nests: tuple["Nest", ...]
+    triplets: Ints
+    prefixed: npt.NDArray[np.uint8]
+    row_bytes: Ints
+    column_of: tuple[int, ...]
+    split_field: tuple[int, Field] | None
+    date_field: tuple[int, Field] | None
+
+    @classmethod
+    def of(cls, layout: Layout) -> "Plan":
+        """The plan of a layout."""
+        placed = sorted(layout.placed, key=lambda item: item.triplet.position if item.triplet else 0)
+        sections = [*placed, *layout.nested]
+        triplets = np.array([_triplet(section) for section in placed], np.int64).reshape(-1, 4)
+        split = date = None
+        if layout.product == "rmf":
+            product = layout.section("product")
+            split = sections.index(product), product.by_name("reassembly_count")
+            date = sections.index(product), product.by_name("interval_start_date")
+        return cls(
+            layout=layout,
+            sections=tuple(sections),
+            nests=tuple(Nest.of(layout, placed, section) for section in layout.nested),
+            triplets=triplets,
+            prefixed=np.array([section.walk == "length_prefixed" for section in sections], np.uint8),
+            row_bytes=np.array([_row_bytes(section) for section in (layout.header, *sections)], np.int64),
+            column_of=tuple(sections.index(section) for section in layout.sections[1:]),
+            split_field=split,
+            date_field=date,
+        )
+
+    def nest(self, column: int) -> "Nest | None":
+        """How the section of a column is nested, None if the header places it."""
+        ordinal = column - len(self.sections) + len(self.nests)
+        return self.nests[ordinal] if ordinal >= 0 else None
+
+    def is_closed(self, column: int) -> bool:
+        """True for a section of fixed fields only, which should not be longer than they are."""
+        section = self.sections[column]
+        chained = any(nest.parent == column and nest.section.walk == "chained" for nest in self.nests)
+        return section.walk == "fixed" and section.rest is None and not chained
+
+    def holds_unknown(self, found: Found, lengths: Ints) -> npt.NDArray[np.bool_]:
+        """Per record, whether bytes of it are in none of its sections, as when a newer release has added a section.
+
+        Never true where the extent of sections is not known here; gaps that only align sections do not count.
+        """
+        placed = len(self.sections) - len(self.nests)
+        outside = any(nest.section.walk != "chained" for nest in self.nests)
+        unknown = np.zeros(len(lengths), np.bool_)
+        if placed and not outside and not self.layout.handler:
+            prefixed = self.prefixed[:placed]
+            find_unknown(found.offsets, found.sizes, found.counts, lengths, prefixed, _ALIGNED, unknown)
+        return unknown
+
+    def in_layout_order(self, counts: Ints) -> list[int]:
+        """Counts of the sections in the order in which the layout names them."""
+        return [int(counts[column]) for column in self.column_of]
+
+    def fault(self, code: int, data: Bytes, start: int, length: int) -> tuple[str, str]:
+        """Reason code and text of a fault that measuring found."""
+        section = self.sections[code >> 2]
+        reason = "section_outside_record" if code & 3 == OUTSIDE else "section_without_length"
+        part = section.triplet
+        if section.parent or part is None:
+            parent = self.layout.section(section.parent).title
+            return reason, f"{self.layout.name}, {section.title}: placed by {parent} in a record of {length} bytes"
+        named = {item.offset: item.ibm for item in self.layout.header.fields}
+        told, place = [], part.position
+        for word, width in (("offset", part.offset_width), ("length", part.length_width), ("number", part.count_width)):
+            value = int.from_bytes(data[start + place : start + place + width].tobytes(), "big")
+            told.append(f"{word} {value} ({named.get(place, place)})")
+            place += width
+        return reason, f"{self.layout.name}, {section.title}: {', '.join(told)} in a record of {length} bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """How the rows of one section place those of another.
+
+    parent: column of the parent among a plan's sections; triplet: position and widths of the triplet in the parent;
+    from_parent: its offsets count from there; code and others: which entries of a chain belong to the section.
+    """
+
+    section: Section
+    parent: int
+    triplet: Ints
+    from_parent: bool
+    code: int
+    others: Ints
+
+    @classmethod
+    def of(cls, layout: Layout, placed: list[Section], section: Section) -> "Nest":
+        """How a layout nests one of its sections."""
+        named = [item.code for item in layout.nested if item.parent == section.parent and item.code is not None]
+        return cls(
+            section=section,
+            parent=placed.index(layout.section(section.parent)),
+            triplet=np.array(_triplet(section), np.int64),
+            from_parent=section.triplet is not None and section.triplet.base == "section",
+            code=-1 if section.code is None else section.code,
+            others=np.array(named, np.int64),
+        )
+
+
+def _triplet(section: Section) -> tuple[int, int, int, int]:
+    part = section.triplet
+    return (part.position, part.offset_width, part.length_width, part.count_width) if part else (0, 0, 0, 0)
+
+
+def _row_bytes(section: Section) -> int:
+    """Upper bound of the bytes one row takes in Arrow."""
+    size = 8
+    for item in section.fields:
+        size += 2 * item.length * item.count + 5 + (16 if item.raw else 0) if item.length else 512
+    return size
+
+
+def measure(plan: Plan, data: Bytes, starts: Ints, lengths: Ints) -> Found:
+    """The triplets of records at `starts` in `data`, read and checked."""
+    records, kinds = len(starts), len(plan.sections)
+    heads, faults = np.zeros(records, np.int64), np.zeros(records, np.int64)
+    offsets, sizes, counts = (np.zeros((records, kinds), np.int64) for _ in range(3))
+    found = Found(heads, offsets, sizes, counts, faults)
+    measure_sections(
+        data,
+        starts,
+        lengths,
+        plan.triplets,
+        plan.prefixed,
+        plan.layout.header.length if plan.layout.header.rest is None else _WHOLE_RECORD,
+        found.heads,
+        found.offsets,
+        found.sizes,
+        found.counts,
+        found.faults,
+    )
+    for column, nest in enumerate(plan.nests, len(plan.sections) - len(plan.nests)):
+        totals = np.zeros(records, np.int64)
+        offset, size, count = (part[:, nest.parent].copy() for part in (offsets, sizes, counts))
+        if nest.section.walk == "chained":
+            measure_chained(data, starts, offset, size, count, nest.code, nest.others, 4 * column, found.faults, totals)
+        else:
+            measure_pointed(
+                data,
+                starts,
+                lengths,
+                found.heads,
+                offset,
+                size,
+                count,
+                nest.triplet,
+                nest.from_parent,
+                4 * column,
+                found.faults,
+                totals,
+            )
+        counts[:, column] = totals
+    return found

@@ -1,1 +1,0 @@
-"""What a layout cannot say about SMF records: compression, dictionaries, self-describing data."""
