@@ -25,7 +25,7 @@ def service(home: Home, until: str = "/readyz") -> Iterator[str]:
 
     Raises EtalonError when it ends or is not ready in time.
     """
-    port = _free_port()
+    port = free_port()
     environment = {**os.environ, **home.environment(), "ETALON_HOST": "127.0.0.1", "ETALON_PORT": str(port)}
     log = home.root / "serve.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def service(home: Home, until: str = "/readyz") -> Iterator[str]:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=sink, stderr=sink)
         try:
             address = f"http://127.0.0.1:{port}"
-            _wait_until_ready(process, address + until, str(log))
+            wait_until_ready(process, address + until, str(log))
             yield address
         finally:
             process.terminate()
@@ -58,13 +58,15 @@ def ask(address: str, path: str, question: Mapping[str, Any]) -> dict[str, Any]:
         raise EtalonError(f"the service refused: {error.read().decode(errors='replace')}") from error
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def _wait_until_ready(process: subprocess.Popen[bytes], address: str, log: str) -> None:
+def wait_until_ready(process: subprocess.Popen[bytes], address: str, log: str) -> None:
+    """Wait for a service until an address of it answers well. Raises EtalonError when it ends or does not in time."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         if process.poll() is not None:

@@ -6,22 +6,21 @@ import math
 from typing import Any
 
 from serve.schemas import MeasuredPoint, MeasuredPoints
-from serve.snapshot import Snapshot, SnapshotUnavailable
+from serve.snapshot import Snapshot
 
 NOT_METRICS = {"system_id", "point", "condition", "workload", "etr_tps"}
 
 
 def measured_points(snapshot: Snapshot, system: str) -> MeasuredPoints:
-    """The measured points of `system` (mart `fct_point`) with every numeric column; empty when nothing is published."""
+    """The measured points of `system` (mart `fct_point`) with every numeric column.
+
+    Raises
+    ------
+    SnapshotUnavailable
+        when nothing is published, or not what this version reads.
+    """
     published = snapshot.published_at()
-    rows: list[dict[str, Any]] = []
-    try:
-        if snapshot.has_table("marts", "fct_point"):
-            rows = snapshot.rows(
-                "SELECT * FROM marts.fct_point WHERE is_run AND system_id = ? ORDER BY etr_tps", [system]
-            )
-    except SnapshotUnavailable:
-        published = None
+    rows = snapshot.rows("SELECT * FROM marts.fct_point WHERE is_run AND system_id = ? ORDER BY etr_tps", [system])
     return MeasuredPoints(
         system=system,
         published_at=published.isoformat() if published else None,

@@ -1,22 +1,30 @@
-"""What every request passes: identity of the request, size of its body, bearer token, security headers."""
+"""What every request passes: the name it calls the service by, its token, the size of its body, security headers."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
+import ipaddress
 import time
 import uuid
+from http.cookies import CookieError, SimpleCookie
 
 import structlog
-from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from serve.problems import Problem, respond
 from serve.telemetry import Telemetry
+from serve.tokens import Grant, Tokens
 
 MAX_BODY_BYTES = 64 * 1024
+# Bodies that hold many questions or a network.
+MAX_LARGE_BODY_BYTES = 512 * 1024
+LARGE_BODIES = ("/v1/batch", "/v1/simulate")
 SESSION_COOKIE = "etalon_session"
+# Answered without a token: probes, and pages that hold no figures of their own.
+OPEN = ("/", "/api", "/favicon.ico", "/healthz", "/openapi.json", "/readyz")
+OPEN_FOLDERS = ("/static/",)
+# What a browser may read with the cookie that it was given for its token.
+READ_BY_COOKIE = ("/quality",)
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -31,46 +39,14 @@ REPORT_POLICY = (
 log = structlog.get_logger("etalon.serve")
 
 
-def session_value(token: str) -> str:
-    """The cookie that stands for the token in a browser; the token itself cannot be read back from it."""
-    return hmac.new(token.encode(), b"etalon page session", hashlib.sha256).hexdigest()
-
-
-class TokenGuard:
-    """A dependency that lets a request pass only with the configured bearer token (or the page's session cookie)."""
-
-    def __init__(self, token: str | None) -> None:
-        self._token = token
-
-    def __call__(self, request: Request) -> None:
-        """Raise a 401 problem unless the request carries the token."""
-        if self._token is None:
-            return
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        by_header = scheme.lower() == "bearer" and _equal(given.strip(), self._token)
-        reading = request.method in ("GET", "HEAD")
-        by_cookie = reading and _equal(request.cookies.get(SESSION_COOKIE, ""), session_value(self._token))
-        if not (by_header or by_cookie):
-            raise Problem(
-                401,
-                "token-required",
-                "this service asks for a bearer token; send it as `Authorization: Bearer …`",
-                headers={"WWW-Authenticate": 'Bearer realm="etalon"'},
-            )
-
-
-def _equal(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode(), expected.encode())
-
-
 class Boundary:
-    """ASGI middleware: HEAD, body limit, security headers, one log line and one measurement per request.
+    """ASGI middleware: HEAD, host, token, body limit, security headers, one log line and one measurement per request.
 
-    HEAD is answered as GET is, without the body.
+    HEAD is answered as GET is, without the body. Host and token are looked at before anything of the body is.
     """
 
-    def __init__(self, app: ASGIApp, telemetry: Telemetry) -> None:
-        self._app, self._telemetry = app, telemetry
+    def __init__(self, app: ASGIApp, telemetry: Telemetry, tokens: Tokens, hosts: frozenset[str]) -> None:
+        self._app, self._telemetry, self._tokens, self._hosts = app, telemetry, tokens, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -92,12 +68,10 @@ class Boundary:
             await send(message)
 
         try:
-            body = await _body_within_limit(scope, receive)
-            if body is None:
-                too_large = Problem(413, "body-too-large", f"a request body may hold {MAX_BODY_BYTES} bytes at most")
-                await respond(too_large)(inner, receive, send_with_headers)
-            else:
-                await self._app(inner, body, send_with_headers)
+            inner["state"] = {**scope.get("state", {}), "request_id": request_id, "grant": self._admitted(inner)}
+            await self._app(inner, await _whole_body(scope, receive), send_with_headers)
+        except Problem as problem:
+            await respond(problem)(inner, receive, send_with_headers)
         except Exception:
             if status != 500:
                 raise
@@ -108,6 +82,7 @@ class Boundary:
             seconds = time.perf_counter() - started
             route = getattr(inner.get("route"), "path", "unmatched")
             self._telemetry.observe(scope["method"], route, status, seconds)
+            grant = inner.get("state", {}).get("grant")
             log.info(
                 "request",
                 request_id=request_id,
@@ -115,7 +90,66 @@ class Boundary:
                 path=scope["path"],
                 status=status,
                 ms=round(seconds * 1000, 2),
+                token=grant.name if grant else None,
             )
+
+    def _admitted(self, scope: Scope) -> Grant | None:
+        """The grant under which a request passes; None where none is asked for. Raises the problem of one that does
+        not."""
+        headers = Headers(scope=scope)
+        if not _is_called(headers.get("host", ""), self._hosts):
+            told = "the service is not called that; a name other than localhost is listed in ETALON_ALLOWED_HOSTS"
+            raise Problem(421, "unknown-host", told)
+        path = scope["path"]
+        if path in OPEN or path.startswith(OPEN_FOLDERS) or not self._tokens.guarded():
+            return None
+        grant = self._grant(scope, headers)
+        if grant is None:
+            told = "this service asks for a bearer token; send it as `Authorization: Bearer …`"
+            raise Problem(401, "token-required", told, headers={"WWW-Authenticate": 'Bearer realm="etalon"'})
+        wanted = "read" if scope["method"] == "GET" or path == "/session" else "ask"
+        if not grant.may(wanted):
+            scopes = {"WWW-Authenticate": f'Bearer realm="etalon", error="insufficient_scope", scope="{wanted}"'}
+            raise Problem(403, "scope-required", f"this takes a token with the scope `{wanted}`", scopes)
+        take(self._tokens, grant)
+        return grant
+
+    def _grant(self, scope: Scope, headers: Headers) -> Grant | None:
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            return self._tokens.by_token(given.strip())
+        if scope["method"] == "GET" and scope["path"].startswith(READ_BY_COOKIE):
+            return self._tokens.by_session(_cookie(headers))
+        return None
+
+
+def take(tokens: Tokens, grant: Grant | None, count: int = 1) -> None:
+    """Count requests of a grant. Raises a 429 problem where it has none left."""
+    wait = tokens.take(grant, count) if grant else 0.0
+    if grant and wait > 0:
+        told = f"token {grant.name} has had its {grant.per_minute} requests a minute; wait {wait:.0f} s"
+        raise Problem(429, "too-many-requests", told, {"Retry-After": str(int(wait) + 1)})
+
+
+def _is_called(host: str, names: frozenset[str]) -> bool:
+    """Whether a Host header names this service. An address always does: only names can be bent to another address."""
+    name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+    name = name.strip("[]").lower().rstrip(".")
+    if name == "localhost" or name in names:
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _cookie(headers: Headers) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(SESSION_COOKIE)
+    except CookieError:
+        return ""
+    return found.value if found else ""
 
 
 def _decorate(headers: MutableHeaders, path: str, request_id: str) -> None:
@@ -127,11 +161,16 @@ def _decorate(headers: MutableHeaders, path: str, request_id: str) -> None:
     headers.setdefault("Cache-Control", "no-store")
 
 
-async def _body_within_limit(scope: Scope, receive: Receive) -> Receive | None:
-    """A receiver that replays the whole body, or None when it is larger than the limit."""
+async def _whole_body(scope: Scope, receive: Receive) -> Receive:
+    """A receiver that replays the whole body. Raises a 413 problem where it is larger than the limit."""
+    limit = MAX_LARGE_BODY_BYTES if scope["path"] in LARGE_BODIES else MAX_BODY_BYTES
+    # The connection is not kept: the rest of the body would have to be read first.
+    too_large = Problem(
+        413, "body-too-large", f"a request body may hold {limit} bytes at most here", {"Connection": "close"}
+    )
     declared = Headers(scope=scope).get("content-length", "0")
-    if declared.isdigit() and int(declared) > MAX_BODY_BYTES:
-        return None
+    if declared.isdigit() and int(declared[:20]) > limit:
+        raise too_large
     chunks: list[bytes] = []
     size, more = 0, True
     while more:
@@ -140,8 +179,8 @@ async def _body_within_limit(scope: Scope, receive: Receive) -> Receive | None:
             break
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
-        if size > MAX_BODY_BYTES:
-            return None
+        if size > limit:
+            raise too_large
         more = message.get("more_body", False)
     whole: list[Message] = [{"type": "http.request", "body": b"".join(chunks), "more_body": False}]
 

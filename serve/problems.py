@@ -62,9 +62,7 @@ def _http(request: Request, error: Exception) -> JSONResponse:
     http: HTTPException = _as(HTTPException, error)
     path, headers = request.url.path, dict(http.headers or {})
     if http.status_code == 400:
-        # What FastAPI says of a body that breaks the parser itself: bytes that are no UTF-8, nesting without end.
-        told = "the body is not JSON that can be read: it is not UTF-8, or nested too deeply"
-        return respond(Problem(400, "malformed-json", told, headers, field=""))
+        return respond(Problem(400, "malformed-json", "the body is not JSON that can be read", headers, field=""))
     if http.status_code == 404:
         return respond(Problem(404, "not-found", f"there is nothing at {path}; /openapi.json lists what there is"))
     if http.status_code == 405:

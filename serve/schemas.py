@@ -9,6 +9,28 @@ from pydantic import BaseModel, Field
 from serve.options import Option
 
 
+class FieldError(BaseModel):
+    """One of several faults of a body."""
+
+    field: str
+    reason: str
+    message: str
+
+
+class ProblemDocument(BaseModel):
+    """A refusal (RFC 9457): what is wrong, in which field, and what would do."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    field: str | None = Field(default=None, description="path of the field, empty for the body as a whole")
+    value: Any = Field(default=None, description="what was sent there")
+    allowed: list[str] | None = None
+    nearest: str | None = None
+    errors: list[FieldError] | None = None
+
+
 class MeasuredPoint(BaseModel):
     """One measured operating point from the published snapshot."""
 

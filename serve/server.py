@@ -9,7 +9,12 @@ import structlog
 import uvicorn
 
 from serve.app import create_app
+from serve.protocol import LimitedProtocol
 from serve.settings import Settings
+
+BACKLOG = 512
+# The loop waits this long at most for the thread that evaluates, so that probes are answered at once.
+SWITCH_SECONDS = 0.001
 
 
 def configure_logging(level: int = logging.INFO) -> None:
@@ -29,6 +34,7 @@ def configure_logging(level: int = logging.INFO) -> None:
 def run(settings: Settings) -> None:
     """Serve until the process is told to stop (SIGINT, SIGTERM)."""
     configure_logging()
+    sys.setswitchinterval(SWITCH_SECONDS)
     uvicorn.run(
         create_app(settings),
         host=settings.host,
@@ -36,5 +42,9 @@ def run(settings: Settings) -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
+        http=LimitedProtocol,
+        ws="none",
+        lifespan="off",
+        backlog=BACKLOG,
         timeout_graceful_shutdown=10,
     )

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+# What RFC 6750 lets a bearer token be made of.
+TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 
 
 class Settings(BaseSettings):
@@ -20,9 +25,32 @@ class Settings(BaseSettings):
     home: Path = Field(default=Path(".etalon"), description="state folder that holds the champion and the snapshot")
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=8321, ge=1, le=65535, description="port to listen on")
-    token: SecretStr | None = Field(
-        default=None, min_length=1, description="bearer token; without it the service asks for none"
+    token: SecretStr | None = Field(default=None, description="a bearer token for everything, beside those in the file")
+    allowed_hosts: Annotated[frozenset[str], NoDecode] = Field(
+        default=frozenset(), description="names by which the service may be called, beside localhost and addresses"
     )
+
+    @field_validator("token")
+    @classmethod
+    def _sendable(cls, token: SecretStr | None) -> SecretStr | None:
+        if token is not None and not TOKEN.fullmatch(token.get_secret_value()):
+            raise ValueError("takes letters, digits and -._~+/ only, = at the end, and is not empty")
+        return token
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _listed(cls, names: Any) -> Any:
+        given = names.split(",") if isinstance(names, str) else names
+        return frozenset(name.strip().lower() for name in given if name.strip())
+
+    @model_validator(mode="after")
+    def _guarded(self) -> Settings:
+        if not is_loopback(self.host) and self.token is None and not self.tokens.exists():
+            raise ValueError(
+                f"ETALON_HOST: {self.host} can be reached by others, and no token is asked of them; "
+                "make one with `etalon token NAME`, or set ETALON_TOKEN"
+            )
+        return self
 
     @property
     def champion(self) -> Path:
@@ -39,6 +67,11 @@ class Settings(BaseSettings):
         """The data-quality site."""
         return self.home / "quality"
 
+    @property
+    def tokens(self) -> Path:
+        """Who may ask, with their tokens as digests."""
+        return self.home / "tokens.json"
+
 
 class SettingsError(ValueError):
     """A setting cannot be used; the message names its variable."""
@@ -52,4 +85,13 @@ def settings(**given: Any) -> Settings:
         return Settings(**given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise SettingsError(f"ETALON_{str(first['loc'][0]).upper()}: {first['msg']}") from None
+        told = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"ETALON_{str(first['loc'][0]).upper()}: {told}" if first["loc"] else told) from None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

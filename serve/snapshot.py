@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import structlog
 
-Identity = tuple[int, int, int]
+from serve.files import Identity, identity_of
+
+log = structlog.get_logger("etalon.serve")
+
+
+UNUSABLE = "the snapshot cannot be used, as the service's log says: publish it again with `etalon publish`"
 
 
 class SnapshotUnavailable(Exception):
@@ -30,6 +38,7 @@ class Snapshot:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._identity: Identity | None = None
         self._lock = threading.Lock()
+        self._opener = ThreadPoolExecutor(1, "snapshot")
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -48,12 +57,21 @@ class Snapshot:
         finally:
             cursor.close()
 
+    async def ready(self) -> None:
+        """Open the file unless it is open already; errors as :meth:`cursor`."""
+        if self._connection is None or identity_of(self.path) != self._identity:
+            await asyncio.get_running_loop().run_in_executor(self._opener, self.rows, "SELECT 1")
+
     def rows(self, sql: str, parameters: list[Any] | None = None) -> list[dict[str, Any]]:
-        """All rows of a small query as dictionaries."""
+        """All rows of a small query as dictionaries; errors as :meth:`cursor`, also where a table or column lacks."""
         with self.cursor() as cursor:
-            cursor.execute(sql, parameters or [])
-            names = [column[0] for column in cursor.description or []]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            try:
+                cursor.execute(sql, parameters or [])
+                names = [column[0] for column in cursor.description or []]
+                return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            except duckdb.Error as problem:
+                log.error("snapshot_lacks", path=str(self.path), problem=str(problem))
+                raise SnapshotUnavailable(UNUSABLE) from problem
 
     def has_table(self, schema: str, table: str) -> bool:
         """Whether the snapshot holds a table or view of that name."""
@@ -72,13 +90,9 @@ class Snapshot:
             return None
 
     def _current(self) -> duckdb.DuckDBPyConnection:
-        try:
-            status = self.path.stat()
-        except OSError:
-            raise SnapshotUnavailable(
-                f"no published snapshot at {self.path}: run `etalon build` and `etalon publish`"
-            ) from None
-        identity = (status.st_ino, status.st_mtime_ns, status.st_size)
+        identity = identity_of(self.path)
+        if identity is None:
+            raise SnapshotUnavailable("no snapshot is published: run `etalon build` and `etalon publish`")
         if self._connection is None or identity != self._identity:
             self._connection, self._identity = self._open(), identity
         return self._connection
@@ -91,7 +105,6 @@ class Snapshot:
             connection.execute("SET enable_external_access = false")
         except duckdb.Error as problem:
             connection.close()
-            raise SnapshotUnavailable(
-                f"snapshot at {self.path} cannot be opened ({problem}): publish it again with `etalon publish`"
-            ) from problem
+            log.error("snapshot_refused", path=str(self.path), problem=str(problem))
+            raise SnapshotUnavailable(UNUSABLE) from problem
         return connection

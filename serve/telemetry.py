@@ -7,8 +7,10 @@ import time
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from serve.champion import Champion, ChampionUnavailable
+from serve.champion import Champion
 from serve.snapshot import Snapshot
+
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 
 
 class Telemetry:
@@ -26,7 +28,14 @@ class Telemetry:
             "etalon_http_request_seconds",
             "Time to answer",
             ["route"],
-            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
+            buckets=BUCKETS,
+            registry=self._registry,
+        )
+        self._evaluation = Histogram(
+            "etalon_question_seconds",
+            "Time to evaluate a question, without waiting for its turn",
+            ["question"],
+            buckets=BUCKETS,
             registry=self._registry,
         )
         self._extrapolated = Counter(
@@ -40,18 +49,17 @@ class Telemetry:
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def answered(self, system: str, extrapolated: bool) -> None:
-        """Count one answer that left the calibrated range."""
+    def answered(self, question: str, system: str, extrapolated: bool, seconds: float) -> None:
+        """Count one evaluation, and whether it left the calibrated range."""
+        self._evaluation.labels(question).observe(seconds)
         if extrapolated:
             self._extrapolated.labels(system).inc()
 
     def exposition(self) -> bytes:
         """The metrics in Prometheus text format."""
         self._model.clear()
-        try:
-            self._model.labels(str(self._champion.bundle().get("model_version", "unknown"))).set(1)
-        except ChampionUnavailable:
-            self._model.labels("none").set(0)
+        bundle = self._champion.in_force
+        self._model.labels(str(bundle["model_version"]) if bundle else "none").set(1 if bundle else 0)
         published = self._snapshot.published_at()
         self._age.set(float("nan") if published is None else time.time() - published.timestamp())
         return generate_latest(self._registry)

@@ -1,6 +1,7 @@
-"""Commands that run something: demo, serve, doctor."""
+"""Commands that run something: demo, serve with its tokens, doctor."""
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from pipelines.progress import Reporter
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (demo, serve, doctor):
+    for command in (demo, serve, token, doctor):
         app.command()(command)
 
 
@@ -29,7 +30,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (ETALON_HOST).")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on (ETALON_PORT).", min=1, max=65535)] = None,
 ) -> None:
-    """Answer questions over HTTP and show the planner's page. ETALON_TOKEN, when set, is asked of every caller."""
+    """Answer questions over HTTP and show the planner's page. Tokens are asked of every caller where there are any."""
     import socket
 
     from serve.server import run
@@ -52,6 +53,35 @@ def serve(
     for lack in lacking(Home.from_environment()):
         typer.echo(f"etalon: {lack}", err=True)
     run(settings)
+
+
+class Scope(StrEnum):
+    """What a token is good for."""
+
+    READ = "read"
+    ASK = "ask"
+    ADMIN = "admin"
+
+
+def token(
+    name: Annotated[str, typer.Argument(help="Who or what the token is for.")],
+    scope: Annotated[
+        list[Scope] | None,
+        typer.Option(help="read: what there is and metrics; ask: questions; admin: everything. Repeat for more."),
+    ] = None,
+    per_minute: Annotated[int, typer.Option(help="Requests in a minute; 0 for any number.", min=0)] = 600,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Take the token back.")] = False,
+) -> None:
+    """Make a token for the service, or take one back. It is printed once; a digest is kept. In force at once."""
+    from serve import tokens
+
+    path = Home.from_environment().root / "tokens.json"
+    if withdraw:
+        if not tokens.withdrawn(path, name):
+            raise EtalonError(f"there is no token {name!r} in {path}", Exit.QUESTION)
+        return
+    scopes = [one.value for one in scope or (Scope.READ, Scope.ASK)]
+    typer.echo(tokens.granted(path, name, scopes, per_minute or None))
 
 
 def lacking(home: Home) -> list[str]:

@@ -25,7 +25,7 @@ def test_the_process_loads_no_scientific_stack(home):
         "import asyncio, httpx\n"
         "async def ask():\n"
         "    transport = httpx.ASGITransport(app=create_app(Settings()))\n"
-        "    async with httpx.AsyncClient(transport=transport, base_url='http://x') as client:\n"
+        "    async with httpx.AsyncClient(transport=transport, base_url='http://localhost') as client:\n"
         "        answers = [await client.post('/v1/predict', json={'system': 'shop'}),\n"
         "                   await client.get('/v1/systems/shop/points'), await client.get('/metrics')]\n"
         "        assert [a.status_code for a in answers] == [200, 200, 200], [a.text for a in answers]\n"

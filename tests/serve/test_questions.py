@@ -223,9 +223,11 @@ def test_a_body_that_is_no_question_is_a_problem_and_not_a_fault(client, body):
         (b'"shop"', 422, "the body should be a JSON object, not a string"),
         (b'{"system": "shop", "at": "5"}', 422, "at: should be a JSON object, not a string"),
         (b"", 422, "a JSON body is required"),
-        (b'{"system": "\xff"}', 400, "the body is not JSON that can be read"),
-        (b"[" * 30000, 400, "the body is not JSON that can be read"),
-        (b"{", 400, "the body is not JSON (Expecting property name"),
+        (b'{"system": "\xff"}', 400, "the body is not JSON ("),
+        (b'{"system": "\\ud800"}', 400, "the body is not JSON (no low surrogate"),
+        (b'{"system": "shop", "at": {"etr_tps": NaN}}', 400, "the body is not JSON ("),
+        (b"[" * 30000, 400, "the body is not JSON ("),
+        (b"{", 400, "the body is not JSON ("),
     ],
 )
 def test_a_body_that_is_no_object_is_told_in_words_of_json(client, body, status, told):

@@ -2,9 +2,11 @@
 
 import json
 
+import duckdb
 import pytest
 
 from model.capacity import bundle as bundles
+from serve import champion
 from serve.settings import SettingsError, settings
 from serve.snapshot import Snapshot
 from tests.serve.conftest import Client, publish, rows
@@ -27,23 +29,35 @@ def test_a_broken_champion_does_not_displace_the_one_in_force(client, home, bund
     ready = client("GET", "/readyz")
     assert ready.status_code == 200
     assert "cannot be used" in ready.json()["checks"]["champion"]
+    assert str(home) not in ready.text
     bundles.write({**bundle, "model_version": "test/3"}, home / "models" / "champion.json")
     assert version(client) == "test/3"
 
 
 def test_a_champion_that_could_not_be_read_is_tried_again(home, monkeypatch):
-    client, reading = Client(home), bundles.read
+    client = Client(home)
 
     def refused(path):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(bundles, "read", refused)
+    monkeypatch.setattr(champion, "tried", refused)
     assert client.ask("/v1/predict", {"system": "shop"}).status_code == 503
-    monkeypatch.setattr(bundles, "read", reading)
+    monkeypatch.undo()
     assert version(client) == "test/1"
 
 
-@pytest.mark.parametrize(("name", "value"), [("ETALON_TOKEN", ""), ("ETALON_PORT", "many"), ("ETALON_PORT", "0")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ETALON_TOKEN", ""),
+        ("ETALON_TOKEN", "   "),
+        ("ETALON_TOKEN", "schlüssel"),
+        ("ETALON_PORT", "many"),
+        ("ETALON_PORT", "0"),
+        ("ETALON_HOST", "0.0.0.0"),
+        ("ETALON_HOST", "capacity.example"),
+    ],
+)
 def test_a_setting_that_cannot_be_used_is_named(monkeypatch, name, value):
     monkeypatch.setenv(name, value)
     with pytest.raises(SettingsError, match=f"^{name}: "):
@@ -71,25 +85,41 @@ def test_a_new_snapshot_is_read_while_a_request_finishes_on_the_old_one(home):
 
 
 def test_the_snapshot_cannot_be_written_nor_reach_other_files(home):
-    import duckdb
-
     snapshot = Snapshot(home / "published" / "etalon.duckdb")
-    with pytest.raises(duckdb.Error):
-        snapshot.rows("DROP TABLE marts.fct_point")
-    with pytest.raises(duckdb.Error):
-        snapshot.rows("SELECT * FROM read_text('/etc/hostname')")
+    with snapshot.cursor() as cursor:
+        for sql in ("DROP TABLE marts.fct_point", "SELECT * FROM read_text('/etc/hostname')"):
+            with pytest.raises(duckdb.Error):
+                cursor.execute(sql)
 
 
-def test_without_a_snapshot_questions_are_answered_and_points_are_empty(home):
+def test_without_a_snapshot_questions_are_answered_and_points_are_refused(home):
     (home / "published" / "etalon.duckdb").unlink()
     client = Client(home)
     assert version(client) == "test/1"
-    assert client("GET", "/v1/systems/shop/points").json()["points"] == []
+    assert client("GET", "/v1/systems/shop/points").status_code == 503
     assert "etalon publish" in client("GET", "/readyz").json()["checks"]["snapshot"]
 
 
+def damaged(path):
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def of_another_version(path):
+    with duckdb.connect(str(path)) as con:
+        con.execute("ALTER TABLE marts.fct_point DROP COLUMN is_run")
+
+
+@pytest.mark.parametrize("spoil", [damaged, of_another_version])
+def test_a_snapshot_that_cannot_be_used_is_told_and_not_a_fault(home, spoil):
+    spoil(home / "published" / "etalon.duckdb")
+    response = Client(home)("GET", "/v1/systems/shop/points")
+    assert response.status_code == 503
+    assert "etalon publish" in response.json()["detail"]
+    assert str(home) not in response.text
+
+
 def test_a_token_guards_questions_metrics_and_report_but_not_health(home):
-    client = Client(home, token="open sesame")
+    client = Client(home, token="open-sesame")
     for method, path in (
         ("POST", "/v1/predict"),
         ("GET", "/v1/systems"),
@@ -100,19 +130,19 @@ def test_a_token_guards_questions_metrics_and_report_but_not_health(home):
         assert refused.status_code == 401
         assert refused.headers["www-authenticate"].startswith("Bearer")
     assert client("GET", "/healthz").status_code == 200
-    right = {"Authorization": "Bearer open sesame"}
+    right = {"Authorization": "Bearer open-sesame"}
     assert client.ask("/v1/predict", {"system": "shop"}, headers=right).status_code == 200
     assert client("GET", "/metrics", headers=right).status_code == 200
 
 
 def test_a_browser_trades_the_token_for_a_cookie_that_opens_the_report_only_for_reading(home):
-    client = Client(home, token="open sesame")
+    client = Client(home, token="open-sesame")
     assert client("POST", "/session").status_code == 401
-    granted = client("POST", "/session", headers={"Authorization": "Bearer open sesame"})
+    granted = client("POST", "/session", headers={"Authorization": "Bearer open-sesame"})
     cookie = granted.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
-    assert "open sesame" not in cookie
+    assert "open-sesame" not in cookie
     carried = {"Cookie": cookie.split(";")[0]}
     assert client("GET", "/quality/index.html", headers=carried).status_code == 200
     assert client.ask("/v1/predict", {"system": "shop"}, headers=carried).status_code == 401

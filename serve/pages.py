@@ -1,0 +1,71 @@
+"""The planner's page and the data-quality report, for a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
+
+from serve.guard import SESSION_COOKIE
+from serve.problems import Problem
+from serve.settings import Settings
+from serve.tokens import Tokens
+
+PAGE = Path(__file__).parent / "page"
+
+
+def pages(settings: Settings, tokens: Tokens) -> APIRouter:
+    """The pages, and the cookie that opens the report to a browser."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/")
+    async def page() -> FileResponse:
+        return FileResponse(PAGE / "index.html")
+
+    @router.get("/api")
+    async def api() -> FileResponse:
+        return FileResponse(PAGE / "api.html")
+
+    @router.get("/favicon.ico")
+    async def icon() -> FileResponse:
+        return FileResponse(PAGE / "icon.svg", media_type="image/svg+xml")
+
+    @router.post("/session")
+    async def session(request: Request) -> Response:
+        # Links cannot carry a header: the page trades the token for a cookie that opens the report to a browser.
+        response = Response(status_code=204)
+        grant = request.state.grant
+        if grant is not None:
+            secure = request.url.scheme == "https"
+            value = tokens.session(grant)
+            response.set_cookie(SESSION_COOKIE, value, httponly=True, samesite="strict", secure=secure)
+        return response
+
+    @router.get("/quality")
+    async def quality_root() -> RedirectResponse:
+        return RedirectResponse("/quality/index.html", 307)
+
+    @router.get("/quality/{path:path}")
+    async def quality(path: str) -> Response:
+        wanted = _file(settings.quality, path or "index.html")
+        if wanted is not None:
+            return FileResponse(wanted)
+        if not path or path == "index.html":
+            return HTMLResponse(
+                "<!doctype html><title>No report</title><p>No data-quality report yet: run <code>etalon check</code>.",
+                404,
+            )
+        raise Problem(404, "not-found", "the data-quality report has no such page")
+
+    return router
+
+
+def _file(folder: Path, path: str) -> Path | None:
+    """The file of a folder that a path names; None where there is none, or no file may be called that."""
+    try:
+        root = folder.resolve()
+        wanted = (root / path).resolve()
+        return wanted if wanted.is_relative_to(root) and wanted.is_file() else None
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,60 @@
+"""What the routes of one application share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import orjson
+from fastapi import Response
+
+from serve.answering import Kind
+from serve.champion import Champion
+from serve.settings import Settings
+from serve.snapshot import Snapshot
+from serve.telemetry import Telemetry
+from serve.tokens import Tokens
+from serve.work import Workers
+
+
+@dataclass(frozen=True)
+class Service:
+    """State of one application: who may ask, what is answered from, and the threads that answer."""
+
+    settings: Settings
+    tokens: Tokens
+    champion: Champion
+    snapshot: Snapshot
+    telemetry: Telemetry
+    workers: Workers
+
+    @classmethod
+    def over(cls, settings: Settings) -> Service:
+        """The service over one state folder."""
+        champion, snapshot = Champion(settings.champion), Snapshot(settings.snapshot)
+        token = settings.token.get_secret_value() if settings.token else None
+        tokens = Tokens(settings.tokens, token)
+        return cls(settings, tokens, champion, snapshot, Telemetry(champion, snapshot), Workers())
+
+    async def answer(self, kind: Kind, question: Any) -> bytes:
+        """The answer to a question as JSON, evaluated on one of the threads with the champion of this moment."""
+        return await self.workers.run(self._evaluated, await self.champion.bundle(), kind, question)
+
+    def _evaluated(self, bundle: dict[str, Any], kind: Kind, question: Any) -> bytes:
+        started = perf_counter()
+        found = kind.reply(bundle, question)
+        encoded = as_json(found)
+        outside = found.get("extrapolated", False) if isinstance(found, dict) else found.extrapolated
+        self.telemetry.answered(kind.name, question.system, outside, perf_counter() - started)
+        return encoded
+
+
+def as_json(value: Any) -> bytes:
+    """Plain values, dataclasses and NumPy numbers as JSON; what is not finite is null."""
+    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def json_response(body: bytes, status: int = 200) -> Response:
+    """A response whose body is JSON already."""
+    return Response(body, status, media_type="application/json")
