@@ -14,7 +14,7 @@ from model.calibration.capacity import n_way_draws
 from model.calibration.draws import DRAWS, around, known, normals
 from model.calibration.intervals import History
 from model.calibration.regression import Fit, fit
-from model.calibration.waiting import responses
+from model.calibration.responses import responses
 from model.capacity.ensemble import CAPTURED, WORK, ZIIP_WORK
 from model.capacity.queues import bounded_pool
 

@@ -103,7 +103,7 @@ class Response:
 
     All but the names are (draws,): ``rest_ms``, ``factor`` by which waiting for engines counts, ``behind`` how
     long the pieces of more important work are beside its own, ``load`` by which the rest
-    answers to the stretch, ``noise`` relative.
+    answers to the stretch, ``noise`` relative deviation, ``drift`` that of waiting beyond ``longest_wait_ms``.
     """
 
     metric: str
@@ -117,7 +117,7 @@ class Response:
     load: Array
     noise: Array
     measured_stretch: float
-    busy_support: float
+    longest_wait_ms: float
     drift: Array
     p90: Array | None = None
     p90_waiting: Array | None = None
@@ -229,7 +229,7 @@ class System:
             load=self._drawn(law["load"]),
             noise=self._drawn(law["noise"]),
             measured_stretch=law["measured_stretch"],
-            busy_support=law.get("busy_support", np.inf),
+            longest_wait_ms=law.get("longest_wait_ms", np.inf),
             drift=self._drawn(law.get("drift", {"centre": 0.0, "draws": []})),
             p90=self._drawn(p90) if p90 else None,
             p90_waiting=self._drawn(law["p90_waiting"]) if p90 else None,
@@ -373,19 +373,15 @@ class System:
                 ziip_wait = response.ziip_factor[:, None] * ziip * (ziip_stretch - 1.0)
             with np.errstate(invalid="ignore"):
                 total = service + queued + answered + ziip + ziip_wait
-            far = (
-                np.log(np.maximum(busy / available, 1e-9) / response.busy_support)
-                if np.isfinite(response.busy_support)
-                else 0.0
-            )
-            deviation = response.noise[:, None] + response.drift[:, None] * np.maximum(far, 0.0)
-            total = np.maximum(total * np.maximum(1.0 + deviation, 0.05), service)
             responses[key] = np.where(busy < available, np.where(np.isfinite(total), total, np.inf), np.inf)
             using[key] = service + ziip
             waiting[key] = {"cp": queued, "ziip": ziip_wait, "other": np.maximum(answered, 0.0)}
         limits = self._limits(scenario, responses, waiting)
         for response in self.responses:
             key = (response.metric, response.stream)
+            beyond = response.drift[:, None] * self._beyond(response, waiting[key])
+            deviating = responses[key] * (1.0 + response.noise[:, None]) + np.nan_to_num(beyond, posinf=0.0)
+            responses[key] = np.maximum(deviating, using[key])
             if response.p90 is not None and response.p90_waiting is not None:
                 waited = sum((v for name, v in waiting[key].items() if name != "other"), np.zeros(busy.shape))
                 with np.errstate(invalid="ignore"):
@@ -394,6 +390,11 @@ class System:
                         response.p90[:, None] * (1.0 - share) + response.p90_waiting[:, None] * share
                     )
         return State(scenario, usage, busy, available, ziip_busy, machine_busy, responses, using, waiting, p90, limits)
+
+    def _beyond(self, response: Response, waiting: Mapping[str, Array]) -> Array:
+        """Waiting in ms, (draws, loads), beyond the longest that was measured."""
+        waited = sum((value for name, value in waiting.items() if name != "other"), np.zeros(()))
+        return np.maximum(np.asarray(waited, float) - response.longest_wait_ms, 0.0)
 
     def level(self, series: Sequence[str]) -> int:
         """Priority level of the work of some series, 0 the highest."""

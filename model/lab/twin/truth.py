@@ -39,7 +39,7 @@ def _answer(lived: Lived, seen: list[Measured], question: Question) -> dict[str,
         "system": lived.twin.system_id if len(seen) == 1 else m.lpar.smf_sid,
         "at": {**question.at, "when": lived.twin.local(start.when_utc).isoformat(timespec="minutes")},
         "outputs": _outputs(lived, m, start.network, result),
-        "bottleneck": _bottleneck(m, result),
+        "bottleneck": _bottleneck(m, {name for lpar in lived.lpars for name in (lpar.cp, lpar.ziip)}, result),
         "interval_pct": 95,
         "notes": list(result.remarks),
     }
@@ -87,11 +87,12 @@ def _of_class(condition: str, names: list[str], result: SimulationResult) -> lis
     ]
 
 
-def _bottleneck(m: Measured, result: SimulationResult) -> dict[str, Any]:
-    """What binds first, and everything that can, in the order in which it does."""
+def _bottleneck(m: Measured, pools: set[str], result: SimulationResult) -> dict[str, Any]:
+    """What binds the LPAR first, and everything that can, in the order in which it does."""
     stations = [
         {"resource": _resource(m, result, limit), **_bounds(_share(result, limit), "utilization_pct")}
         for limit in result.limits
+        if limit.name not in pools - {m.lpar.cp, m.lpar.ziip}
     ]
     return {**stations[0], "stations": stations} if stations else {}
 

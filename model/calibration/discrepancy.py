@@ -1,0 +1,68 @@
+"""What the structure of a response does not follow, as the history itself shows it: inside its range, and beyond."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.calibration.regression import Fit, fit
+
+Array = NDArray[np.float64]
+
+BINS = 20
+# Least relative deviation of a mean response that is predicted inside the range of the data.
+LEAST = 0.004
+# Waiting beyond what was fitted: its relative deviation held beforehand, and how many histories that is worth.
+BEYOND, WORTH = 0.08, 1.0
+# Waits that are fitted, and that are predicted from them, as quantiles.
+FITTED, PREDICTED, FEWEST = 0.7, 0.95, 20
+
+
+def inside(measured: Array, expected: Array, wait: Array, weight: Array, found: Fit) -> float:
+    """Relative deviation of means over like waits beyond what scatter explains.
+
+    Args:
+        measured: (n,) responses.
+        expected: (n,) as fitted.
+        wait: (n,) all waiting as fitted, by which intervals are gathered.
+        weight: (n,) as in the fit.
+    """
+    order = np.argsort(np.argsort(wait, kind="stable"), kind="stable")
+    index = order * min(BINS, len(order)) // len(order)
+    total = np.bincount(index, weights=weight)
+    off = np.bincount(index, weights=weight * (measured - expected)) / total
+    level = np.bincount(index, weights=weight * expected) / total
+    variance = found.scale**2 * found.dependence / total
+    excess = float(np.mean((off**2 - variance) / np.maximum(level, 1e-12) ** 2))
+    return float(np.hypot(LEAST, np.sqrt(max(excess, 0.0))))
+
+
+def beyond(
+    design: Array,
+    target: Array,
+    weight: Array,
+    day: NDArray[np.int64],
+    found: Fit,
+    prior: tuple[list[float], list[float]],
+) -> float:
+    """Relative deviation of waiting beyond the waits that were fitted: the longest predicted from the shorter ones.
+
+    Args:
+        design: (n, p) the rest and the waits.
+        target: (n,) response less service.
+        prior: mean and standard deviation of the coefficients.
+    """
+    wait = design[:, 1:] @ np.maximum(found.mean[1:], 0.0)
+    fitted, asked = wait <= np.quantile(wait, FITTED), wait >= np.quantile(wait, PREDICTED)
+    if fitted.sum() < FEWEST or asked.sum() < FEWEST:
+        return BEYOND
+    lower = fit(design[fitted], target[fitted], weight[fitted], day[fitted], *prior)
+    waits = design[:, 1:] @ np.maximum(lower.mean[1:], 0.0)
+    share = weight[asked] / weight[asked].sum()
+    further = float(share @ waits[asked]) - float(np.quantile(waits[fitted], 0.995))
+    off = float(share @ (target[asked] - lower.mean[0] - waits[asked]))
+    noise = lower.scale * np.sqrt(lower.dependence / weight[asked].sum())
+    if not further > 0:
+        return BEYOND
+    told = BEYOND**2 / (BEYOND**2 + (noise / further) ** 2)
+    return float(np.sqrt((WORTH * BEYOND**2 + told * min((off / further) ** 2, 1.0)) / (WORTH + told)))

@@ -1,0 +1,215 @@
+"""Limits that responses show: resources of a few places that the records do not name.
+
+Responses grow with the rate of the classes that share a limit more than the engines explain. Which classes share it,
+how many places it has and how long it is held are searched for; it is kept where the data plainly prefer it to none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.calibration.draws import DRAWS, normals
+from model.calibration.intervals import History
+from model.calibration.regression import Fit
+from model.calibration.waiting import Seen, followed
+from model.capacity import queues
+
+Array = NDArray[np.float64]
+
+PLACES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+LOADS = np.concatenate([np.arange(0.1, 0.7, 0.06), np.arange(0.7, 0.99, 0.02)])
+# By how much a limit must better the fit of each of its classes: less may be work of uneven size before the engines.
+LIMIT_GAIN = 100.0
+# A limit whose wait is at no load this share of the usual response does not show.
+SHOWS = 0.03
+# Each class that shares a limit waits at least this part of what the limit makes it wait.
+SHARED = 0.3
+BINS = 160
+
+
+def shown(h: History, seen: dict[int, Seen], fits: dict[int, Fit]) -> list[tuple[tuple[int, ...], Found]]:
+    """Sets of classes that share a limit, a workload's or one alone, with what was found; the plainest first."""
+    groups: set[tuple[int, ...]] = {(c,) for c in seen}
+    for workload in {h.workloads[c] for c in seen}:
+        groups.add(tuple(c for c in seen if h.workloads[c] == workload))
+    tried = {members: _limit(h, members, seen, fits) for members in groups}
+    found = [(members, limit) for members, limit in tried.items() if limit is not None]
+    return sorted(found, key=lambda pair: (-pair[1].gain, pair[0]))
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Limits (N,): places, whether held for the whole time inside, and holding time in ms (its share if whole)."""
+
+    places: Array
+    whole: NDArray[np.bool_]
+    hold: Array
+
+    def rows(self, kept: NDArray[Any]) -> Candidates:
+        """Those chosen."""
+        return Candidates(self.places[kept], self.whole[kept], self.hold[kept])
+
+    def wait(self, total: Array, mean_inside: Array) -> Array:
+        """(N, n) wait in ms at rates of all that share the limit and mean times inside in seconds, both (n,)."""
+        hold = np.where(self.whole[:, None], mean_inside, self.hold[:, None] / 1e3)
+        found = np.empty(hold.shape)
+        for places in np.unique(self.places):
+            rows = self.places == places
+            found[rows] = 1e3 * queues.wait(total, hold[rows], places)
+        return found
+
+
+@dataclass(frozen=True)
+class Found:
+    """Limits that responses prefer to none: candidates with chances; fits, wait (I,) in ms and gain of the best."""
+
+    candidates: Candidates
+    chance: Array
+    fits: dict[int, Fit]
+    wait: Array
+    gain: float
+
+
+def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict[int, Fit]) -> Found | None:
+    """The limit that the responses of these classes plainly prefer to none."""
+    rate = {c: h.ended[:, c] / h.seconds for c in members}
+    total = np.sum(list(rate.values()), axis=0)
+    highest = float(np.quantile(total, 0.999))
+    if highest <= 0:
+        return None
+    inside = np.zeros(len(h.seconds))
+    for c in members:
+        expected = np.full(len(h.seconds), np.median(seen[c].response))
+        waits = sum(factor * wait for factor, wait in zip(fits[c].mean[1:4], seen[c].waits, strict=True))
+        expected[seen[c].kept] = seen[c].service + fits[c].mean[0] + waits
+        inside += rate[c] * expected / 1e3
+    mean_inside = np.where(total > 0, inside / np.maximum(total, 1e-12), 0.0)
+    tried = _candidates(highest, 1e3 * float(np.quantile(mean_inside, 0.9)), float(np.quantile(inside, 0.999)))
+    fullest = np.array([int(np.argmax(total)), int(np.argmax(inside))])
+    tried = tried.rows(np.isfinite(tried.wait(total[fullest], mean_inside[fullest])).all(axis=1))
+    if not len(tried.places):
+        return None
+    explained = dict(fits)
+    for _ in range(2):
+        # What scatter there is without the limit is in part the limit's own work: it is judged by what it leaves.
+        none, scores = 0.0, np.zeros(len(tried.places))
+        for c in members:
+            own = Binned.of(seen[c], total, mean_inside, explained[c])
+            none += float(own.score(*seen[c].prior(False))[0])
+            scores += own.score(*seen[c].prior(True), tried.wait(own.total, own.inside)) + 2.0 * math.log(
+                len(total)
+            ) / len(members)
+        best = float(scores.min())
+        if not np.isfinite(best):
+            return None
+        wait = tried.rows(np.array([int(np.argmin(scores))])).wait(total, mean_inside)[0]
+        explained = {c: followed(seen[c], wait[seen[c].kept]) for c in members}
+    if not none - best >= LIMIT_GAIN * len(members) or min(one.mean[-1] for one in explained.values()) < SHARED:
+        return None
+    likely = np.flatnonzero(scores < best + 12.0)
+    chance = np.exp(-0.5 * (scores[likely] - best))
+    chance /= chance.sum()
+    return Found(tried.rows(likely), chance, explained, wait, none - best)
+
+
+def _candidates(highest: float, longest: float, most_inside: float) -> Candidates:
+    """Limits worth trying: ``highest`` rate a second, ``longest`` time held in ms, ``most_inside`` transactions."""
+    places = np.repeat(PLACES, len(LOADS)).astype(float)
+    hold = np.tile(LOADS, len(PLACES)) * places / highest * 1e3
+    short = hold < longest
+    whole = np.array([float(one) for one in PLACES if 0.3 < most_inside / one < 1.2])
+    return Candidates(
+        np.concatenate([places[short], whole]),
+        np.repeat([False, True], [int(short.sum()), len(whole)]),
+        np.concatenate([hold[short], np.ones(len(whole))]),
+    )
+
+
+@dataclass(frozen=True)
+class Binned:
+    """A class's intervals gathered by the rate of those that may share a limit with it (B,): means, their precision.
+
+    ``total`` is that rate, ``inside`` the mean time inside in seconds, ``columns`` (B, 4) the rest and the waits.
+    """
+
+    total: Array
+    inside: Array
+    columns: Array
+    target: Array
+    precision: Array
+    usual: float
+
+    @classmethod
+    def of(cls, seen: Seen, total: Array, mean_inside: Array, found: Fit) -> Binned:
+        """Up to ``BINS`` bins of equal numbers of intervals."""
+        order = np.argsort(np.argsort(total[seen.kept], kind="stable"), kind="stable")
+        index = order * min(BINS, len(order)) // len(order)
+        weight = np.bincount(index, weights=seen.weight)
+
+        def mean(values: Array) -> Array:
+            return np.bincount(index, weights=values * seen.weight) / weight
+
+        return cls(
+            mean(total[seen.kept]),
+            mean(mean_inside[seen.kept]),
+            np.column_stack([mean(x) for x in (np.ones_like(seen.queued), *seen.waits)]),
+            mean(seen.response - seen.service),
+            weight / (found.scale**2 * found.dependence),
+            float(np.median(seen.response)),
+        )
+
+    def score(self, centre: list[float], spread: list[float], wait: Array | None = None) -> Array:
+        """(N,) how badly the responses are followed with each limit's wait (N, B); (1,) without a limit.
+
+        Infinite where a wait does not show, or has no steady state.
+        """
+        prior, precision = np.array(centre), 1.0 / np.square(spread)
+        design = self.columns[None]
+        usable = np.ones(1, bool)
+        if wait is not None:
+            usable = np.isfinite(wait).all(axis=1) & (np.max(wait, axis=1) >= SHOWS * self.usual)
+            here = np.where(usable[:, None], wait, 0.0)
+            design = np.concatenate([np.broadcast_to(design, (len(here), *design.shape[1:])), here[..., None]], axis=2)
+        weighted = design * self.precision[:, None]
+        inverse = weighted.swapaxes(1, 2) @ design + np.diag(precision)
+        moment = weighted.swapaxes(1, 2) @ self.target + precision * prior
+        mean = np.linalg.solve(inverse, moment[..., None])[..., 0]
+        mean[:, 1:] = np.maximum(mean[:, 1:], 0.0)
+        residual = self.target - (design @ mean[..., None])[..., 0]
+        sums = residual**2 @ self.precision + (mean - prior) ** 2 @ precision
+        return np.where(usable, sums, np.inf)
+
+
+def limit_entry(
+    h: History,
+    members: Sequence[int],
+    candidates: Candidates,
+    chance: Array,
+    fits: dict[int, Fit],
+    name: str,
+) -> dict[str, Any]:
+    """The limit as a bundle holds it."""
+    label = h.classes[members[0]] if len(members) == 1 else h.workloads[members[0]] or "all classes"
+    centre = int(np.argmax(chance))
+    picked = np.minimum(np.searchsorted(np.cumsum(chance), (np.arange(DRAWS) + 0.5) / DRAWS), len(chance) - 1)
+
+    def drawn(values: Array) -> dict[str, Any]:
+        return {"centre": float(values[centre]), "draws": values[picked].astype(float).tolist()}
+
+    factor = np.mean([fits[c].mean[-1] for c in members])
+    spread = math.sqrt(float(np.mean([fits[c].cov[-1, -1] for c in members])))
+    deviates = normals(1, f"{name} limit {label}")[:, 0]
+    return {
+        "name": label,
+        "members": [h.classes[c] for c in members],
+        "servers": drawn(candidates.places),
+        "hold_s": drawn(np.where(candidates.whole, 1.0, candidates.hold / 1e3)),
+        "whole": drawn(candidates.whole),
+        "factor": {"centre": float(max(factor, 0.0)), "draws": np.maximum(factor + spread * deviates, 0.0).tolist()},
+    }

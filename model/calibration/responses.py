@@ -1,0 +1,107 @@
+"""Response of each class as a bundle holds it: service, waits for the engines and for limits, a rest, and how sure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.calibration import discrepancy
+from model.calibration.draws import known, normals
+from model.calibration.intervals import History
+from model.calibration.limits import Candidates, limit_entry, shown
+from model.calibration.regression import Fit, fit
+from model.calibration.waiting import FEWEST_INTERVALS, Order, Seen, followed, seen_by
+
+Array = NDArray[np.float64]
+
+
+def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """``response``, ``limits`` and ``priorities`` of a bundle's entry."""
+    views = {order: _explained(h, streams, ziip, order) for order in Order}
+    order = min(Order, key=lambda one: views[one].score)
+    chosen = views[order]
+    return {
+        "response": {
+            h.classes[c]: _entry(h, seen, chosen.fits[c], chosen.limited.get(c), name)
+            for c, seen in chosen.seen.items()
+        },
+        "limits": [
+            limit_entry(h, members, candidates, shares, {c: chosen.fits[c] for c in members}, name)
+            for members, candidates, shares in chosen.limits
+        ],
+        "priorities": known(float(order is Order.IMPORTANCE)),
+    }
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Responses under one order of work: fits by class, limits found, their waits in ms, and the criterion."""
+
+    seen: dict[int, Seen]
+    fits: dict[int, Fit]
+    limits: list[tuple[tuple[int, ...], Candidates, Array]]
+    limited: dict[int, Array]
+    score: float
+
+
+def _explained(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: Order) -> Explained:
+    seen = seen_by(h, streams, ziip, order)
+    fits = {c: followed(one) for c, one in seen.items()}
+    limits, limited = [], {}
+    free = set(seen)
+    for members, found in shown(h, seen, fits):
+        if not set(members) <= free:
+            continue
+        limits.append((members, found.candidates, found.chance))
+        for c in members:
+            fits[c] = found.fits[c]
+            limited[c] = found.wait[seen[c].kept]
+        free -= set(members)
+    return Explained(seen, fits, limits, limited, float(sum(one.bic + seen[c].strain(one) for c, one in fits.items())))
+
+
+def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) -> dict[str, Any]:
+    label = h.classes[seen.c]
+    drawn = found.drawn(f"{name} {label} response")
+    z = normals(2, f"{name} {label} response scatter")
+    design, target = seen.design(wait), seen.response - seen.service
+    waited = design[:, 1:] @ np.maximum(found.mean[1:], 0.0)
+    noise = discrepancy.inside(seen.response, seen.service + found.mean[0] + waited, waited, seen.weight, found)
+    drift = discrepancy.beyond(design, target, seen.weight, seen.day, found, seen.prior(wait is not None))
+    entry = {
+        "metric": "response_ms",
+        "stream": label,
+        "series": [label],
+        "ziip_series": [f"{label}:ziip"] if h.ziip_s[:, seen.c].sum() > 0 else [],
+        "origin": "measured",
+        "points": int(seen.kept.sum()),
+        "rest_ms": {"centre": float(found.mean[0]), "draws": drawn[:, 0].tolist()},
+        "factor": {"centre": float(max(found.mean[1], 0.0)), "draws": np.maximum(drawn[:, 1], 0.0).tolist()},
+        "behind": {"centre": float(max(found.mean[2], 0.0)), "draws": np.maximum(drawn[:, 2], 0.0).tolist()},
+        "ziip_factor": {"centre": float(max(found.mean[3], 0.0)), "draws": np.maximum(drawn[:, 3], 0.0).tolist()},
+        "load": known(0.0),
+        "noise": {"centre": 0.0, "draws": (noise * z[:, 0]).tolist()},
+        "drift": {"centre": 0.0, "draws": (drift * z[:, 1]).tolist()},
+        "measured_stretch": 1.0,
+        "longest_wait_ms": float(np.quantile(waited, 0.995)),
+    }
+    p90 = h.p90_ms[seen.kept, seen.c]
+    usable = np.isfinite(p90)
+    if usable.sum() >= FEWEST_INTERVALS:
+        share = np.clip(waited / seen.response, 0.0, 1.0)[usable]
+        design = np.column_stack([1.0 - share, share])
+        weight, mean = seen.weight[usable], seen.response[usable]
+        # Where all of it is waiting, responses are about exponential: their 90th percentile is ln 10 means.
+        ratio = fit(design, p90[usable] / mean, weight, seen.day[usable], [1.5, math.log(10.0)], [2.0, 0.4])
+        pair = ratio.drawn(f"{name} {label} p90")
+        off = discrepancy.inside(p90[usable] / mean, design @ ratio.mean, waited[usable], weight, ratio)
+        scatter = 1.0 + off * normals(1, f"{name} {label} p90 scatter")[:, 0]
+        entry["p90"], entry["p90_waiting"] = (
+            {"centre": float(ratio.mean[i]), "draws": np.maximum(pair[:, i] * scatter, 1.0).tolist()} for i in (0, 1)
+        )
+    return entry
