@@ -1,93 +1,189 @@
-// The plot of a metric against the rate, and the bar of a utilization, as SVG.
+// The one maker of charts, over uPlot: stacked areas, lines with bands, points, marks; with table, CSV and SVG of each.
+//
+// A chart is {title, x: {label, values, time}, y: {label, most}, stack, lines, points, marks, joined}; members of stack,
+// lines and points are {name, values, colour, dash, lo, hi, hollow}, values in the order of x. Marks are {x, label}.
 
-const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 900, HEIGHT = 380, LEFT = 74, RIGHT = 40, TOP = 14, BOTTOM = 46;
+import uPlot from "/static/vendor/uPlot.esm.js";
+import { h, save } from "/static/dom.js";
+import { figure, local, minute, within } from "/static/figures.js";
+import { saveCsv, table } from "/static/table.js";
+import { drawing } from "/static/svg.js";
 
-function draw(parent, name, attributes, text) {
-  const node = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  if (text !== undefined) node.textContent = text;
-  parent.append(node);
-  return node;
+const COLOURS = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
+const HEIGHT = 300, LEAST_WIDTH = 280;
+const alive = new Set();
+
+export const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const faint = (colour, part) => colour + Math.round(2.55 * part).toString(16).padStart(2, "0");
+
+export function chart(spec) {
+  const plot = h("div", { className: "plot", role: "img", ariaLabel: spec.title });
+  const [columns, rows] = tabulated(spec);
+  const behind = h("details", {}, h("summary", {}, "Table"));
+  behind.addEventListener("toggle", () => {
+    if (behind.open && behind.children.length === 1) behind.append(table(columns, rows(), spec.title));
+  });
+  const name = spec.title.replaceAll(/[^\w]+/g, "-").toLowerCase();
+  let drawn = null;
+  const button = (label, onclick) => h("button", { type: "button", className: "plain", onclick, ariaLabel: `${label} of: ${spec.title}` }, label);
+  const figureNode = h("figure", {},
+    h("figcaption", {}, h("strong", {}, spec.title), h("span", { className: "tools" },
+      button("CSV", () => saveCsv(name, columns, rows())),
+      button("SVG", () => save(`${name}.svg`, "image/svg+xml", drawing(drawn, spec, paint)))) ),
+    plot, spec.x.time || spec.zoom ? h("p", { className: "quiet hint" }, "Drag to zoom, double-click for all.") : null, behind);
+
+  const make = () => {
+    drawn?.destroy();
+    drawn = new uPlot(options(spec, Math.max(LEAST_WIDTH, plot.clientWidth)), data(spec), plot);
+  };
+  const watcher = new ResizeObserver(() => {
+    if (!plot.isConnected) return;
+    if (!drawn) make();
+    else if (Math.abs(drawn.width - plot.clientWidth) > 4) drawn.setSize({ width: Math.max(LEAST_WIDTH, plot.clientWidth), height: HEIGHT });
+  });
+  watcher.observe(plot);
+  alive.add({ make, plot });
+  return figureNode;
 }
 
-export function figure(value, digits = 4) {
-  if (value === null || value === undefined) return "–";
-  const whole = Math.abs(value) >= 1 ? String(Math.floor(Math.abs(value))).length : 0;
-  const decimals = value === 0 ? 0 : Math.max(0, digits - whole);
-  return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+// Colours are read when a chart is drawn, so a change of theme draws all anew.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  for (const one of alive) one.plot.isConnected ? one.make() : alive.delete(one);
+});
+
+const paint = (spec, kind, i) => {
+  const place = kind === "stack" ? i : (spec.stack?.length ?? 0) + i;
+  const given = (spec[kind][i].colour ?? COLOURS[place % COLOURS.length]);
+  return style(given);
+};
+
+function cumulated(stack) {
+  const sums = [];
+  let below = null;
+  for (const { values } of stack) {
+    below = values.map((value, i) => (value === null ? (below ? below[i] : null) : value + (below?.[i] ?? 0)));
+    sums.push(below);
+  }
+  return sums;
 }
 
-function ticks(low, high, count) {
-  const rough = (high - low) / count;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
-  const found = [];
-  for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-9; at += step) found.push(at);
-  return found;
+function data(spec) {
+  const lines = spec.lines ?? [], points = spec.points ?? [];
+  return [spec.x.values, ...cumulated(spec.stack ?? []),
+    ...lines.flatMap((line) => (line.lo ? [line.values, line.lo, line.hi] : [line.values])), ...points.map((one) => one.values)];
 }
 
-export function plot(svg, curve, measured, here, rates) {
-  svg.replaceChildren();
-  svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-  const known = curve.points.filter((point) => point.value !== null);
-  if (!known.length) return;
-  const xs = curve.points.map((point) => point.rate);
-  const tops = [...known.map((point) => Math.min(point.hi ?? point.value, 3 * point.value)), ...measured.map((point) => point.value)];
-  const low = Math.min(...xs), high = Math.max(...xs), top = Math.max(...tops) * 1.05;
-  const x = (rate) => LEFT + ((rate - low) / (high - low)) * (WIDTH - LEFT - RIGHT);
-  const y = (value) => HEIGHT - BOTTOM - (Math.min(value, top) / top) * (HEIGHT - TOP - BOTTOM);
+function options(spec, width) {
+  const series = [{ label: spec.x.label, value: (_, v) => (v === null || v === undefined ? "–" : spec.x.time ? minute(local(v)) : figure(v)) }];
+  const bands = [];
+  const said = (values, unit, { lo, hi } = {}) => (_, __, ___, i) => {
+    if (i === null || i === undefined || values[i] === null) return "–";
+    const limits = lo ? within({ value: values[i], lo: lo[i], hi: hi[i] }) : "";
+    return `${figure(values[i])}${unit ? ` ${unit}` : ""}${limits && ` (${limits})`}`;
+  };
+  (spec.stack ?? []).forEach((part, i) => {
+    const colour = paint(spec, "stack", i);
+    series.push({ label: part.name, stroke: colour, width: 1, fill: i === 0 ? faint(colour, 45) : undefined, points: { show: false }, value: said(part.values, spec.y.unit) });
+    if (i > 0) bands.push({ series: [i + 1, i], fill: faint(colour, 45) });
+  });
+  (spec.lines ?? []).forEach((line, i) => {
+    const colour = paint(spec, "lines", i);
+    series.push({ label: line.name, stroke: colour, width: line.width ?? 2, dash: line.dash, spanGaps: Boolean(spec.joined), points: { show: false }, value: said(line.values, spec.y.unit, line) });
+    if (!line.lo) return;
+    const edge = { class: "edge", stroke: "transparent", width: 0, spanGaps: Boolean(spec.joined), points: { show: false } };
+    series.push(edge, { ...edge });
+    bands.push({ series: [series.length - 1, series.length - 2], fill: faint(colour, 20) });
+  });
+  (spec.points ?? []).forEach((one, i) => {
+    const colour = paint(spec, "points", i);
+    const size = one.size ?? (one.values.length > 300 ? 4 : 9);
+    series.push({ label: one.name, stroke: colour, paths: () => null, value: said(one.values, spec.y.unit),
+      points: { show: true, size, width: 1.5, stroke: one.fainter ? faint(colour, 60) : colour, fill: one.hollow ? style("panel") : faint(colour, 60) } });
+  });
+  const axis = { stroke: style("quiet"), grid: { stroke: style("rule"), width: 1 }, ticks: { stroke: style("rule") }, font: "12px system-ui, sans-serif" };
+  return {
+    width, height: HEIGHT, series, bands, tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC"), padding: [12, 16, 0, 0],
+    scales: { x: { time: Boolean(spec.x.time) }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(spec.y.least ?? 0, Math.min(high ?? 1, spec.y.most ?? Infinity) * 1.05) || 1] } },
+    axes: [
+      { ...axis, label: spec.x.time ? undefined : spec.x.label, labelSize: 22, labelFont: axis.font, values: spec.x.time ? dates : (_, ticks) => ticks.map((tick) => figure(tick, 1)) },
+      { ...axis, size: (_, ticks) => 18 + 7 * Math.max(2, ...(ticks ?? []).map((tick) => String(tick).length)), label: spec.y.label, labelSize: 22, labelFont: axis.font, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : tick.toLocaleString("en"))) },
+    ],
+    cursor: { drag: { x: true, y: false }, points: { size: 6 } },
+    legend: { live: true },
+    hooks: { draw: [(u) => marks(u, spec)] },
+  };
+}
 
-  const first = Math.max(low, Math.min(...rates)), last = Math.min(high, Math.max(...rates));
-  draw(svg, "rect", { class: "range", x: x(first) - 2, y: TOP, width: Math.max(4, x(last) - x(first) + 4), height: HEIGHT - TOP - BOTTOM });
-  for (const at of ticks(0, top, 5)) {
-    draw(svg, "line", { class: "axis", x1: LEFT, x2: WIDTH - RIGHT, y1: y(at), y2: y(at) });
-    draw(svg, "text", { x: LEFT - 8, y: y(at) + 4, "text-anchor": "end" }, figure(at, at < 10 && top < 10 ? 2 : 1));
-  }
-  for (const at of ticks(low, high, 7)) {
-    draw(svg, "line", { class: "axis", x1: x(at), x2: x(at), y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM + 5 });
-    draw(svg, "text", { x: x(at), y: HEIGHT - BOTTOM + 20, "text-anchor": "middle" }, figure(at, 1));
-  }
-  draw(svg, "text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, "transactions per second");
-  draw(svg, "text", { transform: `translate(16 ${(HEIGHT - BOTTOM + TOP) / 2}) rotate(-90)`, "text-anchor": "middle" }, curve.label);
+// Ticks of local time: the month, the day or the minute, by how far they are apart.
+function dates(_, ticks, __, ___, apart_s) {
+  const [from, to] = apart_s >= 28 * 86400 ? [0, 7] : apart_s >= 86400 ? [5, 10] : [11, 16];
+  return ticks.map((tick, i) => {
+    const text = local(tick).slice(from, to).replace("T", " ");
+    return from === 11 && (i === 0 || text === "00:00") ? local(tick).slice(5, 10) : text;
+  });
+}
 
-  const edge = (side) => known.map((point) => `${x(point.rate)},${y(point[side] ?? (side === "hi" ? top : point.value))}`);
-  draw(svg, "polygon", { class: "band", points: [...edge("hi"), ...edge("lo").reverse()].join(" ") });
-  for (const part of runs(known)) {
-    const points = part.map((point) => `${x(point.rate)},${y(point.value)}`).join(" ");
-    draw(svg, "polyline", { class: part[part.length - 1].extrapolated ? "line beyond" : "line", points });
+function marks(u, spec) {
+  const { ctx, bbox } = u;
+  for (const mark of spec.marks ?? []) {
+    const x = Math.round(u.valToPos(mark.x, "x", true));
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = style("mark");
+    ctx.setLineDash([4, 4]);
+    ctx.lineWidth = devicePixelRatio;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+    ctx.textAlign = x > bbox.left + 0.7 * bbox.width ? "right" : "left";
+    ctx.fillText(` ${mark.label} `, x, bbox.top + 12 * devicePixelRatio);
+    ctx.restore();
   }
-  if (here.rate >= low && here.rate <= high) {
-    draw(svg, "line", { class: "mark", x1: x(here.rate), x2: x(here.rate), y1: TOP, y2: HEIGHT - BOTTOM });
-    if (here.value !== null) {
-      draw(svg, "line", { class: "whisker", x1: x(here.rate), x2: x(here.rate), y1: y(here.lo ?? 0), y2: y(here.hi ?? top) });
-      draw(svg, "circle", { class: "here", cx: x(here.rate), cy: y(here.value), r: 4.5 });
+}
+
+function tabulated(spec) {
+  const members = [...(spec.stack ?? []), ...(spec.lines ?? []), ...(spec.points ?? [])];
+  const number = (name) => ({ name, unit: spec.y.unit, number: true });
+  const columns = [{ name: spec.x.label, number: !spec.x.time }];
+  const values = [];
+  for (const one of members) {
+    columns.push(number(one.name));
+    values.push(one.values);
+    if (one.lo) {
+      columns.push(number(`${one.name}, low`), number(`${one.name}, high`));
+      values.push(one.lo, one.hi);
     }
   }
-  for (const point of measured) {
-    if (point.rate < low || point.rate > high) continue;
-    const dot = draw(svg, "circle", { class: "dot", cx: x(point.rate), cy: y(point.value), r: 5 });
-    draw(dot, "title", {}, `point ${point.name}: ${figure(point.value)} at ${figure(point.rate, 6)}/s`);
-  }
+  const rows = () => spec.x.values.map((x, i) => [spec.x.time ? minute(local(x)) : x, ...values.map((column) => column[i] ?? null)]);
+  return [columns, rows];
 }
 
-// Neighbours within and outside the calibrated rates, joined where they meet.
-function runs(points) {
-  const found = [];
-  for (const point of points) {
-    const last = found[found.length - 1];
-    if (last && last[last.length - 1].extrapolated === point.extrapolated) last.push(point);
-    else found.push(last ? [{ ...last[last.length - 1], extrapolated: point.extrapolated }, point] : [point]);
-  }
-  return found;
+// Sets of points over x of their own, as one x with nulls where a set has none: {x, sets} of [[xs, [values…]], …].
+export function joined(sets) {
+  const xs = [...new Set(sets.flatMap(([x]) => x))].sort((a, b) => a - b);
+  const place = new Map(xs.map((x, i) => [x, i]));
+  const spread = sets.map(([x, columns]) => columns.map((values) => {
+    const out = Array(xs.length).fill(null);
+    x.forEach((at, i) => { out[place.get(at)] = values[i]; });
+    return out;
+  }));
+  return [xs, spread];
 }
 
-export function gauge(svg, limit) {
-  svg.replaceChildren();
-  const most = Math.max(100, (limit.hi ?? limit.utilization_pct) * 1.02);
-  const at = (pct) => `${(100 * pct) / most}%`;
-  draw(svg, "rect", { class: "track", x: 0, y: 5, width: at(100), height: 12, rx: 4 });
-  draw(svg, "rect", { class: limit.utilization_pct > 100 ? "over" : "fill", x: 0, y: 5, width: at(limit.utilization_pct), height: 12, rx: 4 });
-  draw(svg, "line", { class: "span", x1: at(limit.lo), x2: at(limit.hi ?? most), y1: 11, y2: 11 });
-  for (const end of [limit.lo, limit.hi ?? most]) draw(svg, "line", { class: "span", x1: at(end), x2: at(end), y1: 3, y2: 19 });
+// A hole in time becomes a null, so that no line is drawn across it.
+export function withHoles(times, columns) {
+  const steps = times.slice(1).map((time, i) => time - times[i]).sort((a, b) => a - b);
+  const usual = steps[Math.floor(steps.length / 2)] ?? 0;
+  const xs = [], out = columns.map(() => []);
+  times.forEach((time, i) => {
+    if (i && time - times[i - 1] > 1.5 * usual) {
+      xs.push(times[i - 1] + usual);
+      out.forEach((column) => column.push(null));
+    }
+    xs.push(time);
+    out.forEach((column, c) => column.push(columns[c][i]));
+  });
+  return [xs, out];
 }

@@ -97,3 +97,19 @@ class Client:
 def client(home: Path) -> Client:
     """The service without a token."""
     return Client(home)
+
+
+@pytest.fixture(scope="session")
+def recorded_home(tmp_path_factory, bundle: dict) -> Path:
+    """A state folder with a system of measured points and an LPAR with a history, both in model and snapshot."""
+    from model.capacity import bundle as bundles
+    from tests.serve.recorded import modelled, record
+
+    home = tmp_path_factory.mktemp("recorded")
+    both = {**bundle, "systems": {**bundle["systems"], "PRDA": modelled()}}
+    bundles.write(both, home / "models" / "champion.json")
+    publish(home, rows())
+    record(home)
+    (home / "quality").mkdir()
+    (home / "quality" / "index.html").write_text("<!doctype html><title>Data quality</title>")
+    return home

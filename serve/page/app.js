@@ -1,0 +1,83 @@
+// The shell: which view the address asks for, which system it is about, and who answers.
+
+import { ask } from "/static/client.js";
+import { h, refusal } from "/static/dom.js";
+import { minute } from "/static/figures.js";
+import { address, current } from "/static/route.js";
+import { compare } from "/static/views/compare.js";
+import { data } from "/static/views/data.js";
+import { headroom } from "/static/views/headroom.js";
+import { lpar } from "/static/views/lpar.js";
+import { model } from "/static/views/model.js";
+import { overview } from "/static/views/overview.js";
+import { whatIf } from "/static/views/what-if.js";
+
+const VIEWS = {
+  overview: ["Overview", overview], lpar: ["LPAR", lpar], "what-if": ["What if", whatIf], headroom: ["Headroom", headroom],
+  compare: ["Compare", compare], model: ["Model", model], data: ["Data", data],
+};
+const OF_ALL = new Set(["overview", "data"]);
+const $ = (id) => document.getElementById(id);
+const known = { systems: new Map(), histories: new Map(), published: null, modelVersion: null, problem: null };
+let turn = 0;
+
+async function learn() {
+  const [models, recorded] = await Promise.allSettled([ask("/v1/systems"), ask("/v1/overview")]);
+  if (models.status === "fulfilled") {
+    known.modelVersion = models.value.model_version;
+    known.systems = new Map(models.value.systems.map((system) => [system.system, system]));
+  } else known.problem = models.reason;
+  if (recorded.status === "fulfilled") {
+    known.published = recorded.value.published_at;
+    known.histories = new Map(recorded.value.systems.map((system) => [system.system, system]));
+  } else known.snapshotProblem = recorded.reason;
+  const names = [...new Set([...known.histories.keys(), ...known.systems.keys()])];
+  $("system").replaceChildren(...names.map((name) => new Option(name, name)));
+  $("state").textContent = [known.modelVersion ? `model ${known.modelVersion}` : known.problem?.message,
+    known.published ? `data published ${minute(known.published)} UTC` : "no data published"].filter(Boolean).join(" · ");
+}
+
+async function show() {
+  const mine = ++turn;
+  const { view: asked, params } = current();
+  const view = VIEWS[asked] ? asked : "overview";
+  const [title, render] = VIEWS[view];
+  const wanted = params.get("system") ?? sessionStorage.getItem("etalon-system");
+  const options = [...$("system").options].map((option) => option.value);
+  const system = options.includes(wanted) || params.has("system") ? wanted : options[0];
+  if (!OF_ALL.has(view) && system) {
+    sessionStorage.setItem("etalon-system", system);
+    $("system").value = system;
+  }
+  $("choice").hidden = OF_ALL.has(view);
+  document.title = `${title} · Etalon`;
+  for (const link of $("views").children) {
+    link.toggleAttribute("aria-current", false);
+    if (link.dataset.view === view) link.setAttribute("aria-current", "page");
+    link.href = address(link.dataset.view, OF_ALL.has(link.dataset.view) ? {} : { system });
+  }
+  const body = h("div", { className: "view", id: `view-${view}` });
+  $("main").replaceChildren(h("h1", { tabIndex: -1 }, OF_ALL.has(view) ? title : `${title}: ${system ?? ""}`), body);
+  document.body.dataset.ready = "";
+  try {
+    if (!OF_ALL.has(view) && !system) throw known.problem ?? known.snapshotProblem ?? new Error("There is nothing to show yet: run etalon demo, or etalon ingest, build and fit on your own records.");
+    await render(body, { system, params, known });
+  } catch (error) {
+    if (mine === turn) body.replaceChildren(refusal(error));
+  }
+  if (mine === turn) document.body.dataset.ready = "yes";
+}
+
+function chooseSystem() {
+  const { view, params } = current();
+  location.hash = address(view, { ...(view === "lpar" ? Object.fromEntries(params) : {}), class: "", system: $("system").value });
+}
+
+for (const [view, [title]] of Object.entries(VIEWS)) $("views").append(h("a", { href: `#/${view}`, "data-view": view }, title));
+$("system").addEventListener("change", chooseSystem);
+window.addEventListener("hashchange", async () => {
+  await show();
+  $("main").querySelector("h1").focus({ preventScroll: true });
+});
+await learn();
+await show();

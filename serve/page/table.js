@@ -1,0 +1,34 @@
+// Tables, and the same as CSV. A column is {name, unit, number, text(value)}; a row is its values in order.
+
+import { h, save } from "/static/dom.js";
+import { figure } from "/static/figures.js";
+
+const MOST_ROWS = 400;
+
+const titled = (column) => (column.unit ? `${column.name}, ${column.unit}` : column.name);
+
+function shown(column, value) {
+  if (value instanceof Node) return value;
+  if (column.text) return column.text(value);
+  if (value === null || value === undefined) return "–";
+  return column.number ? figure(value) : String(value);
+}
+
+export function table(columns, rows, caption) {
+  const cells = (row) => row.map((value, i) => h("td", { className: columns[i].number ? "number" : /interval/.test(columns[i].name) ? "within" : "" }, shown(columns[i], value)));
+  const head = columns.map((column) => h("th", { scope: "col", className: column.number ? "number" : "" }, column.term ?? titled(column)));
+  return h("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: caption },
+    h("table", {}, h("caption", { className: "unseen" }, caption), h("thead", {}, h("tr", {}, head)),
+      h("tbody", {}, rows.slice(0, MOST_ROWS).map((row) => h("tr", {}, cells(row))))),
+    rows.length > MOST_ROWS ? h("p", { className: "quiet" }, `The first ${MOST_ROWS} of ${rows.length} rows; the CSV has all.`) : null);
+}
+
+export function csv(columns, rows) {
+  const cell = (value) => {
+    const text = value === null || value === undefined ? "" : String(value instanceof Node ? value.textContent : value);
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [columns.map(titled), ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+export const saveCsv = (name, columns, rows) => save(`${name}.csv`, "text/csv", csv(columns, rows));

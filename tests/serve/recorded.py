@@ -1,0 +1,83 @@
+"""A snapshot that holds the history of one LPAR, and a model of it."""
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import duckdb
+
+DAYS, HOURS = 16, 24
+FIRST = dt.datetime(2026, 9, 7)
+
+
+def record(home: Path) -> None:
+    """Put a history into the snapshot of `home`: 4 CPs, a class that costs 10 % more from the second week on, a gap."""
+    starts = [FIRST + dt.timedelta(hours=i) for i in range(DAYS * HOURS) if i != 30]
+    rows = [
+        {
+            "system_id": "PRDA",
+            "smf_sid": "PRDA",
+            "engine_type": "CP",
+            "interval_key": f"PRDA {start}",
+            "interval_start_local": start.isoformat(),
+            "interval_end_local": (start + dt.timedelta(hours=1)).isoformat(),
+            "interval_s": 3600.0,
+            "online_s": 4 * 3600.0,
+            "busy_s": 3600.0 * (1.0 + start.hour / 24),
+            "appl_cp_pct": (100.0 if start < FIRST + dt.timedelta(days=7) else 110.0) * (1 + 0.01 * (start.day % 3)),
+            "class": "HIGH",
+        }
+        for start in starts
+    ]
+    source = home / "rows.json"
+    source.write_text(json.dumps(rows))
+    target = home / "published" / "etalon.duckdb"
+    with duckdb.connect(str(target)) as con:
+        con.execute(f"CREATE TABLE rows AS SELECT * FROM read_json('{source}')")
+        con.execute("CREATE SCHEMA meta")
+        con.execute("CREATE TABLE marts.fct_interval_utilization AS SELECT * FROM rows")
+        con.execute(
+            "CREATE TABLE marts.dim_system AS SELECT 'PRDA' AS system_id, 'PRDA' AS smf_sid, '3906' AS cpc_type, "
+            "'704' AS cpc_model, 4 AS cps, 0 AS ziips, count(*) AS intervals, 0 AS run_intervals, "
+            "min(interval_start_local) AS first_start_local, max(interval_start_local) AS last_start_local FROM rows"
+        )
+        con.execute(
+            "CREATE TABLE marts.fct_transaction_cost AS SELECT *, 'CICS' AS workload, 'service_class' AS class_kind, "
+            '"class" AS class_name, 36000.0 AS transactions_ended, 12.5 AS response_ms FROM rows'
+        )
+        con.execute("CREATE TABLE marts.fct_uncaptured AS SELECT *, 360.0 AS uncaptured_s FROM rows")
+        con.execute("CREATE TABLE marts.dim_interval AS SELECT *, NULL AS point FROM rows")
+        con.execute(
+            "CREATE TABLE marts.fct_service_class AS SELECT *, 'service_class' AS class_kind, \"class\" AS class_name, "
+            "1 AS period_number, 2 AS importance, 30.0 AS goal_ms, 'average response' AS goal_kind FROM rows"
+        )
+        con.execute(
+            "CREATE TABLE marts.fct_machine_interval AS SELECT 'CEC1' AS machine, 'PRDA' AS smf_sid, "
+            "interval_start_local, interval_start_local AS interval_start_utc, 'CP' AS engine_type, "
+            "false AS is_dedicated, weight, 8.0 AS shared_engines, NULL::double AS cap_engines "
+            "FROM rows, (VALUES (300.0)) w(weight) "
+            "UNION ALL SELECT 'CEC1', NULL, interval_start_local, interval_start_local, 'CP', false, 500.0, 8.0, NULL "
+            "FROM rows"
+        )
+        con.execute(
+            "CREATE TABLE marts.fct_msu AS SELECT 'lpar' AS scope, 'PRDA' AS name, interval_start_local, "
+            "100.0 AS msu, 90.0 AS four_hour_average_msu, NULL::double AS capacity_msu FROM rows"
+        )
+        con.execute(
+            "CREATE TABLE meta.ledger AS SELECT 7 AS file_id, '/somewhere/private/day.smf' AS path, 'smf' AS kind, "
+            "'loaded' AS status, 10 AS bytes, 5 AS records, 5 AS decoded, 0 AS quarantined, NULL AS message, "
+            "TIMESTAMP '2026-09-23 01:00' AS loaded_at"
+        )
+        con.execute("CREATE SCHEMA staging")
+        con.execute(
+            "CREATE TABLE staging.stg_smf70_1_product AS SELECT 7 AS file_id, 3 AS record_seq, smf_sid, "
+            "interval_start_local FROM rows LIMIT 1"
+        )
+
+
+def modelled() -> dict:
+    """The history's part of a bundle, calibrated on two weeks of an LPAR of two classes, HIGH and LOW."""
+    from model.calibration.production import entry
+    from tests.model.calibration.test_production import history
+
+    return entry(history(growth_per_week=0.01))

@@ -1,0 +1,173 @@
+"""The planner's page in a real browser: its views, journeys through them, and nothing that keeps anyone out."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipelines import asking
+from pipelines.home import Home
+
+PAGE = Path(__file__).resolve().parents[2] / "serve" / "page"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+VIEWS = ("overview", "lpar", "what-if", "headroom", "compare", "model", "data")
+SERIOUS = {"serious", "critical"}
+
+pytestmark = pytest.mark.browser
+
+
+def test_no_file_of_the_page_names_another_host():
+    for path in (path for path in PAGE.rglob("*") if path.is_file() and path.parent.name != "vendor"):
+        hosts = set(re.findall(r"https?://[^\s\"'`)$]+", path.read_text(encoding="utf-8")))
+        assert hosts <= {"http://www.w3.org/2000/svg"}, path.name
+
+
+def test_what_is_vendored_says_its_licence():
+    names = {path.name for path in (PAGE / "vendor").iterdir()}
+    assert {"uPlot.esm.js", "uPlot.css", "uPlot.LICENSE"} == names
+    assert "MIT" in (PAGE / "vendor" / "uPlot.LICENSE").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """The installed browser, driven; skips where there is none."""
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("no browser found: install chromium to run the page's tests")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def address(recorded_home):
+    """A running service over two days of an LPAR and a system of measured points."""
+    with asking.service(Home(recorded_home)) as running:
+        yield running
+
+
+class Seen:
+    """A page of the service, with what its console and its requests said."""
+
+    def __init__(self, browser, address):
+        self.page = browser.new_page()
+        self.page.set_default_timeout(20_000)
+        self.address, self.faults = address, []
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("requestfailed", lambda request: self.faults.append(request.url))
+
+    def go(self, view):
+        """Open a view and wait until it has been drawn."""
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.address}/#/{view}")
+        self.page.wait_for_selector('body[data-ready="yes"]')
+        return self.page
+
+    def text(self, selector="main"):
+        return self.page.inner_text(selector)
+
+
+@pytest.fixture
+def seen(browser, address):
+    one = Seen(browser, address)
+    yield one
+    one.page.close()
+    assert not [fault for fault in one.faults if "ResizeObserver" not in fault]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_keeps_anyone_out_in_light_in_dark_or_on_a_phone(seen, view):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = seen.go(f"{view}?system=PRDA")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_timeout(300)
+        rules = Axe().run(page).response["violations"]
+        said = [f"{rule['id']}: {rule['nodes'][0]['html'][:200]}" for rule in rules if rule["impact"] in SERIOUS]
+        assert not said, scheme
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_overview_leads_to_an_lpar_its_classes_and_the_records_behind(seen):
+    page = seen.go("overview")
+    assert "PRDA" in seen.text()
+    page.get_by_role("link", name="PRDA", exact=True).first.click()
+    page.wait_for_selector("#view-lpar .plot canvas")
+    page.get_by_role("link", name="HIGH").click()
+    page.wait_for_selector("text=Transaction rate of HIGH")
+    assert "class=HIGH" in page.url
+    assert "SMF 70.1" in seen.text() or "No interval" in seen.text()
+
+
+def test_a_question_stands_in_its_address_and_comes_back_from_it(seen):
+    page = seen.go("what-if?system=PRDA")
+    page.get_by_label("Growth of all classes, %", exact=True).fill("40")
+    page.wait_for_url("**growth_pct=40**")
+    page.wait_for_selector(".answers:not([aria-busy])")
+    first = seen.text("#headline")
+    assert "% busy" in first
+    assert "headroom" in first
+    seen.go(page.url.split("#/")[1])
+    assert seen.text("#headline") == first
+
+
+def test_an_answer_does_not_stay_after_a_refusal(seen):
+    page = seen.go("what-if?system=PRDA")
+    page.get_by_label("Starting from").fill("yesterday")
+    page.wait_for_selector(".answers .refusal")
+    assert "when" in seen.text(".answers")
+    assert page.locator("#headline").count() == 0
+
+
+def test_the_curve_follows_the_engines_that_are_asked(seen):
+    page = seen.go("what-if?system=shop&engines=16&etr_tps=4000")
+    page.locator("summary", has_text="Table").first.click()
+    values = page.locator("figure details table tbody tr").all_inner_texts()
+    cells = [row.replace(",", "").split("\t")[:2] for row in values]
+    rows = [(float(rate), float(busy)) for rate, busy in cells if busy != "–"]
+    (_, low), (_, high) = sorted(sorted(rows, key=lambda row: abs(row[0] - 4000))[:2])
+    marker = float(re.search(r"([\d.]+) % busy", seen.text("#headline"))[1])
+    assert low <= marker <= high
+
+
+def test_a_chart_saves_as_svg_and_csv_that_stand_alone(seen):
+    page = seen.go("what-if?system=shop")
+    with page.expect_download() as got:
+        page.get_by_role("button", name="SVG of").first.click()
+    picture = Path(got.value.path()).read_text(encoding="utf-8")
+    assert picture.startswith("<svg")
+    assert "measured, held out" in picture
+    with page.expect_download() as got:
+        page.get_by_role("button", name="CSV of").first.click()
+    assert Path(got.value.path()).read_text(encoding="utf-8").startswith("transaction rate,")
+
+
+def test_two_periods_and_two_questions_are_compared(seen):
+    page = seen.go("compare?system=PRDA&b=growth_pct%3D20")
+    page.wait_for_selector("text=fills first")
+    assert "+20 %" in seen.text()
+
+
+def test_the_keyboard_reaches_every_view(seen):
+    page = seen.go("overview")
+    reached = set()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.dataset.view ?? ''"))
+    assert set(VIEWS) <= reached
+
+
+def test_a_service_without_a_champion_says_so_on_its_page(browser, tmp_path):
+    with asking.service(Home(tmp_path), "/healthz") as running:
+        one = Seen(browser, running)
+        page = one.go("what-if")
+        assert "no champion" in one.text()
+        one.go("overview")
+        assert "no snapshot is published" in one.text()
+        page.close()
