@@ -8,13 +8,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pipelines import layouts, text
 from pipelines.exits import EtalonError, Exit
-from pipelines.home import DBT_PROJECT, Home
+from pipelines.home import DBT_PROJECT, ROOT, Home
 
 # Unit tests of the formulas prove the project, not the data: they run with the tests, not with every build.
 BUILD = ("build", "--exclude-resource-type", "unit_test")
@@ -277,6 +277,7 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     from model.validation import validate as held_out
 
     say = tell or (lambda _: None)
+    compiling = subprocess.Popen([sys.executable, "-m", "model.network.simulator"], cwd=ROOT)
     points, descriptions, intervals = measured_points(home), load_descriptions(), measured_histories(home)
     say("calibrating")
     try:
@@ -285,6 +286,12 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
         raise EtalonError(f"the published marts cannot be calibrated: {error}", Exit.NOT_READY) from error
     say("validating")
     validation = held_out(fitted.points, descriptions, usable(intervals))
+    say("simulating")
+    compiling.wait()
+    from model.validation.agreement import agreement
+
+    simulated = {name: agreement(name, entry) for name, entry in sorted(fitted.systems.items())}
+    validation = replace(validation, simulated=simulated)
     say("registering")
     version = registry.register(fitted, validation, data_identity(home), home.mlflow)
     if version.champion:

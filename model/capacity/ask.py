@@ -29,7 +29,7 @@ RATES = ("etr_tps", "cpu_busy_pct", "growth_pct")
 RATE_OF_CLASS = ("growth_pct.", "rate.")
 WHOLE = ("engines", "ziip_engines")
 MOST_STEPS = 400
-SOLVER = {
+SOLVER: Mapping[str, Any] = {
     "method": "M/M/m by priority level for all draws, limits as queues of their own",
     "relative_error": 0.05,
 }
@@ -82,8 +82,14 @@ def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | 
         evidence=evidence(bundle, entry),
         distance=distance(ready, state),
         times=tuple(times(state)),
-        solver=SOLVER,
+        solver=solver(entry),
     )
+
+
+def solver(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """How answers are found, and how far they are from the simulator's: as stated, or as seen of the system if more."""
+    seen = ((entry.get("gate") or {}).get("simulated") or {}).get("worst_pct", 0.0)
+    return {**SOLVER, "relative_error": max(float(SOLVER["relative_error"]), seen / 100.0)}
 
 
 def spaced(key: str, first: float, last: float, steps: int | None = None) -> list[float]:

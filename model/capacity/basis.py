@@ -95,6 +95,14 @@ def _gate(gate: Mapping[str, Any] | None) -> list[str]:
     if gate["passed"] is False:
         missed = ", ".join(check["name"] for check in gate["checks"] if not check["passed"])
         notes.append(f"validation: this system did not pass its gate ({missed})")
+    simulated = gate.get("simulated")
+    if simulated and not simulated["passed"]:
+        worst = max(simulated["loads"], key=lambda row: (not row["agrees"], abs(row["response_error_pct"])))
+        off = f"{worst['class'] or 'busy'} {worst['response_error_pct']:+.0f} %"
+        notes.append(
+            f"validation: the simulator gives {off} where the fullest resource is {worst['filled_pct']:g} % used; "
+            "the error of the solver is stated as seen there"
+        )
     if gate.get("behind_baseline"):
         notes.append(f"validation: a naive answer was nearer on later days for {', '.join(gate['behind_baseline'])}")
     return notes

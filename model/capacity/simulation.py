@@ -104,7 +104,7 @@ def _figure(found: Described, result: SimulationResult, spec: Mapping[str, Any])
         return result.stations[ZIIP].utilization.scaled(100.0) if ZIIP in result.stations else None
     if form == "limit_pct":
         return result.resources[spec["station"]].utilization.scaled(100.0)
-    stream = spec.get("stream")
+    stream = str(spec.get("stream", ""))
     if form in ("response_ms", "p90_ms", "rate") and stream not in result.classes:
         return None
     if form == "rate":

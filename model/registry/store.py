@@ -203,6 +203,10 @@ def _metrics(validation: Validation) -> dict[str, float]:
         for figure in figures
         if row[figure] == row[figure]
     }
+    for system, simulated in validation.simulated.items():
+        for load in simulated["loads"]:
+            where = f"{system}/simulated at {load['filled_pct']:g} pct"
+            found |= {f"{where}/{name}": float(load[name]) for name in ("busy_error_pct", "response_error_pct")}
     for row in validation.histories.to_dict("records"):
         where = "/".join(filter(None, (row["system"], row["scheme"], row["metric"], row["class"])))
         found[f"{where}/median_abs_error_pct"] = float(row["median_abs_error_pct"])

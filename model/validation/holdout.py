@@ -6,7 +6,7 @@ measurement.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,13 +44,15 @@ COLUMNS = [
 class Validation:
     """Errors on what was held out: ``table`` of points, ``histories`` of intervals; and a gate for each system.
 
-    A system without an entry in ``gates`` had too little to hold out and is not judged.
+    A system without an entry in ``gates`` had too little to hold out and is not judged. ``simulated`` has, by system,
+    how far its answers are from the simulator's (:func:`model.validation.agreement.agreement`).
     """
 
     table: pd.DataFrame
     summary: pd.DataFrame
     histories: pd.DataFrame
     gates: Mapping[str, tuple[Check, ...]]
+    simulated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -63,8 +65,11 @@ class Validation:
         return not self.gates or len(self.failed) < len(self.gates)
 
     def verdict(self, system: str) -> dict[str, Any]:
-        """``passed`` (None where not judged) and ``checks`` of a system's gate; ``behind_baseline`` names what a naive
-        answer predicted better on later days."""
+        """``passed`` (None where not judged) and ``checks`` of a system's gate.
+
+        ``behind_baseline`` names what a naive answer predicted better on later days; ``simulated`` is the agreement
+        with the simulator, where that was tried.
+        """
         gate = self.gates.get(system)
         checks = [check.to_dict() for check in gate or ()]
         later = self.histories[
@@ -73,7 +78,9 @@ class Validation:
             & ~self.histories["beats_baseline"].astype(bool)
         ]
         behind = [" ".join(filter(None, pair)) for pair in zip(later["metric"], later["class"], strict=True)]
-        return {"passed": None if gate is None else passed(gate), "checks": checks, "behind_baseline": behind}
+        simulated = {"simulated": dict(self.simulated[system])} if system in self.simulated else {}
+        found = {"passed": None if gate is None else passed(gate), "checks": checks, "behind_baseline": behind}
+        return found | simulated
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: ``rows``, ``summary``, ``histories``, ``gates``, ``checks`` (those of all gates)."""
@@ -82,7 +89,7 @@ class Validation:
             "summary": _records(self.summary),
             "histories": _records(self.histories),
             "passed": self.passed,
-            "gates": {name: self.verdict(name) for name in sorted(self.gates)},
+            "gates": {name: self.verdict(name) for name in sorted({*self.gates, *self.simulated})},
             "checks": [
                 {"system": name, **check.to_dict()} for name in sorted(self.gates) for check in self.gates[name]
             ],

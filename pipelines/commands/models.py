@@ -26,7 +26,8 @@ def systems(as_json: Json = False) -> None:
     from model.systems.overview import overview
 
     home = Home.from_environment()
-    can_be_asked = askable(steps.champion(home)) if home.champion.exists() else set()
+    bundle = steps.champion(home) if home.champion.exists() else {"systems": {}}
+    can_be_asked = askable(bundle)
     known, rendered = {about.system: about for about in overview()}, set(renderable())
     rows: list[dict[str, Any]] = []
     for name in sorted({*known, *can_be_asked}):
@@ -44,7 +45,8 @@ def systems(as_json: Json = False) -> None:
             }
         )
     if as_json:
-        typer.echo(json.dumps({"systems": rows}, indent=2))
+        gates = {name: entry.get("gate") for name, entry in bundle["systems"].items()}
+        typer.echo(json.dumps({"systems": [row | {"gate": gates.get(row["system"])} for row in rows]}, indent=2))
     else:
         typer.echo(text.table(rows))
 

@@ -103,7 +103,8 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Simulate a calibrated system or a network. Every measure comes with its confidence interval."""
-    options = {"seed": seed, "precision": precision, "replications": min(replications, horizon), "horizon": horizon}
+    options: dict[str, Any] = {"seed": seed, "precision": precision, "horizon": horizon}
+    options["replications"] = min(replications, horizon)
     if not model.lower().endswith(SUFFIX):
         if replay is not None or capacity_table is not None:
             raise typer.BadParameter("--replay and --capacity-table are of a network description, MODEL.toml")

@@ -1,0 +1,95 @@
+"""Whether the answers of a system agree with the simulator, which plays the network they stand for at three loads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from model.capacity.ask import SOLVER
+from model.capacity.ensemble import Scenario, System
+from model.capacity.figures import resources
+from model.capacity.loads import understand
+from model.capacity.network import CP, Described, describe
+from model.network.simulator.simulate import simulate
+
+# How full the fullest resource is at each load.
+FILLED = (0.5, 0.7, 0.85)
+# Stated errors of the answers against the network they stand for.
+BUSY_PCT, RESPONSE_PCT = 1.0, 100.0 * float(SOLVER["relative_error"])
+HORIZON, MOST, PRECISION = 60_000, 200_000, 0.02
+HIGHEST_FACTOR, HALVINGS = 1e3, 30
+
+
+def agreement(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Largest differences between prediction and simulation at loads that fill the fullest resource to 50, 70, 85 %.
+
+    A difference counts beyond the simulation's own 95 % half-width. A load is left out where the system's fixed work
+    alone fills more.
+
+    Returns:
+        ``passed``; ``allowed_pct`` of ``busy`` and ``response``; ``worst_pct``, the largest response error beyond the
+        half-width; ``loads``, each with ``filled_pct, etr_tps, busy_error_pct, response_error_pct, class,
+        half_width_pct, agrees``.
+    """
+    ready = System(entry)
+    load = understand(ready, {})
+    rows = []
+    for filled in FILLED:
+        scenario = _filled(ready, load.scenario, filled)
+        if scenario is not None:
+            rows.append(_compared(describe(ready, replace(load, scenario=scenario), name, "validation"), filled))
+    beyond = [max(abs(row["response_error_pct"]) - row["half_width_pct"], 0.0) for row in rows]
+    return {
+        "passed": all(row["agrees"] for row in rows),
+        "allowed_pct": {"busy": BUSY_PCT, "response": RESPONSE_PCT},
+        "worst_pct": max(beyond, default=0.0),
+        "loads": rows,
+    }
+
+
+def _filled(ready: System, scenario: Scenario, filled: float) -> Scenario | None:
+    """The scenario with all rates scaled until the fullest resource is that full; None where no rate does it."""
+
+    def fullest(factor: float) -> float:
+        state = ready.evaluate(replace(scenario, rates=scenario.rates * factor))
+        return max(float(used[0, 0]) for used in resources(ready, state).values())
+
+    low, high = 0.0, 1.0
+    if fullest(1e-3) >= filled:
+        return None
+    while fullest(high) < filled:
+        low, high = high, 2.0 * high
+        if high > HIGHEST_FACTOR:
+            return None
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if fullest(middle) < filled else (low, middle)
+    return replace(scenario, rates=scenario.rates * low)
+
+
+def _compared(found: Described, filled: float) -> dict[str, Any]:
+    """One load: the error of busy, and of the response that is furthest off beyond its half-width."""
+    result = simulate(found.network, seed=1, horizon=HORIZON, precision=PRECISION, most=MOST)
+    busy = result.stations[CP].utilization
+    expected = float(found.state.busy[0, 0]) / found.network.station(CP).servers
+    busy_error, busy_width = 100.0 * (busy.value / expected - 1.0), 100.0 * busy.half_width / expected
+    worst, where, width = 0.0, "", 0.0
+    for stream, metric in found.response.items():
+        told = result.classes[stream].response_s
+        predicted = 1e-3 * float(found.state.response_ms[metric, stream][0, 0])
+        if not math.isfinite(told.value):
+            continue
+        error, half = 100.0 * (told.value / predicted - 1.0), 100.0 * told.half_width / predicted
+        if not where or abs(error) - half > abs(worst) - width:
+            worst, where, width = error, stream, half
+    return {
+        "filled_pct": 100.0 * filled,
+        "etr_tps": float(found.load.scenario.rates[0, 0].sum()),
+        "busy_error_pct": busy_error,
+        "response_error_pct": worst,
+        "class": where,
+        "half_width_pct": width,
+        "agrees": abs(busy_error) <= BUSY_PCT + busy_width and abs(worst) <= RESPONSE_PCT + width,
+    }

@@ -1,0 +1,38 @@
+"""Agreement of answers with the simulator: who agrees, who does not, and what an answer then says."""
+
+import pytest
+
+from model.calibration.production import entry
+from model.capacity.ask import SOLVER, predict
+from model.capacity.bundle import build
+from model.validation.agreement import agreement
+from tests.model.calibration.test_production import history
+
+CALIBRATED = entry(history())
+
+
+@pytest.fixture
+def wrong(monkeypatch):
+    """An ensemble that leaves half of the queueing for engines out of its responses."""
+    from model.capacity import queues
+
+    true = queues.stretch
+    monkeypatch.setattr(queues, "stretch", lambda *load: 1.0 + (true(*load) - 1.0) / 2.0)
+
+
+def test_a_system_is_played_at_three_loads_and_agrees():
+    found = agreement("PRDA", CALIBRATED)
+    assert found["passed"]
+    assert [row["filled_pct"] for row in found["loads"]] == [50.0, 70.0, 85.0]
+    assert found == agreement("PRDA", CALIBRATED)
+
+
+def test_answers_that_the_simulator_does_not_confirm_say_so(wrong):
+    found = agreement("PRDA", CALIBRATED)
+    assert not found["passed"]
+    assert found["worst_pct"] > found["allowed_pct"]["response"]
+    gate = {"passed": None, "checks": [], "behind_baseline": [], "simulated": found}
+    answer = predict(build({"PRDA": CALIBRATED | {"gate": gate}}, data={}, validation={}), "PRDA")
+    assert answer.solver["relative_error"] == pytest.approx(found["worst_pct"] / 100.0)
+    assert answer.solver["relative_error"] > SOLVER["relative_error"]
+    assert any("the simulator gives" in note for note in answer.notes)
