@@ -21,7 +21,8 @@ from ingest.layout_checks import check_document, line_of
 LAYOUT_DIR = Path(__file__).parent / "layouts"
 CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
 WALKS = ("fixed", "length_prefixed", "chained")
-IMS_ROLE = "ims:"
+LOGS = {"ims": 1, "dcollect": 2}
+"""Files of records that are not SMF's, and how many bytes name the kind of a record."""
 HANDLERS = ("", "cics_monitoring", "cics_statistics", "data_set_io")
 HEADER_ROLES = ("record_type", "smf_sid", "written_clock_us", "written_date")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -60,6 +61,20 @@ class Registry:
         for layout in self.layouts:
             for section in (*layout.sections, *layout.handled):
                 yield layout, section
+
+    def logged(self, log: str) -> dict[tuple[int, int | None], Layout]:
+        """(code, subcode or None for all) → layout of the records of a log. Raises RegistryError for two of one."""
+        found: dict[tuple[int, int | None], Layout] = {}
+        for role, layout in self.auxiliary.items():
+            if role.startswith(f"{log}:"):
+                for subcode in layout.subtypes or (None,):
+                    other = found.setdefault((layout.type, subcode), layout)
+                    if other is not layout:
+                        shown = f"{layout.type:0{2 * LOGS[log]}X}" + (f"{subcode:02X}" if subcode is not None else "")
+                        raise RegistryError(
+                            f"{layout.path}: log record X'{shown}' is already described by {other.path}"
+                        )
+        return found
 
     def table(self, name: str) -> tuple[Layout, Section]:
         """Layout and section of a raw table. Raises KeyError."""
@@ -183,17 +198,17 @@ def _read(path: Path) -> tuple[str, Layout]:
 
 
 def _role(record: dict[str, Any], name: str) -> str:
-    """What a layout is for, besides SMF records: its role, or `ims:name` for records of the IMS log."""
+    """What a layout is for, besides SMF records: its role, or `ims:name` for a record of the IMS log."""
     log = record.get("log", "")
-    if log not in ("", "ims"):
-        raise ValueError(f"log is {log!r}, expected 'ims' or nothing")
-    return f"{IMS_ROLE}{name}" if log else record.get("role", "")
+    if log not in ("", *LOGS):
+        raise ValueError(f"log is {log!r}, expected {', '.join(map(repr, LOGS))} or nothing")
+    return f"{log}:{name}" if log else record.get("role", "")
 
 
-def _check_ims(layout: Layout) -> None:
-    """A record of the IMS log: code and subcodes of one byte, one section that starts with the record."""
-    if not all(0 <= code <= 255 for code in (layout.type, *layout.subtypes)):
-        raise ValueError("type and subtypes of a log record are one byte each, 0x00 to 0xFF")
+def _check_logged(layout: Layout, log: str) -> None:
+    """A record that is not SMF's: a code of its file's width, subcodes of one byte, one section from its start on."""
+    if not (0 <= layout.type < 256 ** LOGS[log] and all(0 <= code <= 255 for code in layout.subtypes)):
+        raise ValueError(f"type of a record of log {log!r} is {LOGS[log]} byte(s), subtypes are one byte each")
     if len(layout.sections) != 1 or not layout.header.is_header or layout.header.walk != "fixed":
         raise ValueError("a log record has one section, without a triplet")
 
@@ -359,8 +374,9 @@ def _places(item: Field) -> set[int]:
 
 
 def _check(layout: Layout, role: str) -> None:
-    if role.startswith(IMS_ROLE):
-        _check_ims(layout)
+    log = role.partition(":")[0]
+    if log in LOGS:
+        _check_logged(layout, log)
     if role:
         return
     if layout.handler not in HANDLERS:

@@ -10,9 +10,9 @@ from ingest.formats.tables import collector
 HEAD_BYTES = 1 << 16
 
 EXPECTED = (
-    "expected an SMF dump or IMS log transferred in binary with its record descriptors (RDWs), an RMF report in XML "
-    "(ddsml), JSON or as text, a CICS statistics listing, a table of a performance analyzer or load driver (CSV, JSON "
-    "Lines), or a *.runs.csv, *.groups.csv or *.dictionary.csv file"
+    "expected an SMF dump, IMS log or output of DCOLLECT transferred in binary with its record descriptors (RDWs), an "
+    "RMF report in XML (ddsml), JSON or as text, a CICS statistics listing, a table of a performance analyzer or load "
+    "driver (CSV, JSON Lines), or a *.runs.csv, *.groups.csv or *.dictionary.csv file"
 )
 
 _XML_EBCDIC = ("<?xml".encode("cp037"), "<ddsml".encode("cp037"))
@@ -32,6 +32,7 @@ class Kind(StrEnum):
     RMF_JSON = "rmf_json"
     RMF_TEXT = "rmf_text"
     IMS_LOG = "ims_log"
+    DCOLLECT = "dcollect"
     CICS_STATISTICS = "cics_statistics"
     TABLE = "table"
     RUNS = "runs"
@@ -56,6 +57,7 @@ def identify(name: str, head: bytes) -> Identity:
     Anything binary that is not known to be something else is taken for an SMF dump; whether it is one is found out by
     its framing, which must tile the file exactly.
     """
+    from ingest.formats.dcollect.identify import is_dcollect
     from ingest.formats.ims.identify import is_ims_log
     from ingest.formats.printed.lines import text_form
     from ingest.formats.tables.tabular import identify_table
@@ -103,6 +105,8 @@ def identify(name: str, head: bytes) -> Identity:
         if printed := _printed(head):
             return Identity(printed)
         return Identity(Kind.UNRECOGNISED, "ebcdic", "text in EBCDIC that is no report known")
+    if is_dcollect(head, whole=len(head) < HEAD_BYTES):
+        return Identity(Kind.DCOLLECT)
     if is_ims_log(head, whole=len(head) < HEAD_BYTES):
         return Identity(Kind.IMS_LOG)
     return Identity(Kind.SMF)

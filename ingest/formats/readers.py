@@ -41,6 +41,7 @@ def read(
         Kind.RMF_JSON: lambda file: _rmf(file, read_json_reports),
         Kind.RMF_TEXT: _rmf_text,
         Kind.IMS_LOG: lambda file: _ims_log(file, registry),
+        Kind.DCOLLECT: lambda file: _dcollect(file, registry),
         Kind.CICS_STATISTICS: _cics_statistics,
         Kind.TABLE: _table,
         Kind.RUNS: _runs,
@@ -184,6 +185,12 @@ def _ims_log(path: Path, registry: Registry) -> Iterator[Batch]:
     from ingest.formats.ims.decode import decode_log
 
     return _records(path, decode_log(path, registry, name=str(path)))
+
+
+def _dcollect(path: Path, registry: Registry) -> Iterator[Batch]:
+    from ingest.formats.dcollect.decode import decode_dcollect
+
+    return _records(path, decode_dcollect(path, registry, name=str(path)))
 
 
 def _records(path: Path, batches: "Iterator[smf.Batch]") -> Iterator[Batch]:

@@ -13,10 +13,15 @@ def generated_files(registry: Registry) -> dict[Path, str]:
 
 def _pages(registry: Registry) -> dict[Path, str]:
     """The generated pages that stand among written ones."""
+    from ingest.formats.dcollect.reference import reference as dcollect
     from ingest.formats.ims.reference import reference as ims_log
     from ingest.formats.rmf.reference import reference as rmf_tables
 
-    return {Path("docs/ims-log.md"): ims_log(registry), Path("docs/rmf-tables.md"): rmf_tables()}
+    return {
+        Path("docs/dcollect.md"): dcollect(registry),
+        Path("docs/ims-log.md"): ims_log(registry),
+        Path("docs/rmf-tables.md"): rmf_tables(),
+    }
 
 
 def write(registry: Registry, root: Path) -> list[Path]:

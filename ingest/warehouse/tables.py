@@ -7,10 +7,9 @@ from importlib.resources import files
 import duckdb
 import pyarrow as pa
 
-from ingest.formats.ims.layouts import ims_layouts
 from ingest.formats.schemas import DATA_FILES
 from ingest.formats.schemas import schemas as report_schemas
-from ingest.registry import Registry
+from ingest.registry import LOGS, Registry
 from ingest.schema import column_definitions
 
 _TYPES = {
@@ -26,6 +25,7 @@ _HELD_BYTES = 32 << 20
 
 _COLUMN_BYTES = 1 << 10
 """About what a column takes whatever is in it; of many short tables that is all they take."""
+
 
 def layouts_version(registry: Registry) -> str:
     """Twelve hexadecimal digits that change whenever a layout or the description of a report's tables changes."""
@@ -49,7 +49,7 @@ class Tables:
     def prepare(self, registry: Registry) -> None:
         """Make every known table, and widen those that an earlier version made, all at once or not at all."""
         wanted = {section.table: column_definitions(section) for _, section in registry.tables()}
-        for layout in ims_layouts(registry).values():
+        for layout in (layout for log in LOGS for layout in registry.logged(log).values()):
             wanted[layout.header.table] = column_definitions(layout.header)
         for name, schema in report_schemas().items():
             wanted[name] = [("file_id", "UBIGINT NOT NULL"), *((f.name, _TYPES[f.type]) for f in schema)]

@@ -153,13 +153,13 @@ def outdated(reports: list[Any], known: Any) -> list[str]:
 
 
 def described(kind: str, known: Any) -> bool:
-    """Whether a layout is known for records skipped as `type`, `type.subtype` or `ims.code`."""
+    """Whether a layout is known for records skipped as `type`, `type.subtype`, `ims.code` or `dcollect.kind`."""
     first, _, second = kind.partition(".")
     if first == "ims":
-        from ingest.formats.ims.layouts import ims_layouts
-
         # The ledger counts by code alone: with subcodes of its own a layout may be in force and leave some records out.
-        return (int(second, 16), None) in ims_layouts(known)
+        return (int(second, 16), None) in known.logged("ims")
+    if first == "dcollect":
+        return (int.from_bytes(second.ljust(2).encode("cp037")), None) in known.logged("dcollect")
     return first.isdecimal() and known.layout_for(int(first), int(second or 0)) is not None
 
 

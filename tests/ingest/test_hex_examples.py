@@ -6,20 +6,21 @@ import pyarrow as pa
 import pytest
 
 from ingest import registry
+from ingest.formats.dcollect.decode import decode_dcollect
 from ingest.formats.ims.decode import decode_log
-from ingest.formats.ims.layouts import ims_layouts
 from ingest.formats.smf import decode_batches
 from tests.shared import ROOT
 
 PAGE = (ROOT / "docs" / "hex-examples.md").read_text(encoding="utf-8")
 EXAMPLES = {part.partition(":")[0]: part for part in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]}
 REGISTRY = registry.load()
-LOG_LAYOUTS = {layout.name for layout in ims_layouts(REGISTRY).values()}
+LOGS = {"ims": decode_log, "dcollect": decode_dcollect}
+DECODERS = {layout.name: decode for log, decode in LOGS.items() for layout in REGISTRY.logged(log).values()}
 LINE = re.compile(r"^\| `(\w+)` \| `(\w+)` \| (\d+) \| (\d+) \| `([0-9A-F]+)(…?)` \| (.*?) \|$", re.MULTILINE)
 
 
 def test_every_layout_has_an_example() -> None:
-    assert {layout.name for layout in REGISTRY.layouts} | LOG_LAYOUTS == EXAMPLES.keys()
+    assert {layout.name for layout in REGISTRY.layouts} | DECODERS.keys() == EXAMPLES.keys()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -27,8 +28,7 @@ def test_the_page_says_what_the_record_holds(name: str) -> None:
     text = re.search(r"```hex\n(.*?)```", EXAMPLES[name], re.DOTALL)
     assert text
     record = bytes.fromhex(text[1])
-    decode = decode_log if name in LOG_LAYOUTS else decode_batches
-    [batch] = decode(record, REGISTRY)
+    [batch] = DECODERS.get(name, decode_batches)(record, REGISTRY)
     assert not batch.quarantined
     assert not batch.skipped
     lines = LINE.findall(EXAMPLES[name])

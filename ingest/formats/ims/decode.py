@@ -13,11 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ingest.batch import Batch
-from ingest.codec.columns import read_section
+from ingest.codec.whole_records import read_records
 from ingest.field_types import UNITS
 from ingest.formats.ims.codes import log_code
 from ingest.formats.ims.identify import EARLIEST, LATEST, SHORTEST, SUFFIX_BYTES
-from ingest.formats.ims.layouts import ims_layouts, layout_of
 from ingest.formats.ims.tables import EVENT_SCHEMA, FROM_LAYOUT, RECORD_SCHEMA
 from ingest.formats.smf.decode import DEFAULT_BATCH_BYTES
 from ingest.framing import ByteStream, Frames, Quarantined, read_frames
@@ -42,7 +41,7 @@ def decode_log(
     Tables are `ims_log_record`, `ims_log_event` and those of the registry's layouts of log records. Raises FramingError
     when no record can be told apart, RegistryError when layouts contradict each other.
     """
-    layouts = ims_layouts(registry)
+    layouts = registry.logged("ims")
     if isinstance(source, (str, Path)):
         with Path(source).open("rb", buffering=0) as file:
             yield from _decode(file, layouts, batch_bytes, name or str(source))
@@ -89,7 +88,7 @@ def _stretch(
     limits = np.where(dated, lengths - SUFFIX_BYTES, lengths)
     typed: dict[str, tuple[Layout, list[int]]] = {}
     for kind, code in enumerate(kinds.tolist()):
-        layout = layout_of(layouts, code >> 8, code & 0xFF)
+        layout = layouts.get((code >> 8, code & 0xFF)) or layouts.get((code >> 8, None))
         members = kind_of == kind
         size, count = int(lengths[members].sum()), int(members.sum())
         if layout is None:
@@ -104,7 +103,7 @@ def _stretch(
     fields: dict[int, dict[str, object]] = {}
     for layout, members_of in typed.values():
         rows = np.flatnonzero(np.isin(kind_of, members_of))
-        table = _typed(layout, data, starts[rows], limits[rows], sequence[rows])
+        table = read_records(layout.header, data, starts[rows], limits[rows], sequence[rows])
         batch.tables[layout.header.table] = table
         if any(_event(kinds[kind]) for kind in members_of):
             fields.update(_event_fields(layout, table, rows))
@@ -153,14 +152,6 @@ def _named(names: list[str | None], kind_of: Ints) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(kind_of.astype(np.int32)), pa.array(names, pa.string())).cast(
         pa.string()
     )
-
-
-def _typed(layout: Layout, data: npt.NDArray[np.uint8], at: Ints, limits: Ints, sequence: Ints) -> pa.Table:
-    columns = read_section(layout.header, data, at, limits)
-    columns["record_seq"] = pa.array(sequence.astype(np.uint32))
-    columns["section_seq"] = pa.array(np.zeros(len(sequence), np.uint32))
-    schema = layout.header.arrow_schema()
-    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 
 def _event(code: int) -> str:

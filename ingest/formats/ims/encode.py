@@ -6,12 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.codec import values
-from ingest.codec.rows import EncodeError, array, field_arrays
+from ingest.codec.rows import EncodeError
+from ingest.codec.whole_records import write_records
 from ingest.formats.ims.identify import SHORTEST
-from ingest.formats.ims.layouts import ims_layouts
-from ingest.framing import write_records
-from ingest.layout import Layout
+from ingest.framing import write_records as frame
 from ingest.registry import Registry
 
 _UNIX_EPOCH_US = 2_208_988_800_000_000
@@ -31,7 +29,7 @@ def encode_log(
     suffix, for records without a layout. A record without a clock gets no suffix. framing: `rdw` or `bdw`. Raises
     EncodeError when the tables do not fit.
     """
-    layouts = {layout.header.table: layout for layout in ims_layouts(registry).values()}
+    layouts = {layout.header.table: layout for layout in registry.logged("ims").values()}
     unknown = set(tables) - layouts.keys() - {"ims_log_record", "ims_log_event"}
     if unknown:
         raise EncodeError(f"no layout of the IMS log has the table {', '.join(sorted(unknown))}")
@@ -41,11 +39,11 @@ def encode_log(
     typed: dict[int, bytes] = {}
     for name, table in tables.items():
         if name in layouts:
-            typed.update(_typed(layouts[name], table))
+            typed.update(write_records(layouts[name].header, table))
     made = [_record(row, typed, bodies or {}) for row in records]
     lengths = np.array([len(item) for item in made], np.int64)
     data: npt.NDArray[np.uint8] = np.frombuffer(b"".join(made), np.uint8)
-    return write_records(data, np.cumsum(lengths) - lengths, lengths, framing) if made else b""
+    return frame(data, np.cumsum(lengths) - lengths, lengths, framing) if made else b""
 
 
 def _record(row: dict, typed: dict[int, bytes], bodies: Mapping[int, bytes]) -> bytes:
@@ -64,39 +62,3 @@ def _record(row: dict, typed: dict[int, bytes], bodies: Mapping[int, bytes]) -> 
     if length > 65_535:
         raise EncodeError(f"ims_log_record: record {sequence} of {length} bytes; a descriptor can say 65,535 at most")
     return length.to_bytes(2) + b"\0\0" + bytes([code, subcode]) + body + suffix
-
-
-def _typed(layout: Layout, table: pa.Table) -> dict[int, bytes]:
-    """record_seq → bytes of the record without its suffix, as far as its last field that is not NULL."""
-    section = layout.header
-    rows = table.num_rows
-    fixed = np.zeros((rows, section.length), np.uint8)
-    ends = np.full(rows, SHORTEST, np.int64)
-    rest: list[bytes | None] = [None] * rows
-    for item in section.fields:
-        column, raw = field_arrays(table, item)
-        if column is None:
-            continue
-        if item.is_rest:
-            rest = [value if value is not None else None for value in column.to_pylist()]
-            continue
-        try:
-            written = values.to_bytes(item, column, raw)
-        except (values.ValueDomainError, pa.ArrowInvalid) as error:
-            raise EncodeError(f"{section.table}.{item.column} ({item.ibm}): {error}") from error
-        valid = values.valid_rows(item, column, raw)
-        fixed[np.flatnonzero(valid)[:, None], item.offset + np.arange(written.shape[1])] = written[valid]
-        ends = np.maximum(ends, np.where(valid, item.end, 0))
-    found = {}
-    for place, sequence in enumerate(_sequence(section.table, table)):
-        tail = rest[place]
-        end = section.rest.offset if tail is not None and section.rest is not None else int(ends[place])
-        found[sequence] = fixed[place, :end].tobytes() + (tail or b"")
-    return found
-
-
-def _sequence(name: str, table: pa.Table) -> list[int]:
-    column = array(table, "record_seq")
-    if column is None:
-        raise EncodeError(f"{name}: the column record_seq is missing")
-    return column.to_pylist()

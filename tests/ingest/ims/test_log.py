@@ -15,7 +15,6 @@ from ingest.formats.identify import Kind, identify
 from ingest.formats.ims.decode import decode_log
 from ingest.formats.ims.encode import encode_log
 from ingest.formats.ims.identify import is_ims_log
-from ingest.formats.ims.layouts import ims_layouts
 from ingest.framing import FramingError
 from ingest.registry import RegistryError
 from tests.ingest.ims.logs import FIRST_CLOCK, random_codes, records
@@ -66,7 +65,7 @@ def test_what_is_written_is_read_again(seed, count, framing):
     assert encode_log(tables, REGISTRY, bodies=bodies, framing=framing) == data
 
 
-@pytest.mark.parametrize("layout", ims_layouts(REGISTRY).values(), ids=lambda layout: layout.name)
+@pytest.mark.parametrize("layout", REGISTRY.logged("ims").values(), ids=lambda layout: layout.name)
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 5))
 def test_every_layout_of_a_log_record_is_written_and_read_alike(layout, seed, count):
@@ -149,7 +148,7 @@ def test_layouts_that_contradict_each_other_are_refused(tmp_path: Path):
     (tmp_path / "a.toml").write_text(text)
     (tmp_path / "b.toml").write_text(text.replace('name = "ims_log_31"', 'name = "other"'))
     with pytest.raises(RegistryError, match="X'31' is already described"):
-        ims_layouts(registry.load([tmp_path]))
+        registry.load([tmp_path]).logged("ims")
     (tmp_path / "b.toml").write_text(text.replace("type = 0x31", "type = 0x131"))
     with pytest.raises(RegistryError, match="one byte"):
         registry.load([tmp_path])
