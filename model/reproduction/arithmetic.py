@@ -1,54 +1,35 @@
-"""The rules by which published figures follow from others, for values and for intervals of values."""
+"""The rules by which published figures follow from others: their intervals and their words."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from model.lab.printed import Interval
-
-Values = Sequence[float]
+from model.systems.arithmetic import compute
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a rule computes; how it grows with its first and with its further operands; how it reads."""
+    """How what a rule gives grows with its first and with its further operands, and how it reads."""
 
-    compute: Callable[[Values], float]
     first: int
     others: int
     text: Callable[[Sequence[str]], str]
 
 
 RULES: Mapping[str, Rule] = {
-    "same": Rule(lambda v: v[0], 1, 1, lambda t: t[0]),
-    "sum": Rule(math.fsum, 1, 1, " + ".join),
-    "mean": Rule(lambda v: math.fsum(v) / len(v), 1, 1, lambda t: f"({' + '.join(t)}) / {len(t)}"),
-    "max": Rule(max, 1, 1, lambda t: f"max({', '.join(t)})"),
-    "min": Rule(min, 1, 1, lambda t: f"min({', '.join(t)})"),
-    "difference": Rule(lambda v: v[0] - math.fsum(v[1:]), 1, -1, " - ".join),
-    "change_pct": Rule(lambda v: (v[0] / v[1] - 1) * 100, 1, -1, lambda t: f"({t[0]} / {t[1]} - 1) x 100"),
-    "saving_pct": Rule(lambda v: (1 - v[0] / v[1]) * 100, -1, 1, lambda t: f"(1 - {t[0]} / {t[1]}) x 100"),
-    "quotient": Rule(lambda v: v[0] / v[1], 1, -1, lambda t: f"{t[0]} / {t[1]}"),
-    "quotient_pct": Rule(lambda v: v[0] / v[1] * 100, 1, -1, lambda t: f"{t[0]} / {t[1]} x 100"),
-    "product": Rule(math.prod, 1, 1, " x ".join),
-    "largest_deviation": Rule(
-        lambda v: math.sqrt((v[0] - v[1]) * (v[1] - v[2])),
-        1,
-        -1,
-        lambda t: f"sqrt(({t[0]} - {t[1]}) x ({t[1]} - {t[2]}))",
-    ),
+    "same": Rule(1, 1, lambda t: t[0]),
+    "sum": Rule(1, 1, " + ".join),
+    "mean": Rule(1, 1, lambda t: f"({' + '.join(t)}) / {len(t)}"),
+    "max": Rule(1, 1, lambda t: f"max({', '.join(t)})"),
+    "min": Rule(1, 1, lambda t: f"min({', '.join(t)})"),
+    "difference": Rule(1, -1, " - ".join),
+    "change_pct": Rule(1, -1, lambda t: f"({t[0]} / {t[1]} - 1) x 100"),
+    "saving_pct": Rule(-1, 1, lambda t: f"(1 - {t[0]} / {t[1]}) x 100"),
+    "quotient": Rule(1, -1, lambda t: f"{t[0]} / {t[1]}"),
+    "quotient_pct": Rule(1, -1, lambda t: f"{t[0]} / {t[1]} x 100"),
+    "product": Rule(1, 1, " x ".join),
+    "largest_deviation": Rule(1, -1, lambda t: f"sqrt(({t[0]} - {t[1]}) x ({t[1]} - {t[2]}))"),
 }
-"""Kinds of derived figure. New over old comes first: a rate's improvement is `change_pct`, that of an elapsed time or a
-cost `saving_pct`. `largest_deviation` of a maximum, a mean in the upper half, and a minimum is the most that values
-between them can scatter (Bhatia and Davis, *American Mathematical Monthly* 107, 2000)."""
-
-
-def compute(rule: str, values: Values, factor: float = 1.0) -> float | None:
-    """What a rule gives; None where it divides by zero."""
-    try:
-        return RULES[rule].compute(values) * factor
-    except ZeroDivisionError:
-        return None
 
 
 def admitted(rule: str, intervals: Sequence[Interval], factor: float = 1.0) -> Interval | None:

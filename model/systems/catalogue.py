@@ -17,6 +17,7 @@ from typing import Any
 import tomli as tomllib
 
 from model.systems.plan import LabPlan, PlanError, read_plan
+from model.systems.values import RuleError, Suspect, WorkloadIdentity, read_identities, read_suspects
 
 HERE = Path(__file__).resolve().parent
 CLASSES = ("numeric", "relative", "claim", "chart", "formula")
@@ -116,6 +117,7 @@ class Workload:
     note: str
     transactions: tuple[Transaction, ...]
     databases: tuple[Database, ...]
+    identities: tuple[WorkloadIdentity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,14 @@ class System:
     facts: tuple[Fact, ...]
     figures: tuple[Figure, ...]
     lab: LabPlan | None
+    suspects: tuple[Suspect, ...] = ()
+
+    def suspicion(self, figure: Figure) -> str | None:
+        """Why a figure is hardly what was measured; None when nothing says so."""
+        for suspect in self.suspects:
+            if suspect.selector.selects(figure.table, figure.conditions, figure.metric, figure.unit):
+                return suspect.reason
+        return None
 
     def select(self, table: str, condition: str = "", metric: str | None = None) -> tuple[Figure, ...]:
         """Figures of a table whose condition holds every `key=value` of `condition` (and may hold more)."""
@@ -201,6 +211,7 @@ def _load_system(system_id: str, folder: Path) -> System:
                 for figure in table["figures"]
             ),
             lab=read_plan(content["lab"]) if "lab" in content else None,
+            suspects=read_suspects(content.get("suspect", [])),
         )
     except (KeyError, TypeError, PlanError) as error:
         raise CatalogueError(f"{path.name}: {error}") from error
@@ -225,8 +236,9 @@ def _load_workload(workload_id: str, folder: Path) -> Workload:
                 for entry in content.get("transactions", ())
             ),
             databases=tuple(Database(**entry) for entry in content.get("databases", ())),
+            identities=read_identities(content.get("identity", [])),
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, RuleError) as error:
         raise CatalogueError(f"{path.name}: {error}") from error
 
 

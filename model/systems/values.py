@@ -10,20 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-RULES = (
-    "same",
-    "sum",
-    "mean",
-    "max",
-    "min",
-    "difference",
-    "change_pct",
-    "saving_pct",
-    "quotient",
-    "quotient_pct",
-    "product",
-    "largest_deviation",
-)
+from model.systems.arithmetic import COMPUTED
+
 BOUNDS = ("", "over", "under")
 ACTIVITY = "activity"
 _KEY = re.compile(r"\{([^{}]+)\}")
@@ -126,6 +114,19 @@ class DerivedRule:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkloadIdentity:
+    """A metric of a table that follows from others in every system that runs the workload."""
+
+    table: str
+    metric: str
+    unit: str
+    rule: str
+    operands: tuple[Operand, ...]
+    source: str
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Contradiction:
     """Figures the paper contradicts: `rule` over `operands` gives another value from the digits printed there."""
 
@@ -134,6 +135,14 @@ class Contradiction:
     operands: tuple[Operand, ...]
     reason: str
     factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """Figures that are printed without contradiction and still hardly what was measured; `reason` says why."""
+
+    selector: Selector
+    reason: str
 
 
 def fill(template: str, conditions: Mapping[str, str], metric: str) -> str:
@@ -167,7 +176,7 @@ def read_derived(entries: list[Mapping[str, Any]]) -> tuple[DerivedRule, ...]:
         content = dict(entry)
         selector, operands = _selector(content), _operands(content)
         found.append(DerivedRule(selector=selector, operands=operands, **content))
-        if found[-1].rule not in RULES or found[-1].bound not in BOUNDS:
+        if found[-1].rule not in COMPUTED or found[-1].bound not in BOUNDS:
             raise RuleError(f"derived figures of {selector.table}: no rule {found[-1].rule!r} {found[-1].bound!r}")
     return tuple(found)
 
@@ -179,8 +188,28 @@ def read_contradictions(entries: list[Mapping[str, Any]]) -> tuple[Contradiction
         content = dict(entry)
         selector, operands = _selector(content), _operands(content)
         found.append(Contradiction(selector=selector, operands=operands, **content))
-        if found[-1].rule not in RULES or not found[-1].reason:
+        if found[-1].rule not in COMPUTED or not found[-1].reason:
             raise RuleError(f"contradiction in {selector.table}: no rule {found[-1].rule!r}, or no reason")
+    return tuple(found)
+
+
+def read_identities(entries: list[Mapping[str, Any]]) -> tuple[WorkloadIdentity, ...]:
+    """The `[[identity]]` of a workload file. Raises RuleError, TypeError or KeyError."""
+    found = []
+    for entry in entries:
+        content = dict(entry)
+        found.append(WorkloadIdentity(operands=_operands(content), **content))
+        if found[-1].rule not in COMPUTED:
+            raise RuleError(f"identity of {found[-1].metric}: no rule {found[-1].rule!r}")
+    return tuple(found)
+
+
+def read_suspects(entries: list[Mapping[str, Any]]) -> tuple[Suspect, ...]:
+    """The `[[suspect]]` of a system file. TypeError or KeyError for an entry that is none."""
+    found = []
+    for entry in entries:
+        content = dict(entry)
+        found.append(Suspect(_selector(content), **content))
     return tuple(found)
 
 

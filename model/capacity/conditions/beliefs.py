@@ -13,11 +13,13 @@ from model.capacity.conditions.ratios import Ratio, Ratios
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.tables import SYSTEM, Cell, Table, Tables, kind_of, number
 
-TWO_LEVELS = 2.0
+TWO_LEVELS = 3.0
 """Two levels fit every law of two coefficients: how much wider their intervals are at least."""
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
 """Series that differ by more at the same levels follow different laws."""
+OUTSIDE_SD = 0.01
+"""Relative standard deviation by which an answer is less sure, for each e-fold outside the measured levels."""
 REPEATABILITY = 0.003
 POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
 THINK_TIME = "think_time"
@@ -56,6 +58,10 @@ class Beliefs:
         """Series that share the weights of laws: one table, one sort of quantity."""
         return f"{table.block[0]} {table.block[1]}: {kind_of(cell.metric, table.units.get(cell.metric, ''))}"
 
+    def weights(self, table: Table, cell: Cell) -> Array | None:
+        """The weights of laws for a series: those of its kin, else of its family; None for equal ones."""
+        return self._weights.get(kin(table, cell), self._weights.get(self.family(table, cell)))
+
     def told(self, cell: Cell) -> Told | None:
         """What is believed of a cell; None when nothing measured is related to it."""
         if cell not in self._cache:
@@ -83,18 +89,29 @@ class Beliefs:
         if np.any(y <= 0):
             near = float(np.interp(math.log(cell.x), np.log(x), y))
             return Told(Belief.of(near, float(np.std(y))), basis, len(points), outside)
-        factor = self._widening.get(self.family(table, cell), 1.0)
+        factor = self._widening.get(kin(table, cell), self._widening.get(self.family(table, cell), 1.0))
         if len(points) == 2:
             factor = max(factor, TWO_LEVELS)
         belief = self.by_law(table, cell, points).widened(factor)
+        if outside:
+            away = max(math.log(cell.x / x.max()), math.log(x.min() / cell.x))
+            belief = belief.scaled(1.0, OUTSIDE_SD * away)
         return Told(belief, basis, len(points), outside)
 
     def by_law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Belief:
         """What the laws say of a cell, given the points of its series."""
         assert cell.x is not None
         series, at_siblings = self.series(table, cell, points)
-        belief = combine(explain(series, cell.x, at_siblings), self._weights.get(self.family(table, cell)))
-        return belief.of_population(cell.x, self.think_time(cell, points)) if is_closed(table, cell) else belief
+        if not is_closed(table, cell):
+            return combine(explain(series, cell.x, at_siblings), self.weights(table, cell))
+        weights = None if self.of_response(table, cell, points) else self.weights(table, cell)
+        return combine(explain(series, cell.x, at_siblings), weights).of_population(
+            cell.x, self.think_time(cell, points)
+        )
+
+    def of_response(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> bool:
+        """Whether the law of a throughput is that of the response beside a known think time, not of the whole cycle."""
+        return is_closed(table, cell) and self.think_time(cell, points) > 0
 
     def series(
         self, table: Table, cell: Cell, points: list[tuple[float, float, float]]
@@ -169,7 +186,7 @@ class Beliefs:
             return None
         levels, values = np.array([p[0] for p in points]), np.array([p[1] for p in points])
         series = Series(levels, levels / values if is_closed(table, cell) else values, np.zeros(len(levels)))
-        belief = combine(explain(series, cell.x), self._weights.get(self.family(table, cell)))
+        belief = combine(explain(series, cell.x), self.weights(table, cell))
         return belief.median(), belief.relative_sd()
 
     def _related(self, table: Table, cell: Cell) -> Told | None:
@@ -218,6 +235,14 @@ class Beliefs:
         """Whether two systems run the same workload, so that one can stand for the other."""
         mine = self.facts.get(one, {}).get(WORKLOAD)
         return mine is not None and mine == self.facts.get(other, {}).get(WORKLOAD)
+
+
+def kin(table: Table, cell: Cell) -> str:
+    """Series that should follow the same law: one metric at the same named levels, of systems measured alike."""
+    levels = "; ".join(f"{key}={level}" for key, level in cell.labels)
+    return (
+        f"{table.block[0]} {table.block[1]}: {cell.metric} of {table.groups.get(cell.system, cell.system)} [{levels}]"
+    )
 
 
 def is_closed(table: Table, cell: Cell) -> bool:

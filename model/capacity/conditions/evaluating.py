@@ -11,10 +11,11 @@ from model.capacity.conditions.beliefs import Beliefs, Told
 from model.capacity.conditions.identities import Sum, all_sums, definitions
 from model.capacity.conditions.mixtures import Array
 from model.capacity.conditions.rows import Identity, Operand
-from model.capacity.conditions.tables import Cell, Tables
-from model.reproduction.arithmetic import compute
+from model.capacity.conditions.tables import Cell, Table, Tables
+from model.systems.arithmetic import compute
 
 FOLLOWS = "follows from other values"
+COUNTED = ("buffers", "count")
 DEEPEST = 8
 DIGITS = 10
 
@@ -117,8 +118,15 @@ class Evaluator:
                               table.units.get(cell.metric, ""))  # fmt: skip
         ends = np.clip(belief.quantiles(0.05, 0.5, 0.95), least, most)
         low, value, high = (float(f"{end:.{DIGITS}g}") for end in ends)
+        if table.units.get(cell.metric) in COUNTED and _whole(table, cell.metric):
+            value = float(round(value))
+            low, high = min(low, value), max(high, value)
         seed = zlib.crc32(repr(cell).encode()) ^ self._seed
         return Value(value, low, high, np.clip(belief.draws(seed), least, most), told, told.basis)
+
+
+def _whole(table: Table, metric: str) -> bool:
+    return all(value == int(value) for cell, (value, _) in table.values.items() if cell.metric == metric)
 
 
 def _bounds(values: list[float], unit: str) -> tuple[float, float]:

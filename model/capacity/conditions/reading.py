@@ -10,7 +10,12 @@ from typing import Any
 from model.capacity.conditions.rows import WORKLOAD, Identity, Operand, Row, Study
 from model.lab.targeting import contradiction, derived_rule, target
 from model.systems import catalogue
+from model.systems.arithmetic import compute
 from model.systems.catalogue import Figure, System
+from model.systems.values import Contradiction
+
+SUSPECT_SD = 1.0
+"""Relative standard error of a figure that the catalogue says is suspect."""
 
 
 def read_catalogue(systems: Iterable[str] | None = None, marts: Iterable[Mapping[str, Any]] | None = None) -> Study:
@@ -33,6 +38,7 @@ def read_catalogue(systems: Iterable[str] | None = None, marts: Iterable[Mapping
         facts[system_id] = {fact.attribute: fact.value for fact in system.facts}
         if system.workload is not None:
             facts[system_id][WORKLOAD] = system.workload.id
+            identities += _of_workload(system)
         for figure in system.figures:
             if figure.number is None:
                 continue
@@ -63,17 +69,26 @@ def read_points(marts: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
 
 
 def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row | None:
-    """A figure with its value; of systems known by ratios, claims or formulas only, as it is printed."""
+    """A figure with its value; of systems known by ratios, claims or formulas only, as it is printed.
+
+    A figure that the study contradicts has the value that the other figures leave; one that is suspect weighs little.
+    Neither is judged.
+    """
     numeric = system.class_ == "numeric"
-    if (numeric and figure.kind == "statement") or contradiction(system, figure) is not None:
+    if numeric and figure.kind == "statement":
         return None
-    value, se = float(figure.value), 0.0
+    doubt = contradiction(system, figure)
+    found, se = float(figure.value) if doubt is None else _corrected(system, figure, doubt), 0.0
+    if found is None:
+        return None
+    value = found
     if known is not None and numeric:
         wanted = target(system, figure)
         found = None if wanted is None else known.get((system.id, wanted.point, wanted.subject, wanted.metric))
         if wanted is None or found is None:
             return None
         value, se = found[0] * wanted.factor, abs(wanted.factor) * (found[1] or 0.0)
+    suspect = system.suspicion(figure) is not None
     return Row(
         system=system.id,
         metric=figure.metric,
@@ -82,9 +97,53 @@ def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row
         unit=figure.unit,
         table=figure.table,
         study=figure.study,
-        se=se,
-        judged=figure.target and numeric,
+        se=max(se, SUSPECT_SD * abs(value)) if suspect else se,
+        judged=figure.target and numeric and doubt is None and not suspect,
     )
+
+
+def _corrected(system: System, figure: Figure, doubt: Contradiction) -> float | None:
+    """What the other printed figures leave for one that they contradict; None where one of them is not known."""
+    values = []
+    for operand in doubt.operands:
+        if operand.point:
+            return None
+        condition = {**figure.conditions, **operand.conditions}
+        wanted = {key: level for key, level in condition.items() if level}
+        of = catalogue.system(operand.system) if operand.system else system
+        printed = [
+            other.number
+            for other in of.select(operand.table or figure.table, metric=operand.metric or figure.metric)
+            if other.conditions == wanted
+        ]
+        number = float(operand.value) if operand.value else printed[0] if printed else None
+        if number is None:
+            return None
+        values.append(number * operand.factor)
+    return compute(doubt.rule, values, doubt.factor)
+
+
+def _of_workload(system: System) -> list[Identity]:
+    """What follows in a system as in all that run its workload, where no figure of its own stands for it."""
+    if system.workload is None:
+        return []
+    tables = {figure.table for figure in system.figures}
+    printed = {(figure.table, figure.metric) for figure in system.figures}
+    return [
+        Identity(
+            system.id,
+            entry.table,
+            system.study,
+            entry.metric,
+            {},
+            entry.unit,
+            entry.rule,
+            tuple(Operand(metric=operand.metric, factor=operand.factor) for operand in entry.operands),
+            entry.factor,
+        )
+        for entry in system.workload.identities
+        if entry.table in tables and (entry.table, entry.metric) not in printed
+    ]
 
 
 def _identity(system: System, figure: Figure) -> Identity | None:

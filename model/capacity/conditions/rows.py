@@ -45,7 +45,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A metric at a condition that follows from other cells by a rule of `model.reproduction.arithmetic`."""
+    """A metric at a condition that follows from other cells by a rule of `model.systems.arithmetic`."""
 
     system: str
     table: str

@@ -8,6 +8,7 @@ from model.capacity.conditions.rows import Row
 
 SYSTEM = "system"
 POINT = "point"
+SHARED_LEVELS = 2
 RATES = ("etr_tps", "tran_rate_tps", "online_tran_rate_tps", "throughput")
 WORK_UNITS = ("1/s", "SU", "service units", "service units/s", "pct of one CP", "MB/s")
 KINDS: Mapping[str, str] = {
@@ -62,7 +63,8 @@ class Cell:
 class Table:
     """One table of a study: the values of all systems that have it.
 
-    `fixed` are conditions that say no more than the system does, by system; they are left out of the cells.
+    `fixed` are conditions that say no more than the system does, by system; they are left out of the cells. `groups`
+    has one name for systems that were measured at the same levels of the numeric condition.
     """
 
     block: tuple[str, str]
@@ -73,6 +75,7 @@ class Table:
     better: Mapping[str, str]
     judged: frozenset[Cell]
     levels: Mapping[str, tuple[str, ...]]
+    groups: Mapping[str, str]
     by_series: Mapping[Cell, list[tuple[float, float, float]]]
 
     def condition(self, cell: Cell) -> dict[str, str]:
@@ -146,8 +149,19 @@ def _table(block: tuple[str, str], rows: list[Row]) -> Table:
         better={row.metric: row.better for row in rows},
         judged=frozenset(judged),
         levels={key: tuple(sorted(found)) for key, found in levels.items()},
+        groups=_groups(by_system[numeric]) if numeric is not None else {},
         by_series={cell: sorted(points) for cell, points in by_series.items()},
     )
+
+
+def _groups(levels: Mapping[str, set[str]]) -> dict[str, str]:
+    """For each system the first one that it shares two levels with, directly or through others."""
+    groups: dict[str, str] = {}
+    for system, found in sorted(levels.items()):
+        near = {groups[other] for other in groups if len(found & levels[other]) >= SHARED_LEVELS}
+        groups[system] = min(near | {system})
+        groups |= {other: groups[system] for other, group in groups.items() if group in near}
+    return groups
 
 
 def _numeric(levels: Mapping[str, set[str]]) -> str | None:

@@ -35,7 +35,10 @@ ALTERNATIVES = (
 """Named conditions whose levels stand for each other; those of others are parts of one measurement."""
 LEAST_CASES = 3
 ROUNDING = 1e-6
-FAMILIES = {"s": "time", "ms": "time", "us": "time", "SU": "CPU", "busy": "CPU", "cost": "CPU", "1/s": "rate"}
+FAMILIES = {
+    "s": "time", "ms": "time", "us": "time", "SU": "CPU", "busy": "CPU", "cost": "CPU", "1/s": "rate",
+    "buffers": "buffers", "tran/s": "ITR",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -225,7 +228,8 @@ def _naive(table: Table, cell: Cell, keys: tuple[str, ...]) -> float:
 
 
 def _family_name(table: Table, cell: Cell, numeric: bool) -> str:
-    kind = kind_of(cell.metric, table.units.get(cell.metric, ""))
+    unit = table.units.get(cell.metric, "")
+    kind = unit if unit in FAMILIES else kind_of(cell.metric, unit)
     name = "throughput" if cell.metric in RATES else FAMILIES.get(kind, kind)
     return f"{name}, {'numeric' if numeric else 'named'} levels"
 

@@ -7,18 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.capacity.conditions.beliefs import Beliefs
+from model.capacity.conditions.beliefs import Beliefs, kin
 from model.capacity.conditions.laws import CONFIGURATIONS, NODES, Array, explain
 from model.capacity.conditions.tables import Tables, number
 
 ROUNDS = 25
 SHARED_COUNT = 8.0
 """How many series the weights of all families together count for in each family."""
+KIN_COUNT = 2.0
+"""How many series the weights of a family count for among the kin of a series."""
 FLAT_COUNT = 10.0
 LEAST_POINTS = 2
 PRIOR_CASES = 2.0
 """How many values left out the laws' own intervals count for."""
-LEAST_WIDENING, MOST_WIDENING = 0.8, 6.0
+KIN_CASES = 6.0
+"""How many values left out the widening of a family counts for among kin."""
+LEAST_WIDENING, MOST_WIDENING = 0.6, 4.0
 
 
 Facts = Mapping[str, Mapping[str, str]]
@@ -28,12 +32,13 @@ def weigh(tables: Tables, facts: Facts, only: Container[tuple[str, str]] | None 
     """Weights by family, shape (CONFIGURATIONS,), summing to one; of the named tables, or of all."""
     beliefs = Beliefs(tables, {}, facts)
     by_family: dict[str, list[Array]] = defaultdict(list)
+    by_kin: dict[tuple[str, str], list[Array]] = defaultdict(list)
     for block, table in tables.blocks.items():
         if only is not None and block not in only:
             continue
         for cell in {replace(cell, x=None) for cell in table.values if cell.x is not None}:
             points = table.series(cell)
-            if len(points) < 2 or any(y <= 0 for _, y, _ in points):
+            if len(points) < 2 or any(y <= 0 for _, y, _ in points) or beliefs.of_response(table, cell, points):
                 continue
             at = replace(cell, x=points[0][0])
             series, at_siblings = beliefs.series(table, at, points)
@@ -43,12 +48,17 @@ def weigh(tables: Tables, facts: Facts, only: Container[tuple[str, str]] | None 
                 mine = found.law == law
                 log[law] = np.logaddexp.reduce(found.evidence[mine] + np.log(found.share[mine])[:, None], axis=0)
             by_family[beliefs.family(table, cell)].append(log.ravel())
+            by_kin[beliefs.family(table, cell), kin(table, cell)].append(log.ravel())
     flat = np.full(CONFIGURATIONS, 1.0 / CONFIGURATIONS)
     everything = [log for found in by_family.values() for log in found]
     if not everything:
         return {}
     overall = _maximise(np.stack(everything), flat, FLAT_COUNT)
-    return {family: _maximise(np.stack(found), overall, SHARED_COUNT) for family, found in by_family.items()}
+    weights = {family: _maximise(np.stack(logs), overall, SHARED_COUNT) for family, logs in by_family.items()}
+    for (family, name), logs in by_kin.items():
+        if len(logs) > 1:
+            weights[name] = _maximise(np.stack(logs), weights[family], KIN_COUNT)
+    return weights
 
 
 def widening(
@@ -56,6 +66,7 @@ def widening(
 ) -> dict[str, float]:
     """How much wider than the laws say intervals must be, by family, to hold 90 % of values of levels left out."""
     missed: dict[str, list[float]] = defaultdict(list)
+    of_kin: dict[tuple[str, str], list[float]] = defaultdict(list)
     for block, table in tables.blocks.items():
         if table.numeric is None or (only is not None and block not in only):
             continue
@@ -76,14 +87,18 @@ def widening(
                 low, middle, high = (math.log(end) for end in belief.quantiles(0.05, 0.5, 0.95))
                 off = math.log(y) - middle
                 reach = (high if off > 0 else low) - middle
-                missed[beliefs.family(kept, cell)].append(off / reach if off else 0.0)
-    return {family: _factor(found) for family, found in missed.items()}
+                family, error = beliefs.family(kept, cell), off / reach if off else 0.0
+                missed[family].append(error)
+                of_kin[family, kin(kept, cell)].append(error)
+    factors = {family: _factor(found, 1.0, PRIOR_CASES) for family, found in missed.items()}
+    kin_factors = {name: _factor(found, factors[family], KIN_CASES) for (family, name), found in of_kin.items()}
+    return factors | kin_factors
 
 
-def _factor(missed: list[float]) -> float:
-    """The 90 % quantile of errors over half-widths, drawn to one where there are few."""
-    share = len(missed) / (len(missed) + PRIOR_CASES)
-    return float(np.clip(share * np.quantile(missed, 0.9) + 1.0 - share, LEAST_WIDENING, MOST_WIDENING))
+def _factor(missed: list[float], prior: float, cases: float) -> float:
+    """The 90 % quantile of errors over half-widths, drawn to a prior that counts for some cases."""
+    share = len(missed) / (len(missed) + cases)
+    return float(np.clip(share * np.quantile(missed, 0.9) + (1.0 - share) * prior, LEAST_WIDENING, MOST_WIDENING))
 
 
 def _maximise(log: Array, prior: Array, count: float) -> Array:

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.lab.printed import Interval, prints_as
-from model.reproduction.arithmetic import RULES, admitted, as_text, compute
-from model.systems import values
+from model.reproduction.arithmetic import RULES, admitted, as_text
+from model.systems.arithmetic import COMPUTED, compute
 
 
 def test_every_rule_a_system_file_may_name_is_known_and_no_other():
-    assert set(values.RULES) == set(RULES)
+    assert set(COMPUTED) == set(RULES)
 
 
 @pytest.mark.parametrize(

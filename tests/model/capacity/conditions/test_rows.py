@@ -30,10 +30,36 @@ def test_rows_of_the_marts_are_those_of_the_catalogue(system_id):
     printed = {(r.table, r.metric, tuple(r.condition.items())): r for r in read_catalogue([system_id]).rows}
     measured = read_catalogue([system_id], marts_of(system_id)).rows
     assert len(measured) == len(printed)
-    for row in measured:
+    for row in [row for row in measured if row.judged]:
         known = printed[row.table, row.metric, tuple(row.condition.items())]
         assert row.value == pytest.approx(known.value, rel=1e-12)
         assert row.se > 0
+
+
+def test_a_contradicted_figure_has_the_value_that_the_others_leave_and_is_not_judged():
+    (row,) = [
+        row
+        for row in read_catalogue(["cs113-tn3270-clear-30s"]).rows
+        if row.condition == {"sessions": "128000", "component": "TN3270 LSQA/SWA/229/230 Above"}
+    ]
+    assert (row.value, row.judged) == (451000, False)
+
+
+def test_a_suspect_figure_weighs_little_and_is_not_judged():
+    rows = [row for row in read_catalogue(["cs113-ftp-out-1500ms"]).rows if row.table == "ftp_storage"]
+    at_64 = [row for row in rows if row.condition["sessions"] == "64"]
+    assert at_64
+    assert all(row.se == row.value and not row.judged for row in at_64)
+    assert all(row.se == 0 for row in rows if row not in at_64)
+
+
+def test_what_follows_in_a_workload_follows_in_every_system_that_runs_it():
+    study = read_catalogue(["cics53-18cp", "cics53-26cp"])
+    known = {(row.system, row.metric): row.value for row in study.rows if row.table == "lpar_summary"}
+    (entry,) = [entry for entry in study.identities if entry.metric == "sdt_reads_per_s"]
+    assert (entry.system, entry.rule, entry.factor) == ("cics53-26cp", "difference", 5)
+    total, updates = (known["cics53-18cp", operand.metric] for operand in entry.operands)
+    assert known["cics53-18cp", "sdt_reads_per_s"] == 5 * (total - updates)
 
 
 def test_what_the_marts_lack_is_left_out():
