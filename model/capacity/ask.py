@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -13,12 +12,14 @@ from numpy.typing import NDArray
 from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import distance, evidence, extrapolated, notes_on
-from model.capacity.by_condition import by_condition, lawful, more_figures, understandable
+from model.capacity.by_condition import by_condition, lawful, more_figures, parted
 from model.capacity.ensemble import State, System
 from model.capacity.explain import explain
 from model.capacity.figures import bottleneck, figure_draws, outputs_of, times
 from model.capacity.headroom import headroom
+from model.capacity.lending import lender, lent
 from model.capacity.loads import Load
+from model.capacity.moving import as_measured, moved, needs_network
 from model.capacity.questions import QuestionError, system_entry
 from model.capacity.targets import max_rate, size
 
@@ -48,16 +49,29 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     Raises:
         QuestionError: unknown system or key, or a value out of its domain.
     """
-    by_law = lawful(bundle, system)
-    if by_law and (system not in bundle["systems"] or not understandable(at)):
-        return by_condition(bundle, system, at)
+    if not lawful(bundle, system):
+        return _by_network(bundle, system, at)
+    loads, conditions = parted(bundle, system, at)
+    if system in bundle["systems"]:
+        if conditions and needs_network(loads):
+            return moved(_by_network, bundle, system, loads, conditions)
+        return by_condition(bundle, system, at) if conditions else _as_asked(bundle, system, loads)
+    by = lender(bundle, system)
+    return by_condition(bundle, system, at) if by is None else lent(_by_network, bundle, system, loads, conditions, by)
+
+
+def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer:
+    """The network's answer; what it refuses, the condition laws may know."""
     try:
         return _by_network(bundle, system, at)
-    except QuestionError:
-        if by_law:
-            with suppress(QuestionError):
-                return by_condition(bundle, system, at)
-        raise
+    except QuestionError as refused:
+        try:
+            return as_measured(_by_network, bundle, system, at)
+        except QuestionError as also:
+            if refused.field != "at.point":
+                raise refused from None
+            told = f"point: {refused.value!r} was not measured"
+            raise QuestionError(refused.field, refused.value, told, {*refused.allowed, *also.allowed}) from None
 
 
 def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:

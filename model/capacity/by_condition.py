@@ -9,15 +9,32 @@ from model.capacity import adjustments
 from model.capacity.answer import Answer, Bottleneck, Output
 from model.capacity.questions import KEYS, PREFIXES, QuestionError, lawful_systems
 
+ENGINES = ("dedicated_cps", "cps_per_ims_lpar", "ims_lpar_cps", "sut_dedicated_cps")
+"""Names under which the catalogue has the engines of a system."""
+
 
 def lawful(bundle: Mapping[str, Any], system: str) -> bool:
     """Whether condition laws say anything of the system."""
     return system in lawful_systems(bundle.get("conditions", {}))
 
 
-def understandable(at: Mapping[str, Any] | None) -> bool:
-    """Whether every key of the question is one that a network answers."""
-    return all(key in KEYS or str(key).startswith(PREFIXES) for key in at or {})
+def parted(
+    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A question's keys that a network answers, and its conditions.
+
+    Engines may be asked for under the name that the configuration of the system has for them.
+    """
+    facts = bundle["conditions"].get("facts", {}).get(system, {})
+    loads, conditions = {}, {}
+    for key, value in (at or {}).items():
+        if key in ENGINES and key in facts and str(value) != facts[key]:
+            loads["engines"] = value
+        elif key in KEYS or str(key).startswith(PREFIXES):
+            loads[key] = value
+        else:
+            conditions[key] = value
+    return loads, conditions
 
 
 def by_condition(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:

@@ -9,7 +9,8 @@ from typing import Any
 
 LOADS = ("etr_tps", "cpu_busy_pct", "point")
 CHANGES = ("engines", "ziip_engines", "smt", "weight", "cap", "machine")
-KEYS = (*LOADS, "when", "growth_pct", *CHANGES)
+GROWTH = "growth_pct"
+KEYS = (*LOADS, "when", GROWTH, *CHANGES)
 NUMBERS = ("growth_pct.", "rate.", "limit.")
 PREFIXES = (*NUMBERS, "adjust.")
 TEXTS = ("point", "when", "machine", "cap", "smt")

@@ -356,6 +356,63 @@ def test_a_file_that_is_no_bundle_is_refused(text, message):
         bundles.loads(text)
 
 
+@pytest.fixture(scope="module")
+def with_laws(bundle):
+    rows = [
+        Row("shop", "etr_tps", {"release": "R1"}, 6000.0, "tran/s", "runs"),
+        Row("shop", "etr_tps", {"release": "R2"}, 6000.0, "tran/s", "runs"),
+        Row("shop", "cpu_busy_pct", {"release": "R1"}, 77.5, "pct", "runs"),
+        Row("shop", "cpu_busy_pct", {"release": "R2"}, 80.0, "pct", "runs"),
+        Row("shop", "csa_kb", {"release": "R2"}, 700.0, "KB", "runs"),
+        Row("shop", "etr_tps", {"point": "7"}, 5000.0, "tran/s", "rates"),
+        Row("large", "total_tps", {}, 7000.0, "tran/s", "summary"),
+    ]
+    facts = {"shop": {"dedicated_cps": "8", "workload": "shop"}, "large": {"dedicated_cps": "12", "workload": "shop"}}
+    return {**bundle, "conditions": fit(rows, facts)}
+
+
+def test_a_point_whose_rate_alone_was_measured_is_answered_by_the_network_at_this_rate(with_laws):
+    asked, computed = predict(with_laws, "shop", {"point": "7"}), predict(with_laws, "shop", {"etr_tps": 5000})
+    assert value(asked, "cpu_busy_pct")["value"] == value(computed, "cpu_busy_pct")["value"]
+    assert {output["condition"] for output in asked["outputs"]} == {"point=7"}
+    assert value(asked, "etr_tps")["value"] == 5000
+    with pytest.raises(QuestionError, match=r"point: '8' was not measured .*1, 2, 3, 7"):
+        predict(with_laws, "shop", {"point": "8"})
+
+
+def test_a_condition_and_a_load_go_into_one_question(with_laws):
+    measured = predict(with_laws, "shop", {"release": "R2"})
+    asked = predict(with_laws, "shop", {"release": "R2", "etr_tps": 3000})
+    before, after = (predict(with_laws, "shop", {"etr_tps": rate}) for rate in (6000, 3000))
+    change = value(after, "cpu_busy_pct")["value"] / value(before, "cpu_busy_pct")["value"]
+    assert value(asked, "cpu_busy_pct")["value"] == pytest.approx(80.0 * change)
+    assert value(asked, "etr_tps")["value"] == pytest.approx(3000)
+    assert value(asked, "csa_kb") == value(measured, "csa_kb")
+    assert any("csa_kb" in note for note in asked["notes"])
+    grown = predict(with_laws, "shop", {"release": "R2", "growth_pct": -50})
+    assert value(grown, "cpu_busy_pct")["value"] == pytest.approx(value(asked, "cpu_busy_pct")["value"])
+
+
+def test_a_rate_asked_of_several_levels_at_once_is_refused(with_laws):
+    with pytest.raises(QuestionError, match="stands for several"):
+        predict(with_laws, "shop", {"dedicated_cps": 8, "etr_tps": 3000})
+
+
+def test_engines_may_be_asked_for_by_the_name_that_the_configuration_has(with_laws):
+    named = predict(with_laws, "shop", {"dedicated_cps": 10, "etr_tps": 5000})
+    assert named["outputs"] == predict(with_laws, "shop", {"engines": 10, "etr_tps": 5000})["outputs"]
+
+
+def test_a_system_without_cpu_figures_is_answered_by_the_network_of_its_sibling(with_laws):
+    lent = predict(with_laws, "large")
+    own = predict(with_laws, "shop", {"engines": 12, "etr_tps": 7000})
+    assert value(lent, "total_tps")["value"] == 7000
+    assert value(lent, "cpu_busy_pct")["value"] == value(own, "cpu_busy_pct")["value"]
+    assert any("network of shop" in note for note in lent["notes"])
+    lighter = predict(with_laws, "large", {"etr_tps": 3000})
+    assert "total_tps" not in {output["metric"] for output in lighter["outputs"]}
+
+
 def test_what_the_network_refuses_is_answered_from_condition_laws_where_they_know_it(bundle):
     rows = [Row("shop", "csa_kb", {"point": point}, 700.0, "KB", "storage") for point in ("1", "stress")]
     rows += [Row("store", "csa_kb", {"users": users}, 70.0, "KB", "store") for users in ("1", "2", "4")]
