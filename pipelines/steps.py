@@ -191,6 +191,20 @@ def measured_histories(home: Home) -> Mapping[str, Any]:
     )
 
 
+def measured_ratings(home: Home) -> dict[str, tuple[float | None, float | None]]:
+    """Service units and software service units a second of an engine, by system and, of its LPARs, by system/SID."""
+    from ingest import warehouse
+
+    rows = warehouse.query(
+        home.snapshot,
+        "SELECT system_id, smf_sid, service_units_per_s, software_service_units_per_s FROM marts.dim_system "
+        "ORDER BY ALL",
+    ).to_pylist()
+    rates = [(row, (row["service_units_per_s"], row["software_service_units_per_s"])) for row in rows]
+    found = {row["system_id"]: rate for row, rate in rates}
+    return found | {f"{row['system_id']}/{row['smf_sid']}": rate for row, rate in rates}
+
+
 def data_identity(home: Home) -> dict[str, Any]:
     """What a model was fitted on: the loaded files and a digest over their contents, in no order."""
     from ingest import warehouse
@@ -281,7 +295,7 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     points, descriptions, intervals = measured_points(home), load_descriptions(), measured_histories(home)
     say("calibrating")
     try:
-        fitted = calibrate(points, intervals, descriptions, measured_figures(home))
+        fitted = calibrate(points, intervals, descriptions, measured_figures(home), measured_ratings(home))
     except ValueError as error:
         raise EtalonError(f"the published marts cannot be calibrated: {error}", Exit.NOT_READY) from error
     say("validating")

@@ -14,6 +14,7 @@ from model.calibration.descriptions import SystemDescription
 from model.calibration.intervals import History, enough
 from model.calibration.observations import as_frame
 from model.calibration.production import Unusable, entry
+from model.capacity import msu
 from model.capacity.adjustments import read_adjustments, to_plain
 from model.capacity.conditions.fitting import fit as fit_conditions
 from model.capacity.conditions.reading import read_catalogue
@@ -36,6 +37,7 @@ def calibrate(
     histories: Mapping[str, History],
     descriptions: Mapping[str, SystemDescription] | None = None,
     figures: Sequence[Mapping[str, Any]] = (),
+    ratings: Mapping[str, tuple[float | None, float | None]] | None = None,
 ) -> Calibrated:
     """Calibrate all systems; one that cannot be never keeps the others from it.
 
@@ -44,6 +46,7 @@ def calibrate(
         histories: LPARs with intervals; those with too few are left to their points.
         descriptions: reference systems by id.
         figures: rows of ``fct_point_metric``, from which condition laws of reference systems are fitted.
+        ratings: service units and software service units a second of an engine, by system id (``system/SID``).
 
     Raises:
         ValueError: nothing can be calibrated.
@@ -81,8 +84,17 @@ def calibrate(
     if conditions:
         conditions["adjustments"] = known
         refused = {name: reason for name, reason in refused.items() if name not in lawful_systems(conditions)}
-    with_adjustments = {name: {**made, "adjustments": known} for name, made in systems.items()}
-    return Calibrated(with_adjustments, refused, frame, conditions)
+    whole = {
+        name: _rated({**made, "adjustments": known}, (ratings or {}).get(name, (None, None)))
+        for name, made in systems.items()
+    }
+    return Calibrated(whole, refused, frame, conditions)
+
+
+def _rated(entry: dict[str, Any], rates: tuple[float | None, float | None]) -> dict[str, Any]:
+    """The entry with the ratings of its engines and the MSU figures that follow from them."""
+    found = {**entry, **msu.ratings(*rates)}
+    return {**found, "outputs": [*entry["outputs"], *msu.outputs(found)]}
 
 
 def _conditions(figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

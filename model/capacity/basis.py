@@ -65,7 +65,7 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
         notes.append(f"{full}: the rate cannot be reached, usage is what it would ask for")
     elif np.quantile(busy - available, 0.95) > 0:
         notes.append("saturation is within the interval: responses have no upper limit")
-    if "engines" in outside:
+    if "engines" in outside and "machine" not in load.asked:
         factor = Estimate.of(engine_cost(ready, state.scenario.engines))
         notes.append(
             f"measured on {ready.engines:g} engines, asked for {state.scenario.engines:g}: cost per transaction "

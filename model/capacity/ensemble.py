@@ -140,13 +140,17 @@ class Scenario:
 
     ``rates`` is (draws or 1, loads, streams) transactions/s. ``extra`` adds engines by series, what a recorded interval
     had beyond its law; ``others`` is what other LPARs use of the machine, in engines;
-    ``threads`` those of a zIIP core, None for as many as it has.
+    ``threads`` those of a zIIP core, None for as many as it has. ``cost`` and ``ziip_cost`` multiply the time of work
+    on CPs and zIIPs; ``msu_per_engine`` is the rating of the machine moved to, None for that of the records;
+    ``recorded`` are the recorded intervals it starts from.
     """
 
     rates: Array
     engines: float
     ziips: float = 0.0
     cost: Array | float = 1.0
+    ziip_cost: Array | float = 1.0
+    msu_per_engine: float | None = None
     extra: Mapping[str, Array] = field(default_factory=dict)
     others: Array | float = 0.0
     machine_engines: float | None = None
@@ -154,6 +158,7 @@ class Scenario:
     capped: bool | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
     threads: float | None = None
+    recorded: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -198,6 +203,8 @@ class System:
         self.capacity: tuple[str, ...] = tuple(entry["capacity"])
         self.draws = len(next(iter(self.laws.values())).noise)
         self.engines = float(entry["engines"])
+        self.msu_per_engine: float | None = entry.get("msu_per_engine")
+        self.service_units_per_s: float | None = entry.get("service_units_per_s")
         ziip = entry.get("ziip") or {}
         self.ziips = float(ziip.get("engines", 0.0))
         self.threads = float(ziip.get("threads", 1.0))
@@ -254,7 +261,7 @@ class System:
         alone: dict[str, Array] = {}
         for name, law in self.laws.items():
             if law.driver in self.streams or law.driver in self.mixes:
-                alone[name] = law.usage(self.stream(scenario, law.driver))
+                alone[name] = law.usage(self.stream(scenario, law.driver)) * self._faster(scenario, law)
         cost = np.broadcast_to(np.asarray(scenario.cost, float).reshape(-1, 1), shape)
         ziip_work = self._sum(alone, "ziip", shape) + sum(
             (np.broadcast_to(value, shape) for name, value in scenario.extra.items() if self._engine(name) == "ziip"),
@@ -280,11 +287,11 @@ class System:
             for name, law in self.laws.items():
                 if law.driver == WORK:
                     extra = np.broadcast_to(scenario.extra.get(name, 0.0), shape)
-                    found[name] = np.maximum(law.usage(work) + extra * dear, 0.0)
+                    found[name] = np.maximum(law.usage(work / cost) * cost + extra * dear, 0.0)
             captured = sum((found[n] for n in found if self.laws[n].part and self._engine(n) == "cp"), np.zeros(shape))
             for name, law in self.laws.items():
                 if law.driver == CAPTURED:
-                    found[name] = law.usage(captured)
+                    found[name] = law.usage(captured / cost) * cost
             busy = sum((found[name] for name in self.capacity), np.zeros(shape))
         ziip_busy = None
         if ZIIP_WORK in self.laws:
@@ -292,6 +299,11 @@ class System:
             one_thread = scenario.threads == 1.0 and self.threads > 1.0
             ziip_busy = on_ziips if one_thread else self.laws[ZIIP_WORK].usage(on_ziips)
         return found, busy, ziip_busy
+
+    def _faster(self, scenario: Scenario, law: Law) -> Array:
+        """(draws, 1) factor of the time of zIIP work; that of CPs is in the cost."""
+        factor = scenario.ziip_cost if law.engine == "ziip" else 1.0
+        return np.broadcast_to(np.asarray(factor, float).reshape(-1, 1), (self.draws, 1))
 
     def _engine(self, name: str) -> str:
         law = self.laws.get(name)
@@ -349,7 +361,7 @@ class System:
         ziip_stretch = None
         if self.ziips and scenario.ziips > 0:
             eligible = {
-                name: law.usage(self.stream(scenario, law.driver))
+                name: law.usage(self.stream(scenario, law.driver)) * self._faster(scenario, law)
                 for name, law in self.laws.items()
                 if law.engine == "ziip" and law.driver in self.streams
             }

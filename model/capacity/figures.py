@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from model.capacity.answer import Bottleneck, Estimate, Output, Station, plain
 from model.capacity.ensemble import LPAR, State, System
 from model.capacity.loads import Load, at_busy
+from model.capacity.msu import msu
 from model.capacity.questions import as_text
 
 Array = NDArray[np.float64]
@@ -38,7 +39,7 @@ def _shared(ready: System, load: Load, metric: str) -> str:
     if not entry["points"] or entry.get("profile"):
         return "; ".join(asked)
     named = [load.point] if load.point is not None else entry["points"]
-    pairs = [[pair.strip() for pair in p["conditions"][metric].split(";") if "=" in pair] for p in named]
+    pairs = [[pair.strip() for pair in p["conditions"].get(metric, "").split(";") if "=" in pair] for p in named]
     kept = [pair for pair in pairs[0] if all(pair in other for other in pairs[1:])]
     if load.point is None:
         kept = [pair for pair in kept if not pair.startswith("point=")]
@@ -112,6 +113,8 @@ def figure_draws(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
         if form == "ziip_busy_pct":
             ziips = state.scenario.ziips
             return None if state.ziip_busy is None or ziips <= 0 else 100.0 * state.ziip_busy[:, 0] / ziips
+        if form in ("msu", "machine_msu", "msu_4hra"):
+            return msu(ready, state, form)
         if form == "internal_rate":
             return None if state.busy[0, 0] <= 0 else total * engines / np.maximum(state.busy[:, 0], 1e-12)
         if form == "rate":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from model.capacity import adjustments
 from model.capacity.ensemble import Scenario, System
+from model.capacity.moves import deviates, moved
 from model.capacity.questions import (
     MOST_TPS,
     QuestionError,
@@ -155,7 +155,8 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
     start = profile["start_local"][int(index[len(index) // 2])]
     if weeks > 0.0:
         start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
-    return None, start, replace(blank, rates=rates, extra=extra, others=others), notes
+    recorded = tuple(int(i) for i in index)
+    return None, start, replace(blank, rates=rates, extra=extra, others=others, recorded=recorded), notes
 
 
 def _recorded(
@@ -237,7 +238,7 @@ def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
     cost: Array | float = 1.0
     if "engines" in asked:
         engines = whole("engines", asked["engines"])
-        cost = cost * engine_cost(system, engines)
+        cost = 1.0 if "machine" in asked else engine_cost(system, engines)
         scenario = replace(scenario, engines=float(engines))
         if system.machine is not None and engines > system.machine.engines:
             notes.append(f"engines: the machine has {system.machine.engines:g}; taken to get {engines}")
@@ -265,9 +266,8 @@ def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
     if "smt" in asked:
         scenario = replace(scenario, threads=_threads(system, asked["smt"]))
     if "machine" in asked:
-        raise QuestionError(
-            "machine", asked["machine"], "machine: cannot be changed here: no capacity table names both machines"
-        )
+        scenario, factor = moved(system, scenario, asked["machine"], notes)
+        cost = cost * factor
     return replace(scenario, cost=cost, limits=limits)
 
 
@@ -291,10 +291,7 @@ def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Arr
         notes.append(one.note)
         if not {"cpu", "itr"} & set(one.factors):
             notes.append(f"{adjustments.PREFIX}{one.name}: says nothing of CPU time, so nothing here changes")
-    strata = (np.arange(system.draws - 1) + 0.5) / max(system.draws - 1, 1)
-    deviates = np.array([NormalDist().inv_cdf(float(part)) for part in strata])
-    np.random.default_rng(len(rest)).shuffle(deviates)
-    return np.asarray(np.exp(np.append(by.log, by.log + by.log_sd * deviates)))
+    return np.asarray(np.exp(by.log + by.log_sd * deviates(system.draws, len(rest))))
 
 
 def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any]) -> Scenario:

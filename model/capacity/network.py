@@ -146,6 +146,7 @@ class _Description:
         ready, scenario = self.ready, self.scenario
         eligible = {
             name: float(ready.laws[name].usage(ready.stream(scenario, stream))[0, 0])
+            * float(np.asarray(scenario.ziip_cost, float).reshape(-1)[0])
             for stream in self.rates
             for name in self._series(stream, ZIIP)
         }
@@ -268,7 +269,7 @@ class _Description:
         machine = self.ready.machine
         if machine is None:
             return None
-        others = float(np.broadcast_to(self.scenario.others, (1, 1))[0, 0]) + machine.management
+        others = float(np.asarray(self.scenario.others, float).reshape(-1)[0]) + machine.management
         share, capped = self._share()
         alone = others <= 0 and not (capped and share < 1.0) and self._physical() >= self.scenario.engines
         return None if alone else (machine.name or "machine", others)

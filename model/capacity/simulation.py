@@ -98,6 +98,9 @@ def _figure(found: Described, result: SimulationResult, spec: Mapping[str, Any])
         return rate.over(busy)
     if form == "us_per_tran" and not spec.get("series") and not spec.get("stream"):
         return busy.over(rate).scaled(1e6 * found.network.station(CP).servers)
+    each = found.load.scenario.msu_per_engine or found.ready.msu_per_engine
+    if form == "msu" and each is not None:
+        return busy.scaled(each * found.network.station(CP).servers)
     if form == "machine_busy_pct":
         return _machine_busy(found, result)
     if form == "ziip_busy_pct":

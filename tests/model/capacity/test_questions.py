@@ -117,7 +117,7 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"limit.regions": 5}, "limit.regions", "no such limit shows"),
         ({"ziip_engines": 2}, "ziip_engines", "no zIIP-eligible work"),
         ({"cap": "maybe"}, "cap", "takes on"),
-        ({"machine": "z17"}, "machine", "cannot be changed here"),
+        ({"machine": "z17"}, "machine", "no rating of machine"),
         ({"smt": "2"}, "smt", "show no zIIPs"),
     ],
 )

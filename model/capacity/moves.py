@@ -1,0 +1,66 @@
+"""A system on another machine: what a transaction costs there, by the ratings of both, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.ensemble import Scenario, System
+from model.capacity.questions import QuestionError
+from model.hardware.machines import MachineError
+from model.hardware.speed import Speed, engine_speed, rated
+
+Array = NDArray[np.float64]
+
+
+def deviates(draws: int, seed: int) -> Array:
+    """(draws,) standard normal deviates in equal strata, 0 for the centre."""
+    strata = (np.arange(draws - 1) + 0.5) / max(draws - 1, 1)
+    found = np.array([NormalDist().inv_cdf(float(part)) for part in strata])
+    np.random.default_rng(seed).shuffle(found)
+    return np.append(0.0, found)
+
+
+def moved(system: System, scenario: Scenario, value: Any, notes: list[str]) -> tuple[Scenario, Array]:
+    """The scenario on the machine named, and what work costs there relative to the measured engines, (draws,).
+
+    The other LPARs of the machine move with it.
+
+    Raises:
+        QuestionError: the rating of either machine is not known.
+    """
+    try:
+        there = engine_speed(str(value), scenario.engines)
+    except MachineError as error:
+        raise QuestionError("machine", value, f"machine: {error}", rated()) from None
+    here = _here(system, value)
+    sd = math.hypot(there.sd, here.sd)
+    factor = here.su_per_s / there.su_per_s
+    cost = np.asarray(factor * np.exp(sd * deviates(system.draws, 1)), float)
+    others = np.asarray(scenario.others, float) * cost[:, None]
+    notes.append(
+        f"machine: an engine there does {100.0 / factor:.0f} % of the work of one here (standard deviation "
+        f"{100 * sd:.0f} %, assumed), by ratings: there {there.source}; here {here.source}"
+    )
+    notes.append(
+        "machine: as many physical engines as here; zIIPs and the machine's other LPARs move at the same ratio"
+    )
+    each = None if system.msu_per_engine is None else system.msu_per_engine / factor
+    return replace(scenario, others=others, ziip_cost=cost, msu_per_engine=each), cost
+
+
+def _here(system: System, value: Any) -> Speed:
+    """Speed of the measured engines: the rating in the records, else that of the machine's table."""
+    if system.service_units_per_s:
+        return Speed(system.service_units_per_s, 0.0, "the rating in its own records")
+    known = str(system.entry["machine"])
+    try:
+        return engine_speed(known, system.engines)
+    except MachineError:
+        told = f"machine: {known or 'the machine measured on'} has no rating, neither in its records nor in a table"
+        raise QuestionError("machine", value, told) from None

@@ -1,0 +1,80 @@
+"""Million service units an hour: of the LPAR, of its machine, and as the rolling four-hour average."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.ensemble import State, System
+
+Array = NDArray[np.float64]
+
+# An engine of so many service units a second delivers this many MSU for each of them.
+MSU_PER_SU = 3600e-6
+FOUR_HOURS = np.timedelta64(4, "h")
+# Of several recorded intervals, such as those of an hour of the week, the last so many.
+MOST_WINDOWS = 8
+
+
+def ratings(service_units_per_s: float | None, software_service_units_per_s: float | None) -> dict[str, float]:
+    """What a bundle's entry says of the ratings of an engine; without what the records do not tell."""
+    found = {}
+    if service_units_per_s and service_units_per_s > 0:
+        found["service_units_per_s"] = float(service_units_per_s)
+    if software_service_units_per_s and software_service_units_per_s > 0:
+        found["msu_per_engine"] = float(software_service_units_per_s) * MSU_PER_SU
+    return found
+
+
+def outputs(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The MSU figures that can be answered for a system."""
+    if "msu_per_engine" not in entry:
+        return []
+    rows = [{"metric": "msu", "form": "msu", "unit": "MSU"}]
+    if entry.get("profile"):
+        rows.append({"metric": "msu_4hra", "form": "msu_4hra", "unit": "MSU"})
+    if "on_machine" in entry:
+        station = f"machine {entry['on_machine']['name']}"
+        rows.append({"metric": "msu", "form": "machine_msu", "station": station, "unit": "MSU"})
+    return rows
+
+
+def msu(ready: System, state: State, form: str) -> Array | None:
+    """(draws,) MSU at load 0: ``msu`` of the LPAR, ``machine_msu`` with the other LPARs, ``msu_4hra``."""
+    each = state.scenario.msu_per_engine or ready.msu_per_engine
+    if each is None:
+        return None
+    if form == "msu":
+        return each * state.busy[:, 0]
+    if form == "machine_msu":
+        others = np.broadcast_to(np.asarray(state.scenario.others, float), state.busy.shape)
+        return each * (state.busy + others)[:, 0]
+    busy = _four_hours(ready, state)
+    return None if busy is None else each * busy
+
+
+def _four_hours(ready: System, state: State) -> Array | None:
+    """(draws,) mean engines in use over the four hours up to the end of the interval asked.
+
+    The intervals before it have their recorded loads, changed as the interval asked is.
+    """
+    profile, asked = ready.entry.get("profile"), state.scenario
+    if profile is None or not asked.recorded:
+        return None
+    times = np.array(profile["start_local"], "datetime64[s]")
+    length = np.timedelta64(int(profile["seconds"]), "s")
+    rates = np.array(profile["rates"], float)
+    base = rates[:, list(asked.recorded)].mean(axis=1)
+    changed = np.where(base > 0, asked.rates[:, :1, :] / np.where(base > 0, base, 1.0), 1.0)
+    windows = [
+        np.flatnonzero((times > times[i] + length - FOUR_HOURS - np.timedelta64(1, "s")) & (times <= times[i]))
+        for i in asked.recorded[-MOST_WINDOWS:]
+    ]
+    index = np.concatenate(windows)
+    extra = {name: np.array(values, float)[index][None, :] for name, values in profile.get("extra", {}).items()}
+    scenario = replace(asked, rates=changed * rates[:, index].T[None], extra=extra)
+    return ready.usage(scenario)[1].mean(axis=1)

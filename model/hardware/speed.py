@@ -1,0 +1,51 @@
+"""How fast an engine is: service units a second by machine and number of engines, as the vendor's ratings say."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.hardware.machines import HERE, Machine, MachineError, machine, machines
+from model.hardware.n_way import n_way
+
+# Assumed relative standard deviations: of a workload's own speed around the rating, which is a mean over workloads,
+# and of a rating that is itself assumed.
+WORKLOAD_SD, ASSUMED_SD = 0.05, 0.05
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Service units a second of one engine; ``sd`` is the standard deviation of its logarithm."""
+
+    su_per_s: float
+    sd: float
+    source: str
+
+
+def rated() -> tuple[str, ...]:
+    """The machines whose speed is known, by id."""
+    return tuple(name for name in machines() if machine(name).service_rates)
+
+
+def engine_speed(name: str, engines: float, folder: Path = HERE) -> Speed:
+    """Speed of one engine of a machine (``z14``, ``3906``) in an LPAR of so many.
+
+    From the rating with the nearest number of engines, moved along the machine's n-way effect.
+
+    Raises:
+        MachineError: no rating of the machine is known.
+    """
+    found = _named(name, folder)
+    nearest = min(found.service_rates, key=lambda rate: abs(math.log(rate.engines / engines)))
+    effect, far = n_way(found.id, folder), math.log(engines / nearest.engines)
+    sd = math.hypot(WORKLOAD_SD, ASSUMED_SD if nearest.status == "assumed" else 0.0, effect.sd * far)
+    source = f"{found.title}, {nearest.engines} engines: {nearest.status}, {nearest.source}"
+    return Speed(nearest.su_per_s * math.exp(-effect.exponent * far), sd, source)
+
+
+def _named(name: str, folder: Path) -> Machine:
+    for known in (machine(one, folder) for one in machines(folder)):
+        if name.casefold() in (known.id.casefold(), known.machine_type.casefold()) and known.service_rates:
+            return known
+    raise MachineError(f"no rating of machine {name!r} is known; known: {', '.join(rated())}")

@@ -1,0 +1,78 @@
+"""MSU of a system and its move to another machine, by ratings."""
+
+import numpy as np
+import pytest
+
+from model.calibration.intervals import SharedMachine
+from model.calibration.production import entry
+from model.capacity import msu
+from model.capacity.ask import predict
+from model.capacity.bundle import build
+from model.capacity.questions import QuestionError
+from model.hardware.machines import MachineError
+from model.hardware.speed import engine_speed, rated
+from tests.model.calibration.test_production import ENGINES, SECONDS, history
+
+RATING = 60_000.0
+
+
+def bundle(given=None, rating=RATING):
+    made = {**entry(given or history()), **msu.ratings(rating, rating)}
+    return build({"PRDA": {**made, "outputs": [*made["outputs"], *msu.outputs(made)]}}, data={}, validation={})
+
+
+def value(answer, metric, station=""):
+    return next(o.value for o in answer.outputs if o.metric == metric and station in o.condition)
+
+
+def test_msu_is_the_rating_times_the_engines_in_use():
+    answer = predict(bundle(), "PRDA")
+    engines = value(answer, "cpu_busy_pct") / 100.0 * ENGINES
+    assert value(answer, "msu") == pytest.approx(engines * RATING * 3600e-6)
+
+
+def test_the_four_hour_average_is_over_the_intervals_before():
+    given = history()
+    top = int(np.argmax(given.busy_s))
+    recorded = given.busy_s[top - 15 : top + 1].mean() / SECONDS * RATING * 3600e-6
+    answer = predict(bundle(given), "PRDA")
+    assert value(answer, "msu_4hra") == pytest.approx(recorded, rel=0.01)
+    grown = predict(bundle(given), "PRDA", {"growth_pct": 20})
+    assert value(grown, "msu_4hra") == pytest.approx(1.2 * recorded, rel=0.02)
+
+
+def test_the_msu_of_a_machine_has_those_of_its_other_lpars():
+    given = history()
+    none = np.zeros(len(given.seconds))
+    machine = SharedMachine("M1", 8.0, 500.0, 1000.0, False, none + 900.0, none)
+    object.__setattr__(given, "machine", machine)
+    answer = predict(bundle(given), "PRDA")
+    assert value(answer, "msu", "machine M1") == pytest.approx(value(answer, "msu") + RATING * 3600e-6)
+
+
+def test_without_a_rating_there_are_no_msu():
+    assert msu.ratings(None, float("nan")) == {}
+    assert not [o for o in predict(bundle(rating=None), "PRDA").outputs if o.metric.startswith("msu")]
+
+
+def test_a_faster_machine_is_less_busy_by_the_ratio_of_ratings():
+    found, there = bundle(), engine_speed("z14", ENGINES)
+    here, moved = predict(found, "PRDA"), predict(found, "PRDA", {"machine": "z14"})
+    expected = value(here, "cpu_busy_pct") * RATING / there.su_per_s
+    assert value(moved, "cpu_busy_pct") == pytest.approx(expected, rel=0.01)
+    busy = next(o for o in moved.outputs if o.metric == "cpu_busy_pct")
+    assert busy.hi - busy.lo > 0.1 * busy.value
+    assert any("ratings" in note for note in moved.notes)
+    with pytest.raises(QuestionError, match="z14"):
+        predict(found, "PRDA", {"machine": "z99"})
+    with pytest.raises(QuestionError, match="no rating"):
+        predict(bundle(rating=None), "PRDA", {"machine": "z14"})
+
+
+def test_engines_are_slower_where_there_are_more_of_them():
+    assert engine_speed("2964", 18).su_per_s == pytest.approx(16e6 / 266)
+    assert engine_speed("z13", 10).su_per_s > engine_speed("z13", 18).su_per_s
+    assert engine_speed("z14", 8).sd > engine_speed("z14", 4).sd
+    assert "z13" in rated()
+    with pytest.raises(MachineError, match="known: z13, z14"):
+        engine_speed("9999", 4)
