@@ -27,7 +27,7 @@ shown by [twenty questions](../questions.md).
 
 | schema | what | where |
 |---|---|---|
-| `marts` | facts and dimensions for planners | [marts](marts.md) |
+| `marts` | facts and dimensions for planners | [marts](marts.md) · [which records reach them](coverage.md) |
 | `intermediate` | steps between records and marts | [below](#intermediate), [columns](steps.md#intermediate) |
 | `staging` | one view for each section of each record type: friendly names, SI units | [below](#staging) |
 | `raw` | the same sections as recorded, with IBM's names | the field reference of each, linked below |
@@ -61,7 +61,7 @@ _UNITS = {
 
 def files(database: Path | None = None) -> dict[Path, str]:
     """Path from the project root → content, for every page; that of the steps before the marts with a snapshot only."""
-    pages = {FOLDER / "README.md": _index(), FOLDER / "marts.md": _marts()}
+    pages = {FOLDER / "README.md": _index(), FOLDER / "marts.md": _marts(), FOLDER / "coverage.md": _coverage()}
     return pages if database is None else {**pages, FOLDER / "steps.md": _steps(described(database))}
 
 
@@ -72,6 +72,13 @@ def _models(folder: str) -> list[dict[str, Any]]:
         document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
         found += document.get("models", [])
     return sorted(found, key=lambda model: str(model["name"]))
+
+
+def _coverage() -> str:
+    from ingest import registry
+    from pipelines import coverage
+
+    return coverage.page(registry.load())
 
 
 def _index() -> str:

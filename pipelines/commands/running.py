@@ -97,8 +97,15 @@ def lacking(home: Home) -> list[str]:
 
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
+    coverage: Annotated[
+        Path | None,
+        typer.Option(metavar="DUMP", help="Say instead how much of a dump is decoded, reaches marts, is skipped."),
+    ] = None,
 ) -> None:
     """Check what Etalon needs; say what is wrong and what to do."""
+    if coverage is not None:
+        typer.echo(_covered(coverage, as_json))
+        return
     findings = diagnosis.examine(Home.from_environment(), Path.cwd())
     if as_json:
         typer.echo(json.dumps({"checks": [finding.to_dict() for finding in findings]}, indent=2))
@@ -107,3 +114,41 @@ def doctor(
             typer.echo(finding.line)
     if any(finding.status == "bad" for finding in findings):
         raise typer.Exit(int(Exit.FAILED))
+
+
+def _covered(dump: Path, as_json: bool) -> str:
+    """What a dump holds by kind of record and where it goes, as text or JSON."""
+    from pipelines import coverage, layouts, text
+
+    try:
+        kinds = coverage.measure(dump, layouts.registry(Home.from_environment()))
+    except OSError as error:
+        raise EtalonError(f"{dump}: cannot be read: {error.strerror}", Exit.NO_INPUT) from None
+    shares = coverage.shares(kinds)
+    if as_json:
+        return json.dumps({"bytes": shares, "records": [kind.to_dict() for kind in kinds]}, indent=2)
+    total = sum(shares.values()) or 1
+    rows = [
+        {
+            "record": kind.record,
+            "what": kind.title.split(": ", 1)[-1],
+            "records": f"{kind.records:,}",
+            "bytes": f"{kind.bytes:,}",
+            "share": f"{100 * kind.bytes / total:.1f} %",
+            "goes to": ", ".join(kind.marts[:3]) + (f" and {len(kind.marts) - 3} more" if len(kind.marts) > 3 else "")
+            if kind.marts
+            else _REACHES[kind.reaches],
+        }
+        for kind in kinds
+    ]
+    parts = [f"{100 * size / total:.1f} % {_REACHES[where]}" for where, size in shares.items() if size]
+    return text.table(rows) + "\n\n" + ", ".join(parts)
+
+
+_REACHES = {
+    "marts": "marts",
+    "raw": "raw tables alone",
+    "skipped": "skipped: no layout",
+    "quarantined": "quarantined",
+    "framing": "between records",
+}

@@ -1,0 +1,183 @@
+"""What of the records reaches a mart: by record type for the documentation, by bytes for a dump."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from pipelines.home import DBT_PROJECT
+
+if TYPE_CHECKING:
+    from ingest.layout import Layout
+    from ingest.registry import Registry
+
+_REFERRED = re.compile(r"(?:ref|source)\(\s*(?:'\w+'\s*,\s*)?'(\w+)'\s*\)")
+_MOST_NAMED = 4
+#: From the best to the least trusted.
+CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a dump holds of one kind of record, and where it goes.
+
+    reaches: `marts`, `raw` (tables without a mart), `skipped`, `quarantined` or `framing` (bytes between records).
+    """
+
+    record: str
+    title: str
+    records: int
+    bytes: int
+    reaches: str
+    marts: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return asdict(self)
+
+
+@cache
+def marts_of() -> Mapping[str, frozenset[str]]:
+    """Raw table → the marts whose rows it is read for, by what the dbt models refer to."""
+    models = {path.stem: path for path in (DBT_PROJECT / "models").rglob("*.sql")}
+    refers = {name: set(_REFERRED.findall(path.read_text(encoding="utf-8"))) for name, path in models.items()}
+    marts = {name for name, path in models.items() if "marts" in path.parts}
+    found: dict[str, set[str]] = defaultdict(set)
+    for mart in marts:
+        seen, waiting = set[str](), [mart]
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            found[name.removeprefix("stg_")].add(mart)
+            waiting += refers.get(name, ())
+    return {table: frozenset(names) for table, names in found.items()}
+
+
+def described(registry: "Registry") -> Iterator[tuple[str, "Layout"]]:
+    """Every record with a layout, by what it is called: `70.1`, `ims.67`, `dcollect.V`."""
+    for layout in registry.layouts:
+        yield f"{layout.type}{_subtypes(layout)}", layout
+    for layout in dict.fromkeys(registry.logged("ims").values()):
+        yield f"ims.{layout.type:02X}{''.join(f'{code:02X}' for code in layout.subtypes)}", layout
+    for layout in registry.logged("dcollect").values():
+        yield f"dcollect.{layout.type.to_bytes(2).decode('cp037').strip()}", layout
+
+
+def page(registry: "Registry") -> str:
+    """The page about every record type, in Markdown."""
+    lines = [_PAGE, f"| record | what | tables | fields | {' | '.join(CONFIDENCES)} | newest field | marts |"]
+    lines.append("|---|---|" + "---|" * (len(CONFIDENCES) + 4))
+    total: Counter[str] = Counter()
+    for name, layout in described(registry):
+        sections = (*layout.sections, *layout.handled)
+        fields = [field for section in sections for field in section.fields]
+        trust = Counter(field.confidence for field in fields)
+        total += trust
+        since = max((field.since for field in fields if field.since[:1].isdigit()), default="", key=_release)
+        cells = [name, layout.title.split(": ", 1)[-1], str(len(sections)), str(len(fields))]
+        cells += [str(trust[word] or "") for word in CONFIDENCES]
+        marts = sorted({mart for section in sections for mart in marts_of().get(section.table, ())})
+        lines.append("| " + " | ".join([*cells, since, _linked(marts)]) + " |")
+    cells = ["**all**", "", "", f"{sum(total.values()):,}", *(f"{total[word]:,}" for word in CONFIDENCES), "", ""]
+    return "\n".join([*lines, "| " + " | ".join(cells) + " |", ""])
+
+
+def measure(file: Path, known: "Registry") -> list[Kind]:
+    """What a dump, or a container of dumps, holds by kind of record; the most bytes first.
+
+    Bytes between records (blocks, descriptors of segments) stand under `framing`. Raises OSError.
+    """
+    import pyarrow.compute as pc
+
+    from ingest.containers.opening import form_of, inner_name, unpack
+    from ingest.formats.identify import HEAD_BYTES, identify
+    from ingest.formats.readers import read
+
+    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    headers = {layout.header.table: name for name, layout in described(known) if layout.header.has("record_length")}
+    lengths = {layout.header.table: _length_column(layout) for _, layout in described(known)}
+    with TemporaryDirectory(prefix="etalon-") as scratch:
+        with file.open("rb") as stream:
+            form = form_of(stream.read(HEAD_BYTES))
+        inside = unpack(file, file.name, form, Path(scratch)) if form else ()
+        for name, path in ((m.name, m.path) for m in inside) if form else ((file.name, file),):
+            with path.open("rb") as stream:
+                identity = identify(inner_name(name), stream.read(HEAD_BYTES))
+            for batch in read(path, identity, known):
+                left = [batch.decoded, batch.decoded_bytes]
+                for table, rows in ((t, r) for group in batch.tables for t, r in group.items() if t in headers):
+                    size = int(pc.sum(rows[lengths[table]]).as_py() or 0)
+                    _add(counts, (headers[table], "decoded"), rows.num_rows, size)
+                    left = [left[0] - rows.num_rows, left[1] - size]
+                _add(counts, (str(identity.kind), "decoded"), *left)
+                for record, (records, size) in batch.skipped.items():
+                    _add(counts, (record, "skipped"), records, size)
+                for piece in batch.quarantined:
+                    _add(counts, (piece.reason, "quarantined"), 1, piece.length)
+                _add(counts, ("framing", "framing"), 0, batch.framing_bytes)
+    titles = {name: (layout.title, layout) for name, layout in described(known)}
+    kinds = [
+        _kind(record, state, records, size, titles.get(record))
+        for (record, state), (records, size) in counts.items()
+        if records or size
+    ]
+    return sorted(kinds, key=lambda kind: (-kind.bytes, kind.record))
+
+
+def shares(kinds: list[Kind]) -> dict[str, int]:
+    """Bytes by where they go, every place named."""
+    found = dict.fromkeys(("marts", "raw", "skipped", "quarantined", "framing"), 0)
+    for kind in kinds:
+        found[kind.reaches] += kind.bytes
+    return found
+
+
+def _add(counts: dict[tuple[str, str], list[int]], key: tuple[str, str], records: int, size: int) -> None:
+    counts[key][0] += records
+    counts[key][1] += size
+
+
+def _kind(record: str, state: str, records: int, size: int, about: "tuple[str, Layout] | None") -> Kind:
+    if state != "decoded":
+        return Kind(record, "", records, size, state, [])
+    title, tables = ("", [record]) if about is None else (about[0], [section.table for section in about[1].sections])
+    marts = sorted({mart for table in tables for mart in marts_of().get(table, ())})
+    # Reports and tables without a layout of a record reach marts by tables that share their kind's name.
+    return Kind(record, title, records, size, "marts" if marts or about is None else "raw", marts)
+
+
+def _length_column(layout: "Layout") -> str:
+    header = layout.header
+    return header.by_name("record_length").column if header.has("record_length") else ""
+
+
+def _subtypes(layout: "Layout") -> str:
+    return "." + "/".join(map(str, layout.subtypes)) if layout.subtypes else ""
+
+
+def _release(since: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", since))
+
+
+def _linked(marts: list[str]) -> str:
+    more = f" and {len(marts) - _MOST_NAMED} more" if len(marts) > _MOST_NAMED else ""
+    return ", ".join(f"[{mart}](marts.md#{mart})" for mart in marts[:_MOST_NAMED]) + more or "raw only"
+
+
+_PAGE = """<!-- Generated by `python -m pipelines.dictionary --write`; do not edit. -->
+
+# Coverage
+
+Every kind of record with a layout: how many fields, how far each can be trusted, and which marts its rows reach.
+Records without marts are decoded into raw tables with their staging views. A kind that is not here is counted as
+skipped. What of a dump is covered, in bytes: `etalon doctor --coverage DUMP`.
+
+`macro` and `manual` fields were read from IBM's own mapping or manual, `decoder` fields from working programs;
+`inferred` ones follow from order and stated lengths, `memory` ones are in doubt, and no key figure depends on them.
+"""
