@@ -23,7 +23,7 @@ _INTRODUCTION = """# Data dictionary
 
 Every table of the published snapshot (`etalon sql "show all tables"`). Planners need `marts` only:
 friendly names, the unit in the name or beside it, the formula, and the SMF or RMF field it comes from. How to ask is
-shown by [twenty questions](../questions.md).
+shown by [ready questions](../questions.md).
 
 | schema | what | where |
 |---|---|---|

@@ -38,6 +38,8 @@ class Metric(BaseModel):
     follows_load: bool = False
     formula: str | None = None
     source: str | None = None
+    domain: tuple[float | None, float | None] = (0.0, None)
+    description: str | None = None
 
 
 def _lacks(metric: Metric) -> str | None:

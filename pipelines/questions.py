@@ -58,12 +58,12 @@ def answer(database: Path, asked: Question) -> Any:
 def page(database: Path) -> str:
     """The page of all questions, with their answers from this database."""
     parts = [
-        "# Twenty questions",
+        "# Ready questions",
         "What planners ask most, as SQL over the marts of the [data dictionary](data-dictionary/README.md). "
         "`etalon questions` lists them, `etalon questions NAME` answers one from the published snapshot, and "
         "`--sql` prints the query to start from. The answers shown come from the "
         "[reference systems](reference-systems.md) as the lab renders them, and from made-up CICS tasks, as no study "
-        "publishes those.",
+        "publishes those. A question whose records neither has shows what it would tell.",
     ]
     parts += [section(asked, answer(database, asked)) for asked in questions().values()]
     return "\n\n".join(parts) + "\n"

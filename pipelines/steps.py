@@ -76,12 +76,17 @@ def dbt_arguments(home: Home, *command: str) -> list[str]:
     return ["--log-path", logs, *command, *folders]
 
 
-def prepare(home: Home) -> None:
-    """Make the tables that the marts are built from, as far as the warehouse lacks them; the warehouse itself too."""
+def prepare(home: Home) -> list[str]:
+    """Make what the marts are built from, as far as the warehouse lacks it; the warehouse itself too.
+
+    Returns the marts of record types that the warehouse does not have.
+    """
     home.require_writable()
     from ingest import warehouse
+    from pipelines import record_marts
 
     warehouse.prepare(home.warehouse, layouts.registry(home))
+    return record_marts.prepare(home)
 
 
 def build(home: Home, *more: str) -> None:
@@ -90,10 +95,12 @@ def build(home: Home, *more: str) -> None:
     Raises EtalonError with dbt's own account of what failed.
     """
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
-    prepare(home)
+    idle = prepare(home)
     home.dbt.mkdir(parents=True, exist_ok=True)
-    from pipelines import metrics
+    from pipelines import metrics, record_marts
 
+    record_marts.make_empty(home, idle)
+    more = (*more, "--exclude", *idle) if idle else more
     code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
     command = [sys.executable, "-c", code, "--quiet", *dbt_arguments(home, *BUILD, *more)]
     environment = {**os.environ, **home.environment(), **metrics.environment(home)}

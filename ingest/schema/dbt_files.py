@@ -1,5 +1,6 @@
-"""The dbt files made from the registry: sources over the raw tables, and the staging views with their descriptions.
+"""The dbt files made from the registry: sources over the raw tables, and the staging views.
 
+Columns are described by the field reference: listing them here would cost every parse of the project seconds.
 Only the tables that marts are made from become dbt models: each model costs every dbt run a tenth of a second. The
 staging views of the others are made by `ingest.schema.staging_statements`, when the warehouse is published.
 """
@@ -44,24 +45,10 @@ MODELED = (
 
 NOTE = "# Generated from ingest/layouts by `python -m ingest.schema --write`; do not edit.\n"
 
-_KEYS = [
-    {"name": "file_id", "data_type": "UBIGINT", "description": "Identity of the input file."},
-    {"name": "record_seq", "data_type": "UINTEGER", "description": "Ordinal of the record in the file, from 0."},
-    {"name": "section_seq", "data_type": "UINTEGER", "description": "Ordinal of the section in its record, from 0."},
-]
 _OVERLAP = {
     "name": "record_overlap",
     "description": "Records that another file holds too and that are counted there; staging views leave them out.",
-    "columns": [
-        *_KEYS[:2],
-        {
-            "name": "counted_in",
-            "data_type": "UBIGINT",
-            "description": "file_id of the file in which the record counts.",
-        },
-    ],
 }
-_PARENT_KEY = {"name": "parent_seq", "data_type": "UINTEGER", "description": "section_seq of the row it belongs to."}
 
 
 def files(registry: Registry) -> dict[Path, str]:
@@ -117,27 +104,15 @@ def _sources(registry: Registry) -> dict:
 
 
 def _source_table(layout: Layout, section: Section) -> dict:
-    columns = [*_KEYS, _PARENT_KEY] if section.parent else list(_KEYS)
-    for item in section.fields:
-        columns.append({"name": item.column, "data_type": item.duckdb, "description": staging.describe(item)})
-        if item.raw:
-            text = f"Raw value of {item.column}."
-            columns.append({"name": item.raw[0], "data_type": item.raw[2], "description": text})
-    return {"name": section.table, "description": f"{layout.title}: {section.title}.", "columns": columns}
+    return {"name": section.table, "description": f"{layout.title}: {section.title}."}
 
 
 def _views(registry: Registry) -> dict:
-    models = []
-    for layout, section in _modeled(registry):
-        columns = [
-            {"name": column.name, "data_type": column.type, "description": column.description}
-            for column in staging.columns(layout, section)
-        ]
-        models.append(
-            {
-                "name": staging.view_name(section),
-                "description": f"{layout.title}: {section.title}, with friendly names and units.",
-                "columns": columns,
-            }
-        )
+    models = [
+        {
+            "name": staging.view_name(section),
+            "description": f"{layout.title}: {section.title}, with friendly names and units.",
+        }
+        for layout, section in _modeled(registry)
+    ]
     return {"version": 2, "models": models}

@@ -14,6 +14,7 @@ from ingest.warehouse.outcome import (
 )
 from ingest.warehouse.publish import publish, query
 from ingest.warehouse.tables import layouts_version
+from ingest.warehouse.views import make_empty, make_views
 from ingest.warehouse.writer import open_writer
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
     "exit_code",
     "layouts_version",
     "load",
+    "make_empty",
+    "make_views",
     "open_writer",
     "prepare",
     "publish",

@@ -9,6 +9,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from ingest import registry
+from ingest import warehouse as loaded
 from ingest.formats.rmf.reader import read_reports
 from pipelines import metrics
 from pipelines.home import Home
@@ -45,7 +47,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def real_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Path of a warehouse with the marts built from real RMF reports alone, and a metric of the user's."""
+    """Path of a warehouse with the marts built from real RMF reports and MQ records, and a metric of the user's."""
     path = tmp_path_factory.mktemp("real") / "etalon.duckdb"
     with RawWarehouse(path) as raw:
         for file_id, name in enumerate(("cpu_263_intervals.xml", "wlmgl.xml"), start=1):
@@ -54,6 +56,7 @@ def real_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     for tables in batch.tables:
                         for table, rows in tables.items():
                             raw.load_arrow(table, rows, file_id)
+    loaded.load([shared("real/mq")], path, registry.load())
     home = Home(path.parent / "home")
     home.root.mkdir()
     home.metrics.write_text(OWN_METRICS, encoding="utf-8")

@@ -9,11 +9,12 @@ import yaml
 
 from tests.marts.dbt_project import PROJECT
 
-MARTS = sorted((PROJECT / "models" / "marts").glob("*.sql"))
+MARTS = sorted((PROJECT / "models" / "marts").rglob("*.sql"))
 
 
 def _columns(mart: str) -> list[dict[str, Any]]:
-    document = yaml.safe_load((PROJECT / "models" / "marts" / f"{mart}.yml").read_text(encoding="utf-8"))
+    [path] = (PROJECT / "models" / "marts").rglob(f"{mart}.yml")
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))
     [model] = document["models"]
     assert model["name"] == mart
     assert len(model["description"]) > 40

@@ -1,0 +1,61 @@
+-- Basic counters of SMF 113.2 count since the run started: an interval is the difference to the record before.
+with counter as (
+  select c.smf_sid, d.processor_number, d.processor_class, d.machine_type, d.run_start_utc, d.collected_utc,
+    d.cycles_per_us,
+    row_number() over (partition by c.file_id, c.record_seq, c.parent_seq order by c.section_seq) - 1 as number,
+    c.counter_value
+  from {{ source('staging', 'stg_smf113_2_counter') }} c
+  join {{ source('staging', 'stg_smf113_2_counter_set') }} s
+    on s.file_id = c.file_id and s.record_seq = c.record_seq and s.section_seq = c.parent_seq and s.set_type = 1
+  join {{ source('staging', 'stg_smf113_2_data') }} d
+    on d.file_id = s.file_id and d.record_seq = s.record_seq and d.section_seq = s.parent_seq
+),
+
+counted as (
+  select *, counter_value - lag(counter_value) over run as counted, lag(collected_utc) over run as start_utc
+  from counter
+  window run as (partition by smf_sid, processor_number, run_start_utc, number order by collected_utc)
+),
+
+processor as (
+  select smf_sid, processor_class, machine_type, processor_number, start_utc, collected_utc,
+    max(cycles_per_us) as cycles_per_us,
+    {% for name in ['cycles', 'instructions', 'l1_instruction_writes', 'l1_instruction_penalty', 'l1_data_writes',
+        'l1_data_penalty'] -%}
+    max(counted) filter (where number = {{ loop.index0 }}) as {{ name }}{{ ',' if not loop.last }}
+    {% endfor %}
+  from counted
+  where start_utc is not null
+  group by smf_sid, processor_class, machine_type, processor_number, start_utc, collected_utc
+),
+
+together as (
+  select smf_sid, processor_class, max(machine_type) as machine_type, date_trunc('minute', start_utc) as start_utc,
+    count(distinct processor_number) as processors,
+    max(date_diff('microsecond', p.start_utc, p.collected_utc)) / 1e6 as interval_s,
+    {% for column in ['cycles', 'instructions', 'l1_instruction_writes', 'l1_data_writes'] -%}
+    sum({{ column }}) as {{ column }},
+    {% endfor -%}
+    sum(l1_instruction_penalty + l1_data_penalty) as l1_penalty,
+    sum(cycles / nullif(cycles_per_us, 0)) / 1e6 as active_s
+  from processor p
+  group by smf_sid, processor_class, date_trunc('minute', p.start_utc)
+)
+
+select
+  coalesce(o.system_id, t.smf_sid)::varchar as system_id,
+  t.smf_sid::varchar as smf_sid,
+  t.start_utc::timestamp as interval_start_utc,
+  t.interval_s::double as interval_s,
+  (case t.processor_class when 0 then 'CP' when 2 then 'zAAP' when 4 then 'zIIP'
+    else t.processor_class::varchar end)::varchar as engine_type,
+  t.machine_type::varchar as machine_type,
+  t.processors::integer as processors,
+  t.active_s::double as active_s,
+  t.instructions::double as instructions,
+  {{ metric('cycles_per_instruction') }} as cycles_per_instruction,
+  {{ metric('finite_cycles_per_instruction') }} as finite_cycles_per_instruction,
+  {{ metric('l1_miss_pct') }} as l1_miss_pct,
+  {{ metric('million_instructions_per_s') }} as million_instructions_per_s
+from together t
+left join {{ ref('int_owner') }} o using (smf_sid)

@@ -1,0 +1,50 @@
+-- What a batch step did to each data set: the I/O of a data definition (30.4), and the data set that was opened by its
+-- name in the same job (14 for input, 15 for output). Without those records the name is unknown.
+with opened as (
+  select smf_sid, job_name, reader_start_date, reader_start_clock_us, trim(dd_name) as dd_name,
+    max(nullif(trim(data_set_name), '')) as data_set_name, count(distinct trim(data_set_name)) as data_sets,
+    sum(reads) as opens_input, sum(writes) as opens_output
+  from (
+    select *, 1 as reads, 0 as writes from {{ source('staging', 'stg_smf14_header') }}
+    union all by name
+    select *, 0 as reads, 1 as writes from {{ source('staging', 'stg_smf15_header') }}
+  )
+  group by smf_sid, job_name, reader_start_date, reader_start_clock_us, trim(dd_name)
+),
+
+used as (
+  select
+    e.smf_sid, i.job_name, i.jes_job_id, i.step_number, i.step_name, i.program_name, i.reader_start_date,
+    i.reader_start_clock_us, e.written_local as step_end_local, trim(e.dd_name) as dd_name,
+    sum(e.blocks) as blocks, sum(e.blocks * coalesce(nullif(e.large_block_size_bytes, 0), e.block_size_bytes)) as bytes,
+    sum(e.device_connect_us) as connect_us
+  from {{ source('staging', 'stg_smf30_excp') }} e
+  join {{ ref('stg_smf30_header') }} h using (file_id, record_seq)
+  join {{ ref('stg_smf30_identification') }} i using (file_id, record_seq)
+  where h.subtype = 4
+  group by all
+)
+
+select
+  coalesce(o.system_id, u.smf_sid)::varchar as system_id,
+  u.smf_sid::varchar as smf_sid,
+  trim(u.job_name)::varchar as job_name,
+  trim(u.jes_job_id)::varchar as jes_job_id,
+  u.step_number::integer as step_number,
+  trim(u.step_name)::varchar as step_name,
+  trim(u.program_name)::varchar as program_name,
+  u.step_end_local::timestamp as step_end_local,
+  u.dd_name::varchar as dd_name,
+  d.data_set_name::varchar as data_set_name,
+  coalesce(d.data_sets, 0)::integer as data_sets,
+  d.opens_input::integer as opens_input,
+  d.opens_output::integer as opens_output,
+  u.blocks::double as blocks,
+  u.bytes::double as bytes_max,
+  (u.connect_us / 1e6)::double as connect_s,
+  {{ metric('step_connect_us_per_block') }} as step_connect_us_per_block
+from used u
+left join opened d
+  on d.smf_sid = u.smf_sid and d.job_name = u.job_name and d.reader_start_date = u.reader_start_date
+  and d.reader_start_clock_us = u.reader_start_clock_us and d.dd_name = u.dd_name
+left join {{ ref('int_owner') }} o on o.smf_sid = u.smf_sid

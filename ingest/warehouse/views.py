@@ -1,0 +1,41 @@
+"""Staging views in the writer's database: of the raw tables that marts read without dbt making the views."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+import duckdb
+
+from ingest.registry import Registry
+from ingest.schema import staging_statements
+from ingest.warehouse.writer import open_writer
+
+
+def make_views(db_path: str | Path, registry: Registry, tables: Collection[str]) -> frozenset[str]:
+    """Make the staging views of raw tables anew; the tables among them that have rows.
+
+    Raises WarehouseError (WarehouseLocked while another process writes) when the database cannot be opened.
+    """
+    with open_writer(db_path) as con:
+        existing = {name for (name,) in con.execute(_RAW).fetchall()}
+        others = {f"stg_{section.table}" for _, section in registry.tables() if section.table not in tables}
+        con.execute("BEGIN")
+        for statement in staging_statements(registry, existing, others):
+            con.execute(statement.replace("CREATE VIEW", "CREATE OR REPLACE VIEW", 1))
+        con.execute("COMMIT")
+        return frozenset(table for table in tables if table in existing and _has_rows(con, table))
+
+
+_RAW = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'raw'"
+
+
+def _has_rows(con: duckdb.DuckDBPyConnection, table: str) -> bool:
+    return con.execute(f'SELECT 1 FROM raw."{table}" LIMIT 1').fetchone() is not None
+
+
+def make_empty(db_path: str | Path, tables: dict[str, list[tuple[str, str]]]) -> None:
+    """Make marts that have no records empty tables of their columns (name, type)."""
+    with open_writer(db_path) as con:
+        con.execute("CREATE SCHEMA IF NOT EXISTS marts")
+        for table, columns in tables.items():
+            defined = ", ".join(f'"{name}" {kind}' for name, kind in columns)
+            con.execute(f'CREATE OR REPLACE TABLE marts."{table}" ({defined})')
