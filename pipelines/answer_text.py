@@ -212,6 +212,24 @@ def headroom(found: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *basis(found)])
 
 
+def forecast_msu(found: Mapping[str, Any]) -> str:
+    """MSU to come for a reader: the recorded peak, and every quarter of a year."""
+    rows = []
+    heads: dict[str, str] = {}
+    for subject in found["subjects"]:
+        peak = subject["recorded"]
+        row = {"scope": subject["scope"], "name": subject["name"], "at": peak["peak_at_local"]}
+        row["peak"] = peak["peak_four_hour_msu"]
+        ahead = subject["forecast"][1:]
+        for step in ahead[2::3] or ahead[-1:]:
+            heads.setdefault(str(step["week"]), f"in {step['week']} weeks")
+            row[str(step["week"])] = within(step)
+        rows.append(row)
+    columns = {"scope": "of", "name": "name", "peak": "4-hour MSU", "at": "at", **heads}
+    notes = [f"  note: {note}" for note in found["notes"]]
+    return "\n".join([table(rows, columns, "  "), f"  model {found['model_version']}", *notes])
+
+
 def explanation(found: Mapping[str, Any]) -> str:
     """What an answer is made of, for a reader."""
     rows = [

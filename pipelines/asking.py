@@ -1,12 +1,10 @@
 """Starting the service on a free port and asking it something over HTTP."""
 
-import json
 import os
 import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -47,15 +45,13 @@ def service(home: Home, until: str = "/readyz") -> Iterator[str]:
 
 def ask(address: str, path: str, question: Mapping[str, Any]) -> dict[str, Any]:
     """Post a question and return the answer. Raises EtalonError with the service's own words when it refuses."""
-    headers = {"Content-Type": "application/json"}
-    if token := os.environ.get("ETALON_TOKEN"):
-        headers["Authorization"] = f"Bearer {token}"
-    request = urllib.request.Request(address + path, json.dumps(question).encode(), headers)
-    try:
-        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
-            return json.load(response)
-    except urllib.error.HTTPError as error:
-        raise EtalonError(f"the service refused: {error.read().decode(errors='replace')}") from error
+    from serve.client import Client, Refused
+
+    with Client(address, os.environ.get("ETALON_TOKEN"), PATIENCE_S) as client:
+        try:
+            return client.post(path, question)
+        except Refused as error:
+            raise EtalonError(f"the service refused: {error}") from error
 
 
 def free_port() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -212,7 +212,7 @@ class ClassGrowth(Part):
 
 
 class ForecastWeek(Estimate):
-    """Busy of the LPAR in a week to come."""
+    """A figure of a week to come: busy of the LPAR in percent, or MSU."""
 
     week: int
     date: str
@@ -262,3 +262,34 @@ class ExplainAnswer(Answer):
 
     demand: list[Demand]
     sensitivity: list[Sensitivity]
+
+
+class RecordedPeak(Part):
+    """The base of a forecast: the highest rolling four-hour average of the last 28 recorded days."""
+
+    from_local: str
+    to_local: str
+    peak_four_hour_msu: float
+    peak_at_local: str
+
+
+class MsuForecast(Part):
+    """Rolling four-hour averages to come of an LPAR, or of a machine as the sum of its LPARs."""
+
+    scope: Literal["lpar", "machine"]
+    name: str
+    lpars: list[str]
+    capacity_msu: float | None = Field(description="as the records state it")
+    recorded: RecordedPeak
+    forecast: list[ForecastWeek] = Field(description="the highest average of four weeks, MSU, every four weeks")
+
+
+class ForecastMsuAnswer(Part):
+    """MSU to come, with the uncertainty of growth and the scatter of weekly peaks."""
+
+    system: str | None
+    at: dict[str, Any]
+    model_version: str
+    interval_pct: int | float
+    subjects: list[MsuForecast]
+    notes: list[str]

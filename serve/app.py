@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import Depends, FastAPI
 from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 
-from serve import problems, reading, routes
+from serve import job_routes, problems, reading, routes
 from serve.guard import Boundary
 from serve.pages import PAGE, pages
 from serve.schemas import ProblemDocument
@@ -39,7 +41,14 @@ def create_app(settings: Settings) -> FastAPI:
         where champion and snapshot lie, who may ask, and by which names.
     """
     service = Service.over(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await service.jobs.close()
+
     app = FastAPI(
+        lifespan=lifespan,
         title="Etalon",
         summary="Capacity answers for IBM Z systems, each with its interval, bottleneck and evidence.",
         version="1",
@@ -52,6 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
     token = [Depends(HTTPBearer(auto_error=False, description="a token of `etalon token`, where one is asked for"))]
     app.include_router(routes.questions(service), dependencies=token, responses=REFUSALS)
     app.include_router(routes.catalogue(service), dependencies=token, responses=REFUSALS)
+    app.include_router(job_routes.jobs(service), dependencies=token, responses=REFUSALS)
     history = reading.router(service.champion, service.snapshot, settings.quality)
     app.include_router(history, dependencies=token, responses=REFUSALS)
     app.include_router(routes.operations(service))

@@ -18,7 +18,7 @@ from serve.tokens import Grant, Tokens
 MAX_BODY_BYTES = 64 * 1024
 # Bodies that hold many questions or a network.
 MAX_LARGE_BODY_BYTES = 512 * 1024
-LARGE_BODIES = ("/v1/batch", "/v1/simulate")
+LARGE_BODIES = ("/v1/batch", "/v1/replay")
 SESSION_COOKIE = "etalon_session"
 # Answered without a token: probes, and pages that hold no figures of their own.
 OPEN = ("/", "/api", "/favicon.ico", "/healthz", "/openapi.json", "/readyz")

@@ -31,14 +31,23 @@ class Problem(Exception):
 
 def respond(problem: Problem) -> JSONResponse:
     """The problem as a response body and status."""
-    body = {
+    return JSONResponse(document(problem), problem.status, headers=problem.headers, media_type=MEDIA_TYPE)
+
+
+def document(problem: Problem) -> dict[str, Any]:
+    """The problem as RFC 9457 has it."""
+    return {
         "type": f"urn:etalon:problem:{problem.kind}",
         "title": HTTPStatus(problem.status).phrase,
         "status": problem.status,
         "detail": problem.detail,
         **problem.more,
     }
-    return JSONResponse(body, problem.status, headers=problem.headers, media_type=MEDIA_TYPE)
+
+
+def of(error: Problem | QuestionError) -> Problem:
+    """A refusal of the service or the model as a problem."""
+    return error if isinstance(error, Problem) else _question(error)
 
 
 def install(app: FastAPI) -> None:

@@ -137,6 +137,16 @@ class ExplainQuestion(Question):
     at: Asked = None
 
 
+class ForecastMsuQuestion(Question):
+    """How many MSU will be used, as rolling four-hour averages of LPARs and machines?"""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"weeks": 26}, {"system": "PRDA", "weeks": 52}]})
+
+    system: SystemId | None = Field(default=None, description="only this system and its machine")
+    at: OperatingPoint | None = Field(default=None, description="a change on top of growth; needs `system`")
+    weeks: int = Field(default=52, ge=1, le=156, description="how far to look")
+
+
 def keys(at: OperatingPoint | None) -> dict[str, Any]:
     """The keys that were given, as the model takes them."""
     return {} if at is None else at.model_dump(exclude_none=True)

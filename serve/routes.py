@@ -11,13 +11,19 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
 from model.capacity.questions import askable
+from serve import msu
 from serve.answering import KINDS, Kind
+from serve.answers import ForecastMsuAnswer
+from serve.batch import BatchAnswer, BatchQuestion, answered, joined
 from serve.catalogue import describe, reference_systems
 from serve.champion import ChampionUnavailable
+from serve.encoding import as_json, json_response
 from serve.evidence import measured_points
+from serve.guard import take
 from serve.problems import Problem
+from serve.questions import ForecastMsuQuestion
 from serve.schemas import MeasuredPoints, Models, Readiness, Systems
-from serve.service import Service, json_response
+from serve.service import Service
 from serve.snapshot import SnapshotUnavailable
 
 
@@ -55,6 +61,22 @@ def questions(service: Service) -> APIRouter:
             description=kind.body.__doc__,
             operation_id=kind.name,
         )
+
+    @router.post("/v1/batch", response_model=BatchAnswer, operation_id="batch")
+    async def batch(asked: BatchQuestion, request: Request) -> Response:
+        """Answer many questions in one call, all with the same champion; each is answered or refused by itself."""
+        take(service.tokens, request.state.grant, len(asked.questions) - 1)
+        bundle = await service.champion.bundle()
+        items = [await service.workers.run(answered, bundle, one) for one in asked.questions]
+        return json_response(joined(bundle, items))
+
+    @router.post("/v1/forecast-msu", response_model=ForecastMsuAnswer, operation_id="forecast-msu")
+    async def forecast_msu(question: ForecastMsuQuestion) -> Response:
+        """Forecast rolling four-hour MSU by LPAR and machine, from recorded MSU and the growth of the classes."""
+        bundle = await service.champion.bundle()
+        found = await service.workers.run(msu.forecast, bundle, service.snapshot, question)
+        return json_response(as_json(found))
+
     return router
 
 

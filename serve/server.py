@@ -44,7 +44,6 @@ def run(settings: Settings) -> None:
         server_header=False,
         http=LimitedProtocol,
         ws="none",
-        lifespan="off",
         backlog=BACKLOG,
         timeout_graceful_shutdown=10,
     )

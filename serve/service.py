@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-import orjson
-from fastapi import Response
-
 from serve.answering import Kind
 from serve.champion import Champion
+from serve.encoding import as_json
+from serve.jobs import Jobs
 from serve.settings import Settings
 from serve.snapshot import Snapshot
 from serve.telemetry import Telemetry
@@ -28,6 +27,7 @@ class Service:
     snapshot: Snapshot
     telemetry: Telemetry
     workers: Workers
+    jobs: Jobs
 
     @classmethod
     def over(cls, settings: Settings) -> Service:
@@ -35,7 +35,7 @@ class Service:
         champion, snapshot = Champion(settings.champion), Snapshot(settings.snapshot)
         token = settings.token.get_secret_value() if settings.token else None
         tokens = Tokens(settings.tokens, token)
-        return cls(settings, tokens, champion, snapshot, Telemetry(champion, snapshot), Workers())
+        return cls(settings, tokens, champion, snapshot, Telemetry(champion, snapshot), Workers(), Jobs())
 
     async def answer(self, kind: Kind, question: Any) -> bytes:
         """The answer to a question as JSON, evaluated on one of the threads with the champion of this moment."""
@@ -48,13 +48,3 @@ class Service:
         outside = found.get("extrapolated", False) if isinstance(found, dict) else found.extrapolated
         self.telemetry.answered(kind.name, question.system, outside, perf_counter() - started)
         return encoded
-
-
-def as_json(value: Any) -> bytes:
-    """Plain values, dataclasses and NumPy numbers as JSON; what is not finite is null."""
-    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
-
-
-def json_response(body: bytes, status: int = 200) -> Response:
-    """A response whose body is JSON already."""
-    return Response(body, status, media_type="application/json")

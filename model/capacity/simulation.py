@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ def simulated(
     horizon: int = 400_000,
     precision: float | None = None,
     replications: int = 8,
+    told: Callable[[int], None] | None = None,
 ) -> Answer:
     """What the simulator says a system does at a load; keys and errors as of a prediction.
 
@@ -43,12 +44,15 @@ def simulated(
         horizon: transactions in all, at least.
         precision: go on until half-widths are within this share of the mean responses.
         replications: independent ones.
+        told: called with the transactions measured so far.
 
     Raises:
         QuestionError: as :func:`model.capacity.ask.predict`; or a load without steady state.
     """
     found = described(bundle, system, at)
-    result = simulate(found.network, seed=seed, horizon=horizon, precision=precision, replications=replications)
+    result = simulate(
+        found.network, seed=seed, horizon=horizon, precision=precision, replications=replications, told=told
+    )
     ready, state = found.ready, found.state
     bounds = [output for output in (_output(found, result, spec) for spec in ready.entry["outputs"]) if output]
     worst = max((e.half_width / e.value for e in _responses(found, result).values() if e.value > 0), default=0.0)

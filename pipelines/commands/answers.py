@@ -1,14 +1,16 @@
-"""Capacity questions to the champion: predict, size, max-rate, headroom, sweep, what-if, explain."""
+"""Capacity questions to the champion: predict, size, max-rate, headroom, sweep, what-if, explain, and many at once."""
 
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pipelines import answer_text, steps
-from pipelines.exits import Exit
+from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
@@ -26,7 +28,7 @@ MaxResponse = Annotated[float | None, typer.Option("--max-response-ms", help="Hi
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (predict, size, max_rate, headroom, sweep, what_if, explain):
+    for command in (predict, size, max_rate, headroom, sweep, what_if, explain, forecast_msu, batch):
         app.command()(command)
 
 
@@ -151,6 +153,43 @@ def explain(system: SystemName, at: At = None, as_json: Json = False) -> None:
     from model.capacity import ask
 
     _show(ask.explain(_champion(), system, asked), as_json, answer_text.explanation)
+
+
+def forecast_msu(
+    system: Annotated[str | None, typer.Argument(help="Only this system and its machine.")] = None,
+    at: At = None,
+    weeks: Annotated[int, typer.Option(help="How far to look.", min=1, max=156)] = 52,
+    as_json: Json = False,
+) -> None:
+    """Forecast rolling four-hour MSU by LPAR and machine. From recorded MSU and the growth of the classes."""
+    from model.capacity.msu_forecast import forecast_msu as forecast
+    from serve.msu import recorded
+    from serve.snapshot import Snapshot
+
+    found = forecast(
+        _champion(), recorded(Snapshot(Home.from_environment().snapshot)), system=system, at=keys(at), weeks=weeks
+    )
+    _show(found, as_json, answer_text.forecast_msu)
+
+
+def batch(
+    file: Annotated[Path, typer.Argument(help="A JSON document as POST /v1/batch takes it; - for standard input.")],
+) -> None:
+    """Answer many questions of a file. Prints the JSON document that the service answers."""
+    from pydantic import ValidationError
+
+    from serve import batch as many
+
+    given = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    try:
+        asked = many.BatchQuestion.model_validate_json(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise EtalonError(f"{file}: {where}: {first['msg']} (docs/service.md shows how)", Exit.QUESTION) from error
+    champion = _champion()
+    answers = many.joined(champion, [many.answered(champion, one) for one in asked.questions])
+    typer.echo(json.dumps(json.loads(answers), indent=2))
 
 
 def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str]:

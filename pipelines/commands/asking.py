@@ -20,7 +20,7 @@ def questions(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")] = False,
 ) -> None:
-    """Answer a planner's question, or list the questions there are."""
+    """Answer a planner's question, or list all questions."""
     from pipelines import questions as known
 
     if name is None:

@@ -130,7 +130,7 @@ def export_network(
     at: At = None,
     out: Annotated[Path | None, typer.Option("--out", help="File to write; standard output without it.")] = None,
 ) -> None:
-    """Write the calibrated network of a system at a load, as solve and simulate read it."""
+    """Write the calibrated network of a system at a load. As solve and simulate read it."""
     from model.capacity.network import described
 
     with _refusals():

@@ -27,7 +27,7 @@ def reproduce(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare every printed figure with what comes of its records."""
+    """Compare printed figures with what comes of their records."""
     from model.reproduction import report
     from model.reproduction.comparing import FAILING
     from pipelines import reproduction

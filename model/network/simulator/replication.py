@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -135,7 +136,7 @@ class Replication:
         busy = self.tables.place[len(self.tables.src_i) + len(self.tables.lane_i) :] >= 0
         return int(np.count_nonzero(busy & (self.tables.cust_i[:, L.C_PHASE] == L.THINKS)))
 
-    def measure(self, transactions: int) -> None:
+    def measure(self, transactions: int, after_slice: Callable[[], None] = lambda: None) -> None:
         """Collect about ``transactions`` more, in at most twice ``BATCHES`` slices of equal length."""
         if not self.batches:
             before = self.now
@@ -151,6 +152,7 @@ class Replication:
         while self.now < end:
             self.advance(self.now + self.batch_s)
             self.batches.append(self.take())
+            after_slice()
             if len(self.batches) == 2 * BATCHES:
                 self.batches = [a + b for a, b in zip(self.batches[::2], self.batches[1::2], strict=True)]
                 self.batch_s *= 2

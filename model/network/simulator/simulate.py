@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -34,6 +34,7 @@ def simulate(
     workers: int | None = None,
     most_inside: int = 4_000_000,
     details: bool = False,
+    told: Callable[[int], None] | None = None,
 ) -> SimulationResult:
     """Simulate ``network`` and estimate its measures with confidence intervals.
 
@@ -41,7 +42,8 @@ def simulate(
     transactions. With ``precision`` (0.01 = 1 %) all go on until the half-width of every class's mean response is
     within that share of it, or ``most`` transactions have run (``result.precise`` says which). The same seed gives
     the same answer on any number of ``workers``. With ``details`` the result also has percentiles by station and what
-    slow responses are made of, at up to a fifth of the speed.
+    slow responses are made of, at up to a fifth of the speed. ``told`` is called with the transactions measured so far,
+    from any of the workers.
 
     Raises :class:`NetworkError` for a network in which nothing happens and :class:`SimulationError` when more than
     ``most_inside`` transactions pile up or all of them block each other.
@@ -54,11 +56,16 @@ def simulate(
     doublings = 1 if overloaded else WARM_UP_DOUBLINGS
     sequences = np.random.SeedSequence(seed).spawn(replications)
     each = math.ceil(horizon / replications)
+
+    def after_slice() -> None:
+        if told is not None:
+            told(sum(run.transactions for run in runs))
+
     threads = workers or min(replications, os.cpu_count() or 1)
     with ThreadPoolExecutor(threads) as pool:
         runs = list(pool.map(lambda s: Replication(program, s, most_inside, details=details), sequences))
         list(pool.map(lambda r: r.warm_up(max(500, each // 10), doublings), runs))
-        list(pool.map(lambda r: r.measure(each), runs))
+        list(pool.map(lambda r: r.measure(each, after_slice), runs))
         precise = precision is None
         while precision is not None:
             groups = _groups(program, runs, level)
@@ -69,7 +76,7 @@ def simulate(
                 break
             more = done * min(3.0, max(0.2, 1.2 * (worst / precision) ** 2 - 1))
             share = math.ceil(min(more, most - done) / replications) + 1
-            list(pool.map(lambda r, n=share: r.measure(n), runs))
+            list(pool.map(lambda r, n=share: r.measure(n, after_slice), runs))
     return _result(program, runs, seed, level, precise, tuple(overloaded))
 
 

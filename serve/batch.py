@@ -1,0 +1,76 @@
+"""Many questions in one call, all answered by the same champion."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, create_model
+
+from serve import problems
+from serve.answering import KINDS, Bundle, Kind
+from serve.answers import Part
+from serve.encoding import as_json
+from serve.questions import Question
+from serve.schemas import ProblemDocument
+
+MOST_QUESTIONS = 200
+
+
+def _asked(kind: Kind) -> type[Question]:
+    """A question with its kind beside it."""
+    name: Any = Literal[kind.name]
+    return create_model(f"Batch{kind.body.__name__}", __base__=Question, kind=(name, ...), question=(kind.body, ...))
+
+
+Asked: Any = reduce(or_, [_asked(kind) for kind in KINDS.values()])
+
+
+class BatchQuestion(Question):
+    """Questions of any kind, each with the body it has alone."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "questions": [
+                        {"kind": "predict", "question": {"system": "cics53-18cp"}},
+                        {"kind": "max-rate", "question": {"system": "cics53-18cp", "max_busy_pct": 90}},
+                    ]
+                }
+            ]
+        }
+    )
+
+    questions: list[Annotated[Asked, Field(discriminator="kind")]] = Field(min_length=1, max_length=MOST_QUESTIONS)
+
+
+class BatchItem(Part):
+    """The answer to one question, or why it is refused."""
+
+    status: int = Field(description="what the question would have been answered with alone")
+    answer: reduce(or_, [kind.answer for kind in KINDS.values()]) | None = None  # type: ignore[valid-type]
+    problem: ProblemDocument | None = None
+
+
+class BatchAnswer(Part):
+    """The answers in the order of the questions."""
+
+    model_version: str
+    answers: list[BatchItem]
+
+
+def answered(bundle: Bundle, asked: Any) -> bytes:
+    """One item of the answer as JSON; a refusal is an item, too."""
+    try:
+        found = KINDS[asked.kind].reply(bundle, asked.question)
+    except (problems.Problem, problems.QuestionError) as refused:
+        problem = problems.of(refused)
+        return as_json({"status": problem.status, "problem": problems.document(problem)})
+    return b'{"status":200,"answer":' + as_json(found) + b"}"
+
+
+def joined(bundle: Bundle, items: list[bytes]) -> bytes:
+    """The whole answer as JSON."""
+    return b'{"model_version":' + as_json(bundle["model_version"]) + b',"answers":[' + b",".join(items) + b"]}"

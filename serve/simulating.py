@@ -1,0 +1,88 @@
+"""`python -m serve.simulating`: one simulation in a process of its own, which can be ended at any time.
+
+Reads ``{"kind", "question", "bundle"}`` from standard input and writes JSON lines: ``{"progress": part}``, at the end
+``{"result": …}`` or ``{"refused": {"field", "message"}}``.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+CPU_SECONDS = 1200
+MEMORY_BYTES = 4 * 1024**3
+EVERY_SECONDS = 0.2
+
+
+def main() -> None:
+    """Run the simulation that standard input describes."""
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    asked = orjson.loads(sys.stdin.buffer.read())
+    from model.capacity.questions import QuestionError
+    from model.network import NetworkError
+    from model.network.simulator import SimulationError
+
+    play = {"simulate": simulated, "replay": replayed}[asked["kind"]]
+    try:
+        _say({"result": play(asked)})
+    except QuestionError as error:
+        _say({"refused": {"field": error.field, "message": str(error)}})
+    except (NetworkError, SimulationError, ValueError) as error:
+        _say({"refused": {"field": "network" if asked["kind"] == "replay" else "at", "message": str(error)}})
+
+
+def simulated(asked: dict[str, Any]) -> dict[str, Any]:
+    """A calibrated system at a load."""
+    from model.capacity.simulation import simulated as play
+
+    question = asked["question"]
+    options = {name: question[name] for name in ("seed", "horizon", "precision", "replications")}
+    at = question["at"] or {}
+    found = play(asked["bundle"], question["system"], at, **options, told=_progress(options["horizon"]))
+    return found.to_dict()
+
+
+def replayed(asked: dict[str, Any]) -> dict[str, Any]:
+    """Recorded transactions through a network that is described."""
+    import numpy as np
+
+    from model.network import Network
+    from model.network.simulator import recorded, replay, report
+
+    question = asked["question"]
+    network = Network.from_toml(question["network"])
+    columns = {
+        name: np.array(values, "datetime64[us]" if name == "arrival" and isinstance(values[0], str) else None)
+        for name, values in question["transactions"].items()
+        if values
+    }
+    records = recorded(network, columns)
+    found, left_s = replay(network, records.arrival_s, records.classes, records.work_s, seed=question["seed"])
+    return report.as_dict(found) | {"replayed": report.replayed_rows(network, records, np.asarray(left_s))}
+
+
+def _progress(horizon: int) -> Callable[[int], None]:
+    last = time.monotonic()
+
+    def told(transactions: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > EVERY_SECONDS:
+            last = time.monotonic()
+            _say({"progress": min(transactions / horizon, 0.99)})
+
+    return told
+
+
+def _say(message: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""MSU to come: recorded averages grown by the model, added up over the LPARs of a machine."""
+
+import numpy as np
+import pytest
+
+from model.capacity.msu_forecast import RecordedMsu, forecast_msu
+from model.capacity.questions import QuestionError
+from tests.model.capacity.test_questions import HISTORY
+from tests.serve.test_questions import RECORDED
+
+DAYS = 21
+STARTS = np.datetime64("2026-09-07T00:00:00", "s") + np.arange(24 * DAYS) * np.timedelta64(3600, "s")
+DAILY = 100.0 + 50.0 * np.sin(np.arange(24 * DAYS) * 2 * np.pi / 24)
+
+
+def lpar(name: str, system: str, shift: int = 0) -> RecordedMsu:
+    return RecordedMsu(name, system, "CEC1", 400.0, STARTS, np.roll(DAILY, shift))
+
+
+@pytest.fixture(scope="module")
+def bundle() -> dict:
+    entry = {**HISTORY, **RECORDED, "intervals": 8, "seconds": 14400.0}
+    entry["growth_per_week"] = [{"centre": 0.01, "draws": [0.009, 0.011] * 20}] * 2
+    for table in ("usage", "response"):
+        entry[table] = {name: {**law, "origin": "measured"} for name, law in entry[table].items()}
+    return {"model_version": "test/1", "systems": {"PRDA": entry}}
+
+
+def by_name(found: dict) -> dict:
+    return {(subject["scope"], subject["name"]): subject for subject in found["subjects"]}
+
+
+def test_an_lpar_grows_from_its_recorded_peak(bundle):
+    subject = by_name(forecast_msu(bundle, [lpar("PRDA", "PRDA")]))["lpar", "PRDA"]
+    assert subject["recorded"]["peak_four_hour_msu"] == pytest.approx(150)
+    today, year = subject["forecast"][0], subject["forecast"][-1]
+    assert today["value"] == pytest.approx(150)
+    assert (year["week"], year["lo"] < year["value"] < year["hi"]) == (52, True)
+    assert 1.2 < year["value"] / today["value"] < np.exp(0.52) * 1.05
+
+
+def test_a_machine_s_peak_is_that_of_the_sum_and_not_the_sum_of_peaks(bundle):
+    found = by_name(forecast_msu(bundle, [lpar("PRDA", "PRDA"), lpar("PRDB", "other", shift=12)]))
+    machine = found["machine", "CEC1"]
+    assert machine["lpars"] == ["PRDA", "PRDB"]
+    assert machine["forecast"][0]["value"] == pytest.approx(200)
+    assert found["lpar", "PRDB"]["forecast"][-1]["value"] == pytest.approx(150)
+
+
+def test_a_change_comes_on_top_of_growth_for_its_system_alone(bundle):
+    both = [lpar("PRDA", "PRDA"), lpar("PRDB", "other")]
+    plain = by_name(forecast_msu(bundle, both, system="PRDA"))
+    changed = by_name(forecast_msu(bundle, both, system="PRDA", at={"growth_pct": 50.0}))
+    assert ("lpar", "PRDB") not in plain
+    assert changed["lpar", "PRDA"]["forecast"][0]["value"] > 1.2 * plain["lpar", "PRDA"]["forecast"][0]["value"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [({"system": "PRDC"}, "system"), ({"at": {"growth_pct": 5.0}}, "at"), ({"weeks": 500}, "weeks")],
+)
+def test_what_cannot_be_forecast_is_refused(bundle, asked, field):
+    with pytest.raises(QuestionError) as refused:
+        forecast_msu(bundle, [lpar("PRDA", "PRDA")], **asked)
+    assert refused.value.field == field
