@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from lxml import etree, html
@@ -13,10 +14,11 @@ _ADDRESSES = ("src", "href", "srcset", "data", "action", "poster")
 _REMOTE_STYLE = re.compile(r"""@import[^;]*//[^;]*;|url\(\s*['"]?(?:https?:)?//[^)]*\)""", re.IGNORECASE)
 
 
-def make_offline(folder: Path, stylesheet: str) -> int:
+def make_offline(folder: Path, stylesheet: str, ways_back: Callable[[str], str] | None = None) -> int:
     """Strip remote scripts, styles, images and links from every page under `folder`; number of pages rewritten.
 
     The style sheet is written beside the pages and takes the place of the remote ones; what they folded away is shown.
+    `ways_back` makes the links at a page's head, given the way up to the folder above `folder`.
     """
     for style in folder.rglob("*.css"):
         style.write_text(_REMOTE_STYLE.sub("", style.read_text(encoding="utf-8")), encoding="utf-8")
@@ -32,6 +34,9 @@ def make_offline(folder: Path, stylesheet: str) -> int:
             document.insert(0, head)
         depth = len(page.relative_to(folder).parts) - 1
         etree.SubElement(head, "link", rel="stylesheet", href="../" * depth + sheet.name)
+        body = document.find("body")
+        if ways_back is not None and body is not None:
+            body.insert(0, html.fragment_fromstring(ways_back("../" * (depth + 1))))
         page.write_bytes(html.tostring(document, doctype="<!DOCTYPE html>", encoding="utf-8"))
     return len(pages)
 

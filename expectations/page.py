@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import PurePath
 from typing import Any
 
 from expectations.result import Finding, QualityResult
@@ -17,6 +18,16 @@ _SENTENCES = {
 _HEADINGS = {"pass": "Sound", "warn": "Usable, with warnings", "fail": "Not fit for use"}
 _MARKS = {"pass": "✓", "warn": "warning", "fail": "critical"}
 _SHOWN_EXAMPLES = 5
+_FILES = ("file", "counted_in")
+
+
+def ways_back(up: str) -> str:
+    """Links of a page's head: to the page of `etalon serve` and to the summary; `up` leads to the site."""
+    return (
+        f"<nav class='site' aria-label='Site'><a class='brand' href='{up}../#/overview'>Etalon</a> "
+        f"<a href='{up}../#/data'>Data</a> <a href='{up}index.html'>Data quality</a> "
+        f"<a href='{up}suites/index.html'>Suites</a></nav>"
+    )
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,7 @@ def front_page(
     met = "".join(_met(finding) for finding in result.findings if finding.success)
     tally = (("fail", "critical"), ("warn", "warning" if counts["warn"] == 1 else "warnings"), ("pass", "met"))
     body = [
+        ways_back(""),
         f'<header><p class="eyebrow">Data quality</p><h1>{_HEADINGS[result.verdict]}</h1>',
         f"<p>{_SENTENCES[result.verdict]}</p><ul class='tally'>",
         *(f'<li class="{key}"><b>{counts[key]}</b> {name}</li>' for key, name in tally),
@@ -75,8 +87,9 @@ def suites_page(findings: Sequence[Finding], titles: Mapping[str, str]) -> str:
             )
     return (
         "<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>Suites</title>"
-        "<link rel='stylesheet' href='../page.css'></head><body><main><h1>Suites</h1>"
-        f"<p><a href='../index.html'>Back to the summary</a></p>{''.join(sections)}</main></body></html>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<link rel='stylesheet' href='../page.css'></head><body>{ways_back('../')}"
+        f"<main><h1>Suites</h1>{''.join(sections)}</main></body></html>"
     )
 
 
@@ -88,7 +101,7 @@ def _problem(finding: Finding) -> str:
     columns = columns[1:] + columns[:1]
     header = "".join(f"<th>{escape(_label(name))}</th>" for name in columns)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(_value(example.get(name)))}</td>" for name in columns) + "</tr>"
+        "<tr>" + "".join(f"<td>{escape(_cell(name, example.get(name)))}</td>" for name in columns) + "</tr>"
         for example in shown
     )
     table = _table(header, rows) if rows else ""
@@ -130,11 +143,16 @@ def _files(files: Sequence[dict[str, Any]]) -> str:
 
 
 def _file(file: dict[str, Any], shown: Sequence[str]) -> str:
-    cells = "".join(f"<td>{escape(_value(file[name]))}</td>" for name in shown)
+    cells = "".join(f"<td>{escape(_cell(name, file[name]))}</td>" for name in shown)
     message = file.get("message")
     if not message:
         return f"<tr>{cells}</tr>"
     return f"<tr class='spoken'>{cells}</tr><tr class='said'><td colspan='{len(shown)}'>{escape(message)}</td></tr>"
+
+
+def _cell(name: str, value: Any) -> str:
+    """A value as shown; of a file its name alone, as the site is served to others than those of the machine."""
+    return PurePath(str(value)).name if name in _FILES and value else _value(value)
 
 
 def _table(header: str, rows: str) -> str:

@@ -18,7 +18,7 @@ from expectations.chart import Interval, busy_chart
 from expectations.frame import Frame
 from expectations.frames import read_frames
 from expectations.offline import make_offline
-from expectations.page import Chart, front_page, suites_page
+from expectations.page import Chart, front_page, suites_page, ways_back
 from expectations.result import Finding, QualityError, QualityLocked, QualityResult
 from expectations.rules import RULES
 from expectations.suites import validate
@@ -58,11 +58,11 @@ def run(
     building.mkdir(parents=True)
     made_at = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     findings = validate(frames, RULES, building / "suites")
-    make_offline(building / "suites", _resource("suites.css"))
+    make_offline(building / "suites", _resource("suites.css"), ways_back)
     definitions = _definitions(manifest)
     findings = [_located(finding, building, definitions) for finding in findings]
     result = QualityResult(tuple(findings), site / "index.html")
-    page = front_page(result, database=str(database), made_at=made_at, charts=_charts(frames, findings), files=ledger)
+    page = front_page(result, database=database.name, made_at=made_at, charts=_charts(frames, findings), files=ledger)
     (building / "index.html").write_text(page, encoding="utf-8")
     titles = {frame.name: frame.title for frame in frames}
     (building / "suites" / "index.html").write_text(suites_page(findings, titles), encoding="utf-8")
