@@ -11,6 +11,9 @@ from model.capacity.answer import Estimate
 from model.capacity.ensemble import State, System
 from model.capacity.loads import Load, engine_cost
 
+ROUNDING = 1e-5
+"""Recorded rates are kept to six digits, so that the highest may stand a little above the range it is the end of."""
+
 
 def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     """What the answer was calibrated on, and what is not the system's own measurement."""
@@ -38,7 +41,7 @@ def distance(ready: System, state: State) -> dict[str, float]:
     low, high = ready.entry["support_tps"]
     rate = float(state.scenario.rates[0, 0].sum())
     found = {}
-    if not low * (1 - 1e-9) <= rate <= high * (1 + 1e-9):
+    if not low * (1 - ROUNDING) <= rate <= high * (1 + ROUNDING):
         found["etr_tps"] = float(abs(np.log(max(rate, 1e-9) / (high if rate > high else max(low, 1e-9)))))
     if state.scenario.engines != ready.engines:
         found["engines"] = float(abs(np.log(state.scenario.engines / ready.engines)))
