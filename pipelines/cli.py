@@ -9,7 +9,18 @@ from typing import Annotated, NoReturn
 import click
 import typer
 
-from pipelines.commands import answers, asking, comparing, data, models, networks, reproducing, running, twins
+from pipelines.commands import (
+    answers,
+    asking,
+    comparing,
+    data,
+    models,
+    networks,
+    reporting,
+    reproducing,
+    running,
+    twins,
+)
 from pipelines.exits import MEANINGS, EtalonError, Exit, code_of
 from pipelines.home import Home
 
@@ -55,7 +66,7 @@ def common(
             raise
 
 
-for subject in (running, data, models, answers, comparing, asking, networks, twins, reproducing):
+for subject in (running, data, models, answers, comparing, asking, networks, twins, reproducing, reporting):
     subject.register(app)
 
 

@@ -1,6 +1,7 @@
 """The warehouse: files into DuckDB once and completely, a ledger that proves it, and a snapshot for readers."""
 
 from ingest.warehouse.content import content_hash
+from ingest.warehouse.exporting import export_schema
 from ingest.warehouse.load import load, prepare
 from ingest.warehouse.outcome import (
     BadQuery,
@@ -27,6 +28,7 @@ __all__ = [
     "WarehouseMissing",
     "content_hash",
     "exit_code",
+    "export_schema",
     "layouts_version",
     "load",
     "make_empty",

@@ -22,7 +22,9 @@ def record(home: Path) -> None:
             "interval_start_local": start.isoformat(),
             "interval_end_local": (start + dt.timedelta(hours=1)).isoformat(),
             "interval_s": 3600.0,
+            "engines": 4,
             "online_s": 4 * 3600.0,
+            "cpu_busy_pct": 25.0 * (1.0 + start.hour / 24),
             "busy_s": 3600.0 * (1.0 + start.hour / 24),
             "appl_cp_pct": (100.0 if start < FIRST + dt.timedelta(days=7) else 110.0) * (1 + 0.01 * (start.day % 3)),
             "class": "HIGH",
@@ -32,8 +34,10 @@ def record(home: Path) -> None:
     source = home / "rows.json"
     source.write_text(json.dumps(rows))
     target = home / "published" / "etalon.duckdb"
+    target.parent.mkdir(exist_ok=True)
     with duckdb.connect(str(target)) as con:
         con.execute(f"CREATE TABLE rows AS SELECT * FROM read_json('{source}')")
+        con.execute("CREATE SCHEMA IF NOT EXISTS marts")
         con.execute("CREATE SCHEMA meta")
         con.execute("CREATE TABLE marts.fct_interval_utilization AS SELECT * FROM rows")
         con.execute(
@@ -45,11 +49,15 @@ def record(home: Path) -> None:
             "CREATE TABLE marts.fct_transaction_cost AS SELECT *, 'CICS' AS workload, 'service_class' AS class_kind, "
             '"class" AS class_name, 36000.0 AS transactions_ended, 12.5 AS response_ms FROM rows'
         )
-        con.execute("CREATE TABLE marts.fct_uncaptured AS SELECT *, 360.0 AS uncaptured_s FROM rows")
+        con.execute(
+            "CREATE TABLE marts.fct_uncaptured AS "
+            "SELECT *, 360.0 AS uncaptured_s, busy_s - 360.0 AS captured_s FROM rows"
+        )
         con.execute("CREATE TABLE marts.dim_interval AS SELECT *, NULL AS point FROM rows")
         con.execute(
             "CREATE TABLE marts.fct_service_class AS SELECT *, 'service_class' AS class_kind, \"class\" AS class_name, "
-            "1 AS period_number, 2 AS importance, 30.0 AS goal_ms, 'average response' AS goal_kind FROM rows"
+            "1 AS period_number, 2 AS importance, 30.0 AS goal_ms, 'average response' AS goal_kind, "
+            "0.4 AS performance_index FROM rows"
         )
         con.execute(
             "CREATE TABLE marts.fct_machine_interval AS SELECT 'CEC1' AS machine, 'PRDA' AS smf_sid, "

@@ -4,6 +4,7 @@ import { ask } from "/static/client.js";
 import { chart, withHoles } from "/static/chart.js";
 import { h, notes, refusal, section } from "/static/dom.js";
 import { figure, minute, seconds, within } from "/static/figures.js";
+import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { words } from "/static/words.js";
@@ -12,7 +13,7 @@ import { verdict } from "/static/views/overview.js";
 export async function model(body, { system, known }) {
   const { models } = await ask("/v1/models");
   const champion = models[0];
-  body.append(gates(champion, known), refused(champion));
+  body.append(gates(champion, known, system), refused(champion));
   const about = known.systems.get(system);
   if (!about) return;
   const explained = await ask("/v1/explain", { system });
@@ -20,15 +21,14 @@ export async function model(body, { system, known }) {
   body.append(rests(system, explained), demand(explained), ...sensitivity(explained), notes(explained.notes));
 }
 
-function gates(champion, known) {
-  const rows = [...known.systems.values()].flatMap((system) => {
-    const checks = system.gate?.checks ?? [];
-    if (!checks.length) return [[system.system, verdict(system.gate), "too little was measured to hold anything out", null, null, ""]];
-    return checks.map((check, i) => [i ? "" : system.system, i ? "" : verdict(system.gate), check.name, check.value, check.limit, check.passed ? "yes" : h("strong", {}, "no")]);
-  });
-  return section(`Version ${champion.model_version}, validated on held-out data`, table(
-    [{ name: "System" }, { name: "verdict", term: term("gate", "verdict") }, { name: "check", term: term("held out", "check on held-out data") }, { name: "value", number: true, text: (v) => figure(v, 3) }, { name: "limit", number: true, text: (v) => figure(v, 3) }, { name: "holds" }], rows, "Gates by system"),
-  h("p", { className: "quiet" }, `Fitted on ${Object.entries(champion.data ?? {}).map(([name, value]) => `${name} ${String(value).slice(0, 16)}`).join(", ")}. etalon validate prints every held-out point.`));
+function gates(champion, known, chosen) {
+  const checks = known.systems.get(chosen)?.gate?.checks ?? [];
+  const verdicts = [...known.systems.values()].map((system) => [h("a", { href: address("model", { system: system.system }) }, system.system), verdict(system.gate), (system.gate?.behind_baseline ?? []).map((name) => name.replace(/^\S+/, words)).join(", ")]);
+  return section(`Version ${champion.model_version}`, h("p", { className: "quiet" }, `Fitted on ${Object.entries(champion.data ?? {}).map(([name, value]) => `${name} ${String(value).slice(0, 16)}`).join(", ")}. etalon validate prints every held-out figure.`),
+    checks.length ? table([{ name: "check", term: term("held out", `Check of ${chosen} on held-out data`) }, { name: "value", number: true, text: (v) => figure(v, 3) }, { name: "limit", number: true, text: (v) => figure(v, 3) }, { name: "holds" }],
+      checks.map((check) => [check.name, check.value, check.limit, check.passed ? "yes" : h("strong", {}, "no")]), `Checks of ${chosen} on held-out data`)
+      : h("p", {}, `Of ${chosen} too little was measured to hold anything out: it is not judged.`),
+    h("details", {}, h("summary", {}, `All ${verdicts.length} systems`), table([{ name: "System" }, { name: "verdict", term: term("gate", "verdict") }, { name: "a naive answer was nearer for" }], verdicts, "Verdict by system")));
 }
 
 function refused(champion) {

@@ -1,0 +1,32 @@
+"""Tables of the published snapshot as files, for tools that do not read DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+from ingest.warehouse.outcome import SnapshotMissing
+
+FORMS = {"parquet": "FORMAT parquet, COMPRESSION zstd", "csv": "FORMAT csv, HEADER"}
+
+
+def export_schema(snapshot: str | Path, schema: str, folder: str | Path, form: str) -> Iterator[tuple[Path, int]]:
+    """Write every table of a schema to `folder`, one file each, in a form of `FORMS`; yields each file and its rows.
+
+    Files of that name are replaced. SnapshotMissing where nothing has been published.
+    """
+    path, target = Path(snapshot), Path(folder)
+    if not path.is_file():
+        raise SnapshotMissing(f"{path}: nothing has been published yet; run `etalon build` (or `etalon demo`) first")
+    target.mkdir(parents=True, exist_ok=True)
+    with duckdb.connect(str(path), read_only=True) as con:
+        found = con.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", [schema]
+        ).fetchall()
+        for (name,) in found:
+            file = target / f"{name}.{form}"
+            quoted = str(file).replace("'", "''")
+            row = con.execute(f"COPY {schema}.{name} TO '{quoted}' ({FORMS[form]})").fetchone()
+            yield file, row[0] if row else 0
