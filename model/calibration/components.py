@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from model.calibration.demands import demand, stream_law
 from model.calibration.groups import Groups, shares
 from model.calibration.intervals import History
-from model.calibration.production import demand, stream_law
 
 Array = NDArray[np.float64]
 

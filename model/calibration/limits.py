@@ -51,7 +51,7 @@ class Candidates:
     whole: NDArray[np.bool_]
     hold: Array
 
-    def rows(self, kept: NDArray[Any]) -> Candidates:
+    def rows(self, kept: NDArray[np.int64]) -> Candidates:
         """Those chosen."""
         return Candidates(self.places[kept], self.whole[kept], self.hold[kept])
 
@@ -92,7 +92,8 @@ def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict
     mean_inside = np.where(total > 0, inside / np.maximum(total, 1e-12), 0.0)
     tried = _candidates(highest, 1e3 * float(np.quantile(mean_inside, 0.9)), float(np.quantile(inside, 0.999)))
     fullest = np.array([int(np.argmax(total)), int(np.argmax(inside))])
-    tried = tried.rows(np.isfinite(tried.wait(total[fullest], mean_inside[fullest])).all(axis=1))
+    steady = np.isfinite(tried.wait(total[fullest], mean_inside[fullest])).all(axis=1)
+    tried = tried.rows(np.flatnonzero(steady))
     if not len(tried.places):
         return None
     explained = dict(fits)
@@ -210,6 +211,6 @@ def limit_entry(
         "members": [h.classes[c] for c in members],
         "servers": drawn(candidates.places),
         "hold_s": drawn(np.where(candidates.whole, 1.0, candidates.hold / 1e3)),
-        "whole": drawn(candidates.whole),
+        "whole": drawn(candidates.whole.astype(float)),
         "factor": {"centre": float(max(factor, 0.0)), "draws": np.maximum(factor + spread * deviates, 0.0).tolist()},
     }

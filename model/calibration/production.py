@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.capacity import n_way_draws
-from model.calibration.draws import DRAWS, around, known, normals
+from model.calibration.demands import Demand, demand, driven_law, stream_law
+from model.calibration.draws import DRAWS, around, known
 from model.calibration.intervals import History
-from model.calibration.regression import Fit, fit
+from model.calibration.regression import fit
 from model.calibration.responses import responses
+from model.calibration.serving import served
 from model.capacity.ensemble import CAPTURED, WORK, ZIIP_WORK
 from model.capacity.queues import bounded_pool
 
@@ -22,12 +22,6 @@ Array = NDArray[np.float64]
 
 # A class is a stream of transactions where this many end in a day, on average.
 FEWEST_A_DAY = 20.0
-# A change of cost from one day to the next: improvement of fit it must bring, and how large it must be.
-CHANGE_GAIN, CHANGE_SIZE, CHANGE_DAYS = 25.0, 0.01, 2
-# What the structure of a demand cannot follow: relative scatter, and drift for each e-fold outside the data.
-SCATTER, DRIFT = 0.0015, 0.004
-# Cost growing with busy, over the whole range of busy: standard deviation of what is held beforehand.
-BUSY_SD = 0.02
 CONTRADICTION = 1.02
 # Growth a week: what is held beforehand, and how many whole days say more.
 GROWTH_SD, FEWEST_TREND_DAYS = 0.01, 10
@@ -35,17 +29,6 @@ GROWTH_SD, FEWEST_TREND_DAYS = 0.01, 10
 
 class Unusable(ValueError):
     """The records of an LPAR cannot be calibrated; the message says why."""
-
-
-@dataclass(frozen=True)
-class Demand:
-    """CPU of one class: fixed engines and seconds per transaction with their posterior, valid from ``start``."""
-
-    fit: Fit
-    fixed: bool
-    start: int
-    change: str
-    spread: float
 
 
 def entry(history: History) -> dict[str, Any]:
@@ -59,8 +42,13 @@ def entry(history: History) -> dict[str, Any]:
     has_cpu = np.nansum(h.cp_s, axis=0) + h.ziip_s.sum(axis=0) > 0
     streams = [c for c in range(len(h.classes)) if h.ended[:, c].sum() / days >= FEWEST_A_DAY and has_cpu[c]]
     background = [c for c in range(len(h.classes)) if c not in streams and has_cpu[c]]
+    bare = [c for c in range(len(h.classes)) if h.ended[:, c].sum() / days >= FEWEST_A_DAY and not has_cpu[c]]
+    regions = served(h, bare, background)
+    h, streams = regions.history, sorted({*streams, *(c for c, _ in regions.costs)})
     if not streams:
-        raise Unusable("no service class has both ended transactions and CPU of its own")
+        raise Unusable(
+            "no service class has both ended transactions and CPU of its own, nor does the CPU of others follow them"
+        )
     captured = np.nansum(h.cp_s, axis=1)
     if captured.sum() > CONTRADICTION * h.busy_s.sum():
         raise Unusable(
@@ -73,6 +61,14 @@ def entry(history: History) -> dict[str, Any]:
     work = np.zeros(len(h.seconds))
     for c in streams:
         label = h.classes[c]
+        if c in bare:
+            for engine, key in (("cp", label), ("ziip", f"{label}:ziip")):
+                if (c, engine) in regions.costs:
+                    cost, drawn = regions.costs[c, engine]
+                    own = Demand(cost, False, int(h.day[0]), "", 0.0)
+                    usage[key] = stream_law(h, c, own, label, f"{name} {key}", engine, drawn[:, None])
+            work += h.cp_s[:, c]
+            continue
         found = demand(h, c, h.cp_s[:, c] - h.ziip_on_cp_s[:, c])
         usage[label] = stream_law(h, c, found, label, f"{name} {label}", "cp")
         work += np.nan_to_num(h.cp_s[:, c])
@@ -82,6 +78,9 @@ def entry(history: History) -> dict[str, Any]:
         if eligible.sum() > 1e-6 * h.busy_s.sum():
             own = demand(h, c, eligible)
             usage[f"{label}:ziip"] = stream_law(h, c, own, label, f"{name} {label} zIIP", "ziip")
+    if regions.regions:
+        told, whose = (", ".join(h.classes[c] for c in found) for found in (regions.regions, bare))
+        notes.append(f"CPU of {told} is divided among {whose} by regression on their transactions")
     extra: dict[str, list[float]] = {}
     for c in background:
         law, residual = _background(h, c, work)
@@ -139,6 +138,7 @@ def entry(history: History) -> dict[str, Any]:
         "period": [str(h.start_local[0]), str(h.start_local[-1])],
         "relatives": [],
         "notes": notes,
+        "divided": [h.classes[c] for c in regions.regions],
         **machine,
     }
     made["outputs"] = _outputs(made, labels)
@@ -149,139 +149,6 @@ def _short(values: Iterable[float]) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def demand(h: History, c: int, cpu_s: Array) -> Demand:
-    """CPU of class ``c`` against its ended transactions, since its cost last changed."""
-    kept = np.isfinite(cpu_s) & ((h.ended[:, c] > 0) | (cpu_s > 0))
-    start, change = _since(h, kept, cpu_s, h.ended[:, c])
-    kept &= h.day >= start
-    ended, cpu, seconds, day = h.ended[kept, c], cpu_s[kept], h.seconds[kept], h.day[kept]
-    weight = 1.0 / np.maximum(ended, np.quantile(ended[ended > 0], 0.05) if (ended > 0).any() else 1.0)
-    level = float(cpu.sum()) / max(float(ended.sum()), 1.0)
-    plain = fit(ended[:, None], cpu, weight, day)
-    usual = max(cpu.sum() / seconds.sum(), 1e-12)
-    both = fit(np.column_stack([seconds, ended]), cpu, weight, day, [0.0, level], [0.1 * usual, 10.0 * level + 1e-12])
-    fixed = both.bic < plain.bic - 4.0 and both.mean[0] > 0
-    chosen = both if fixed else plain
-    per_day, _ = _by_day(day, cpu - (both.mean[0] * seconds if fixed else 0.0), ended)
-    spread = float(np.std(per_day)) / max(float(np.mean(per_day)), 1e-300) if len(per_day) > 2 else 0.01
-    a_day = float(np.sum(ended)) / max(len(per_day), 1)
-    expected = chosen.scale / math.sqrt(max(a_day, 1.0)) / max(level, 1e-300)
-    return Demand(chosen, fixed, int(start), change, math.sqrt(max(spread**2 - expected**2, 0.0)))
-
-
-def _by_day(day: NDArray[np.int64], top: Array, bottom: Array) -> tuple[Array, Array]:
-    _, index = np.unique(day, return_inverse=True)
-    tops, bottoms = (np.bincount(index, weights=one).astype(float) for one in (top, bottom))
-    enough = bottoms > 0.05 * np.median(bottoms)
-    return tops[enough] / bottoms[enough], bottoms[enough]
-
-
-def _since(h: History, kept: NDArray[np.bool_], cpu: Array, ended: Array) -> tuple[int, str]:
-    """First day since which the cost per transaction has stayed, and what changed there."""
-    days = np.unique(h.day[kept])
-    if len(days) < 2 * CHANGE_DAYS + 1:
-        return int(days[0]) if len(days) else 0, ""
-    index = np.searchsorted(days, h.day[kept])
-    tops, bottoms = (np.bincount(index, weights=one[kept]).astype(float) for one in (cpu, ended))
-    usable = bottoms > 0
-    days, cost, weight = days[usable], tops[usable] / bottoms[usable], bottoms[usable]
-    first, told = 0, ""
-    while len(cost) - first >= 2 * CHANGE_DAYS + 1:
-        best = _split(cost[first:], weight[first:])
-        if best is None:
-            break
-        at, before, after = best
-        first += at
-        date = np.datetime64(int(days[first]), "D")
-        size = 100.0 * (after / before - 1.0)
-        told = f"CPU per transaction changed by {size:+.1f} % on {date}; only what came since counts"
-    return int(days[first]) if len(days) else 0, told
-
-
-def _split(cost: Array, weight: Array) -> tuple[int, float, float] | None:
-    """Where the weighted mean of a series changes, if it plainly does: index, mean before, mean after."""
-    whole = np.average(cost, weights=weight)
-    total = float(np.sum(weight * (cost - whole) ** 2))
-    best, found = math.inf, None
-    for at in range(CHANGE_DAYS, len(cost) - CHANGE_DAYS + 1):
-        left, right = (np.average(cost[s], weights=weight[s]) for s in (slice(None, at), slice(at, None)))
-        rest = float(np.sum(weight[:at] * (cost[:at] - left) ** 2) + np.sum(weight[at:] * (cost[at:] - right) ** 2))
-        if rest < best:
-            best, found = rest, (at, float(left), float(right))
-    if found is None or found[1] <= 0:
-        return None
-    gain = len(cost) * math.log(max(total, 1e-300) / max(best, 1e-300))
-    return found if gain > CHANGE_GAIN and abs(found[2] / found[1] - 1.0) > CHANGE_SIZE else None
-
-
-def stream_law(h: History, c: int, found: Demand, driver: str, name: str, engine: str) -> dict[str, Any]:
-    """A usage law of a stream: engines in use against its rate."""
-    rate = h.ended[:, c] / h.seconds
-    reference = float(np.quantile(rate[rate > 0], 0.95))
-    drawn = found.fit.drawn(name)
-    mean = found.fit.mean
-    fixed, each = (mean[0], mean[1]) if found.fixed else (0.0, mean[0])
-    fixed_draws, each_draws = (drawn[:, 0], drawn[:, 1]) if found.fixed else (np.zeros(len(drawn)), drawn[:, 0])
-    scale = max(fixed + each * reference, 1e-12)
-    z = normals(2, f"{name} scatter")
-    scatter = math.hypot(SCATTER, found.spread)
-    return {
-        "reference_rate": reference,
-        "scale": scale,
-        "support": [float(np.quantile(rate[rate > 0], 0.01)), float(rate.max())],
-        "points": len(np.unique(h.day[h.day >= found.start])),
-        "origin": "measured",
-        "part": True,
-        "total": False,
-        "assumed": False,
-        "driver": driver,
-        "engine": engine,
-        "level": int(h.importance[c]),
-        "coef": [fixed / scale, each * reference / scale, 0.0],
-        "draws": {
-            "coef": np.column_stack(
-                [fixed_draws / scale, each_draws * reference / scale, np.zeros(len(drawn))]
-            ).tolist(),
-            "noise": (scatter * z[:, 0]).tolist(),
-            "drift": (DRIFT * z[:, 1]).tolist(),
-        },
-    }
-
-
-def _driven(x: Array, found: Fit, used: list[bool], driver: str, name: str, level: int, part: bool) -> dict[str, Any]:
-    """A law of work that is driven by other work: fixed engines, and a share of the driver with its bend."""
-    reference = max(float(np.quantile(x, 0.95)), 1e-9)
-    drawn = found.drawn(name)
-    coef, draws = np.zeros(3), np.zeros((len(drawn), 3))
-    positions = [i for i, use in enumerate(used) if use]
-    factors = np.array([1.0, reference, reference**2])
-    for column, i in enumerate(positions):
-        coef[i], draws[:, i] = found.mean[column] * factors[i], drawn[:, column] * factors[i]
-    # The bend is nil at the reference: x^2 = x (x - 1) + x.
-    coef[1], draws[:, 1] = coef[1] + coef[2], draws[:, 1] + draws[:, 2]
-    scale = max(float(coef[:2].sum()), 1e-9)
-    z = normals(2, f"{name} scatter")
-    return {
-        "reference_rate": reference,
-        "scale": scale,
-        "support": [float(np.quantile(x, 0.01)), float(x.max())],
-        "points": 1,
-        "origin": "measured",
-        "part": part,
-        "total": False,
-        "assumed": False,
-        "driver": driver,
-        "engine": "cp",
-        "level": level,
-        "coef": (coef / scale).tolist(),
-        "draws": {
-            "coef": (draws / scale).tolist(),
-            "noise": (SCATTER * z[:, 0]).tolist(),
-            "drift": (DRIFT * z[:, 1]).tolist(),
-        },
-    }
-
-
 def _uncaptured(h: History, captured: Array) -> dict[str, Any]:
     """Time of the LPAR that no class reports, against the captured: fixed, a share, a bend where it plainly has one."""
     x, y = captured / h.seconds, (h.busy_s - captured) / h.seconds
@@ -290,11 +157,11 @@ def _uncaptured(h: History, captured: Array) -> dict[str, Any]:
     straight = fit(np.column_stack([np.ones_like(x), x]), y, weight, h.day)
     bent = fit(np.column_stack([np.ones_like(x), x, x**2]), y, weight, h.day)
     if bent.bic < straight.bic - 6.0:
-        return _driven(x, bent, [True, True, True], CAPTURED, f"{h.system_id} uncaptured", 0, False)
+        return driven_law(x, bent, [True, True, True], CAPTURED, f"{h.system_id} uncaptured", 0, False)
     if straight.mean[0] < 0:
         only = fit(x[:, None], y, weight, h.day, [mean / max(float(x.mean()), 1e-9)], [1.0])
-        return _driven(x, only, [False, True, False], CAPTURED, f"{h.system_id} uncaptured", 0, False)
-    return _driven(x, straight, [True, True, False], CAPTURED, f"{h.system_id} uncaptured", 0, False)
+        return driven_law(x, only, [False, True, False], CAPTURED, f"{h.system_id} uncaptured", 0, False)
+    return driven_law(x, straight, [True, True, False], CAPTURED, f"{h.system_id} uncaptured", 0, False)
 
 
 def _background(h: History, c: int, work: Array) -> tuple[dict[str, Any], list[float]]:
@@ -306,10 +173,10 @@ def _background(h: History, c: int, work: Array) -> tuple[dict[str, Any], list[f
     moves = driven.bic < flat.bic - 6.0 and driven.mean[1] > 0 and driven.mean[0] > -0.1 * max(y.mean(), 1e-9)
     name = f"{h.system_id} {h.classes[c]}"
     if moves:
-        law = _driven(x, driven, [True, True, False], WORK, name, int(h.importance[c]), True)
+        law = driven_law(x, driven, [True, True, False], WORK, name, int(h.importance[c]), True)
         expected = driven.mean[0] + driven.mean[1] * x
     else:
-        law = _driven(x, flat, [True, False, False], WORK, name, int(h.importance[c]), True)
+        law = driven_law(x, flat, [True, False, False], WORK, name, int(h.importance[c]), True)
         expected = np.full(len(x), flat.mean[0])
     return law, (y - expected).tolist()
 
@@ -333,7 +200,7 @@ def _ziip(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) -> d
     x = on_zip / h.seconds
     bent = fit(np.column_stack([x, x**2])[used], busy[used], 1.0 / np.maximum(x[used], 0.02 * x.max()), h.day[used])
     usage[ZIIP_WORK] = {
-        **_driven(x, bent, [False, True, True], ZIIP_WORK, f"{name} busy", 0, False),
+        **driven_law(x, bent, [False, True, True], ZIIP_WORK, f"{name} busy", 0, False),
         "engine": "ziip_busy",
     }
     return {

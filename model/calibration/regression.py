@@ -45,8 +45,8 @@ def fit(
     target: Array,
     weight: Array,
     day: NDArray[np.int64],
-    prior_mean: Sequence[float] | None = None,
-    prior_sd: Sequence[float] | None = None,
+    prior_mean: Sequence[float] | Array | None = None,
+    prior_sd: Sequence[float] | Array | None = None,
 ) -> Fit:
     """Posterior of ``target = design @ coefficients`` with variance ``scale^2 / weight``.
 
@@ -84,6 +84,31 @@ def fit(
     told = min(n, TOLD_A_DAY * max(len(np.unique(day)), 1))
     bic = 2.0 * told * np.log(scale) + p * np.log(max(told, 2))
     return Fit(mean, inverse, scale, float(bic), dependence)
+
+
+def positive(
+    design: Array,
+    target: Array,
+    weight: Array,
+    day: NDArray[np.int64],
+    prior_mean: Sequence[float] | Array,
+    prior_sd: Sequence[float] | Array,
+    unit: Sequence[float] | Array,
+) -> Fit:
+    """As :func:`fit`, with coefficients that come out negative held near nothing, within ``unit`` (p,) / 100.
+
+    An infinite unit lets a coefficient be negative.
+    """
+    prior, spread = np.array(prior_mean, float), np.array(prior_sd, float)
+    near = np.asarray(unit, float) / 100.0
+    found = fit(design, target, weight, day, prior, spread)
+    for _ in range(2 + len(prior)):
+        wrong = (found.mean < 0.0) & np.isfinite(near) & (spread > near)
+        if not wrong.any():
+            break
+        prior, spread = np.where(wrong, 0.0, prior), np.where(wrong, near, spread)
+        found = fit(design, target, weight, day, prior, spread)
+    return found
 
 
 def day_dependence(standard: Array, day: NDArray[np.int64]) -> float:

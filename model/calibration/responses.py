@@ -19,6 +19,9 @@ from model.calibration.waiting import FEWEST_INTERVALS, Order, Seen, followed, s
 
 Array = NDArray[np.float64]
 
+# A percentile is read from the buckets of a distribution, a tenth of the goal wide: relative deviation of the reading.
+P90_READING = 0.025
+
 
 def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name: str) -> dict[str, Any]:
     """``response``, ``limits`` and ``priorities`` of a bundle's entry."""
@@ -100,7 +103,7 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
         ratio = fit(design, p90[usable] / mean, weight, seen.day[usable], [1.5, math.log(10.0)], [2.0, 0.4])
         pair = ratio.drawn(f"{name} {label} p90")
         off = discrepancy.inside(p90[usable] / mean, design @ ratio.mean, waited[usable], weight, ratio)
-        scatter = 1.0 + off * normals(1, f"{name} {label} p90 scatter")[:, 0]
+        scatter = 1.0 + math.hypot(P90_READING, off) * normals(1, f"{name} {label} p90 scatter")[:, 0]
         entry["p90"], entry["p90_waiting"] = (
             {"centre": float(ratio.mean[i]), "draws": np.maximum(pair[:, i] * scatter, 1.0).tolist()} for i in (0, 1)
         )

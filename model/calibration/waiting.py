@@ -5,6 +5,7 @@ The stretch is that of M/M/m, by importance, for all classes together, or in the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.intervals import History
-from model.calibration.regression import Fit, fit
+from model.calibration.regression import Fit, positive
 from model.capacity import queues
 
 Array = NDArray[np.float64]
@@ -154,14 +155,5 @@ def followed(seen: Seen, wait: Array | None = None) -> Fit:
     """Rest, and factors of the waits; with ``wait`` of a limit, its factor last."""
     design, target = seen.design(wait), seen.response - seen.service
     prior, spread = seen.prior(wait is not None)
-    found = fit(design, target, seen.weight, seen.day, prior, spread)
-    for _ in range(2):
-        # No wait shortens a response: what would is held near nothing.
-        wrong = [i for i in range(1, len(prior)) if found.mean[i] < 0.0]
-        if not wrong:
-            break
-        for i in wrong:
-            prior = [*prior[:i], 0.0, *prior[i + 1 :]]
-            spread = [*spread[:i], 0.01, *spread[i + 1 :]]
-        found = fit(design, target, seen.weight, seen.day, prior, spread)
-    return found
+    # No wait shortens a response.
+    return positive(design, target, seen.weight, seen.day, prior, spread, [math.inf, *[1.0] * (len(prior) - 1)])

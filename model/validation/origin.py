@@ -106,7 +106,8 @@ def at_intervals(system: System, history: History) -> State:
     usage, _, _ = system.usage(scenario)
     extra = {}
     for name in system.entry["profile"]["extra"]:
-        if name in history.classes:
+        # What a class reports whose CPU was divided among others is not known apart from theirs.
+        if name in history.classes and name not in system.entry.get("divided", ()):
             used = np.nan_to_num(history.cp_s[:, history.classes.index(name)]) / history.seconds
             extra[name] = (used - usage[name][0])[None, :]
     return system.evaluate(replace(scenario, extra=extra))

@@ -1,0 +1,169 @@
+"""CPU as laws of a bundle: demands of transactions since their cost last changed, and work that others drive."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.calibration.draws import normals
+from model.calibration.intervals import History
+from model.calibration.regression import Fit, fit
+
+Array = NDArray[np.float64]
+
+# A change of cost from one day to the next: improvement of fit it must bring, and how large it must be.
+CHANGE_GAIN, CHANGE_SIZE, CHANGE_DAYS = 25.0, 0.01, 2
+# What the structure of a demand cannot follow: relative scatter, and drift for each e-fold outside the data.
+SCATTER, DRIFT = 0.0015, 0.004
+
+
+@dataclass(frozen=True)
+class Demand:
+    """CPU of one class: fixed engines and seconds per transaction with their posterior, valid from ``start``."""
+
+    fit: Fit
+    fixed: bool
+    start: int
+    change: str
+    spread: float
+
+
+def demand(h: History, c: int, cpu_s: Array) -> Demand:
+    """CPU of class ``c`` against its ended transactions, since its cost last changed."""
+    kept = np.isfinite(cpu_s) & ((h.ended[:, c] > 0) | (cpu_s > 0))
+    start, change = _since(h, kept, cpu_s, h.ended[:, c])
+    kept &= h.day >= start
+    ended, cpu, seconds, day = h.ended[kept, c], cpu_s[kept], h.seconds[kept], h.day[kept]
+    weight = 1.0 / np.maximum(ended, np.quantile(ended[ended > 0], 0.05) if (ended > 0).any() else 1.0)
+    level = float(cpu.sum()) / max(float(ended.sum()), 1.0)
+    plain = fit(ended[:, None], cpu, weight, day)
+    usual = max(cpu.sum() / seconds.sum(), 1e-12)
+    both = fit(np.column_stack([seconds, ended]), cpu, weight, day, [0.0, level], [0.1 * usual, 10.0 * level + 1e-12])
+    fixed = both.bic < plain.bic - 4.0 and both.mean[0] > 0
+    chosen = both if fixed else plain
+    per_day, _ = _by_day(day, cpu - (both.mean[0] * seconds if fixed else 0.0), ended)
+    spread = float(np.std(per_day)) / max(float(np.mean(per_day)), 1e-300) if len(per_day) > 2 else 0.01
+    a_day = float(np.sum(ended)) / max(len(per_day), 1)
+    expected = chosen.scale / math.sqrt(max(a_day, 1.0)) / max(level, 1e-300)
+    return Demand(chosen, fixed, int(start), change, math.sqrt(max(spread**2 - expected**2, 0.0)))
+
+
+def _by_day(day: NDArray[np.int64], top: Array, bottom: Array) -> tuple[Array, Array]:
+    _, index = np.unique(day, return_inverse=True)
+    tops, bottoms = (np.bincount(index, weights=one).astype(float) for one in (top, bottom))
+    enough = bottoms > 0.05 * np.median(bottoms)
+    return tops[enough] / bottoms[enough], bottoms[enough]
+
+
+def _since(h: History, kept: NDArray[np.bool_], cpu: Array, ended: Array) -> tuple[int, str]:
+    """First day since which the cost per transaction has stayed, and what changed there."""
+    days = np.unique(h.day[kept])
+    if len(days) < 2 * CHANGE_DAYS + 1:
+        return int(days[0]) if len(days) else 0, ""
+    index = np.searchsorted(days, h.day[kept])
+    tops, bottoms = (np.bincount(index, weights=one[kept]).astype(float) for one in (cpu, ended))
+    usable = bottoms > 0
+    days, cost, weight = days[usable], tops[usable] / bottoms[usable], bottoms[usable]
+    first, told = 0, ""
+    while len(cost) - first >= 2 * CHANGE_DAYS + 1:
+        best = _split(cost[first:], weight[first:])
+        if best is None:
+            break
+        at, before, after = best
+        first += at
+        date = np.datetime64(int(days[first]), "D")
+        size = 100.0 * (after / before - 1.0)
+        told = f"CPU per transaction changed by {size:+.1f} % on {date}; only what came since counts"
+    return int(days[first]) if len(days) else 0, told
+
+
+def _split(cost: Array, weight: Array) -> tuple[int, float, float] | None:
+    """Where the weighted mean of a series changes, if it plainly does: index, mean before, mean after."""
+    whole = np.average(cost, weights=weight)
+    total = float(np.sum(weight * (cost - whole) ** 2))
+    best, found = math.inf, None
+    for at in range(CHANGE_DAYS, len(cost) - CHANGE_DAYS + 1):
+        left, right = (np.average(cost[s], weights=weight[s]) for s in (slice(None, at), slice(at, None)))
+        rest = float(np.sum(weight[:at] * (cost[:at] - left) ** 2) + np.sum(weight[at:] * (cost[at:] - right) ** 2))
+        if rest < best:
+            best, found = rest, (at, float(left), float(right))
+    if found is None or found[1] <= 0:
+        return None
+    gain = len(cost) * math.log(max(total, 1e-300) / max(best, 1e-300))
+    return found if gain > CHANGE_GAIN and abs(found[2] / found[1] - 1.0) > CHANGE_SIZE else None
+
+
+def stream_law(
+    h: History, c: int, found: Demand, driver: str, name: str, engine: str, drawn: Array | None = None
+) -> dict[str, Any]:
+    """A usage law of a stream: engines in use against its rate; ``drawn`` (draws, p) if not of its own posterior."""
+    rate = h.ended[:, c] / h.seconds
+    reference = float(np.quantile(rate[rate > 0], 0.95))
+    drawn = found.fit.drawn(name) if drawn is None else drawn
+    mean = found.fit.mean
+    fixed, each = (mean[0], mean[1]) if found.fixed else (0.0, mean[0])
+    fixed_draws, each_draws = (drawn[:, 0], drawn[:, 1]) if found.fixed else (np.zeros(len(drawn)), drawn[:, 0])
+    scale = max(fixed + each * reference, 1e-12)
+    z = normals(2, f"{name} scatter")
+    scatter = math.hypot(SCATTER, found.spread)
+    return {
+        "reference_rate": reference,
+        "scale": scale,
+        "support": [float(np.quantile(rate[rate > 0], 0.01)), float(rate.max())],
+        "points": len(np.unique(h.day[h.day >= found.start])),
+        "origin": "measured",
+        "part": True,
+        "total": False,
+        "assumed": False,
+        "driver": driver,
+        "engine": engine,
+        "level": int(h.importance[c]),
+        "coef": [fixed / scale, each * reference / scale, 0.0],
+        "draws": {
+            "coef": np.column_stack(
+                [fixed_draws / scale, each_draws * reference / scale, np.zeros(len(drawn))]
+            ).tolist(),
+            "noise": (scatter * z[:, 0]).tolist(),
+            "drift": (DRIFT * z[:, 1]).tolist(),
+        },
+    }
+
+
+def driven_law(
+    x: Array, found: Fit, used: list[bool], driver: str, name: str, level: int, part: bool
+) -> dict[str, Any]:
+    """A law of work that is driven by other work: fixed engines, and a share of the driver with its bend."""
+    reference = max(float(np.quantile(x, 0.95)), 1e-9)
+    drawn = found.drawn(name)
+    coef, draws = np.zeros(3), np.zeros((len(drawn), 3))
+    positions = [i for i, use in enumerate(used) if use]
+    factors = np.array([1.0, reference, reference**2])
+    for column, i in enumerate(positions):
+        coef[i], draws[:, i] = found.mean[column] * factors[i], drawn[:, column] * factors[i]
+    # The bend is nil at the reference: x^2 = x (x - 1) + x.
+    coef[1], draws[:, 1] = coef[1] + coef[2], draws[:, 1] + draws[:, 2]
+    scale = max(float(coef[:2].sum()), 1e-9)
+    z = normals(2, f"{name} scatter")
+    return {
+        "reference_rate": reference,
+        "scale": scale,
+        "support": [float(np.quantile(x, 0.01)), float(x.max())],
+        "points": 1,
+        "origin": "measured",
+        "part": part,
+        "total": False,
+        "assumed": False,
+        "driver": driver,
+        "engine": "cp",
+        "level": level,
+        "coef": (coef / scale).tolist(),
+        "draws": {
+            "coef": (draws / scale).tolist(),
+            "noise": (SCATTER * z[:, 0]).tolist(),
+            "drift": (DRIFT * z[:, 1]).tolist(),
+        },
+    }

@@ -1,0 +1,109 @@
+"""Transactions that end in one service class and run in address spaces of another: CICS and IMS regions, enclaves.
+
+Their class reports no CPU, the regions' class no transactions. CPU of the regions is divided by a regression on the
+transactions of all such classes, none of them cheaper than nothing, with a fixed part. Costs are pooled: held around
+one cost for all, as near to it as the data let them be (empirical Bayes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.calibration.intervals import History
+from model.calibration.regression import Fit, fit, positive
+
+Array = NDArray[np.float64]
+
+# How far costs may be from the cost common to all, as parts of it.
+POOLED = (0.1, 0.3, 1.0, 3.0)
+# What regions use without transactions, as a part of what they use: standard deviation of what is held beforehand.
+FIXED = 0.1
+# Improvement of the information criterion that shows that a class's CPU follows transactions of others.
+FOLLOWS = 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class Served:
+    """A history in which served classes have the CPU that was divided, and what is known of their costs.
+
+    ``costs`` holds by class the posterior of its seconds on CPs and eligible for zIIPs, one coefficient each, and the
+    draws (draws,) that go with those of the other classes; ``regions`` the classes whose CPU was divided.
+    """
+
+    history: History
+    costs: Mapping[tuple[int, str], tuple[Fit, Array]]
+    regions: tuple[int, ...]
+
+
+def served(h: History, bare: Sequence[int], others: Sequence[int]) -> Served:
+    """CPU of the ``others``, classes without transactions, divided among the ``bare``, classes without CPU."""
+    ended = h.ended[:, list(bare)]
+    parts: dict[tuple[int, str], list[tuple[Fit, Array]]] = {}
+    cp_s, ziip_s, on_cp_s = (np.nan_to_num(one) for one in (h.cp_s, h.ziip_s, h.ziip_on_cp_s))
+    regions = []
+    for region in others:
+        eligible = ziip_s[:, region] + on_cp_s[:, region]
+        for engine, cpu in (("cp", cp_s[:, region] - on_cp_s[:, region]), ("ziip", eligible)):
+            found = divided(cpu, ended, h.seconds, h.day) if cpu.sum() > 1e-6 * h.busy_s.sum() else None
+            if found is None:
+                continue
+            regions.append(region)
+            drawn = np.maximum(found.drawn(f"{h.system_id} {h.classes[region]} {engine} divided"), 0.0)
+            whole = np.maximum(cpu, 1e-12)
+            for k, c in enumerate(bare):
+                own = Fit(found.mean[[k + 1]], found.cov[[k + 1]][:, [k + 1]], found.scale, found.bic, found.dependence)
+                parts.setdefault((c, engine), []).append((own, drawn[:, k + 1]))
+                moved = np.minimum(own.mean[0] * ended[:, k], cpu)
+                if engine == "cp":
+                    cp_s[:, c], cp_s[:, region] = cp_s[:, c] + moved, cp_s[:, region] - moved
+                else:
+                    for column, also in ((ziip_s, None), (on_cp_s, cp_s)):
+                        share = moved * column[:, region] / whole
+                        for one in (column,) if also is None else (column, also):
+                            one[:, c], one[:, region] = one[:, c] + share, one[:, region] - share
+    costs = {key: _added(found) for key, found in parts.items()}
+    changed = replace(h, cp_s=cp_s, ziip_s=ziip_s, ziip_on_cp_s=on_cp_s)
+    return Served(changed if costs else h, costs, tuple(dict.fromkeys(regions)))
+
+
+def _added(parts: Sequence[tuple[Fit, Array]]) -> tuple[Fit, Array]:
+    first = parts[0][0]
+    mean, cov = sum(one.mean for one, _ in parts), sum(one.cov for one, _ in parts)
+    return replace(first, mean=np.asarray(mean), cov=np.asarray(cov)), np.sum([drawn for _, drawn in parts], axis=0)
+
+
+def divided(cpu_s: Array, ended: Array, seconds: Array, day: NDArray[np.int64]) -> Fit | None:
+    """Fixed engines, and seconds for a transaction of each class; None where CPU does not follow the transactions.
+
+    Args:
+        cpu_s: (n,) CPU of the address spaces.
+        ended: (n, K) transactions of the classes they serve.
+        seconds: (n,) lengths of the intervals.
+        day: (n,) as in :func:`model.calibration.regression.fit`.
+    """
+    total = ended.sum(axis=1)
+    if not total.any():
+        return None
+    weight = 1.0 / np.maximum(total, np.quantile(total[total > 0], 0.05))
+    usual, level = FIXED * cpu_s.sum() / seconds.sum(), cpu_s.sum() / total.sum()
+    flat = fit(seconds[:, None], cpu_s, weight, day)
+    together = positive(
+        np.column_stack([seconds, total]), cpu_s, weight, day, [0.0, level], [usual, 10.0 * level], [usual, level]
+    )
+    if together.bic > flat.bic - FOLLOWS or together.mean[1] <= 0:
+        return None
+    design, cost = np.column_stack([seconds, ended]), float(together.mean[1])
+    best, found = np.inf, together
+    for spread in POOLED:
+        prior = np.array([0.0, *[cost] * ended.shape[1]])
+        sd = np.array([usual, *[spread * cost] * ended.shape[1]])
+        one = positive(design, cpu_s, weight, day, prior, sd, [usual, *[cost] * ended.shape[1]])
+        told = np.minimum(np.diag(one.cov), sd**2)
+        criterion = one.bic + float(np.sum(((one.mean - prior) / sd)[1:] ** 2 + np.log(sd**2 / told)[1:]))
+        if criterion < best:
+            best, found = criterion, one
+    return found
