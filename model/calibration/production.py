@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from model.calibration.capacity import n_way_draws
 from model.calibration.demands import Demand, demand, driven_law, stream_law
+from model.calibration.doubts import below_service, come_and_gone, without_overlap
 from model.calibration.draws import DRAWS, around, known
 from model.calibration.intervals import History
 from model.calibration.regression import fit
@@ -37,7 +38,7 @@ def entry(history: History) -> dict[str, Any]:
     Raises:
         Unusable: no class has transactions, or classes report more CPU than the LPAR used.
     """
-    h = history
+    h, notes = without_overlap(history)
     days = max(len(np.unique(h.day)), 1)
     has_cpu = np.nansum(h.cp_s, axis=0) + h.ziip_s.sum(axis=0) > 0
     streams = [c for c in range(len(h.classes)) if h.ended[:, c].sum() / days >= FEWEST_A_DAY and has_cpu[c]]
@@ -56,7 +57,6 @@ def entry(history: History) -> dict[str, Any]:
             "records of one are missing or of another LPAR"
         )
     name = h.system_id
-    notes: list[str] = []
     usage: dict[str, dict[str, Any]] = {}
     work = np.zeros(len(h.seconds))
     for c in streams:
@@ -79,8 +79,8 @@ def entry(history: History) -> dict[str, Any]:
             own = demand(h, c, eligible)
             usage[f"{label}:ziip"] = stream_law(h, c, own, label, f"{name} {label} zIIP", "ziip")
     if regions.regions:
-        told, whose = (", ".join(h.classes[c] for c in found) for found in (regions.regions, bare))
-        notes.append(f"CPU of {told} is divided among {whose} by regression on their transactions")
+        divided, whose = (", ".join(h.classes[c] for c in found) for found in (regions.regions, bare))
+        notes.append(f"CPU of {divided} is divided among {whose} by regression on their transactions")
     extra: dict[str, list[float]] = {}
     for c in background:
         law, residual = _background(h, c, work)
@@ -88,7 +88,9 @@ def entry(history: History) -> dict[str, Any]:
         extra[h.classes[c]] = residual
     usage["uncaptured"] = _uncaptured(h, captured)
     ziip = _ziip(h, streams, usage)
-    laws = responses(h, streams, ziip, name)
+    short, told = below_service(h, streams)
+    notes += told + come_and_gone(h, streams)
+    laws = responses(h, [c for c in streams if c not in short], ziip, name)
     top = int(np.argmax(h.busy_s / h.seconds / h.engines))
     engines = float(h.engines[-1])
     rates = (h.ended[:, streams] / h.seconds[:, None]).T

@@ -1,0 +1,74 @@
+"""What a history says that cannot be, or that a planner must know before trusting an answer: each in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.calibration.intervals import History
+
+# A class has ended when nothing of it came for this long at the end, and begun when nothing did at the beginning.
+GONE_DAYS = 5
+# Rates and dates that make one class the likely successor of another.
+ALIKE, SAME_DAYS = 1.5, 1
+
+
+def without_overlap(h: History) -> tuple[History, list[str]]:
+    """The history without intervals that begin before the one before has ended."""
+    seconds = (h.start_utc - h.start_utc[0]) / np.timedelta64(1, "s")
+    kept = np.ones(len(seconds), bool)
+    end = -np.inf
+    for i, (start, length) in enumerate(zip(seconds, h.seconds, strict=True)):
+        kept[i] = start >= end - 1.0
+        end = max(end, start + length) if kept[i] else end
+    if kept.all():
+        return h, []
+    first = h.start_local[np.flatnonzero(~kept)[0]]
+    told = (
+        f"{(~kept).sum()} intervals from {first} on begin before others have ended and are left out: see to the clock"
+    )
+    return h.rows(kept), [told]
+
+
+def below_service(h: History, streams: Sequence[int]) -> tuple[list[int], list[str]]:
+    """Classes whose transactions are said to take less time than the CPU they use, and a sentence for each."""
+    found, told = [], []
+    for c in streams:
+        known = np.isfinite(h.response_ms[:, c]) & np.isfinite(h.cp_s[:, c]) & (h.ended[:, c] > 0)
+        if not known.any():
+            continue
+        ended = h.ended[known, c]
+        response = float(np.average(h.response_ms[known, c], weights=ended))
+        service = 1e3 * float((h.cp_s[known, c] + h.ziip_s[known, c]).sum() / ended.sum())
+        if response < service:
+            found.append(c)
+            told.append(
+                f"{h.classes[c]}: its response of {response:.3g} ms is less than the {service:.3g} ms of CPU of a "
+                "transaction: no response of it is predicted; see whether it counts other transactions than it runs"
+            )
+    return found, told
+
+
+def come_and_gone(h: History, streams: Sequence[int]) -> list[str]:
+    """Classes whose transactions stop before the end of the history, and which may have taken their place."""
+    seen = {c: h.day[h.ended[:, c] > 0] for c in streams}
+    gone = [c for c in streams if seen[c].max() <= h.day.max() - GONE_DAYS]
+    come = [c for c in streams if seen[c].min() >= h.day.min() + GONE_DAYS]
+    told = []
+    for c in gone:
+        heirs = [
+            h.classes[n]
+            for n in come
+            if abs(int(seen[n].min() - seen[c].max()) - 1) <= SAME_DAYS
+            and 1.0 / ALIKE < _daily(h, n, seen[n]) / _daily(h, c, seen[c]) < ALIKE
+        ]
+        last = np.datetime64(int(seen[c].max()), "D")
+        now = f"; {' or '.join(heirs)} may be what it is called now" if heirs else ""
+        told.append(f"{h.classes[c]}: no transactions since {last}{now}")
+    return told
+
+
+def _daily(h: History, c: int, days: NDArray[np.int64]) -> float:
+    return float(h.ended[:, c].sum() / len(np.unique(days)))

@@ -1,0 +1,65 @@
+"""Histories that contradict themselves: what is told, and what is answered all the same."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.calibration.production import entry
+from model.capacity.ask import predict
+from tests.model.calibration.test_production import FIXED, SECONDS, bundle_of, history
+
+
+def test_a_response_below_cpu_time_is_told_and_not_predicted():
+    given = history()
+    bundle = bundle_of(replace(given, response_ms=given.response_ms * [1.0, 0.2]))
+    answer = predict(bundle, "PRDA", {})
+    assert answer.output("response_ms", "class=HIGH") is not None
+    assert answer.output("response_ms", "class=LOW") is None
+    assert any("LOW: its response" in note and "ms of CPU" in note for note in answer.notes)
+
+
+def test_intervals_that_overlap_are_left_out_and_told():
+    given = history()
+    back = given.start_utc.copy()
+    back[500] = back[499] + np.timedelta64(60, "s")
+    made = entry(replace(given, start_utc=back))
+    assert made["intervals"] == len(back) - 1
+    assert any("see to the clock" in note for note in made["notes"])
+
+
+def test_a_class_that_changed_its_name_is_told_with_the_likely_new_one():
+    given = history()
+    later = given.start_local >= np.datetime64("2026-09-14")
+    old, new = np.where(later, 0.0, given.ended[:, 1]), np.where(later, given.ended[:, 1], 0.0)
+    costs = given.cp_s[:, 1]
+    made = entry(
+        replace(
+            given,
+            classes=("HIGH", "OLD", "NEW"),
+            importance=np.array([2, 2, 2]),
+            workloads=("CICS",) * 3,
+            ended=np.column_stack([given.ended[:, 0], old, new]),
+            cp_s=np.column_stack([given.cp_s[:, 0], np.where(later, 0.0, costs), np.where(later, costs, 0.0)]),
+            ziip_s=np.zeros((len(later), 3)),
+            ziip_on_cp_s=np.zeros((len(later), 3)),
+            response_ms=given.response_ms[:, [0, 1, 1]],
+            p90_ms=given.p90_ms[:, [0, 1, 1]],
+        )
+    )
+    assert "OLD: no transactions since 2026-09-13; NEW may be what it is called now" in made["notes"]
+
+
+def test_intervals_without_load_change_nothing_about_the_cost():
+    given = history()
+    idle = np.arange(len(given.seconds)) % 96 < 20
+    none = np.where(idle[:, None], 0.0, 1.0)
+    made = replace(
+        given,
+        ended=given.ended * none,
+        cp_s=given.cp_s * none,
+        busy_s=np.where(idle, FIXED * SECONDS, given.busy_s),
+        response_ms=np.where(idle[:, None], np.nan, given.response_ms),
+    )
+    found = predict(bundle_of(made), "PRDA", {}).output("cpu_us_per_tran", "class=LOW")
+    assert found.value == pytest.approx(12_000, rel=0.01)

@@ -1,0 +1,33 @@
+"""What a history's later days and busiest intervals show of its calibration, beside naive ways of predicting them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.validation.origin import LAST_WEEK, held_out
+from tests.model.calibration.test_production import history
+from tests.model.calibration.test_serving import in_regions
+
+
+def test_later_days_and_higher_loads_are_predicted_better_than_by_naive_ways():
+    table = held_out(history())
+    assert set(table["scheme"]) == {"later days", "higher load"}
+    assert table["beats_baseline"].all()
+    assert (table[table["metric"] == "cpu_busy_pct"]["median_abs_error_pct"] < 1.0).all()
+
+
+def test_the_best_naive_way_is_named_and_the_model_told_where_it_is_behind():
+    given = history()
+    same = np.arange(len(given.seconds)) % (7 * 96)
+    random = np.random.default_rng(5).normal(1.0, 0.2, len(given.seconds))
+    repeated = replace(given, busy_s=(given.busy_s * random)[same])
+    later = held_out(repeated).query("scheme == 'later days' and metric == 'cpu_busy_pct'").iloc[0]
+    assert later["baseline"] == LAST_WEEK and later["baseline_pct"] == pytest.approx(0.0)
+    assert not later["beats_baseline"]
+
+
+def test_cpu_that_was_divided_is_not_counted_twice_on_later_days():
+    table = held_out(in_regions())
+    busy = table[table["metric"] == "cpu_busy_pct"]
+    assert (busy["median_abs_error_pct"] < 1.5).all() and (busy["bias_pct"].abs() < 1.0).all()
