@@ -28,7 +28,7 @@ class Groups:
     ended: Mapping[str, Array]
     cpu_s: Mapping[tuple[str, str], Array]
 
-    def rows(self, kept: NDArray[np.bool_]) -> Groups:
+    def rows(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Groups:
         """The intervals chosen."""
         return replace(
             self,

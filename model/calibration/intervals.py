@@ -76,7 +76,7 @@ class History:
         """Ordinal of the local day of each interval, (I,)."""
         return self.start_local.astype("datetime64[D]").astype(np.int64)
 
-    def rows(self, kept: NDArray[np.bool_]) -> History:
+    def rows(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> History:
         """The intervals chosen."""
         changed: dict[str, Any] = {
             name: getattr(self, name)[kept]

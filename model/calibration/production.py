@@ -58,7 +58,8 @@ def entry(history: History) -> dict[str, Any]:
         )
     name = h.system_id
     usage: dict[str, dict[str, Any]] = {}
-    work = np.zeros(len(h.seconds))
+    work, variance = np.zeros(len(h.seconds)), 0.0
+    top = int(np.argmax(h.busy_s / h.seconds / h.engines))
     for c in streams:
         label = h.classes[c]
         if c in bare:
@@ -72,6 +73,7 @@ def entry(history: History) -> dict[str, Any]:
         found = demand(h, c, h.cp_s[:, c] - h.ziip_on_cp_s[:, c])
         usage[label] = stream_law(h, c, found, label, f"{name} {label}", "cp")
         work += np.nan_to_num(h.cp_s[:, c])
+        variance += found.fit.scale**2 * h.ended[top, c]
         if found.change:
             notes.append(f"{label}: {found.change}")
         eligible = h.ziip_s[:, c] + h.ziip_on_cp_s[:, c]
@@ -91,12 +93,13 @@ def entry(history: History) -> dict[str, Any]:
     short, told = below_service(h, streams)
     notes += told + come_and_gone(h, streams)
     laws = responses(h, [c for c in streams if c not in short], ziip, name)
-    top = int(np.argmax(h.busy_s / h.seconds / h.engines))
     engines = float(h.engines[-1])
     rates = (h.ended[:, streams] / h.seconds[:, None]).T
     total = rates.sum(axis=0)
     labels = [h.classes[c] for c in streams]
-    machine = _machine(h)
+    # Work of the same transactions varies from interval to interval; that of other LPARs is taken to as the own does.
+    varies = variance**0.5 / max(float(work[top]), 1e-9)
+    machine = _machine(h, varies)
     made: dict[str, Any] = {
         "workload": "",
         "machine": h.cpc_type,
@@ -272,7 +275,7 @@ def _trend(h: History, streams: list[int]) -> list[dict[str, Any]]:
     return found
 
 
-def _machine(h: History) -> dict[str, Any]:
+def _machine(h: History, varies: float) -> dict[str, Any]:
     if h.machine is None:
         return {}
     m = h.machine
@@ -285,6 +288,7 @@ def _machine(h: History) -> dict[str, Any]:
             "management": float(np.median(m.management_s / h.seconds)),
         },
         "weights": {"own": float(m.weight), "total": float(m.total_weight)},
+        "others_noise": around(0.0, varies, f"{h.system_id} other LPARs"),
     }
 
 

@@ -213,6 +213,7 @@ class System:
         self.growth = self._drawn(entry.get("cost_by_busy", {"centre": 0.0, "draws": []}))
         self.growth_from = float(entry.get("cost_by_busy", {}).get("from", 0.0))
         self.priorities = self._drawn(entry.get("priorities", {"centre": 0.0, "draws": []})) > 0.5
+        self.others_noise = self._drawn(entry.get("others_noise", {"centre": 0.0, "draws": []}))
         machine = entry.get("on_machine")
         self.machine = Machine(**machine) if machine else None
         self.responses = tuple(self._response(law) for law in entry["response"].values())
@@ -333,6 +334,10 @@ class System:
             full[rows], stretched[rows] = queues.bounded_pool(work[rows], cores, gain[rows, None], threads, int(places))
         return full, stretched
 
+    def others(self, scenario: Scenario) -> Array:
+        """Engines that the other LPARs of the machine use, (draws, loads or 1): about as recorded."""
+        return np.asarray(scenario.others, float) * (1.0 + self.others_noise[:, None])
+
     def available(self, scenario: Scenario) -> Array:
         """Engines the LPAR can get, (draws, loads): its own, or what the machine leaves it by weight and cap."""
         loads = scenario.rates.shape[1]
@@ -342,7 +347,7 @@ class System:
         physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
         share = (self.machine.share if scenario.share is None else scenario.share) * physical
         capped = self.machine.capped if scenario.capped is None else scenario.capped
-        left = np.broadcast_to(physical - np.asarray(scenario.others, float) - self.machine.management, got.shape)
+        left = np.broadcast_to(physical - self.others(scenario) - self.machine.management, got.shape)
         most = np.full(got.shape, share) if capped else np.maximum(left, share)
         return np.minimum(got, np.minimum(most, physical))
 
@@ -355,8 +360,7 @@ class System:
         machine_busy = None
         if self.machine is not None:
             physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
-            others = np.broadcast_to(np.asarray(scenario.others, float), busy.shape)
-            machine_busy = (busy + others + self.machine.management) / physical
+            machine_busy = (busy + self.others(scenario) + self.machine.management) / physical
         stretched = self.stretches(usage, busy, available)
         ziip_stretch = None
         if self.ziips and scenario.ziips > 0:

@@ -163,6 +163,7 @@ def _lpars(d: Draft, cap: str = "none") -> None:
     d.lpar("PRDB cp", engines - 2, LparShare(cec="machine", weight=400.0, cap=cap))  # type: ignore[arg-type]
     d.mix("PRDA cp", 2, "alpha")
     d.mix("PRDB cp", 2, "beta")
+    d.asks["one-class"] = {"growth_pct": {"alpha1": 40}, "when": "peak"}
     d.asks["weight"] = {"weight": 800, "growth_pct": 15, "when": "peak"}
 
 
