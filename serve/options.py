@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from model.hardware.speed import rated
+
 
 class Option(BaseModel):
     """A key of ``at`` with today's value; sensible ends where it is a number."""
@@ -36,6 +38,8 @@ def options(entry: Mapping[str, Any]) -> list[Option]:
         found.append(Option(key="weight", label="Weight of the LPAR", today=own, least=1, most=3 * own))
         today = "on" if machine["capped"] else "off"
         found.append(Option(key="cap", label="Held to its share by weight", today=today, choices=["off", "on"]))
+    if entry.get("service_units_per_s") or entry.get("machine") in rated():
+        found.append(Option(key="machine", label="Machine", today="", choices=["", *rated()]))
     for limit in entry.get("limits", ()):
         places = float(limit["servers"]["centre"])
         label = f"Places of {limit['name']}"

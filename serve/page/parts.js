@@ -50,7 +50,7 @@ export function stations(today, asked) {
   const known = all.filter((station) => !inner(station)).flatMap((station) => (station.resource === CPS ? [station, ...all.filter(inner)] : [station]));
   for (const station of rest(today)) before.set(station.resource, station);
   const rows = known.map((station) => [
-    inner(station) ? h("span", { className: "inner" }, resourceName(station.resource)) : resourceName(station.resource),
+    inner(station) ? h("span", { className: "inner" }, group(resourceName(station.resource))) : resourceName(station.resource),
     before.get(station.resource)?.utilization_pct ?? null, station.utilization_pct, within({ ...station, value: station.utilization_pct }, 3),
     bar({ ...station, value: station.utilization_pct }, station.resource),
     inner(station) || !station.probability ? null : `${figure(100 * station.probability, 2)} %`,
@@ -58,6 +58,13 @@ export function stations(today, asked) {
   const columns = [{ name: "Resource" }, { name: "today", unit: "%", number: true }, { name: "asked", unit: "%", number: true },
     { name: "interval", term: term("90 % interval", "interval") }, { name: "of what there is" }, { name: "chance to fill first", number: true, text: (v) => v ?? "" }];
   return table(columns, rows, "Utilization of each resource, today and as asked");
+}
+
+// A group of address spaces in the field's own spelling, explained where it has a meaning of its own.
+function group(name) {
+  const field = name.toUpperCase();
+  const explained = term(field);
+  return explained === field ? name : explained;
 }
 
 // What the busy of the engines has beside the classes, so that the parts add up.

@@ -171,3 +171,26 @@ def test_a_service_without_a_champion_says_so_on_its_page(browser, tmp_path):
         one.go("overview")
         assert "no snapshot is published" in one.text()
         page.close()
+
+
+def test_a_token_is_asked_for_once_and_opens_the_quality_report_too(browser, recorded_home, monkeypatch):
+    monkeypatch.setenv("ETALON_TOKEN", "open-sesame-0123456789")
+    with asking.service(Home(recorded_home)) as running:
+        one = Seen(browser, running)
+        one.page.goto(running)
+        one.page.get_by_label("Bearer token").fill("open-sesame-0123456789")
+        one.page.get_by_role("button", name="Continue").click()
+        one.page.wait_for_selector('body[data-ready="yes"]')
+        assert "PRDA" in one.text()
+        one.page.get_by_role("link", name="Data quality").click()
+        one.page.wait_for_url("**/quality/**")
+        assert one.page.title() == "Data quality"
+        one.page.close()
+
+
+def test_what_can_be_changed_comes_with_the_fewest_engines_and_the_msu_to_come(seen):
+    seen.go("what-if?system=shop&max_busy_pct=70")
+    assert "CPs keep 70 % busy" in seen.text()
+    seen.go("headroom?system=PRDA&with=growth_pct%3D20")
+    assert "growth_pct=20" in seen.text("main table")
+    assert "MSU to come" in seen.text()

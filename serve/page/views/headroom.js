@@ -3,7 +3,7 @@
 import { ask } from "/static/client.js";
 import { chart, joined } from "/static/chart.js";
 import { h, notes, refusal, section } from "/static/dom.js";
-import { change, figure, seconds, within } from "/static/figures.js";
+import { change, figure, minute, seconds, within } from "/static/figures.js";
 import { resourceName } from "/static/parts.js";
 import { address, keys } from "/static/route.js";
 import { table } from "/static/table.js";
@@ -18,14 +18,15 @@ export async function headroom(body, { system, params, known }) {
   const target = Number(params.get("target") ?? 90);
   const scenarios = ["", ...params.getAll("with").filter(Boolean)];
   body.append(form(system, about, target, scenarios.slice(1)));
-  const [history, ...answers] = await Promise.all([
+  const [history, units, ...answers] = await Promise.all([
     ask(`/v1/systems/${encodeURIComponent(system)}/history?every=day`),
+    ask("/v1/forecast-msu", { system }).catch((error) => error),
     ...scenarios.map((text) => ask("/v1/headroom", { system, at: keys(text), max_busy_pct: target }).catch((error) => error)),
   ]);
   const failed = answers.flatMap((one, i) => (one instanceof Error ? [[scenarios[i] || "today's configuration", one]] : []));
   const good = answers.map((answer, i) => ({ answer, name: scenarios[i] || "as today" })).filter(({ answer }) => !(answer instanceof Error));
   body.append(...failed.map(([name, error]) => refusal(new Error(`${name}: ${error.message}`))));
-  if (good.length) body.append(section("History and forecast", forecast(history, about, good, target)), dates(good), growth(good[0].answer), notes(good[0].answer.notes));
+  if (good.length) body.append(section("History and forecast", forecast(history, about, good, target)), dates(good), growth(good[0].answer), msu(units), notes(good[0].answer.notes));
 }
 
 function form(system, about, target, scenarios) {
@@ -55,6 +56,15 @@ function forecast(history, about, good, target) {
     lines: [...weeks.map(([value, lo, hi], i) => ({ name: `forecast, ${good[i].name}`, values: value, lo, hi, colour: ["c1", "c2", "c3", "c4"][i] })), { name: `target ${target} %`, values: line[0], colour: "bad", dash: [6, 4], width: 1.5 }],
     points: [{ name: "recorded daily peak", values: past[0], colour: "c8" }],
   });
+}
+
+function msu(found) {
+  if (found instanceof Error) return section("MSU to come", h("p", { className: "quiet" }, found.message));
+  const xs = found.subjects[0].forecast.map((week) => seconds(week.date));
+  const lines = found.subjects.map((one, i) => ({ name: `${one.scope === "lpar" ? "LPAR" : "machine"} ${one.name}`, colour: `c${i + 1}`, ...Object.fromEntries([["values", "value"], ["lo", "lo"], ["hi", "hi"]].map(([to, side]) => [to, one.forecast.map((week) => week[side])])) }));
+  return section("MSU to come", chart({ title: "Highest rolling 4-hour average of four weeks", zoom: true, x: { label: "date", values: xs, time: true }, y: { label: "MSU", unit: "MSU" }, lines }),
+    table([{ name: "Of" }, { name: "highest recorded", term: term("rolling 4-hour average", "highest recorded, MSU"), number: true }, { name: "at" }, { name: "capacity", unit: "MSU", number: true }],
+      found.subjects.map((one) => [`${one.scope === "lpar" ? "LPAR" : "machine"} ${one.name}`, one.recorded.peak_four_hour_msu, minute(one.recorded.peak_at_local), one.capacity_msu]), "Highest recorded rolling four-hour averages"), notes(found.notes));
 }
 
 const date = (value) => value ?? "later than 3 years";

@@ -3,7 +3,7 @@
 import { ask } from "/static/client.js";
 import { chart, joined } from "/static/chart.js";
 import { h, notes, refusal, section } from "/static/dom.js";
-import { change, figure, within } from "/static/figures.js";
+import { change, figure, whole, within } from "/static/figures.js";
 import { found, responses, resourceName, stations, subject } from "/static/parts.js";
 import { keep } from "/static/route.js";
 import { table } from "/static/table.js";
@@ -31,13 +31,14 @@ export async function whatIf(body, { system: name, params, known }) {
     keep("what-if", { system: name, ...question.address, ...(metric.selectedIndex > 0 && { metric: metric.value }), ...(against.selectedIndex > 0 && { against: against.value }) });
     answers.setAttribute("aria-busy", "true");
     try {
-      const start = Object.fromEntries(Object.entries(question.at).filter(([key]) => key === "when" || key === "point"));
-      const [both, limit, curve] = await Promise.all([
+      const start = question.at.when ? { when: question.at.when } : {};
+      const [both, limit, curve, sizing] = await Promise.all([
         ask("/v1/compare", { system: name, a: start, b: question.at }),
-        ask("/v1/max-rate", { system: name, at: limitKeys(question.at), ...question.targets }).catch((error) => error),
+        ask("/v1/max-rate", { system: name, at: without(question.at, "growth_pct", "etr_tps"), ...question.targets }).catch((error) => error),
         loadCurve(system, question, against.value, metric.value).catch((error) => error),
+        ask("/v1/size", { system: name, at: without(question.at, "engines"), ...question.targets }).catch((error) => error),
       ]);
-      if (mine === turn) answers.replaceChildren(...shown(system, both, limit, curve, question, metric, against));
+      if (mine === turn) answers.replaceChildren(...shown(both, limit, curve, sizing, question, metric, against));
     } catch (error) {
       if (mine === turn) answers.replaceChildren(refusal(error));
     }
@@ -55,7 +56,7 @@ export async function whatIf(body, { system: name, params, known }) {
 }
 
 // A load that the highest rate scales by itself is left out of its question.
-const limitKeys = (at) => Object.fromEntries(Object.entries(at).filter(([key]) => key !== "growth_pct" && key !== "etr_tps"));
+const without = (at, ...left) => Object.fromEntries(Object.entries(at).filter(([key]) => !left.includes(key)));
 
 function slider(key, label, least, most, today, given, step = 1) {
   const input = h("input", { type: "number", step: "any", inputMode: "decimal", value: given ?? today ?? "" });
@@ -101,7 +102,7 @@ function fieldsOf(system, given) {
     : [slider("etr_tps", "Transactions per second", ...span(system), system.operating_tps, given.etr_tps, "any")];
   const own = system.period ? system.classes.map((name) => slider(`growth_pct.${name}`, `Growth of ${name}, %`, -100, 300, null, given[`growth_pct.${name}`])) : [];
   const option = (one) => (one.choices.length
-    ? choice(one.key, one.label, one.choices.map((value) => [value, value]), one.today, given[one.key])
+    ? choice(one.key, one.label, one.choices.map((value) => [value, value || "as it is"]), one.today, given[one.key])
     : slider(one.key, one.label, one.least, one.most, one.today, given[one.key]));
   const effects = system.options.filter((one) => one.key.startsWith("adjust.")).map(option);
   const hardware = system.options.filter((one) => !one.key.startsWith("adjust.")).map(option);
@@ -158,7 +159,7 @@ function ends(system, key, at) {
 async function loadCurve(system, question, key, chosen) {
   const [metric, of = ""] = chosen.split(" ");
   const [from, to] = ends(system, key, question.at);
-  const at = Object.fromEntries(Object.entries(question.at).filter(([name]) => name !== key));
+  const at = without(question.at, key);
   const whole = ["engines", "ziip_engines"].includes(key) || key.startsWith("limit.");
   const byRate = key === "growth_pct";
   const asked = { system: system.system, key, from, to, at, metrics: [metric, "etr_tps"], ...(whole ? { from: Math.max(1, from), steps: Math.round(to - Math.max(1, from)) + 1 } : { steps: STEPS }) };
@@ -186,7 +187,7 @@ async function measuredPoints(system, metric, of) {
   return values.map((value, i) => ({ x: known.rate_tps[i], value, heldOut: known.held_out[i] }));
 }
 
-function shown(system, both, limit, curve, question, metric, against) {
+function shown(both, limit, curve, sizing, question, metric, against) {
   const { a: today, b: asked } = both;
   const busy = found(asked, "cpu_busy_pct"), rate = asked.at.etr_tps ?? found(asked, "etr_tps")?.value;
   const head = asked.bottleneck, next = head.next;
@@ -201,13 +202,14 @@ function shown(system, both, limit, curve, question, metric, against) {
       h("p", { className: fits ? "verdict good" : "verdict bad", id: "verdict" }, fits ? "Fits: " : "Does not fit: ",
         `${resourceName(head.resource)} at ${figure(head.utilization_pct, 3)} % fills first`,
         next ? `, then ${resourceName(next.resource)} at ${figure(next.utilization_pct, 3)} %. ` : ". ",
-        most === null ? limit.message ?? "" : `The mix can go to ${figure(most, 5)}/s (${change(limit.growth_pct.value)} from the start) within ${question.targets.max_busy_pct} %${question.targets.max_response_ms ? ` and ${question.targets.max_response_ms} ms` : ""}.`),
+        most === null ? limit.message ?? "" : `The mix can go to ${figure(most, 5)}/s (${change(limit.growth_pct.value)} from today) within ${question.targets.max_busy_pct} %${question.targets.max_response_ms ? ` and ${question.targets.max_response_ms} ms` : ""}.`),
       asked.extrapolated ? h("p", { className: "warning" }, "This leaves what was measured: see the notes.") : null,
       notes(asked.notes)),
     section("Busy by resource, against today", stations(today, asked)),
     asked.times.length ? section("Response by class", responses(today, asked)) : null,
     curveSection(curve, asked, question, metric, against),
     limit instanceof Error ? null : limits(limit),
+    sizing instanceof Error ? null : engines(sizing, question.targets),
     section("Every figure, against today", allFigures(both)),
   ].filter(Boolean);
 }
@@ -240,6 +242,17 @@ function curveSection(curve, asked, question, metric, against) {
 const limits = (limit) => section("What limits, and what limits next", table(
   [{ name: "Resource" }, { name: "rate at the target", unit: "transactions/s", number: true }, { name: "interval" }, { name: "growth", text: change, number: true }, { name: "chance to be first", number: true, text: (v) => `${figure(100 * v, 2)} %` }],
   limit.limits.map((one) => [resourceName(one.resource), one.etr_tps.value, within(one.etr_tps, 4), one.growth_pct.value, one.probability]), "Highest rate within each target"));
+
+function engines(sizing, targets) {
+  const { value, lo, hi } = sizing.engines;
+  const aim = `${targets.max_busy_pct} % busy${targets.max_response_ms ? ` and ${targets.max_response_ms} ms` : ""}`;
+  const sure = lo === hi ? "with near certainty" : `5 % to 95 % sure: ${lo ?? "–"} to ${hi ?? "more than can be said"}`;
+  const answers = sizing.table.some((row) => row.response_ms?.value);
+  const kept = (cells) => cells.filter((_, i) => answers || i !== 3);
+  return section("Fewest engines", h("p", {}, value === null ? `No number of engines keeps ${aim}.` : h("strong", {}, `${value} CPs`), value === null ? "" : ` keep ${aim} (${sure}).`),
+    table(kept([{ name: "CPs", number: true, text: whole }, { name: "CPU busy", unit: "%", number: true }, { name: "interval" }, { name: "response", unit: "ms", number: true }, { name: "chance to meet", number: true, text: (v) => `${figure(100 * v, 2)} %` }, { name: "meets" }]),
+      sizing.table.map((row) => kept([row.engines, row.cpu_busy_pct.value, within(row.cpu_busy_pct, 3), row.response_ms?.value ?? null, row.probability, row.meets ? "yes" : "no"])), "What each number of engines would do"));
+}
 
 function allFigures(both) {
   const rows = both.changes.map((one) => {
