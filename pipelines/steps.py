@@ -158,8 +158,8 @@ def measured_figures(home: Home) -> list[dict[str, Any]]:
 
     return warehouse.query(
         home.snapshot,
-        "SELECT system_id, point, subject, metric, value, value_se, condition, workload FROM marts.fct_point_metric "
-        "WHERE is_run AND value IS NOT NULL",
+        "SELECT system_id, point, subject, metric, value, value_se, unit, condition, workload "
+        "FROM marts.fct_point_metric WHERE is_run AND value IS NOT NULL",
     ).to_pylist()
 
 

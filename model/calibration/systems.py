@@ -17,7 +17,8 @@ from model.calibration.production import Unusable, entry
 from model.capacity import msu
 from model.capacity.adjustments import read_adjustments, to_plain
 from model.capacity.conditions.fitting import fit as fit_conditions
-from model.capacity.conditions.reading import read_catalogue
+from model.capacity.conditions.reading import read_catalogue, read_points
+from model.capacity.conditions.rows import Study
 from model.capacity.questions import lawful_systems
 from model.systems import catalogue
 
@@ -45,7 +46,7 @@ def calibrate(
         points: the mart of measured points.
         histories: LPARs with intervals; those with too few are left to their points.
         descriptions: reference systems by id.
-        figures: rows of ``fct_point_metric``, from which condition laws of reference systems are fitted.
+        figures: rows of ``fct_point_metric``, from which condition laws are fitted.
         ratings: service units and software service units a second of an engine, by system id (``system/SID``).
 
     Raises:
@@ -98,11 +99,17 @@ def _rated(entry: dict[str, Any], rates: tuple[float | None, float | None]) -> d
 
 
 def _conditions(figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Condition laws of the reference systems among the measured; empty where there are none."""
-    if not {row["system_id"] for row in figures} & set(catalogue.systems()):
+    """Condition laws of the reference systems among the measured and of all other systems whose runs name conditions.
+
+    Empty where there are none.
+    """
+    reference = set(catalogue.systems())
+    measured = [row for row in figures if row["system_id"] in reference]
+    own = read_points(row for row in figures if row["system_id"] not in reference)
+    if not own and not measured:
         return {}
-    study = read_catalogue(marts=figures)
-    return fit_conditions(study.rows, study.facts, study.identities)
+    study = read_catalogue(marts=measured) if measured else Study((), (), {})
+    return fit_conditions((*study.rows, *own), study.facts, study.identities)
 
 
 def usable(histories: Mapping[str, History]) -> dict[str, History]:

@@ -33,9 +33,9 @@ def home(tmp_path):
         con.execute("CREATE SCHEMA marts")
         con.execute(
             "CREATE TABLE marts.fct_point_metric (system_id text, point text, subject text, metric text, value double, "
-            "value_se double, condition text, workload text, is_run boolean)"
+            "value_se double, unit text, condition text, workload text, is_run boolean)"
         )
-        con.executemany("INSERT INTO marts.fct_point_metric VALUES (?, ?, ?, ?, ?, 0, '', '', true)", rows)
+        con.executemany("INSERT INTO marts.fct_point_metric VALUES (?, ?, ?, ?, ?, 0, '', '', '', true)", rows)
     study = read_catalogue([SYSTEM])
     made = bundles.build(
         {},

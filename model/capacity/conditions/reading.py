@@ -4,9 +4,11 @@ Their values are those printed in the catalogue, or those that the records of a 
 `fct_point_metric`.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from model.calibration.descriptions import condition_pairs
 from model.capacity.conditions.rows import WORKLOAD, Identity, Operand, Row, Study
 from model.lab.targeting import contradiction, derived_rule, target
 from model.systems import catalogue
@@ -51,20 +53,26 @@ def read_catalogue(systems: Iterable[str] | None = None, marts: Iterable[Mapping
 
 
 def read_points(marts: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
-    """Rows of measured points of any system whose runs name a condition: those of `fct_point_metric`."""
+    """Rows of measured points, of `fct_point_metric`, of systems whose runs were made at several conditions."""
+    named = [row for row in marts if condition_pairs(row["condition"] or "") and row["value"] is not None]
+    conditions: dict[str, set[str]] = defaultdict(set)
+    for row in named:
+        conditions[row["system_id"]].add(row["condition"])
     return tuple(
         Row(
             system=row["system_id"],
             metric=row["metric"],
-            condition=catalogue.parse_condition(row["condition"]),
+            condition={
+                **condition_pairs(row["condition"]),
+                **({"subject": row["subject"]} if row["subject"] else {}),
+            },
             value=row["value"],
             unit=row.get("unit") or "",
             table=row.get("workload") or "",
-            subject=row["subject"],
             se=row.get("value_se") or 0.0,
         )
-        for row in marts
-        if row["condition"] and row["value"] is not None
+        for row in named
+        if len(conditions[row["system_id"]]) > 1
     )
 
 
