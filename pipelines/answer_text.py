@@ -60,7 +60,7 @@ def within(value: Mapping[str, Any] | None) -> str:
 def bottleneck(found: Mapping[str, Any]) -> str:
     """What fills first with its utilization, how sure that is, and what fills next."""
     limit = found["bottleneck"]
-    if not limit:
+    if not limit or limit["utilization_pct"] is None:
         return "none known"
     said = _used(limit)
     if limit["next"]:
@@ -104,12 +104,14 @@ def _laws(found: Mapping[str, Any], details: bool) -> list[str]:
         lines.append(table(rows, {"metric": "metric", "condition": "condition", "basis": "rests on"}, "  "))
     tables = ", ".join(dict.fromkeys(figure["table"] for figure in figures))
     lines.append(f"  model {found['model_version']}, condition laws over the tables {tables}")
-    return lines + [f"  note: {note}" for note in found["notes"]]
+    return lines + [f"  note: {note}" for note in found.get("notes", ())]
 
 
 def basis(found: Mapping[str, Any]) -> list[str]:
     """Model version, calibration and warnings, one line each."""
     seen = found["evidence"]
+    if "etr_tps" not in seen:
+        return _laws(found, details=False)
     low, high = seen["etr_tps"]
     rates = figure(low, 6) if low == high else f"{figure(low, 6)} to {figure(high, 6)}"
     data = counted(seen["points"], "measured point")

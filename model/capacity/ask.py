@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from model.capacity import beside, targets
 from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import distance, evidence, extrapolated, notes_on
@@ -21,7 +22,6 @@ from model.capacity.lending import lender, lent
 from model.capacity.loads import Load
 from model.capacity.moving import as_measured, moved, needs_network
 from model.capacity.questions import QuestionError, system_entry
-from model.capacity.targets import max_rate, size
 
 __all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep"]
 
@@ -106,6 +106,34 @@ def solver(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {**SOLVER, "relative_error": max(float(SOLVER["relative_error"]), seen / 100.0)}
 
 
+def size(
+    bundle: Mapping[str, Any],
+    system: str,
+    etr_tps: float | None = None,
+    *,
+    at: Mapping[str, Any] | None = None,
+    **wanted: float | None,
+) -> dict[str, Any]:
+    """The smallest number of engines for a load, see :func:`model.capacity.targets.size`; of a sibling where lent."""
+    by = lender(bundle, system) if lawful(bundle, system) else None
+    if by is None:
+        return targets.size(bundle, system, etr_tps, at=at, **wanted)
+    loads, _ = parted(bundle, system, {**(at or {}), **({} if etr_tps is None else {"etr_tps": etr_tps})})
+    asked = {key: value for key, value in by.asked(loads).items() if key != "engines" or key in loads}
+    return by.named(targets.size(bundle, by.system, at=asked, **wanted), system)
+
+
+def max_rate(
+    bundle: Mapping[str, Any], system: str, *, at: Mapping[str, Any] | None = None, **wanted: Any
+) -> dict[str, Any]:
+    """The highest rate of the mix, see :func:`model.capacity.targets.max_rate`; of a sibling's network where lent."""
+    by = lender(bundle, system) if lawful(bundle, system) else None
+    if by is None:
+        return targets.max_rate(bundle, system, at=at, **wanted)
+    loads, _ = parted(bundle, system, at)
+    return by.named(targets.max_rate(bundle, by.system, at=by.asked(loads), **wanted), system)
+
+
 def spaced(key: str, first: float, last: float, steps: int | None = None) -> list[float]:
     """Evenly spaced values for a sweep; without ``steps`` every whole number of engines, or eleven of anything else.
 
@@ -137,6 +165,8 @@ def sweep(
     Raises:
         QuestionError: as :func:`predict`; or a metric that is not answered for the system.
     """
+    if not _by_network_alone(bundle, system, {**(at or {}), key: values[0]}):
+        return beside.swept(predict, bundle, system, key, values, at or {}, metrics)
     entry = system_entry(bundle, system)
     ready = compiled(entry)
     known = sorted({spec["metric"] for spec in entry["outputs"]})
@@ -192,19 +222,9 @@ def compare(
         QuestionError: as :func:`predict`.
     """
     sides = (("a", system, a), ("b", other or system, b))
-    figures = [_draws_by_metric(bundle, name, at, side) for side, name, at in sides]
     answers = [predict(bundle, name, at) for _, name, at in sides]
-    rows = []
-    for key, left in figures[0].items():
-        right = figures[1].get(key)
-        if right is None or not np.isfinite(left[0]) or not np.isfinite(right[0]) or left[0] == 0:
-            continue
-        with np.errstate(invalid="ignore", divide="ignore"):
-            change = Estimate.of(np.nan_to_num(100.0 * (right / left - 1.0), nan=np.inf, posinf=np.inf))
-        rows.append(
-            {"metric": key[0], "class": key[1], "a": float(left[0]), "b": float(right[0])}
-            | {"change_pct": change.to_dict()}
-        )
+    alone = all(_by_network_alone(bundle, name, at) for _, name, at in sides)
+    rows = _changes(bundle, sides) if alone else beside.changes(*answers)
     return as_plain(
         {
             "system": system,
@@ -216,6 +236,31 @@ def compare(
             "changes": rows,
         }
     )
+
+
+def _by_network_alone(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> bool:
+    """Whether a question is one that a network answers or refuses, with nothing from condition laws."""
+    if not lawful(bundle, system):
+        return True
+    loads, conditions = parted(bundle, system, at)
+    points = [point["point"] for point in bundle["systems"].get(system, {}).get("points", ())]
+    return system in bundle["systems"] and not conditions and ("point" not in loads or str(loads["point"]) in points)
+
+
+def _changes(bundle: Mapping[str, Any], sides: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    figures = [_draws_by_metric(bundle, name, at, side) for side, name, at in sides]
+    rows = []
+    for key, left in figures[0].items():
+        right = figures[1].get(key)
+        if right is None or not np.isfinite(left[0]) or not np.isfinite(right[0]) or left[0] == 0:
+            continue
+        with np.errstate(invalid="ignore", divide="ignore"):
+            change = Estimate.of(np.nan_to_num(100.0 * (right / left - 1.0), nan=np.inf, posinf=np.inf))
+        rows.append(
+            {"metric": key[0], "class": key[1], "a": float(left[0]), "b": float(right[0])}
+            | {"change_pct": change.to_dict()}
+        )
+    return rows
 
 
 def _draws_by_metric(

@@ -30,6 +30,15 @@ class Lender:
             asked["etr_tps"] = self.rate * growth(GROWTH, asked.pop(GROWTH))
         return asked if any(key in asked for key in LOADS) else {**asked, "etr_tps": self.rate}
 
+    def named(self, found: Mapping[str, Any], system: str) -> dict[str, Any]:
+        """What the lender's network found, in the name of the borrower."""
+        return {**found, "system": system, "notes": [self.note, *found.get("notes", ())]}
+
+    @property
+    def note(self) -> str:
+        """Where the answer comes from, for readers."""
+        return f"CPU was not measured here: answered by the network of {self.system}, which runs the same workload"
+
 
 def lender(bundle: Mapping[str, Any], system: str) -> Lender | None:
     """The sibling of the same workload and machine that shares most tables with a system; None without one."""
@@ -89,8 +98,7 @@ def lent(
             outputs.append(output)
     named = {output.metric for output in outputs} | (set(BUSY) if any(o.metric in BUSY for o in outputs) else set())
     outputs += [replace(output, condition="") for metric, output in figures.items() if metric not in named]
-    note = f"CPU was not measured here: answered by the network of {by.system}, which runs the same workload"
     return replace(
         computed, system=system, at={**conditions, **loads}, outputs=tuple(outputs),
-        notes=(note, *told.notes, *computed.notes), evidence={**computed.evidence, **told.evidence},
+        notes=(by.note, *told.notes, *computed.notes), evidence={**computed.evidence, **told.evidence},
     )  # fmt: skip

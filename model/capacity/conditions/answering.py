@@ -207,6 +207,10 @@ class Laws:
                 notes.append(f"{found.told.points} measured level(s) of {table.numeric} are too few to judge the law")
             if found.told.extrapolated:
                 notes.append(f"outside the measured levels of {table.numeric}")
+            if found.told.points and self._evaluator.beliefs.family(table, cell) in self._model.get("behind", ()):
+                notes.append(
+                    f"{cell.metric}: levels left out were nearer to the mean of their neighbours than to the law"
+                )
         return Output(
             cell.metric,
             table.condition(cell),

@@ -9,7 +9,7 @@ from model.capacity.conditions.evaluating import Evaluator
 from model.capacity.conditions.laws import CONFIGURATIONS, Array
 from model.capacity.conditions.rows import Identity, Operand, Row
 from model.capacity.conditions.tables import Tables
-from model.capacity.conditions.weighing import weigh, widening
+from model.capacity.conditions.weighing import judged, weigh
 
 SCHEMA = "etalon-conditions/1"
 LEAST_WEIGHT = 1e-5
@@ -33,6 +33,7 @@ def fit(
     known = tuple(rows)
     tables = Tables(known)
     weights = weigh(tables, facts)
+    verdict = judged(tables, weights, facts)
     return {
         "schema": SCHEMA,
         "seed": seed,
@@ -40,7 +41,8 @@ def fit(
         "facts": {system: dict(found) for system, found in facts.items()},
         "identities": [_identity(entry) for entry in identities],
         "weights": {family: _sparse(found) for family, found in weights.items()},
-        "widening": widening(tables, weights, facts),
+        "widening": dict(verdict.widening),
+        "behind": list(verdict.behind),
     }
 
 

@@ -13,32 +13,40 @@ from model.capacity.conditions.tables import Cell, Tables, number
 
 USERS, REQUESTED, UNPACED = "concurrent_users", "requested_rate", "maximum"
 CLASS, COUNTS, RATE = "tran", ("pass", "fail"), "online_tran_rate_tps"
-RESPONSE, OF_RESPONSE = "avg_s", ("avg_s", "p90_s", "stddev_s")
-RESPONSE_SHARE, RESPONSE_SHARE_SD = 0.8, 0.18
+RESPONSE, LONGEST = "avg_s", "max_s"
+RESPONSE_SHARE, RESPONSE_SHARE_SD = 0.9, 0.12
 """Share of an unpaced cycle that is response: median, and standard deviation of its logarithm."""
-SHAPE_SD = 0.3
-"""How far a percentile or deviation of the response may move beside its mean, in logarithms."""
+SHAPES = {RESPONSE: (1.0, 0.0), "p90_s": (1.45, 0.2), "stddev_s": (0.5, 0.4)}
+"""Figures of a response that is mostly waiting, in means, with standard deviations of their logarithms: waiting in turn
+scatters less than an exponential time (90 % within 2.3 means) and more than a constant."""
+LONGEST_SD = 0.4
 
 
 def response_growth(
     tables: Tables, facts: Mapping[str, Mapping[str, str]], donor: Cell, wanted: Cell
 ) -> tuple[float, float] | None:
-    """ln(response of an unpaced class / response of the paced one) and its standard deviation; None where no law."""
+    """ln(figure of an unpaced class / the same of the paced one) and its standard deviation; None where no law.
+
+    The mean is what the users leave, percentiles follow its shape, and the longest is longer by what the mean is.
+    """
     paced, unpaced = facts.get(donor.system, {}), facts.get(wanted.system, {})
     users = number(unpaced.get(USERS, ""))
-    if wanted.metric not in OF_RESPONSE or unpaced.get(REQUESTED) != UNPACED or users is None:
+    if wanted.metric not in (*SHAPES, LONGEST) or unpaced.get(REQUESTED) != UNPACED or users is None:
         return None
     if number(paced.get(REQUESTED, "")) is None or paced.get(WORKLOAD) != unpaced.get(WORKLOAD):
         return None
     rates = [row.value for row in tables.rows if row.system == wanted.system and row.metric == RATE]
-    name, mean = wanted.level(CLASS), tables.value(_as_mean(donor))
+    name, mean, own = wanted.level(CLASS), tables.value(_as_mean(donor)), tables.value(donor)
     theirs, ours = _counts(tables, donor.system), _counts(tables, wanted.system)
-    if not rates or mean is None or name not in theirs or name not in ours:
+    if not rates or mean is None or own is None or name not in theirs or name not in ours:
         return None
     of_users, of_rate = theirs[name] / sum(theirs.values()), ours[name] / sum(ours.values())
     cycle_s = users * of_users / (rates[0] * of_rate)
-    log = math.log(RESPONSE_SHARE * cycle_s / mean[0])
-    return log, RESPONSE_SHARE_SD if wanted.metric == RESPONSE else math.hypot(RESPONSE_SHARE_SD, SHAPE_SD)
+    response_s = RESPONSE_SHARE * cycle_s
+    if wanted.metric == LONGEST:
+        return math.log((own[0] + max(response_s - mean[0], 0.0)) / own[0]), LONGEST_SD
+    shape, shape_sd = SHAPES[wanted.metric]
+    return math.log(shape * response_s / own[0]), math.hypot(RESPONSE_SHARE_SD, shape_sd)
 
 
 def _as_mean(cell: Cell) -> Cell:

@@ -18,7 +18,7 @@ from model.capacity.conditions.evaluating import Evaluator
 from model.capacity.conditions.laws import Array
 from model.capacity.conditions.rows import Row, Study
 from model.capacity.conditions.tables import RATES, Cell, Table, Tables, kind_of, number
-from model.capacity.conditions.weighing import weigh, widening
+from model.capacity.conditions.weighing import judged, neighbours, weigh
 
 ALTERNATIVES = (
     "access",
@@ -183,7 +183,9 @@ def _left_out(
     touched = {(row.study or row.system, row.table) for row in study.rows if gone(row)}
     kept = Tables(row for row in study.rows if not gone(row) or (numeric is None and row.metric in RATES))
     own = weigh(kept, study.facts, touched)
-    evaluator = Evaluator(kept, {**weights, **own}, study.facts, widening=widening(kept, own, study.facts, touched))
+    evaluator = Evaluator(
+        kept, {**weights, **own}, study.facts, widening=judged(kept, own, study.facts, touched).widening
+    )
     for block in touched & kept.blocks.keys():
         table, before = whole.blocks[block], kept.blocks[block]
         if numeric is not None and before.numeric is None:
@@ -214,10 +216,7 @@ def _left_out(
 def _naive(table: Table, cell: Cell, keys: tuple[str, ...]) -> float:
     """The mean of the neighbouring levels, or the value at the other named level; NaN without one."""
     if cell.x is not None and table.numeric in keys:
-        points = table.series(cell)
-        below = [y for x, y, _ in points if x < cell.x][-1:]
-        above = [y for x, y, _ in points if x > cell.x][:1]
-        return float(np.mean(below + above)) if below or above else math.nan
+        return neighbours(table.series(cell), cell.x)
     found = [
         value[0]
         for other, value in table.values.items()

@@ -2,8 +2,8 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Container, Mapping
-from dataclasses import replace
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ PRIOR_CASES = 2.0
 """How many values left out the laws' own intervals count for."""
 KIN_CASES = 6.0
 """How many values left out the widening of a family counts for among kin."""
+ROUNDING = 1e-9
 LEAST_WIDENING, MOST_WIDENING = 0.6, 4.0
 
 
@@ -61,10 +62,23 @@ def weigh(tables: Tables, facts: Facts, only: Container[tuple[str, str]] | None 
     return weights
 
 
-def widening(
+@dataclass(frozen=True)
+class Judged:
+    """What levels left out one by one say of the laws.
+
+    `widening`: how much wider than the laws say intervals must be, by family and kin, to hold 90 % of the values.
+    `behind`: families in which the mean of the neighbouring levels was nearer.
+    """
+
+    widening: Mapping[str, float]
+    behind: tuple[str, ...]
+
+
+def judged(
     tables: Tables, weights: Mapping[str, Array], facts: Facts, only: Container[tuple[str, str]] | None = None
-) -> dict[str, float]:
-    """How much wider than the laws say intervals must be, by family, to hold 90 % of values of levels left out."""
+) -> Judged:
+    """The laws of the named tables, or of all, judged by each level that is left out of its table."""
+    off_by: dict[str, list[tuple[float, float]]] = defaultdict(list)
     missed: dict[str, list[float]] = defaultdict(list)
     of_kin: dict[tuple[str, str], list[float]] = defaultdict(list)
     for block, table in tables.blocks.items():
@@ -90,9 +104,24 @@ def widening(
                 family, error = beliefs.family(kept, cell), off / reach if off else 0.0
                 missed[family].append(error)
                 of_kin[family, kin(kept, cell)].append(error)
+                off_by[family].append((abs(off), abs(math.log(y / neighbours(points, cell.x)))))
     factors = {family: _factor(found, 1.0, PRIOR_CASES) for family, found in missed.items()}
     kin_factors = {name: _factor(found, factors[family], KIN_CASES) for (family, name), found in of_kin.items()}
-    return factors | kin_factors
+    behind = [family for family, found in off_by.items() if _behind(found)]
+    return Judged(factors | kin_factors, tuple(sorted(behind)))
+
+
+def neighbours(points: Sequence[tuple[float, float, float]], x: float | None) -> float:
+    """The naive answer at a level: the mean of the measured levels on either side of it; NaN without one."""
+    if x is None:
+        return math.nan
+    near = [y for level, y, _ in points if level < x][-1:] + [y for level, y, _ in points if level > x][:1]
+    return float(np.mean(near)) if near else math.nan
+
+
+def _behind(found: list[tuple[float, float]]) -> bool:
+    of_laws, naive = np.median(np.array(found), axis=0)
+    return bool(of_laws > naive + ROUNDING)
 
 
 def _factor(missed: list[float], prior: float, cases: float) -> float:

@@ -413,6 +413,28 @@ def test_a_system_without_cpu_figures_is_answered_by_the_network_of_its_sibling(
     assert "total_tps" not in {output["metric"] for output in lighter["outputs"]}
 
 
+def test_the_network_of_a_sibling_sizes_a_system_and_finds_its_highest_rate(with_laws):
+    sized, own = size(with_laws, "large", max_busy_pct=80), size(with_laws, "shop", 7000, max_busy_pct=80)
+    assert (sized["system"], sized["engines"]) == ("large", own["engines"])
+    highest = ask.max_rate(with_laws, "large", max_busy_pct=90)
+    own = ask.max_rate(with_laws, "shop", at={"engines": 12}, max_busy_pct=90)
+    assert highest["etr_tps"]["value"] == pytest.approx(own["etr_tps"]["value"])
+    assert any("network of shop" in note for note in highest["notes"])
+
+
+def test_conditions_are_swept_and_compared_as_loads_are(with_laws):
+    found = ask.sweep(with_laws, "shop", "etr_tps", [3000, 6000], at={"release": "R2"}, metrics=["cpu_busy_pct"])
+    busy = [step["outputs"][0]["value"] for step in found["steps"]]
+    assert busy[0] < busy[1]
+    assert busy[1] == pytest.approx(80.0)
+    compared = ask.compare(with_laws, "shop", {"release": "R1"}, {"release": "R2"})
+    change = next(row["change_pct"] for row in compared["changes"] if row["metric"] == "cpu_busy_pct")
+    assert change["value"] == pytest.approx(100 * (80.0 / 77.5 - 1))
+    assert change["lo"] < change["value"] < change["hi"]
+    with pytest.raises(QuestionError, match="is not predicted for shop"):
+        ask.sweep(with_laws, "shop", "release", ["R1"], metrics=["colour"])
+
+
 def test_what_the_network_refuses_is_answered_from_condition_laws_where_they_know_it(bundle):
     rows = [Row("shop", "csa_kb", {"point": point}, 700.0, "KB", "storage") for point in ("1", "stress")]
     rows += [Row("store", "csa_kb", {"users": users}, 70.0, "KB", "store") for users in ("1", "2", "4")]

@@ -109,6 +109,14 @@ def test_intervals_widen_away_from_the_data(model):
     assert width(128000) > width(8000)
 
 
+def test_an_answer_says_where_the_mean_of_the_neighbours_was_nearer(model):
+    said = {**model, "behind": ["study storage: storage"]}
+    told = values(predict(said, "clear", {"sessions": 8000}))["storage_kb", "private"]
+    assert any("mean of their neighbours" in note for note in told.notes)
+    plain = values(predict(model, "clear", {"sessions": 8000}))["storage_kb", "private"]
+    assert not any("neighbours" in note for note in plain.notes)
+
+
 def test_answers_do_not_depend_on_the_order_of_rows(model):
     turned = {**model, "rows": model["rows"][::-1]}
     one, other = (values(predict(m, "tls", {"sessions": 8000})) for m in (model, turned))

@@ -1,0 +1,75 @@
+"""What must hold of the condition laws of every reference system."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from model.capacity.conditions import fitting
+from model.capacity.conditions.answering import Laws
+from model.capacity.conditions.fitting import evaluator, fit
+from model.capacity.conditions.identities import all_sums
+from model.capacity.conditions.reading import read_catalogue
+from model.capacity.conditions.tables import number
+from model.capacity.conditions.weighing import Judged
+from model.capacity.questions import QuestionError
+from model.systems import catalogue
+
+
+@pytest.fixture(scope="module")
+def model():
+    study = read_catalogue()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitting, "weigh", lambda *_: {})
+        patch.setattr(fitting, "judged", lambda *_: Judged({}, ()))
+        return fit(study.rows, study.facts, study.identities)
+
+
+@pytest.fixture(scope="module")
+def laws(model):
+    return Laws(model)
+
+
+def test_every_system_with_a_number_can_be_asked(laws):
+    known = {name: catalogue.system(name).figures for name in catalogue.systems()}
+    numbered = {name for name, figures in known.items() if any(figure.number is not None for figure in figures)}
+    assert set(laws.systems()) == numbered
+    assert all(laws.predict(name) for name in laws.systems())
+
+
+def test_unknown_keys_are_refused_with_the_known_ones(laws):
+    for system in laws.systems():
+        with pytest.raises(QuestionError, match="colour") as refused:
+            laws.predict(system, {"colour": "red"})
+        assert refused.value.allowed == sorted(laws.keys(system))
+
+
+def test_unknown_levels_are_refused_with_the_known_ones(laws):
+    for system in laws.systems():
+        for key, levels in laws.keys(system).items():
+            with pytest.raises(QuestionError) as refused:
+                laws.predict(system, {key: "none such"})
+            assert refused.value.field == key
+            if not all(number(level) for level in levels):
+                assert set(refused.value.allowed) <= set(levels)
+
+
+def test_totals_are_the_sums_of_their_parts_at_measured_and_other_levels(model):
+    known = evaluator(model)
+    tables = known.tables.blocks
+    checked = 0
+    for block, sums in all_sums(tables.values()).items():
+        for cell in tables[block].values:
+            for at in {cell, *_between(cell)}:
+                for total in sums:
+                    parts = [known.value(part) for part in total.operands(at) or ()]
+                    found = known.value(at)
+                    if parts and None not in parts:
+                        assert found.value == pytest.approx(math.fsum(part.value for part in parts), rel=1e-9)
+                        assert found.low <= found.value <= found.high
+                        checked += 1
+    assert checked > 100
+
+
+def _between(cell):
+    return () if cell.x is None else (replace(cell, x=1.5 * cell.x),)
