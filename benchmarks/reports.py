@@ -17,7 +17,8 @@ from lxml import etree
 
 from benchmarks.dumps import rmf_report
 from ingest.allocation import keep_freed_memory
-from ingest.formats.rmf import RmfBatch, read_reports
+from ingest.batch import Batch
+from ingest.formats.rmf import read_reports
 from ingest.formats.rmf.reader import read_strictly
 
 RUNS = 15
@@ -33,7 +34,7 @@ def main(paths: list[str]) -> int:
     )
     reports = {Path(path).name: Path(path).read_bytes() for path in paths} or {"made up": rmf_report(SIZE)}
     for name, data in reports.items():
-        tables = [group for batch in read_reports(io.BytesIO(data)) for group in batch.tables]
+        tables = [batch.tables for batch in read_reports(io.BytesIO(data))]
         values = sum(group["rmf_value"].num_rows for group in tables if "rmf_value" in group)
         plain, strict, tree, copy = _best(
             data,
@@ -48,7 +49,7 @@ def main(paths: list[str]) -> int:
     return 0
 
 
-def _drained(batches: Iterator[RmfBatch]) -> None:
+def _drained(batches: Iterator[Batch]) -> None:
     for _ in batches:
         pass
 

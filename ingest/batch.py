@@ -1,45 +1,82 @@
-"""What decoding yields: tables, and an account of every byte."""
+"""What reading any input yields: rows, and an account of every byte."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from ingest.framing import Quarantined
 
+class Unreadable(ValueError):
+    """What an input holds from byte `offset` on cannot be read; what stands before it has been handed over.
 
-@dataclass(slots=True)
-class Accounting:
-    """What became of the bytes of a batch: decoded, skipped and quarantined records, and framing between them.
-
-    notes counts what is worth knowing and lost nothing: sections longer than their layout, records with bytes in none
-    of their known sections, split records with missing pieces.
+    reason: a code for the ledger; detail: what is wrong, where, and what to do.
     """
 
-    records: int = 0
-    decoded: int = 0
-    decoded_bytes: int = 0
-    skipped_bytes: int = 0
-    quarantined_bytes: int = 0
-    framing_bytes: int = 0
-    notes: Counter[str] = field(default_factory=Counter)
+    def __init__(self, reason: str, detail: str, offset: int = 0) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+        self.offset = offset
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """Bytes that could not be decoded: where they stand, how many, why, and the bytes or the first of them.
+
+    raw: empty where the reader leaves it to its caller to take the bytes from the input.
+    """
+
+    offset: int
+    length: int
+    reason: str
+    detail: str
+    raw: bytes = b""
+    record_seq: int | None = None
 
     @property
-    def bytes_in(self) -> int:
-        """Every byte of the input that the batch accounts for."""
-        return self.decoded_bytes + self.skipped_bytes + self.quarantined_bytes + self.framing_bytes
+    def message(self) -> str:
+        """What is wrong and where: which record, from which byte on, how many bytes."""
+        if not self.offset and self.record_seq is None:
+            return self.detail
+        record = "" if self.record_seq is None else f"record_seq {self.record_seq:,}, "
+        return f"{self.detail} ({record}{self.length:,} bytes from byte {self.offset:,} on)"
 
 
 @dataclass(slots=True)
 class Batch:
-    """Decoded records and what became of the others.
+    """Rows of a part of an input, in its order, and what became of all records and bytes of that part.
 
-    tables: table name → rows; skipped: `type.subtype` → (records, bytes) of records without a layout; incomplete:
-    `record_seq` of records of this or an earlier batch that are pieces of a split record → number of pieces missing.
+    tables: table name → rows; decoded: records (or reports, pages, rows of a table) that became rows; skipped: record
+    type without a layout → (records, bytes); framing_bytes: bytes between records; notes: by reason code, how often
+    something was found that is worth knowing and lost nothing, such as sections longer than known; incomplete:
+    `record_seq` of records of this or an earlier batch that are pieces of a split record → number of pieces missing;
+    messages_only: how many of the decoded hold a message in place of data; message: the first such message.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
+    decoded: int = 0
+    decoded_bytes: int = 0
     skipped: dict[str, tuple[int, int]] = field(default_factory=dict)
     quarantined: list[Quarantined] = field(default_factory=list)
-    accounting: Accounting = field(default_factory=Accounting)
+    framing_bytes: int = 0
+    notes: Counter[str] = field(default_factory=Counter)
     incomplete: dict[int, int] = field(default_factory=dict)
+    messages_only: int = 0
+    message: str | None = None
+
+    @property
+    def records(self) -> int:
+        """Every record of the part, whatever became of it."""
+        held = sum(piece.record_seq is not None for piece in self.quarantined)
+        return self.decoded + sum(count for count, _ in self.skipped.values()) + held
+
+    @property
+    def bytes_in(self) -> int:
+        """Every byte of the input that the batch accounts for."""
+        skipped = sum(size for _, size in self.skipped.values())
+        return self.decoded_bytes + skipped + sum(piece.length for piece in self.quarantined) + self.framing_bytes
+
+    def skip(self, name: str, records: int, size: int) -> None:
+        """Count records without a layout, and their bytes, in."""
+        before = self.skipped.get(name, (0, 0))
+        self.skipped[name] = before[0] + records, before[1] + size

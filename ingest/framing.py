@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ingest.batch import Quarantined
 from ingest.kernels.descriptors import CHAIN_BYTES, find_records, join_segments, scan_segments, write_pieces
 
 Bytes = npt.NDArray[np.uint8]
@@ -44,18 +45,6 @@ _NONE = np.empty(0, np.int64)
 
 class FramingError(ValueError):
     """Input in which no records can be told apart. The message names the file, the offset and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quarantined:
-    """Bytes that could not be decoded: where they stand, how many, why, and the bytes (at most `MAX_KEPT` of them)."""
-
-    offset: int
-    length: int
-    reason: str
-    detail: str
-    raw: bytes
-    record_seq: int | None = None
 
 
 @dataclass(slots=True)

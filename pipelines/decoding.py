@@ -141,9 +141,8 @@ def _decode(path: Path, name: str, known: Any, handlers: Mapping[str, Any], writ
             if batch is None:
                 break
             accounts.add(batch)
-            for group in batch.tables:
-                for table, rows in group.items():
-                    writers.write(table, rows)
+            for table, rows in batch.tables.items():
+                writers.write(table, rows)
     report = FileReport(name, bytes=size, kind=str(identity.kind))
     accounts.judge(report)
     return report

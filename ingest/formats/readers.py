@@ -1,26 +1,27 @@
-"""One reader per kind of file; each yields batches whose accounts add up to the file."""
+"""The reader of each kind of file: a stream in, batches out whose accounts add up to it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import pyarrow as pa
 
+from ingest.batch import Batch, Quarantined, Unreadable
 from ingest.codec.handlers import Handler
 from ingest.containers.opening import PACKED_ENDINGS
 from ingest.formats.cics.catalogue import DICTIONARY_TABLE
 from ingest.formats.cics.dictionary import dictionary_rows
 from ingest.formats.cics.listing import read_statistics
 from ingest.formats.identify import EXPECTED, Identity, Kind
-from ingest.formats.rmf import BadReport, RmfBatch, read_json_reports, read_reports
+from ingest.formats.rmf import read_json_reports, read_reports
 from ingest.formats.rmf.printed import read_text_reports
 from ingest.formats.tables import collector
-from ingest.formats.tables.tabular import UnknownTable, read_table
+from ingest.formats.tables.tabular import read_table
 from ingest.registry import Registry
-from ingest.warehouse.accounts import Batch, Quarantined
 
-if TYPE_CHECKING:
-    from ingest.formats import smf
+Reader = Callable[[BinaryIO], Iterable[Batch]]
+"""Reads a stream from its start, in batches. Raises Unreadable, after the batches before it, where it cannot go on."""
 
 #: A piece of a file longer than this is kept in the quarantine only up to here; the rest stays in the file alone.
 KEPT_BYTES = 16 << 20
@@ -30,146 +31,80 @@ _HEADER_DAMAGED = (
     "text or is damaged; transfer it again in binary"
 )
 
+_REPORTS = (Kind.RMF_XML, Kind.RMF_JSON)
+
 
 def read(
     path: Path, identity: Identity, registry: Registry, handlers: Mapping[str, Handler] | None = None
 ) -> Iterator[Batch]:
-    """Batches of a file of the given kind; `handlers` know what earlier files have said, such as dictionaries."""
-    readers: dict[Kind, Callable[[Path], Iterator[Batch]]] = {
-        Kind.SMF: lambda file: _smf(file, registry, handlers),
-        Kind.RMF_XML: lambda file: _rmf(file, read_reports),
-        Kind.RMF_JSON: lambda file: _rmf(file, read_json_reports),
-        Kind.RMF_TEXT: _rmf_text,
-        Kind.IMS_LOG: lambda file: _ims_log(file, registry),
-        Kind.DCOLLECT: lambda file: _dcollect(file, registry),
-        Kind.CICS_STATISTICS: _cics_statistics,
+    """Batches of a file of the given kind; `handlers` know what earlier files have said, such as dictionaries.
+
+    What cannot be read is quarantined with its bytes.
+    """
+    reader, decoded = _reader(identity, registry, handlers, path), 0
+    with path.open("rb") as stream:
+        try:
+            for batch in reader(stream):
+                batch.quarantined = [piece if piece.raw else _with_bytes(path, piece) for piece in batch.quarantined]
+                decoded += batch.decoded
+                yield batch
+        except Unreadable as error:
+            record = decoded if identity.kind in _REPORTS else None
+            length = path.stat().st_size - error.offset
+            rest = Quarantined(error.offset, length, error.reason, error.detail, record_seq=record)
+            yield Batch(quarantined=[_with_bytes(path, rest)])
+
+
+def _reader(identity: Identity, registry: Registry, handlers: Mapping[str, Handler] | None, path: Path) -> Reader:
+    readers: dict[Kind, Reader] = {
+        Kind.SMF: lambda _: _smf(path, registry, handlers),
+        Kind.RMF_XML: read_reports,
+        Kind.RMF_JSON: read_json_reports,
+        Kind.RMF_TEXT: read_text_reports,
+        Kind.IMS_LOG: lambda _: _ims_log(path, registry),
+        Kind.DCOLLECT: lambda _: _dcollect(path, registry),
+        Kind.CICS_STATISTICS: read_statistics,
         Kind.TABLE: _table,
-        Kind.RUNS: _runs,
-        Kind.GROUPS: _groups,
-        Kind.DICTIONARY: _dictionary,
-        Kind.LAB_MANIFEST: _lab_manifest,
-        Kind.UNRECOGNISED: lambda file: _unrecognised(file, identity),
+        Kind.RUNS: lambda stream: _small(stream, "etalon_run", collector.read_runs),
+        Kind.GROUPS: lambda stream: _small(stream, "etalon_group", collector.read_groups),
+        Kind.DICTIONARY: lambda stream: _small(stream, DICTIONARY_TABLE, lambda data: dictionary_rows(data.decode())),
+        # What the lab says about its dumps is for people and tests; it holds no records.
+        Kind.LAB_MANIFEST: lambda _: [Batch(skipped={"lab_manifest": (1, path.stat().st_size)})],
+        Kind.UNRECOGNISED: lambda _: _unrecognised(identity),
     }
-    return readers[identity.kind](path)
+    return readers[identity.kind]
 
 
-def tail(path: Path, offset: int, reason: str, detail: str, record_seq: int | None = None) -> Quarantined:
-    """The rest of a file from `offset` on, as one piece for the quarantine."""
+def _with_bytes(path: Path, piece: Quarantined) -> Quarantined:
+    """A piece of a file with the bytes that stand there, or the first of them."""
     with path.open("rb") as stream:
-        stream.seek(offset)
-        raw = stream.read(KEPT_BYTES)
-        length = stream.seek(0, 2) - offset
-    if length > len(raw):
-        detail += f" (the first {len(raw):,} of {length:,} bytes are kept here)"
-    return Quarantined(record_seq, offset, length, reason, detail, raw)
+        stream.seek(piece.offset)
+        raw = stream.read(min(piece.length, KEPT_BYTES))
+    detail = piece.detail
+    if piece.length > len(raw):
+        detail += f" (the first {len(raw):,} of {piece.length:,} bytes are kept here)"
+    return replace(piece, raw=raw, detail=detail)
 
 
-def _rmf(path: Path, read_batches: Callable[[BinaryIO], Iterator[RmfBatch]]) -> Iterator[Batch]:
-    done = reports = 0
-    with path.open("rb") as stream:
-        try:
-            for batch in read_batches(stream):
-                size = batch.end_offset - done
-                yield Batch(
-                    batch.tables, batch.reports, size, messages_only=batch.messages_only, message=_said(batch.tables)
-                )
-                done, reports = batch.end_offset, reports + batch.reports
-        except BadReport as error:
-            yield Batch(quarantined=[tail(path, error.offset, error.reason, error.detail, reports)])
-
-
-def _rmf_text(path: Path) -> Iterator[Batch]:
-    with path.open("rb") as stream:
-        for batch in read_text_reports(stream):
-            outside = [_piece(path, item.offset, item.length, item.reason, item.detail) for item in batch.outside]
-            yield Batch(
-                [batch.tables],
-                batch.reports,
-                batch.decoded_bytes,
-                quarantined=outside,
-                framing_bytes=batch.framing_bytes,
-                notes=batch.notes,
-            )
-
-
-def _cics_statistics(path: Path) -> Iterator[Batch]:
-    with path.open("rb") as stream:
-        for batch in read_statistics(stream):
-            yield Batch([batch.tables], batch.pages, batch.decoded_bytes, framing_bytes=batch.framing_bytes)
-
-
-def _table(path: Path) -> Iterator[Batch]:
-    with path.open("rb") as stream:
-        try:
-            for batch in read_table(stream):
-                bad = [_piece(path, *place) for place in batch.bad]
-                yield Batch(
-                    [batch.tables],
-                    batch.rows,
-                    batch.decoded_bytes,
-                    quarantined=bad,
-                    framing_bytes=batch.framing_bytes,
-                    message=batch.message,
-                    notes=batch.notes,
-                )
-        except UnknownTable as error:
-            yield Batch(quarantined=[tail(path, error.offset, "table_unknown", f"{error}; {EXPECTED}")])
-
-
-def _piece(path: Path, offset: int, length: int, reason: str, detail: str) -> Quarantined:
-    """A stretch of a file for the quarantine."""
-    with path.open("rb") as stream:
-        stream.seek(offset)
-        raw = stream.read(min(length, KEPT_BYTES))
-    return Quarantined(None, offset, length, reason, detail, raw)
-
-
-def _said(tables: Sequence[Mapping[str, pa.Table]]) -> str | None:
-    """The first message that stands in place of a report."""
-    for group in tables:
-        if "rmf_report" in group:
-            for row in group["rmf_report"].select(["message_id", "message_text"]).to_pylist():
-                if row["message_text"]:
-                    return f"the reply says {row['message_id'] or ''} {row['message_text']}"
-    return None
-
-
-def _runs(path: Path) -> Iterator[Batch]:
-    return _collected(path, "etalon_run", collector.read_runs)
-
-
-def _groups(path: Path) -> Iterator[Batch]:
-    return _collected(path, "etalon_group", collector.read_groups)
-
-
-def _dictionary(path: Path) -> Iterator[Batch]:
-    data = path.read_bytes()
+def _table(stream: BinaryIO) -> Iterator[Batch]:
     try:
-        rows = dictionary_rows(data.decode("utf-8"))
-    except (ValueError, UnicodeDecodeError) as error:
-        yield Batch(quarantined=[tail(path, 0, "csv_malformed", f"{error}; correct the file and ingest it again")])
-    else:
-        yield Batch([{DICTIONARY_TABLE: rows}], rows.num_rows, len(data))
+        yield from read_table(stream)
+    except Unreadable as error:
+        raise Unreadable(error.reason, f"{error.detail}; {EXPECTED}", error.offset) from None
 
 
-def _collected(path: Path, name: str, parse: Callable) -> Iterator[Batch]:
-    data = path.read_bytes()
+def _small(stream: BinaryIO, name: str, parse: Callable[[bytes], pa.Table]) -> Iterator[Batch]:
+    """A small file that is read whole or not at all."""
+    data = stream.read()
     try:
         rows = parse(data)
-    except collector.CollectorError as error:
-        yield Batch(quarantined=[tail(path, 0, "csv_malformed", f"{error}; correct the file and ingest it again")])
-    else:
-        yield Batch([{name: rows}], rows.num_rows, len(data))
+    except ValueError as error:
+        raise Unreadable("csv_malformed", f"{error}; correct the file and ingest it again") from None
+    yield Batch({name: rows}, rows.num_rows, len(data))
 
 
-def _lab_manifest(path: Path) -> Iterator[Batch]:
-    # What the lab says about its dumps is for people and tests; it holds no records.
-    yield Batch(skipped={"lab_manifest": (1, path.stat().st_size)})
-
-
-def _unrecognised(path: Path, identity: Identity) -> Iterator[Batch]:
-    detail = f"{identity.detail}; {EXPECTED}"
-    yield Batch(quarantined=[tail(path, 0, identity.reason, detail)])
+def _unrecognised(identity: Identity) -> Iterator[Batch]:
+    raise Unreadable(identity.reason, f"{identity.detail}; {EXPECTED}")
 
 
 def _smf(path: Path, registry: Registry, handlers: Mapping[str, Handler] | None) -> Iterator[Batch]:
@@ -193,31 +128,18 @@ def _dcollect(path: Path, registry: Registry) -> Iterator[Batch]:
     return _records(path, decode_dcollect(path, registry, name=str(path)))
 
 
-def _records(path: Path, batches: "Iterator[smf.Batch]") -> Iterator[Batch]:
-    """Batches of the codec as batches of the warehouse; a file without records goes into the quarantine."""
+def _records(path: Path, batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Batches of a file of records; one in which none is found is unreadable."""
     from ingest.framing import FramingError
 
     started = False
     try:
         for batch in batches:
             started = True
-            sums = batch.accounting
-            yield Batch(
-                [batch.tables],
-                sums.decoded,
-                sums.decoded_bytes,
-                batch.skipped,
-                [
-                    Quarantined(piece.record_seq, piece.offset, piece.length, piece.reason, piece.detail, piece.raw)
-                    for piece in batch.quarantined
-                ],
-                sums.framing_bytes,
-                notes=sums.notes,
-                incomplete=batch.incomplete,
-            )
+            yield batch
     except FramingError as error:
         if started:
             raise
         packed = path.suffix.lower() in PACKED_ENDINGS
         detail = _HEADER_DAMAGED if packed else str(error).removeprefix(f"{path}: ")
-        yield Batch(quarantined=[tail(path, 0, "no_framing", detail)])
+        raise Unreadable("no_framing", detail) from None

@@ -1,11 +1,9 @@
 """What a file's bytes and records became, added up while it is read, and proven to add up."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import pyarrow as pa
-
+from ingest.batch import Batch
 from ingest.warehouse.outcome import ExitCode, FileReport
 
 
@@ -13,56 +11,12 @@ class AccountsDoNotBalance(Exception):
     """Bytes or records of a file are missing or counted twice: a defect of a reader, so nothing of the file is kept."""
 
 
-@dataclass(frozen=True)
-class Quarantined:
-    """A piece of a file that could not be decoded: where it is, why, and its bytes as they were.
-
-    `length` is that of the piece; `raw` may be only its start where the piece is very long, and then `detail` says so.
-    """
-
-    record_seq: int | None
-    byte_offset: int
-    length: int
-    reason: str
-    detail: str
-    raw: bytes
-
-    @property
-    def told(self) -> str:
-        """What is wrong and where: which record, from which byte on, how many bytes."""
-        if not self.byte_offset and self.record_seq is None:
-            return self.detail
-        record = "" if self.record_seq is None else f"record_seq {self.record_seq:,}, "
-        return f"{self.detail} ({record}{self.length:,} bytes from byte {self.byte_offset:,} on)"
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Rows and accounts of a part of a file, in file order.
-
-    `skipped` maps a record type without a layout to (records, bytes). `notes` counts, by reason code, things worth
-    knowing that are no records of their own, such as sections longer than known. `message` is what a reply says in
-    place of data. `incomplete` maps records that are pieces of a split one to the number of its missing pieces.
-    """
-
-    tables: Sequence[Mapping[str, pa.Table]] = ()
-    decoded: int = 0
-    decoded_bytes: int = 0
-    skipped: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    quarantined: Sequence[Quarantined] = ()
-    framing_bytes: int = 0
-    messages_only: int = 0
-    message: str | None = None
-    notes: Mapping[str, int] = field(default_factory=dict)
-    incomplete: Mapping[int, int] = field(default_factory=dict)
-
-
 @dataclass
 class Accounts:
     """The sums over all batches of a file.
 
-    `message` is the first thing said of it: why a piece was quarantined, or what a reply says in place of data; `reach`
-    is how far the quarantined pieces go, in bytes from the start.
+    `message` is the first thing said of it: why a piece was quarantined, or what a reply says in place of data;
+    `quarantined_to` is where the last quarantined piece ends, in bytes from the start.
     """
 
     decoded: int = 0
@@ -76,7 +30,7 @@ class Accounts:
     reason_codes: Counter[str] = field(default_factory=Counter)
     rows: Counter[str] = field(default_factory=Counter)
     message: str | None = None
-    reach: int = 0
+    quarantined_to: int = 0
 
     @property
     def records(self) -> int:
@@ -96,13 +50,12 @@ class Accounts:
             self.quarantined += 1
             self.quarantined_bytes += piece.length
             self.reason_codes[piece.reason] += 1
-            self.reach = max(self.reach, piece.byte_offset + piece.length)
-        said = batch.quarantined[0].told if batch.quarantined else batch.message
-        self.message = self.message or said
+            self.quarantined_to = max(self.quarantined_to, piece.offset + piece.length)
+        first = batch.quarantined[0].message if batch.quarantined else batch.message
+        self.message = self.message or first
         self.reason_codes.update(batch.notes)
-        for group in batch.tables:
-            for name, table in group.items():
-                self.rows[name] += table.num_rows
+        for name, table in batch.tables.items():
+            self.rows[name] += table.num_rows
 
     def prove(self, size: int) -> None:
         """Raise AccountsDoNotBalance unless every byte of a file of `size` bytes is accounted for once."""

@@ -1,14 +1,14 @@
 """`meta.ledger`: one row per input file, with what its bytes became. `meta.quarantine`: what could not be decoded."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from ingest.batch import Quarantined
 from ingest.warehouse import overlaps
-from ingest.warehouse.accounts import Quarantined
 from ingest.warehouse.outcome import ExitCode, FileReport
 
 _CREATE = (
@@ -167,7 +167,7 @@ def write(con: duckdb.DuckDBPyConnection, report: FileReport, file_id: int, path
 def quarantine(con: duckdb.DuckDBPyConnection, file_id: int, pieces: Sequence[Quarantined]) -> None:
     """Keep pieces of a file that could not be decoded."""
     if pieces:
-        listed = [{name: getattr(piece, name) for name in _QUARANTINE.names} for piece in pieces]
+        listed = [asdict(piece) | {"byte_offset": piece.offset} for piece in pieces]
         _keep(con, file_id, pa.Table.from_pylist(listed, schema=_QUARANTINE))
 
 

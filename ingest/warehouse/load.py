@@ -232,7 +232,7 @@ class _Loader:
             except BaseException:
                 self._roll_back()
                 raise
-        if report.decoded and accounts.reach == before.size and not spooled:
+        if report.decoded and accounts.quarantined_to == before.size and not spooled:
             report.message = f"{report.message}{before.may_grow}"
         self._progress(name, "done", accounts.records)
         return report
@@ -251,13 +251,12 @@ class _Loader:
             closing(overlaps.Recorder(self._con, self._registry, path, identity.kind)) as recorder,
         ):
             for batch in batches:
-                for group in batch.tables:
-                    for table, part in group.items():
-                        if table in _REPLACING:
-                            rows.write()
-                            replaced += self._replace(table, part)
-                        rows.add(table, part)
-                    recorder.add(group, file_id)
+                for table, part in batch.tables.items():
+                    if table in _REPLACING:
+                        rows.write()
+                        replaced += self._replace(table, part)
+                    rows.add(table, part)
+                recorder.add(batch.tables, file_id)
                 overlaps.record_incomplete(self._con, file_id, batch.incomplete)
                 ledger.quarantine(self._con, file_id, batch.quarantined)
                 accounts.add(batch)

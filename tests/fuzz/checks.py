@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest import registry
+from ingest.batch import Quarantined
 from ingest.formats.identify import HEAD_BYTES, Identity, identify
 from ingest.formats.readers import read
 from ingest.registry import Registry
-from ingest.warehouse.accounts import Accounts, Quarantined
+from ingest.warehouse.accounts import Accounts
 
 CPU_S = 20.0
 """Most processor time for one input; the longest inputs have 64 KiB, and a kernel may be compiled meanwhile."""
@@ -64,9 +65,8 @@ def read_whole(name: str, data: bytes, identity: Identity | None = None) -> Acco
     accounts = Accounts()
     for batch in read(path, identity or identify(name, data[:HEAD_BYTES]), layouts()):
         accounts.add(batch)
-        for tables in batch.tables:
-            for table in tables.values():
-                check_table(table)
+        for table in batch.tables.values():
+            check_table(table)
         for piece in batch.quarantined:
             check_piece(piece, data)
     accounts.prove(len(data))
@@ -84,6 +84,6 @@ def check_table(table: pa.Table) -> None:
 
 def check_piece(piece: Quarantined, data: bytes) -> None:
     """A quarantined piece stands inside the input, has a reason and detail, and holds the input's own bytes."""
-    assert 0 <= piece.byte_offset <= piece.byte_offset + piece.length <= len(data), piece
+    assert 0 <= piece.offset <= piece.offset + piece.length <= len(data), piece
     assert piece.reason and piece.detail
     assert len(piece.raw) <= piece.length

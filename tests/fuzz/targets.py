@@ -49,8 +49,8 @@ def framing(data: bytes) -> None:
         except FramingError:
             found.append(-1)
             continue
-        assert sum(batch.accounting.bytes_in for batch in batches) == len(data)
-        found.append(sum(batch.accounting.records for batch in batches))
+        assert sum(batch.bytes_in for batch in batches) == len(data)
+        found.append(sum(batch.records for batch in batches))
     assert found[0] == found[1]
     for clock in (SMF_CLOCK, IMS_CLOCK):
         try:

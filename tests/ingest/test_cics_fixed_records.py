@@ -34,7 +34,7 @@ def decode(dump: bytes) -> dict[str, pa.Table]:
     size = 0
     for batch in decode_batches(dump, REGISTRY):
         assert (batch.skipped, batch.quarantined) == ({}, [])
-        size += batch.accounting.bytes_in
+        size += batch.bytes_in
         for name, table in batch.tables.items():
             found.setdefault(name, []).append(table)
     assert size == len(dump)
@@ -234,7 +234,7 @@ def test_damaged_records_are_named_and_the_others_survive(name: str, data: st.Da
     for _ in range(data.draw(st.integers(1, 6))):
         damaged[data.draw(st.integers(24, min(len(good), 400) - 1))] = data.draw(st.integers(0, 255))
     batches = list(decode_batches(bytes(damaged) + good, REGISTRY))
-    assert sum(batch.accounting.bytes_in for batch in batches) == 2 * len(good)
+    assert sum(batch.bytes_in for batch in batches) == 2 * len(good)
     kept = decode(good)
     for table, rows in kept.items():
         found = pa.concat_tables([batch.tables[table] for batch in batches if table in batch.tables])
@@ -292,6 +292,5 @@ fields = [
     path = tmp_path / "own.smf"
     path.write_bytes(dump)
     [batch] = read(path, Identity(Kind.SMF), own)
-    found = {name: table for group in batch.tables for name, table in group.items()}
-    assert found["smf110_2_program"]["ldrpname"].to_pylist() == ["PAY1"]
+    assert batch.tables["smf110_2_program"]["ldrpname"].to_pylist() == ["PAY1"]
     assert decode(dump)[other_table()]["stid"].to_pylist() == [25]

@@ -213,7 +213,7 @@ def rows_of_three_records() -> list[bytes]:
 def test_a_dump_decodes_to_headers_products_and_rows() -> None:
     dump = b"".join([*encode_dictionary(REGION, full_dictionary(), NOW), *rows_of_three_records()])
     (batch,) = decode_batches(dump, registry.load())
-    assert batch.accounting.bytes_in == len(dump)
+    assert batch.bytes_in == len(dump)
     assert (batch.skipped, batch.quarantined) == ({}, [])
     header, product = batch.tables["smf110_1_header"], batch.tables["smf110_1_product"]
     assert header.column("smfsid").to_pylist() == ["SYSA"] * 4
@@ -229,8 +229,8 @@ def test_without_a_dictionary_records_go_to_the_quarantine_whole() -> None:
     assert [(piece.reason, piece.raw) for piece in batch.quarantined] == [
         ("cics_dictionary_missing", record) for record in records
     ]
-    assert batch.accounting.decoded == 0
-    assert batch.accounting.bytes_in == sum(map(len, records))
+    assert batch.decoded == 0
+    assert batch.bytes_in == sum(map(len, records))
 
 
 def test_tables_of_the_handler_are_those_the_layout_describes() -> None:
@@ -248,6 +248,6 @@ def test_records_of_a_class_nobody_knows_are_told() -> None:
     [record] = encode_performance(REGION, full_dictionary(), pa.table({"tran": ["AAAA"]}), NOW)
     unknown = record[:66] + (6).to_bytes(2) + record[68:]
     [batch] = decode_batches(b"".join([*encode_dictionary(REGION, full_dictionary(), NOW), unknown, record]), REGISTRY)
-    assert batch.accounting.notes == {"section_not_known:smf110_1_header": 1}
+    assert batch.notes == {"section_not_known:smf110_1_header": 1}
     assert batch.tables["smf110_1_performance"]["record_seq"].to_pylist() == [2]
     assert batch.tables["smf110_1_product"]["smfmncl"].to_pylist() == [1, 6, 3]

@@ -10,7 +10,8 @@ from tests.shared import ROOT
 BOUNDS = """
 import numpy as np
 from ingest import registry
-from ingest.formats.smf import FramingError, decode_batches, encode_dump
+from ingest.framing import FramingError
+from ingest.formats.smf import decode_batches, encode_dump
 from tests.ingest.tables import random_tables
 
 known = registry.load()
@@ -25,7 +26,7 @@ for layout in known.layouts:
             dump[places] = rng.integers(0, 256, changes)
             try:
                 for batch in decode_batches(dump.tobytes(), known):
-                    decoded += batch.accounting.decoded
+                    decoded += batch.decoded
                     quarantined += len(batch.quarantined)
             except FramingError:
                 quarantined += 1
@@ -64,7 +65,7 @@ class Endless(io.RawIOBase):
         return True
 
 for size in (40_000_000, 400_000_000):
-    total = sum(batch.accounting.bytes_in for batch in decode_batches(Endless(size), known))
+    total = sum(batch.bytes_in for batch in decode_batches(Endless(size), known))
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     print(total, int(peak.split()[1]) // 1024)
 """

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest import registry
-from ingest.formats.smf import FramingError, decode_batches
-from ingest.framing import Quarantined, read_frames, write_records
+from ingest.batch import Quarantined
+from ingest.formats.smf import decode_batches
+from ingest.framing import FramingError, read_frames, write_records
 from tests.shared import shared
 
 HEAD = bytes.fromhex("5E640036EE800126325FE2E8E2C1")
@@ -236,11 +237,11 @@ def test_a_real_dump_is_framed_completely_and_counted_by_type() -> None:
     total = spanned = 0
     for batch in decode_batches(path, known, batch_bytes=1 << 16):
         assert not batch.quarantined
-        total += batch.accounting.bytes_in
-        spanned += batch.accounting.framing_bytes // 4
+        total += batch.bytes_in
+        spanned += batch.framing_bytes // 4
         for kind, (records, _) in batch.skipped.items():
             counts[kind] = counts.get(kind, 0) + records
-        counts["decoded"] = counts.get("decoded", 0) + batch.accounting.decoded
+        counts["decoded"] = counts.get("decoded", 0) + batch.decoded
     assert total == path.stat().st_size
     assert sum(counts.values()) == 709
     assert spanned == 63

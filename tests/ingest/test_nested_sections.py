@@ -4,7 +4,8 @@ import pyarrow as pa
 import pytest
 
 from ingest import registry
-from ingest.formats.smf import Batch, EncodeError, decode_batches, encode_dump
+from ingest.batch import Batch
+from ingest.formats.smf import EncodeError, decode_batches, encode_dump
 from ingest.registry import RegistryError
 
 REGISTRY = registry.load()
@@ -20,7 +21,7 @@ def rows(table: str, *lines: dict) -> pa.Table:
 def decoded(dump: bytes) -> Batch:
     """The one batch of a short dump."""
     [batch] = decode_batches(dump, REGISTRY)
-    assert batch.accounting.bytes_in == len(dump)
+    assert batch.bytes_in == len(dump)
     return batch
 
 
@@ -51,7 +52,7 @@ def test_nested_rows_name_their_parent_and_are_counted_through_the_record() -> N
     assert found["parent_seq"].to_pylist() == [0, 0, 2, 2, 2]
     assert found["r783pt"].to_pylist() == [0, 1, 200, 201, 202]
     assert batch.tables["smf78_3_configuration"]["r783cpdn"].to_pylist() == [2, 0, 3]
-    assert not batch.accounting.notes
+    assert not batch.notes
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_split_records_of_one_moment_do_not_mix() -> None:
 
 def test_a_missing_piece_is_noted() -> None:
     dump = piece(0, blocks=True) + piece(2, blocks=True)
-    notes = [dict(batch.accounting.notes) for batch in decode_batches(dump, REGISTRY)]
+    notes = [dict(batch.notes) for batch in decode_batches(dump, REGISTRY)]
     assert notes[-1] == {"split_record_incomplete": 1}
     names = [name for _, _, name in rows(dump, "smf70_1_partition", "smf70lpm")]
     assert names == ["P0", "P1", "P5"]

@@ -53,9 +53,8 @@ def real_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for file_id, name in enumerate(("cpu_263_intervals.xml", "wlmgl.xml"), start=1):
             with shared(f"real/rmf/{name}").open("rb") as stream:
                 for batch in read_reports(stream):
-                    for tables in batch.tables:
-                        for table, rows in tables.items():
-                            raw.load_arrow(table, rows, file_id)
+                    for table, rows in batch.tables.items():
+                        raw.load_arrow(table, rows, file_id)
     loaded.load([shared("real/mq")], path, registry.load())
     home = Home(path.parent / "home")
     home.root.mkdir()

@@ -6,7 +6,6 @@ such a value.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, BinaryIO
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import tomli as tomllib
 
+from ingest.batch import Batch, Unreadable
 from ingest.formats.arrow import LINE_SCHEMA, schema_of, table_of
 from ingest.formats.printed.columns import TableReader, open_table
 from ingest.formats.printed.document import Part
@@ -53,16 +53,6 @@ STATISTIC_SCHEMA = schema_of(
 )
 
 
-@dataclass
-class StatisticsBatch:
-    """Rows, the pages and bytes they came from, and bytes that hold nothing."""
-
-    tables: dict[str, pa.Table] = field(default_factory=dict)
-    pages: int = 0
-    decoded_bytes: int = 0
-    framing_bytes: int = 0
-
-
 def schemas() -> dict[str, pa.Schema]:
     """Arrow schema of the table of this module, without `file_id`."""
     return {"cics_statistic": STATISTIC_SCHEMA}
@@ -77,11 +67,11 @@ def is_statistics(head: bytes) -> bool:
     return bool(_HEAD_0STAT.search(text) or _HEAD_STUP.search(text))
 
 
-def read_statistics(stream: BinaryIO) -> Iterator[StatisticsBatch]:
-    """Batches of values in file order. Lines that give no value are kept as `report_line`. Raises ValueError."""
+def read_statistics(stream: BinaryIO) -> Iterator[Batch]:
+    """Batches of values in file order. Lines that give no value are kept as `report_line`. Raises Unreadable."""
     form = text_form(stream.read(HEAD_BYTES))
     if form is None:
-        raise ValueError("neither ASCII, UTF-8 nor EBCDIC text")
+        raise Unreadable("text", "neither ASCII, UTF-8 nor EBCDIC text")
     stream.seek(0)
     reading = _Reading()
     for count, line in enumerate(read_lines(stream, form), 1):
@@ -110,7 +100,7 @@ class _Reading:
         self._unexplained = 0
         self._rows: list[dict[str, Any]] = []
         self._lines: list[dict[str, Any]] = []
-        self._batch = StatisticsBatch()
+        self._batch = Batch()
         self._started = False
 
     def add(self, line: Line) -> None:
@@ -169,7 +159,7 @@ class _Reading:
         else:
             return False
         self._page += 1
-        self._batch.pages += 1
+        self._batch.decoded += 1
         self._line, self._table = 0, None
         return True
 
@@ -195,11 +185,11 @@ class _Reading:
         )
         self._seq += 1
 
-    def take(self, final: bool = False) -> StatisticsBatch:
+    def take(self, final: bool = False) -> Batch:
         """What was read since the last call."""
-        batch, self._batch = self._batch, StatisticsBatch()
+        batch, self._batch = self._batch, Batch()
         if final and self._page < 0 and batch.decoded_bytes:
-            batch.pages = 1
+            batch.decoded = 1
         if self._rows:
             batch.tables["cics_statistic"] = table_of(self._rows, STATISTIC_SCHEMA)
         if self._lines:

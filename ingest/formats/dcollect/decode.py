@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ingest.batch import Batch
+from ingest.batch import Batch, Quarantined
 from ingest.codec.whole_records import read_records
 from ingest.formats.dcollect.identify import HEADER_BYTES
-from ingest.framing import Frames, Quarantined, read_frames
+from ingest.framing import Frames, read_frames
 from ingest.layout import Layout
 from ingest.registry import Registry
 
@@ -30,11 +30,9 @@ def decode_dcollect(source: Path | bytes, registry: Registry, *, name: str | Non
 
 
 def _batch(frames: Frames, first: int, layouts: dict[int, Layout]) -> Batch:
-    batch = Batch(quarantined=list(frames.quarantined))
-    sums = batch.accounting
+    batch = Batch(quarantined=list(frames.quarantined), framing_bytes=frames.framing_bytes)
     data, starts, lengths = frames.buffer, frames.starts, frames.lengths
     sequence = np.arange(first, first + len(starts))
-    sums.records, sums.framing_bytes = len(starts), frames.framing_bytes
     short = lengths < HEADER_BYTES
     for place in np.flatnonzero(short).tolist():
         start, length = int(starts[place]), int(lengths[place])
@@ -50,12 +48,10 @@ def _batch(frames: Frames, first: int, layouts: dict[int, Layout]) -> Batch:
         size = int(lengths[rows].sum())
         layout = layouts.get(code)
         if layout is None:
-            batch.skipped[f"dcollect.{code.to_bytes(2).decode('cp037').strip()}"] = (len(rows), size)
-            sums.skipped_bytes += size
+            batch.skip(f"dcollect.{code.to_bytes(2).decode('cp037').strip()}", len(rows), size)
             continue
         section = layout.header
         batch.tables[section.table] = read_records(section, data, starts[rows], lengths[rows], sequence[rows])
-        sums.decoded += len(rows)
-        sums.decoded_bytes += size
-    sums.quarantined_bytes = sum(piece.length for piece in batch.quarantined)
+        batch.decoded += len(rows)
+        batch.decoded_bytes += size
     return batch

@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.batch import Batch
+from ingest.batch import Batch, Quarantined
 from ingest.codec.whole_records import read_records
 from ingest.field_types import UNITS
 from ingest.formats.ims.codes import log_code
 from ingest.formats.ims.identify import EARLIEST, LATEST, SHORTEST, SUFFIX_BYTES
 from ingest.formats.ims.tables import EVENT_SCHEMA, FROM_LAYOUT, RECORD_SCHEMA
 from ingest.formats.smf.decode import DEFAULT_BATCH_BYTES
-from ingest.framing import ByteStream, Frames, Quarantined, read_frames
+from ingest.framing import ByteStream, Frames, read_frames
 from ingest.layout import Layout
 from ingest.registry import Registry
 
@@ -64,9 +64,7 @@ def _decode(
 def _stretch(
     frames: Frames, sequence: Ints, layouts: dict[tuple[int, int | None], Layout], last_seq: int
 ) -> tuple[Batch, int]:
-    batch = Batch(quarantined=list(frames.quarantined))
-    sums = batch.accounting
-    sums.records, sums.framing_bytes = len(sequence), frames.framing_bytes
+    batch = Batch(quarantined=list(frames.quarantined), framing_bytes=frames.framing_bytes)
     data, starts, lengths = frames.buffer, frames.starts, frames.lengths
     short = lengths < SHORTEST
     for place in np.flatnonzero(short).tolist():
@@ -84,7 +82,7 @@ def _stretch(
     steps = np.diff(np.concatenate([[last_seq], numbers[dated].astype(np.int64)]))
     gaps = int((steps[0 if last_seq >= 0 else 1 :] != 1).sum())
     if gaps:
-        sums.notes["log_sequence_gap"] = gaps
+        batch.notes["log_sequence_gap"] = gaps
     limits = np.where(dated, lengths - SUFFIX_BYTES, lengths)
     typed: dict[str, tuple[Layout, list[int]]] = {}
     for kind, code in enumerate(kinds.tolist()):
@@ -92,14 +90,11 @@ def _stretch(
         members = kind_of == kind
         size, count = int(lengths[members].sum()), int(members.sum())
         if layout is None:
-            shown = f"ims.{code >> 8:02X}"
-            before = batch.skipped.get(shown, (0, 0))
-            batch.skipped[shown] = before[0] + count, before[1] + size
-            sums.skipped_bytes += size
+            batch.skip(f"ims.{code >> 8:02X}", count, size)
         else:
             typed.setdefault(layout.name, (layout, []))[1].append(kind)
-            sums.decoded += count
-            sums.decoded_bytes += size
+            batch.decoded += count
+            batch.decoded_bytes += size
     fields: dict[int, dict[str, object]] = {}
     for layout, members_of in typed.values():
         rows = np.flatnonzero(np.isin(kind_of, members_of))
@@ -110,7 +105,6 @@ def _stretch(
     events = _events(sequence, kinds, kind_of, times, numbers, dated, fields)
     if events.num_rows:
         batch.tables["ims_log_event"] = events
-    sums.quarantined_bytes = sum(piece.length for piece in batch.quarantined)
     return batch, int(numbers[dated][-1]) if dated.any() else last_seq
 
 

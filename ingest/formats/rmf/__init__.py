@@ -4,9 +4,8 @@ What a report's labels become is data (`tables.toml`, `monitor3.toml`); this pac
 cannot say: secure streaming XML, and the forms in which RMF prints times and numbers.
 """
 
-from ingest.formats.rmf.batch import BadReport, RmfBatch
 from ingest.formats.rmf.json_form import read_json_reports
 from ingest.formats.rmf.reader import read_reports
 from ingest.formats.rmf.tables import schemas
 
-__all__ = ["BadReport", "RmfBatch", "read_json_reports", "read_reports", "schemas"]
+__all__ = ["read_json_reports", "read_reports", "schemas"]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from ingest.batch import Unreadable
 from ingest.formats.rmf import values
-from ingest.formats.rmf.batch import BadReport
 from ingest.formats.rmf.tables import SEPARATOR, TypedTable, schemas, typed_tables
 
 MAX_LABEL_TEXT = 1 << 28
@@ -19,7 +19,7 @@ MAX_HELD_CELLS = 1 << 21
 class Builder:
     """State of one file being read, where in the report we are, and the columns gathered since the last `take`.
 
-    form: the form of the reports, for their heads. Raises BadReport for a report whose labels or whose rows that wait
+    form: the form of the reports, for their heads. Raises Unreadable for a report whose labels or whose rows that wait
     for headers would fill memory.
     """
 
@@ -142,7 +142,7 @@ class Builder:
         self._waiting.append((table, row, cells, row_type))
         self._waiting_cells += len(cells) + 1
         if self._waiting_cells > MAX_HELD_CELLS:
-            raise BadReport("xml_too_large", f"more than {MAX_HELD_CELLS:,} cells of a table before its headers", 0)
+            raise Unreadable("xml_too_large", f"more than {MAX_HELD_CELLS:,} cells of a table before its headers", 0)
 
     def _release(self) -> None:
         """Give out the rows that wait for headers."""
@@ -221,7 +221,7 @@ class Builder:
         self._append("rmf_value", (*values_, table, row, column, row_label, row_type, label, text, number))
         self._label_text += len(self._section_name) + len(self._part) + len(row_label or "") + len(label or "")
         if self._label_text > MAX_LABEL_TEXT and self._form != "text":
-            raise BadReport("xml_too_large", f"labels of more than {MAX_LABEL_TEXT:,} characters in one report", 0)
+            raise Unreadable("xml_too_large", f"labels of more than {MAX_LABEL_TEXT:,} characters in one report", 0)
 
     def _append(self, name: str, cells: Sequence[Any]) -> None:
         self._gathered_rows[name].append(tuple(cells))

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 from xml.etree.ElementTree import Element, SubElement
 
-from ingest.formats.rmf.batch import BadReport, RmfBatch
+from ingest.batch import Batch, Unreadable
+from ingest.formats.rmf.batches import batch_of
 from ingest.formats.rmf.builder import Builder
 from ingest.formats.rmf.head import report_head, server_head
 
@@ -19,14 +20,14 @@ _CAPITAL = re.compile(r"[A-Z]")
 _ATTRIBUTES = ("id", "unit", "locale", "option")
 
 
-def read_json_reports(stream: BinaryIO) -> Iterator[RmfBatch]:
-    """One batch of tidy and typed rows with all reports of a reply. Raises BadReport."""
+def read_json_reports(stream: BinaryIO) -> Iterator[Batch]:
+    """One batch of tidy and typed rows with all reports of a reply. Raises Unreadable."""
     data = stream.read(MAX_DOCUMENT_BYTES + 1)
     if len(data) > MAX_DOCUMENT_BYTES:
-        raise BadReport("json_too_large", f"a reply in JSON of more than {MAX_DOCUMENT_BYTES:,} bytes; ask for XML")
+        raise Unreadable("json_too_large", f"a reply in JSON of more than {MAX_DOCUMENT_BYTES:,} bytes; ask for XML")
     reply = _parsed(data)
     if _items(reply, "postprocessor"):
-        raise BadReport(
+        raise Unreadable(
             "json_postprocessor", "Postprocessor reports are read in XML only; ask the server for XML instead of JSON"
         )
     builder = Builder("json")
@@ -44,8 +45,8 @@ def read_json_reports(stream: BinaryIO) -> Iterator[RmfBatch]:
         builder.end_report()
         reports, messages_only = reports + 1, messages_only + 1
     if not reports:
-        raise BadReport("json_no_report", "the reply holds neither a report nor a message")
-    yield RmfBatch((builder.take_complete(),), reports, messages_only, len(data))
+        raise Unreadable("json_no_report", "the reply holds neither a report nor a message")
+    yield batch_of(builder.take_complete(), reports, len(data), messages_only)
 
 
 def _report(builder: Builder, report: dict[str, Any], server: dict[str, Any]) -> None:
@@ -68,7 +69,7 @@ def _report(builder: Builder, report: dict[str, Any], server: dict[str, Any]) ->
         for place, row in enumerate(rows):
             cells = row.get("col") or []
             if not isinstance(cells, list):
-                raise BadReport("json_not_ddsml", f"row {place}: col is {_shown(cells)}, expected a list of texts")
+                raise Unreadable("json_not_ddsml", f"row {place}: col is {_shown(cells)}, expected a list of texts")
             builder.row(table, place, [_text(cell) for cell in cells], _text(row.get("type")))
     builder.end_report()
 
@@ -84,14 +85,14 @@ def _parsed(data: bytes) -> dict[str, Any]:
     try:
         reply = json.loads(data.decode("utf-8-sig"), parse_int=str, parse_float=str, parse_constant=str)
     except UnicodeDecodeError as error:
-        raise BadReport("json_malformed", f"byte {error.start}: not UTF-8; transfer the reply in binary") from None
+        raise Unreadable("json_malformed", f"byte {error.start}: not UTF-8; transfer the reply in binary") from None
     except json.JSONDecodeError as error:
         told = f"line {error.lineno}, column {error.colno}: {error.msg}; transfer the reply again"
-        raise BadReport("json_malformed", told) from None
+        raise Unreadable("json_malformed", told) from None
     except RecursionError:
-        raise BadReport("json_malformed", "values nested more deeply than any report's") from None
+        raise Unreadable("json_malformed", "values nested more deeply than any report's") from None
     if not isinstance(reply, dict):
-        raise BadReport("json_not_ddsml", f"the reply is {_shown(reply)}, expected an object with reports")
+        raise Unreadable("json_not_ddsml", f"the reply is {_shown(reply)}, expected an object with reports")
     return reply
 
 
@@ -101,7 +102,7 @@ def _items(parent: dict[str, Any], name: str) -> list[dict[str, Any]]:
     items = found if isinstance(found, list) else [] if found is None else [found]
     for item in items:
         if not isinstance(item, dict):
-            raise BadReport("json_not_ddsml", f"{name} is {_shown(item)}, expected an object as the server sends it")
+            raise Unreadable("json_not_ddsml", f"{name} is {_shown(item)}, expected an object as the server sends it")
     return items
 
 

@@ -11,7 +11,8 @@ from typing import Any, BinaryIO
 
 from lxml import etree
 
-from ingest.formats.rmf.batch import RmfBatch
+from ingest.batch import Batch
+from ingest.formats.rmf.batches import batch_of
 from ingest.formats.rmf.head import report_head, server_head
 from ingest.formats.rmf.stretch import Stretch, file_messages, scan
 from ingest.formats.rmf.texts import NotPlain
@@ -39,17 +40,17 @@ class PlainReader:
     _messages: int = 0
     _server: dict[str, Any] = field(default_factory=dict)
 
-    def read(self) -> Iterator[RmfBatch]:
+    def read(self) -> Iterator[Batch]:
         """Batches of whole reports, until the end or until something is not plain."""
-        held, offset, started = b"", 0, False
+        held, started = b"", False
         while chunk := self.stream.read(STRETCH):
             searched = max(len(held) - len(_CLOSE), 0)
             held = held + chunk if held else chunk
             end = held.rfind(_CLOSE, searched) + len(_CLOSE)
             try:
                 if end >= len(_CLOSE):
-                    batch = self._reports(held[:end], offset, started)
-                    started, offset, held = True, offset + end, held[end:]
+                    batch = self._reports(held[:end], started)
+                    started, held = True, held[end:]
                     yield batch
             except NotPlain:
                 return
@@ -57,13 +58,13 @@ class PlainReader:
                 return
         try:
             if started:
-                batch = self._epilog(held, offset + len(held))
+                batch = self._epilog(held)
                 self.complete = True
                 yield batch
         except NotPlain:
             return
 
-    def _reports(self, data: bytes, offset: int, started: bool) -> RmfBatch:
+    def _reports(self, data: bytes, started: bool) -> Batch:
         begin = 0 if started else data.find(_OPEN)
         if begin < 0:
             raise NotPlain
@@ -74,9 +75,9 @@ class PlainReader:
         tables = stretch.tables()
         self.reports += len(found.heads)
         self._messages += stretch.message_count
-        return RmfBatch((tables,), len(found.heads), stretch.messages_only, offset + len(data))
+        return batch_of(tables, len(found.heads), len(data), stretch.messages_only)
 
-    def _epilog(self, data: bytes, size: int) -> RmfBatch:
+    def _epilog(self, data: bytes) -> Batch:
         """What follows the last report: messages about the file, and the end of the document."""
         if not _END.search(data):
             raise NotPlain
@@ -84,7 +85,7 @@ class PlainReader:
         if any(element.tag in _OF_REPORTS or element.tag == "message" for element in root.iter()):
             raise NotPlain
         found = [(e.get("id"), _text(e), _text(e.find("severity"))) for e in root.iter("mfpmsg")]
-        return RmfBatch((file_messages(found, self._messages),), 0, 0, size)
+        return batch_of(file_messages(found, self._messages), 0, len(data))
 
 
 def _prolog(data: bytes) -> dict[str, Any]:

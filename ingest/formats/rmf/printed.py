@@ -5,11 +5,9 @@ Every byte of a file is in a report (known or not), or in a stretch before the f
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-import pyarrow as pa
-
+from ingest.batch import Batch, Quarantined, Unreadable
 from ingest.formats.arrow import LINE_SCHEMA, table_of
 from ingest.formats.printed.document import Report
 from ingest.formats.printed.lines import HEAD_BYTES, read_lines, text_form
@@ -22,48 +20,21 @@ MAX_REPORT_PAGES = 4096
 _ROWS_PER_BATCH = 1 << 16
 
 
-class NotText(ValueError):
-    """The input is not printed output in any form that can be told apart."""
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Bytes that are in no report: where they stand, how many, why, and the reason in words."""
-
-    offset: int
-    length: int
-    reason: str
-    detail: str
-
-
-@dataclass
-class TextBatch:
-    """Rows of complete reports, how many reports and bytes they are, and the pieces that are in none."""
-
-    tables: dict[str, pa.Table] = field(default_factory=dict)
-    reports: int = 0
-    decoded_bytes: int = 0
-    framing_bytes: int = 0
-    outside: list[Piece] = field(default_factory=list)
-    notes: dict[str, int] = field(default_factory=dict)
-
-
 def is_text_report(head: bytes) -> bool:
     """True if the start of a file holds the head of an RMF Postprocessor page."""
     form = text_form(head)
     return form is not None and any(page.head for page in read_pages(read_lines(io.BytesIO(head), form)))
 
 
-def read_text_reports(stream: BinaryIO) -> Iterator[TextBatch]:
+def read_text_reports(stream: BinaryIO) -> Iterator[Batch]:
     """Batches of complete reports, in file order.
 
     A report is a run of pages about the same system and interval, of titles that make one report in XML. Pages of a
-    kind without a layout become reports without a metric id whose lines are kept. Raises NotText.
+    kind without a layout become reports without a metric id whose lines are kept. Raises Unreadable.
     """
-    head = stream.read(HEAD_BYTES)
-    form = text_form(head)
+    form = text_form(stream.read(HEAD_BYTES))
     if form is None:
-        raise NotText("neither ASCII, UTF-8 nor EBCDIC text with lines that can be told apart")
+        raise Unreadable("text", "neither ASCII, UTF-8 nor EBCDIC text with lines that can be told apart")
     stream.seek(0)
     reading = _Reading()
     for page in read_pages(read_lines(stream, form)):
@@ -79,7 +50,7 @@ class _Reading:
 
     def __init__(self) -> None:
         self.builder = Builder(form="text")
-        self._batch = TextBatch()
+        self._batch = Batch()
         self._lines: list[dict[str, Any]] = []
         self._reader: ReportReader | None = None
         self._report: Report | None = None
@@ -123,11 +94,11 @@ class _Reading:
             return
         reason = "unknown_line" if report.head["report"] else "unknown_report"
         emit(report, self.builder)
-        self._batch.reports += 1
+        self._batch.decoded += 1
         self._batch.decoded_bytes += self._bytes
         self._bytes = 0
         if not report.head["report"]:
-            self._batch.notes["unknown_report"] = self._batch.notes.get("unknown_report", 0) + 1
+            self._batch.notes["unknown_report"] += 1
         self._lines += [
             {
                 "record_seq": self.builder.record,
@@ -143,13 +114,15 @@ class _Reading:
     def _outside(self, page: Page, size: int) -> None:
         if any(line.text.strip() for line in page.lines):
             detail = "text that is on no page of an RMF report: no line gives system, date and interval before it"
-            self._batch.outside.append(Piece(page.lines[0].offset, size, "text_outside_report", detail))
+            self._batch.quarantined.append(
+                Quarantined(page.lines[0].offset, size, "text_outside_report", detail)
+            )
         else:
             self._batch.framing_bytes += size
 
-    def take(self) -> TextBatch:
+    def take(self) -> Batch:
         """What is complete since the last call."""
-        batch, self._batch = self._batch, TextBatch()
+        batch, self._batch = self._batch, Batch()
         batch.tables = self.builder.take_complete()
         if self._lines:
             batch.tables["report_line"] = table_of(self._lines, LINE_SCHEMA)

@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from lxml import etree
 
-from ingest.formats.rmf.batch import BadReport, RmfBatch
+from ingest.batch import Batch, Unreadable
+from ingest.formats.rmf.batches import batch_of, joined
 from ingest.formats.rmf.builder import Builder
 from ingest.formats.rmf.head import report_head, server_head
 
@@ -33,10 +34,10 @@ _CONTAINERS = ("table", "var-list", "caption")
 _CONTENT = ("ddsml", "segment", "part", "column-headers", "row", "var", "message", "mfpmsg")
 
 
-def read_reports(stream: BinaryIO) -> Iterator[RmfBatch]:
+def read_reports(stream: BinaryIO) -> Iterator[Batch]:
     """Batches of tidy and typed rows in file order, of complete reports only.
 
-    Raises BadReport, after the batches of the complete reports, when the rest is malformed, cut off, not `ddsml`, or
+    Raises Unreadable, after the batches of the complete reports, when the rest is malformed, cut off, not `ddsml`, or
     too large to be a report. Values are the report's own texts without surrounding white space.
     """
     done = 0
@@ -56,7 +57,7 @@ def read_reports(stream: BinaryIO) -> Iterator[RmfBatch]:
     yield from read_strictly(stream, done)
 
 
-def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[RmfBatch]:
+def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[Batch]:
     """Batches as of `read_reports`, read by a full XML parser, without the first `done` reports."""
     reading = _Reading()
     try:
@@ -71,10 +72,10 @@ def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[RmfBatch]:
         yield reading.take()
         line, column = error.position
         text = (error.msg or "malformed").split(", line ")[0]
-        raise BadReport("xml_malformed", f"line {line}, column {column}: {text}", reading.clean_offset) from None
-    except BadReport as error:
+        raise Unreadable("xml_malformed", f"line {line}, column {column}: {text}", reading.clean_offset) from None
+    except Unreadable as error:
         yield reading.take()
-        raise BadReport(error.reason, error.detail, reading.clean_offset) from None
+        raise Unreadable(error.reason, error.detail, reading.clean_offset) from None
     yield reading.take()
 
 
@@ -118,6 +119,7 @@ class _Reading:
         self.reports_read = 0
         self._offset = 0
         self.clean_offset = 0
+        self._taken = 0
         self._last_event = 0
         self._report_start = 0
         self._in_report = False
@@ -137,16 +139,16 @@ class _Reading:
 
     def feed(self, piece: bytes) -> None:
         if not self._offset and b"\0" in piece[:4]:
-            raise BadReport("xml_encoding", "XML in UTF-16 or UTF-32, but RMF writes UTF-8: convert it")
+            raise Unreadable("xml_encoding", "XML in UTF-16 or UTF-32, but RMF writes UTF-8: convert it")
         if self._in_report and self._offset - self._report_start > MAX_REPORT_BYTES:
-            raise BadReport("xml_too_large", f"a report is longer than {MAX_REPORT_BYTES:,} bytes")
+            raise Unreadable("xml_too_large", f"a report is longer than {MAX_REPORT_BYTES:,} bytes")
         self._parser.feed(piece)
         self._offset += len(piece)
         for event, element in self._parser.read_events():
             self._last_event = self._offset
             self._handle(event, element)
         if self._offset - self._last_event > MAX_ELEMENT_BYTES:
-            raise BadReport("xml_too_large", f"an element is longer than {MAX_ELEMENT_BYTES:,} bytes")
+            raise Unreadable("xml_too_large", f"an element is longer than {MAX_ELEMENT_BYTES:,} bytes")
         if self._builder.pending >= _ROWS_PER_BATCH:
             self._ready.append(self._builder.take_complete())
             if self._builder.pending >= _ROWS_PER_BATCH:
@@ -159,16 +161,15 @@ class _Reading:
             self._handle(event, element)
         self._check_root(root)
         if self._builder.record < 0:
-            raise BadReport("xml_no_report", "the reply holds neither a report nor a message")
+            raise Unreadable("xml_no_report", "the reply holds neither a report nor a message")
         self._builder.complete()
         self.clean_offset = self._offset
 
-    def take(self) -> RmfBatch:
+    def take(self) -> Batch:
         """The rows of the reports completed since the last call."""
-        batch = RmfBatch(
-            (*self._ready, self._builder.take_complete()), self._reports, self._messages_only, self.clean_offset
-        )
-        self._ready, self._reports, self._messages_only = [], 0, 0
+        tables = joined([*self._ready, self._builder.take_complete()])
+        batch = batch_of(tables, self._reports, self.clean_offset - self._taken, self._messages_only)
+        self._ready, self._reports, self._messages_only, self._taken = [], 0, 0, self.clean_offset
         return batch
 
     def _handle(self, event: str, element: Any) -> None:
@@ -209,7 +210,7 @@ class _Reading:
         # Only what stands before the element's own content is certain to be complete here.
         if tag in _REPORTS:
             if self._in_report:
-                raise BadReport("xml_not_ddsml", f"<{tag}> inside of a report, at line {element.sourceline}")
+                raise Unreadable("xml_not_ddsml", f"<{tag}> inside of a report, at line {element.sourceline}")
             self._in_report, self._head_done, self._in_table = True, False, False
             self._report_start = self._offset
         elif tag == "part":
@@ -222,7 +223,7 @@ class _Reading:
     def _need_report(self, inside: Any) -> None:
         """Makes sure the report around the element has begun, with all that its head says."""
         if not self._in_report:
-            raise BadReport("xml_not_ddsml", f"<{inside.tag}> outside of a report, at line {inside.sourceline}")
+            raise Unreadable("xml_not_ddsml", f"<{inside.tag}> outside of a report, at line {inside.sourceline}")
         if not self._head_done:
             report = inside
             while report.tag not in _REPORTS:
@@ -295,10 +296,10 @@ class _Reading:
         self._seen_root = True
         tree = element.getroottree()
         if tree.docinfo.internalDTD is not None or tree.docinfo.externalDTD is not None:
-            raise BadReport("xml_doctype", "a document type definition, which RMF never writes, is not read")
+            raise Unreadable("xml_doctype", "a document type definition, which RMF never writes, is not read")
         root = tree.getroot()
         if root.tag != "ddsml":
-            raise BadReport("xml_not_ddsml", f"the root element is <{root.tag}>, expected <ddsml> as RMF writes it")
+            raise Unreadable("xml_not_ddsml", f"the root element is <{root.tag}>, expected <ddsml> as RMF writes it")
 
 
 def _text(element: Any) -> str | None:

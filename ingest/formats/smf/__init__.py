@@ -1,9 +1,7 @@
 """SMF records: `decode_batches` turns a dump into Arrow tables, `encode_dump` Arrow tables into a dump."""
 
-from ingest.batch import Accounting, Batch
 from ingest.codec.rows import EncodeError
 from ingest.formats.smf.decode import decode_batches
 from ingest.formats.smf.encode import encode_dump
-from ingest.framing import FramingError, Quarantined
 
-__all__ = ["Accounting", "Batch", "EncodeError", "FramingError", "Quarantined", "decode_batches", "encode_dump"]
+__all__ = ["EncodeError", "decode_batches", "encode_dump"]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.batch import Batch
+from ingest.batch import Batch, Quarantined
 from ingest.codec.columns import are_dates, keys, read_section
 from ingest.codec.handlers import Handler
 from ingest.formats.smf.handlers import make as make_handler
@@ -22,7 +22,7 @@ from ingest.formats.smf.kernels.locating import place_sections
 from ingest.formats.smf.kernels.nesting import place_chained, place_pointed
 from ingest.formats.smf.plan import Found, Nest, Plan, measure
 from ingest.formats.smf.split import SplitRecords
-from ingest.framing import ByteStream, Frames, Quarantined, read_frames
+from ingest.framing import ByteStream, Frames, read_frames
 from ingest.layout import Layout, Section
 from ingest.registry import Registry
 
@@ -106,15 +106,13 @@ class _Decoder:
         sequence = np.arange(self._next, self._next + records)
         self._next += records
         batch = Batch(quarantined=list(frames.quarantined))
-        batch.accounting.records = records
-        batch.accounting.framing_bytes = frames.framing_bytes
+        batch.framing_bytes = frames.framing_bytes
         further: list[dict[str, pa.Table]] = []
         for layout, rows in self._assign(frames, sequence, batch):
             tables = self._decode_layout(layout, frames, rows, sequence[rows], batch)
             batch.tables.update(next(tables, {}))
             further.extend(tables)
         self.tell_incomplete(batch)
-        batch.accounting.quarantined_bytes = sum(item.length for item in batch.quarantined)
         columns = sum(table.num_columns for table in batch.tables.values())
         self.stretch = max(_SHORTEST_STRETCH, columns * _BYTES_PER_COLUMN)
         yield batch
@@ -125,7 +123,7 @@ class _Decoder:
         """Put down with a batch the split records whose missing pieces are waited for no longer."""
         records, batch.incomplete = self.splits.incomplete()
         if records:
-            batch.accounting.notes["split_record_incomplete"] = records
+            batch.notes["split_record_incomplete"] = records
 
     def _assign(self, frames: Frames, sequence: Ints, batch: Batch) -> list[tuple[Layout, Ints]]:
         """Records by layout; those without one are counted as skipped, those too short to tell are quarantined."""
@@ -158,9 +156,7 @@ class _Decoder:
             if not len(members):
                 continue
             name = f"{record_type}.{subtype}" if used else str(record_type)
-            records, size = batch.skipped.get(name, (0, 0))
-            batch.skipped[name] = (records + len(members), size + int(lengths[members].sum()))
-            batch.accounting.skipped_bytes += int(lengths[members].sum())
+            batch.skip(name, len(members), int(lengths[members].sum()))
         assigned = [(layout, whole[np.isin(kind_of, numbers)]) for layout, numbers in layouts.values()]
         for layout, parts in versions.values():
             rows = np.sort(np.concatenate(parts))
@@ -186,18 +182,18 @@ class _Decoder:
             handled = self._handle(layout, frames, rows, sequence, good, batch)
         if not good.all():
             found, starts, lengths, sequence = found.taken(good), starts[good], lengths[good], sequence[good]
-        batch.accounting.decoded += len(lengths)
-        batch.accounting.decoded_bytes += int(lengths.sum())
+        batch.decoded += len(lengths)
+        batch.decoded_bytes += int(lengths.sum())
         for column, section in enumerate(plan.sections):
             longer = (found.counts[:, column] > 0) & (found.sizes[:, column] > section.length)
             if longer.any() and plan.is_closed(column):
                 name = f"section_longer_than_known:{section.table}"
-                batch.accounting.notes[name] += int(found.counts[longer, column].sum())
+                batch.notes[name] += int(found.counts[longer, column].sum())
         unknown = plan.holds_unknown(found, lengths)
         owners, first, pieces = self._owners(plan, frames.buffer, starts, lengths, found, sequence)
         unknown[pieces] = False
         if unknown.any():
-            batch.accounting.notes[f"section_not_known:{layout.header.table}"] += int(unknown.sum())
+            batch.notes[f"section_not_known:{layout.header.table}"] += int(unknown.sum())
         estimate = plan.row_bytes[0] + found.counts @ plan.row_bytes[1:]
         for part in _parts(estimate):
             tables = _tables(
@@ -248,7 +244,7 @@ class _Decoder:
             frames.buffer, frames.starts[at], frames.lengths[at], sequence[chosen].astype(np.uint32)
         )
         if result.not_known:
-            batch.accounting.notes[f"section_not_known:{layout.header.table}"] += result.not_known
+            batch.notes[f"section_not_known:{layout.header.table}"] += result.not_known
         for problem in result.problems:
             place = int(chosen[problem.index])
             good[place] = False

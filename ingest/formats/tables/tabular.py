@@ -6,9 +6,8 @@ Which file is of which kind, and which columns are known by which names, is data
 import csv
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -17,6 +16,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import tomli as tomllib
 
+from ingest.batch import Batch, Quarantined, Unreadable
 from ingest.formats.arrow import schema_of, table_of
 
 MAX_LINE = 1 << 20
@@ -42,14 +42,6 @@ FIELD_SCHEMA = schema_of(
 )
 
 
-class UnknownTable(ValueError):
-    """The first line tells no known kind of table; `offset` is where what could not be read begins."""
-
-    def __init__(self, text: str, offset: int) -> None:
-        super().__init__(text)
-        self.offset = offset
-
-
 @dataclass(frozen=True)
 class Source:
     """One kind of table: what tells it, and its known columns as (name, squeezed header names, type, unit, meaning)."""
@@ -59,22 +51,6 @@ class Source:
     description: str
     needs: tuple[frozenset[str], ...]
     columns: tuple[tuple[str, tuple[str, ...], str, str, str], ...]
-
-
-@dataclass
-class TabularBatch:
-    """Rows read, the bytes of their lines, and (offset, length, reason, detail) of lines that could not be read.
-
-    notes counts values of known columns that are no number or time, and so NULL there; message tells the first.
-    """
-
-    tables: dict[str, pa.Table] = field(default_factory=dict)
-    rows: int = 0
-    decoded_bytes: int = 0
-    framing_bytes: int = 0
-    bad: list[tuple[int, int, str, str]] = field(default_factory=list)
-    notes: Counter[str] = field(default_factory=Counter)
-    message: str | None = None
 
 
 @cache
@@ -116,10 +92,10 @@ def identify_table(head: bytes) -> str | None:
     return found.kind if found else None
 
 
-def read_table(stream: BinaryIO) -> Iterator[TabularBatch]:
+def read_table(stream: BinaryIO) -> Iterator[Batch]:
     """Batches of rows in file order. A line that cannot be read is left out and told; the others stand.
 
-    Raises UnknownTable when the first line tells no known kind of table.
+    Raises Unreadable when the first line tells no known kind of table.
     """
     reading: _Reading | None = None
     offset = 0
@@ -133,7 +109,7 @@ def read_table(stream: BinaryIO) -> Iterator[TabularBatch]:
                     offset += len(raw)
                     continue
             else:
-                yield TabularBatch(framing_bytes=len(raw))
+                yield Batch(framing_bytes=len(raw))
                 offset += len(raw)
                 continue
         reading.add(text, offset, len(raw))
@@ -141,7 +117,7 @@ def read_table(stream: BinaryIO) -> Iterator[TabularBatch]:
         if reading.fields >= _FIELDS_PER_BATCH:
             yield reading.take()
     if reading is None:
-        raise UnknownTable("no header line", offset)
+        raise Unreadable("table_unknown", "no header line", offset)
     yield reading.take()
 
 
@@ -153,7 +129,9 @@ class _Reading:
         names = _names(first)
         source = source_of(names)
         if source is None:
-            raise UnknownTable("a table whose header names none of the columns that would tell its kind", offset)
+            raise Unreadable(
+                "table_unknown", "a table whose header names none of the columns that would tell its kind", offset
+            )
         self._source = source
         self._delimiter = _delimiter(first)
         self._names = names
@@ -161,7 +139,7 @@ class _Reading:
         self._row = 0
         self._typed: list[dict[str, Any]] = []
         self._fields: list[dict[str, Any]] = []
-        self.batch = TabularBatch()
+        self.batch = Batch()
 
     @property
     def fields(self) -> int:
@@ -176,10 +154,10 @@ class _Reading:
         try:
             pairs = _json_pairs(text) if self.is_json else self._csv_pairs(text)
         except (ValueError, csv.Error, RecursionError) as error:
-            self.batch.bad.append((offset, length, "row_malformed", f"row {self._row}: {error}"))
+            self.batch.quarantined.append(Quarantined(offset, length, "row_malformed", f"row {self._row}: {error}"))
             return
         self._keep(pairs)
-        self.batch.rows += 1
+        self.batch.decoded += 1
         self.batch.decoded_bytes += length
 
     def _csv_pairs(self, text: str) -> list[tuple[str, str | None]]:
@@ -237,9 +215,9 @@ class _Reading:
             f"row {self._row}, column {name}: {text[:40]!r} is no {wanted}; NULL there, it is kept in report_field"
         )
 
-    def take(self) -> TabularBatch:
+    def take(self) -> Batch:
         """The rows since the last call."""
-        batch, self.batch = self.batch, TabularBatch()
+        batch, self.batch = self.batch, Batch()
         if self._typed:
             batch.tables = {
                 self._source.table: table_of(self._typed, schemas()[self._source.table]),

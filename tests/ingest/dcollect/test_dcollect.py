@@ -43,7 +43,7 @@ def written(seed: int, counts: dict[str, int]) -> dict[str, pa.Table]:
 
 def read(path) -> tuple[dict[str, pa.Table], list]:
     batches = list(decode_dcollect(path, REGISTRY))
-    assert sum(batch.accounting.bytes_in for batch in batches) == path.stat().st_size
+    assert sum(batch.bytes_in for batch in batches) == path.stat().st_size
     tables: dict[str, list[pa.Table]] = {}
     for batch in batches:
         for name, table in batch.tables.items():
@@ -64,7 +64,7 @@ def test_what_is_written_is_read_again(tmp_path_factory, seed, each, framing):
     for name, table in tables.items():
         kept = [column for column in table.column_names if column not in FILLED_IN]
         assert found[name].sort_by("record_seq").select(kept).to_pylist() == table.select(kept).to_pylist()
-    assert sum(batch.accounting.decoded for batch in batches) == each * len(LAYOUTS)
+    assert sum(batch.decoded for batch in batches) == each * len(LAYOUTS)
     assert encode_dcollect(found, REGISTRY, framing=framing) == data
 
 

@@ -28,7 +28,7 @@ def decoded(data: bytes, layouts=REGISTRY) -> tuple[dict[str, pa.Table], list]:
     """Tables of a whole log with the batches they came in; every byte must be accounted for."""
     found: dict[str, list[pa.Table]] = {}
     batches = list(decode_log(data, layouts))
-    assert sum(batch.accounting.bytes_in for batch in batches) == len(data)
+    assert sum(batch.bytes_in for batch in batches) == len(data)
     for batch in batches:
         for name, table in batch.tables.items():
             found.setdefault(name, []).append(table)
@@ -61,7 +61,7 @@ def test_what_is_written_is_read_again(seed, count, framing):
     if ours:
         for name in typed.column_names:
             assert tables["ims_log_9928_record"][name].to_pylist() == typed[name].to_pylist()
-    assert sum(batch.accounting.decoded for batch in batches) == len(ours)
+    assert sum(batch.decoded for batch in batches) == len(ours)
     assert encode_log(tables, REGISTRY, bodies=bodies, framing=framing) == data
 
 
@@ -83,7 +83,7 @@ def test_every_layout_of_a_log_record_is_written_and_read_alike(layout, seed, co
     tables, batches = decoded(data)
     kept = [name for name in rows.column_names if name != section.fields[0].column]
     assert tables[section.table].select(kept).to_pylist() == rows.select(kept).to_pylist()
-    assert sum(batch.accounting.decoded for batch in batches) == count
+    assert sum(batch.decoded for batch in batches) == count
     assert encode_log(tables, REGISTRY) == data
 
 
@@ -92,7 +92,7 @@ def test_times_are_utc_and_the_sequence_is_watched():
     size = len(data) // 5
     tables, batches = decoded(data[: 2 * size] + data[3 * size :])
     assert tables["ims_log_record"]["written_utc"][0].as_py() == dt.datetime(2026, 1, 1, 0, 0, 0, 123456)
-    assert batches[0].accounting.notes["log_sequence_gap"] == 1
+    assert batches[0].notes["log_sequence_gap"] == 1
 
 
 def test_events_are_named_and_records_without_a_layout_counted_by_code():

@@ -20,7 +20,7 @@ def tables_of(data: bytes) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[pa.Table]] = {}
     size = 0
     for batch in read_text_reports(io.BytesIO(data)):
-        size += batch.decoded_bytes + batch.framing_bytes + sum(piece.length for piece in batch.outside)
+        size += batch.decoded_bytes + batch.framing_bytes + sum(piece.length for piece in batch.quarantined)
         for name, table in batch.tables.items():
             found.setdefault(name, []).append(table)
     assert size == len(data)

@@ -73,7 +73,7 @@ def test_a_table_is_told_by_its_heading_and_its_known_columns_are_typed(kind):
     table, data, expected = CASES[kind]
     assert identify_table(data) == kind
     (batch,) = read_table(io.BytesIO(data))
-    assert not batch.bad and batch.decoded_bytes + batch.framing_bytes == len(data)
+    assert not batch.quarantined and batch.decoded_bytes + batch.framing_bytes == len(data)
     first = batch.tables[table].to_pylist()[0]
     assert {name: first[name] for name in expected} == expected
 
@@ -92,7 +92,7 @@ def test_every_example_of_the_documentation_is_of_the_kind_it_stands_for():
         kind = identify_table(data)
         assert kind is not None, example
         (batch,) = read_table(io.BytesIO(data))
-        assert not batch.bad and batch.rows == len(example.splitlines()) - 1, example
+        assert not batch.quarantined and batch.decoded == len(example.splitlines()) - 1, example
         rows = batch.tables[tables[kind]].to_pylist()
         blank = [name for name in rows[0] if all(row[name] is None for row in rows)]
         assert set(blank) <= BLANK_IN_EXAMPLES.get(kind, set()), (kind, blank)

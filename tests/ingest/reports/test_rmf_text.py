@@ -69,9 +69,8 @@ def test_a_real_report_printed_and_read_again_fills_the_same_typed_tables(name):
     found: dict[str, list[pa.Table]] = {}
     with shared(f"real/rmf/{name}.xml").open("rb") as stream:
         for batch in read_reports(stream):
-            for group in batch.tables:
-                for table, rows in group.items():
-                    found.setdefault(table, []).append(rows)
+            for table, rows in batch.tables.items():
+                found.setdefault(table, []).append(rows)
     xml = {table: pa.concat_tables(rows).to_pylist() for table, rows in found.items()}
     heads = {head["record_seq"]: head for head in xml["rmf_report"]}
     reports = [from_values(heads[n], [r for r in xml["rmf_value"] if r["record_seq"] == n]) for n in heads]
@@ -166,7 +165,7 @@ def test_a_report_of_an_unknown_kind_is_kept_line_by_line():
 
 def test_text_before_the_first_page_is_told_as_a_stretch_outside_of_reports():
     data = b"JOB 123 STARTED\n\n" + WORKLOAD.encode()
-    pieces = [piece for batch in read_text_reports(io.BytesIO(data)) for piece in batch.outside]
+    pieces = [piece for batch in read_text_reports(io.BytesIO(data)) for piece in batch.quarantined]
     assert [(piece.offset, piece.reason) for piece in pieces] == [(0, "text_outside_report")]
     assert tables_of(data)["rmf_wlm_class"]
 

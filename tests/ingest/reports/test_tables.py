@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.formats.tables.tabular import UnknownTable, identify_table, number, read_table, schemas, source_of, sources
+from ingest.batch import Unreadable
+from ingest.formats.tables.tabular import identify_table, number, read_table, schemas, source_of, sources
 
 CICS_PA = b"""APPLID  ;TRAN;TERM;USERID  ;  TASKNO; STOP DATE;  STOP TIME ;RESPONSE;DISPATCH;CPU     ;SUSPEND
 REGION1 ;PAY1;    ;USER1   ;      14;2010-05-23; 9:00:11.306;   .4796;   .0837;   .0145;   .3958;
@@ -22,8 +23,8 @@ def read(data: bytes):
     """All batches of a table as rows by table, the pieces that could not be read, and the proof that bytes add up."""
     rows, bad, size = {}, [], 0
     for batch in read_table(io.BytesIO(data)):
-        size += batch.decoded_bytes + batch.framing_bytes + sum(piece[1] for piece in batch.bad)
-        bad += batch.bad
+        size += batch.decoded_bytes + batch.framing_bytes + sum(piece.length for piece in batch.quarantined)
+        bad += batch.quarantined
         for name, table in batch.tables.items():
             assert table.schema == schemas()[name]
             rows.setdefault(name, []).extend(table.to_pylist())
@@ -70,7 +71,7 @@ def test_response_times_of_a_load_driver_come_in_seconds():
 def test_a_line_that_does_not_fit_its_header_is_put_aside_and_the_others_stand():
     rows, bad = read(CICS_PA + b"REGION1;PAY1\n" + CICS_PA.splitlines(keepends=True)[1])
     assert len(rows["cics_pa_transaction"]) == 3
-    assert [(piece[0], piece[2]) for piece in bad] == [(len(CICS_PA), "row_malformed")]
+    assert [(piece.offset, piece.reason) for piece in bad] == [(len(CICS_PA), "row_malformed")]
 
 
 def test_a_row_with_decimal_commas_is_put_aside_instead_of_read_wrong():
@@ -79,7 +80,7 @@ def test_a_row_with_decimal_commas_is_put_aside_instead_of_read_wrong():
     )
     (row,) = rows["load_driver_response"]
     assert (row["transaction_name"], row["max_s"], row["passed"]) == ("B", 1016.5, 4100)
-    assert [(piece[2], piece[3].partition(";")[0]) for piece in bad] == [
+    assert [(piece.reason, piece.detail.partition(";")[0]) for piece in bad] == [
         ("row_malformed", "row 0: column min: '0,01' has a decimal comma")
     ]
 
@@ -87,7 +88,7 @@ def test_a_row_with_decimal_commas_is_put_aside_instead_of_read_wrong():
 def test_values_that_are_no_number_or_time_are_told():
     data = b"start_utc,transaction,status,response_ms,count\nyesterday,A,pass,fast,1\n,B,pass,N/A,-\n"
     (batch,) = read_table(io.BytesIO(data))
-    assert batch.rows == 2
+    assert batch.decoded == 2
     assert batch.notes == {"value_unreadable": 2}
     assert batch.message.startswith("row 0, column response_ms: 'fast' is no number; NULL there")
 
@@ -100,7 +101,7 @@ def test_every_known_name_leads_to_its_column_and_kinds_do_not_mix():
         assert len(known) == len(set(known)), source.kind
     assert identify_table(b"a,b,c\n1,2,3\n") is None
     assert identify_table(b'{"a": 1}\n') is None
-    with pytest.raises(UnknownTable):
+    with pytest.raises(Unreadable):
         list(read_table(io.BytesIO(b"a,b\n1,2\n")))
 
 

@@ -7,8 +7,9 @@ import json
 import pyarrow as pa
 import pytest
 
+from ingest.batch import Unreadable
 from ingest.formats.identify import Kind, identify
-from ingest.formats.rmf import BadReport, builder, read_json_reports, read_reports
+from ingest.formats.rmf import builder, read_json_reports, read_reports
 from tests.ingest.rmf.monitor3 import CPC, DELAY, Reply, reply_json, reply_xml
 from tests.ingest.rmf.test_two_readings import assert_same
 
@@ -17,9 +18,8 @@ def tables(data: bytes) -> dict[str, pa.Table]:
     """All rows of a reply, by table."""
     parts: dict[str, list[pa.Table]] = {}
     for batch in (read_json_reports if data.startswith(b"{") else read_reports)(io.BytesIO(data)):
-        for group in batch.tables:
-            for name, table in group.items():
-                parts.setdefault(name, []).append(table)
+        for name, table in batch.tables.items():
+            parts.setdefault(name, []).append(table)
     return {name: pa.concat_tables(found) for name, found in parts.items()}
 
 
@@ -103,7 +103,7 @@ def test_headers_behind_the_rows_of_a_postprocessor_table_are_read_the_same_both
 
 def test_rows_that_wait_for_headers_do_not_fill_memory(monkeypatch):
     monkeypatch.setattr(builder, "MAX_HELD_CELLS", 10)
-    with pytest.raises(BadReport, match="more than 10 cells of a table before its headers"):
+    with pytest.raises(Unreadable, match="more than 10 cells of a table before its headers"):
         tables(reply_xml(CPC))
 
 
@@ -120,7 +120,7 @@ def test_rows_that_wait_for_headers_do_not_fill_memory(monkeypatch):
     ],
 )
 def test_replies_that_cannot_be_read_say_why(data, reason, words):
-    with pytest.raises(BadReport, match=words) as refusal:
+    with pytest.raises(Unreadable, match=words) as refusal:
         tables(data)
     assert refusal.value.reason == reason
 

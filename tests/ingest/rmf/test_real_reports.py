@@ -21,9 +21,8 @@ def tables(path: Path) -> dict[str, pa.Table]:
     parts: dict[str, list[pa.Table]] = {}
     with path.open("rb") as stream:
         for batch in read_reports(stream):
-            for group in batch.tables:
-                for name, table in group.items():
-                    parts.setdefault(name, []).append(table)
+            for name, table in batch.tables.items():
+                parts.setdefault(name, []).append(table)
     return {name: pa.concat_tables(found) for name, found in parts.items()}
 
 
@@ -228,7 +227,7 @@ def test_a_reply_that_is_only_a_message_is_a_message():
     path = shared("real/rmf/cpu_error_reply.xml")
     with path.open("rb") as stream:
         batches = list(read_reports(stream))
-    assert sum(b.reports for b in batches) == sum(b.messages_only for b in batches) == 1
+    assert sum(b.decoded for b in batches) == sum(b.messages_only for b in batches) == 1
     (row,) = tables(path)["rmf_report"].to_pylist()
     assert row["status"] == "message"
     assert row["message_id"] == "GPM0739E"

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.formats.rmf import BadReport, read_reports, reader, values
+from ingest.batch import Unreadable
+from ingest.formats.rmf import read_reports, reader, values
 
 REPORT = """<postprocessor><metric id="CPU"><description>CPU Activity Report</description></metric>
 <resource><resname>SYSA</resname><restype>SYSTEM</restype></resource>
@@ -25,15 +26,14 @@ def document(*busy: str) -> bytes:
     return (HEAD + "".join(REPORT.format(busy=b) for b in busy) + "</ddsml>").encode()
 
 
-def read(data: bytes) -> tuple[list[float | None], BadReport | None]:
+def read(data: bytes) -> tuple[list[float | None], Unreadable | None]:
     """Busy figures of the complete reports, and the error that ended the reading, if any."""
     busy: list[float | None] = []
     try:
         for batch in read_reports(io.BytesIO(data)):
-            for group in batch.tables:
-                if "rmf_cpu_processor" in group:
-                    busy += group["rmf_cpu_processor"].column("mvs_busy_pct").to_pylist()
-    except BadReport as error:
+            if "rmf_cpu_processor" in batch.tables:
+                busy += batch.tables["rmf_cpu_processor"].column("mvs_busy_pct").to_pylist()
+    except Unreadable as error:
         return busy, error
     return busy, None
 
@@ -101,7 +101,7 @@ def test_an_element_without_end_is_refused_before_memory_is_filled(monkeypatch):
     monkeypatch.setattr(reader, "MAX_ELEMENT_BYTES", 100_000)
     monkeypatch.setattr(reader, "_CHUNK", 10_000)
     stream = io.BytesIO(document("1.5")[: -len("</ddsml>")] + b"<segment><name>" + b"<x/>" * 1_000_000)
-    with pytest.raises(BadReport) as caught:
+    with pytest.raises(Unreadable) as caught:
         list(read_reports(stream))
     assert caught.value.reason == "xml_too_large"
     assert stream.tell() < 200_000
@@ -112,7 +112,7 @@ def test_a_report_without_end_is_refused_before_memory_is_filled(monkeypatch):
     monkeypatch.setattr(reader, "_CHUNK", 10_000)
     start = REPORT.format(busy="1").split("</table>")[0]
     stream = io.BytesIO((HEAD + start).encode() + b"<row><col>1</col></row>" * 1_000_000)
-    with pytest.raises(BadReport) as caught:
+    with pytest.raises(Unreadable) as caught:
         list(read_reports(stream))
     assert caught.value.reason == "xml_too_large"
     assert stream.tell() < 250_000
@@ -134,7 +134,7 @@ def test_rows_of_a_long_report_come_in_order_and_only_when_it_is_complete(monkey
 def test_a_reply_without_any_report_element_is_a_message():
     data = b'<ddsml><server/><message id="GPM0504I"><description>No data available</description></message></ddsml>'
     (batch,) = read_reports(io.BytesIO(data))
-    assert (batch.reports, batch.messages_only) == (1, 1)
+    assert (batch.decoded, batch.messages_only) == (1, 1)
 
 
 def test_monitor_three_reports_without_segments_become_tidy_rows():
@@ -144,7 +144,7 @@ def test_monitor_three_reports_without_segments_become_tidy_rows():
     <column-headers><col type="T">Job</col><col type="N">Delay</col></column-headers>
     <row refno="1"><col>JES2</col><col>3.5</col></row></report></ddsml>"""
     (batch,) = read_reports(io.BytesIO(data))
-    (group,) = (g for g in batch.tables if g)
+    group = batch.tables
     assert group["rmf_value"].select(["row_label", "column_label", "value_text", "value_num"]).to_pylist() == [
         {"row_label": None, "column_label": "C1", "value_text": "5", "value_num": 5.0},
         {"row_label": "JES2", "column_label": "Job", "value_text": "JES2", "value_num": None},

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.formats.rmf import BadReport, plain, read_reports, reader
+from ingest.batch import Unreadable
+from ingest.formats.rmf import plain, read_reports, reader
 from ingest.formats.rmf.plain import PlainReader
 from tests.ingest.rmf.test_robust_reading import HEAD, REPORT
 from tests.shared import shared
@@ -22,11 +23,10 @@ def outcome(batches):
     failed = None
     try:
         for batch in batches:
-            reports, only, end = reports + batch.reports, only + batch.messages_only, batch.end_offset
-            for group in batch.tables:
-                for name, table in group.items():
-                    parts.setdefault(name, []).append(table)
-    except BadReport as error:
+            reports, only, end = reports + batch.decoded, only + batch.messages_only, end + batch.decoded_bytes
+            for name, table in batch.tables.items():
+                parts.setdefault(name, []).append(table)
+    except Unreadable as error:
         failed = (error.reason, error.detail, error.offset)
     tables = {name: pa.concat_tables(found).combine_chunks() for name, found in sorted(parts.items())}
     return tables, reports, only, end if failed is None else None, failed

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from xxhash import xxh3_64
 
+from ingest.batch import Batch
 from ingest.formats import readers
 from ingest.warehouse import ExitCode, content_hash, exit_code, inputs, load
 from tests.ingest.warehouse.samples import GROUPS, MESSAGE, RUNS, report_xml, write
@@ -71,14 +72,13 @@ def test_content_that_was_loaded_under_another_kind_of_key_is_known_again(tmp_pa
 
 
 def test_a_later_part_of_a_file_takes_the_place_of_an_earlier_one(tmp_path, ingest, rows, monkeypatch):
-    def twice(path):
-        (batch,) = runs(path)
-        (group,) = batch.tables
-        yield replace(batch, tables=[group])
-        yield readers.Batch([{name: part.slice(0, 1) for name, part in group.items()}])
+    def twice(stream, name, parse):
+        (batch,) = whole(stream, name, parse)
+        yield batch
+        yield Batch({name: part.slice(0, 1) for name, part in batch.tables.items()})
 
-    runs = readers._runs
-    monkeypatch.setattr(readers, "_runs", twice)
+    whole = readers._small
+    monkeypatch.setattr(readers, "_small", twice)
     line = "lab,SYSA,{},,2026-03-01T10:00:00Z,2026-03-01T10:15:00Z\n"
     (report,) = ingest(write(tmp_path / "in", lab__runs__csv=RUNS + line.format("low")))
     assert report.status == "loaded", report.message
@@ -179,16 +179,15 @@ def test_a_table_made_by_an_older_version_is_widened(tmp_path, ingest, rows, dat
 
 
 def test_accounts_that_do_not_balance_keep_the_file_out(tmp_path, ingest, rows, monkeypatch):
-    honest = readers._rmf
+    honest = readers.read_reports
 
-    def forgetful(path, read_batches):
-        for batch in honest(path, read_batches):
-            object.__setattr__(batch, "decoded_bytes", batch.decoded_bytes - 1)
-            yield batch
+    def forgetful(stream):
+        for batch in honest(stream):
+            yield replace(batch, decoded_bytes=batch.decoded_bytes - 1)
 
     folder = write(tmp_path / "in", cpu__xml=report_xml(1))
     with monkeypatch.context() as patched:
-        patched.setattr(readers, "_rmf", forgetful)
+        patched.setattr(readers, "read_reports", forgetful)
         (report,) = ingest(folder)
     assert (report.status, report.exit_code) == ("failed", ExitCode.FAILED)
     assert report.message is not None and "AccountsDoNotBalance" in report.message

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from ingest.batch import Quarantined
 from ingest.warehouse import ledger, overlaps
-from ingest.warehouse.accounts import Quarantined
 from ingest.warehouse.tables import Tables
 from ingest.warehouse.writer import open_writer
 

@@ -22,7 +22,7 @@ def decoded(dump, registry):
     parts = {}
     for batch in decode_batches(dump, registry):
         assert not batch.skipped and not batch.quarantined
-        assert batch.accounting.decoded == batch.accounting.records
+        assert batch.decoded == batch.records
         for name, table in batch.tables.items():
             parts.setdefault(name, []).append(table)
     return {name: pa.concat_tables(tables) for name, tables in parts.items()}
