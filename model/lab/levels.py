@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.lab.carriers.interface import Target
 from model.lab.errors import LabError
 from model.lab.samples import mend
 from model.lab.split import around_one, split
+from model.lab.writers.interface import Target
 
 SPREAD = 0.02
 

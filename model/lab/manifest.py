@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from model.lab.carriers.interface import Target
 from model.lab.construct import IntervalData
 from model.lab.measure import Check
 from model.lab.printed import decimals
 from model.lab.records.common import SOFTWARE_RATING, Setting
 from model.lab.targeting import contradiction, derived_rule
 from model.lab.targets import PointTargets, why_not_rendered
+from model.lab.writers.interface import Target
 from model.systems.catalogue import Figure, System
 
 SCHEMA = "etalon-lab/1"
@@ -36,14 +36,14 @@ def manifest(
     system: System,
     setting: Setting,
     points: Sequence[RenderedPoint],
-    carried: Sequence[Target],
+    written: Sequence[Target],
     seed: int,
     files: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The manifest as plain values. `carried` is what carriers wrote; `files` maps file names to their SHA-256."""
+    """The manifest as plain values. `written` is what writers wrote; `files` maps file names to their SHA-256."""
     plan = setting.plan
     rendered = [_point(point) for point in points]
-    done = {id(figure) for point in points for figure in point.targets.figures} | {id(t.figure) for t in carried}
+    done = {id(figure) for point in points for figure in point.targets.figures} | {id(t.figure) for t in written}
     left = [_left_out(system, figure) for figure in system.figures if id(figure) not in done]
     values = [value for point in rendered for value in point["values"]]
     return {
@@ -58,18 +58,18 @@ def manifest(
         "service_units_per_s": _service_rate(setting),
         "files": dict(files),
         "summary": {
-            "points": len({point.targets.point.id for point in points} | {target.point for target in carried}),
+            "points": len({point.targets.point.id for point in points} | {target.point for target in written}),
             "values": len(values),
             "equal": sum(value["status"] == "equal" for value in values),
             "excepted": sum(value["status"] == "excepted" for value in values),
             "assumed": sum(len(point["assumed"]) for point in rendered),
-            "carried": len(carried),
+            "written": len(written),
             "not_rendered": len(left),
         },
         "assumptions": [*plan.assumptions, *_rate_assumption(setting)],
         "points": rendered,
-        "carried": [_carried(target) for target in carried if target.figure.kind != ASSUMED],
-        "carried_assumed": [_carried(target) for target in carried if target.figure.kind == ASSUMED],
+        "written": [_written(target) for target in written if target.figure.kind != ASSUMED],
+        "written_assumed": [_written(target) for target in written if target.figure.kind == ASSUMED],
         "points_not_rendered": [
             {"point": point.id, "condition": point.condition, "reason": reason}
             for point in plan.points
@@ -146,8 +146,8 @@ def _left_out(system: System, figure: Figure) -> dict[str, Any]:
     }
 
 
-def _carried(target: Target) -> dict[str, Any]:
-    """A figure that a carrier wrote into records or collector files, and where it has to come out of the marts."""
+def _written(target: Target) -> dict[str, Any]:
+    """A figure that a writer wrote into records or collector files, and where it has to come out of the marts."""
     figure = target.figure
     return {
         "point": target.point,

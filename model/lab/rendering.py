@@ -1,4 +1,4 @@
-"""Render a reference system as the records that would have carried its numbers."""
+"""Render a reference system as the records that its measurement would have left."""
 
 import csv
 import hashlib
@@ -10,7 +10,6 @@ from pathlib import Path
 from ingest import registry as layouts
 from ingest.formats.smf import encode_dump
 from model.hardware.machines import machine
-from model.lab.carrying import Part, carry, collected, window_starts
 from model.lab.construct import construct
 from model.lab.errors import LabError
 from model.lab.manifest import RenderedPoint, iso, manifest
@@ -22,8 +21,9 @@ from model.lab.records.smf70_1 import cpu_activity
 from model.lab.records.smf72_3 import workload_activity
 from model.lab.records.tables import to_tables
 from model.lab.reports import rmf_xml
-from model.lab.targeting import carried
+from model.lab.targeting import targets_by_writer
 from model.lab.targets import point_targets, why_not_rendered
+from model.lab.writing import Part, collected, window_starts, write_parts
 from model.systems import catalogue
 from model.systems.catalogue import System
 from model.systems.values import ACTIVITY
@@ -66,7 +66,7 @@ def render(
     for point in construct_points(system, setting, seed):
         tell(f"{system_id}: point {point.targets.point.id}, {len(point.intervals)} intervals")
         points.append(point)
-    parts = carry(system, setting, seed)
+    parts = write_parts(system, setting, seed)
     known = registry or layouts.load()
     records = [*records_of(setting, points), *(record for part in parts for record in part.output.records)]
     tables = to_tables(records, known)
@@ -74,7 +74,7 @@ def render(
     tell(f"{system_id}: encoding {count} records")
     contents = {f"{system_id}.smf": encode_dump(tables, known)} if count else {}
     contents[f"{system_id}.runs.csv"] = _csv(RUN_COLUMNS, _runs(system, setting, points, parts))
-    groups = [*_groups(system, setting, points), *_carried_groups(system, parts)]
+    groups = [*_groups(system, setting, points), *_written_groups(system, parts)]
     if groups:
         contents[f"{system_id}.groups.csv"] = _csv(GROUP_COLUMNS, iter(dict.fromkeys(groups)))
     contents |= {f"{system_id}.{suffix}": content for suffix, content in collected(parts).items()}
@@ -111,7 +111,7 @@ def construct_points(system: System, setting: Setting, seed: int) -> Iterator[Re
 
 
 def records_of(setting: Setting, points: Sequence[RenderedPoint], parts: Sequence[Part] = ()) -> Iterator[Record]:
-    """All activity records of the points, interval by interval, then those of the carriers."""
+    """All activity records of the points, interval by interval, then those of the writers."""
     for point in points:
         for interval in point.intervals:
             yield cpu_activity(setting, interval)
@@ -125,14 +125,14 @@ def _has_content(system: System) -> bool:
     plan = system.lab
     return plan is not None and (
         any(why_not_rendered(system, point) is None for point in plan.points)
-        or any(carrier != ACTIVITY for _, _, carrier in carried(system))
+        or any(writer != ACTIVITY for _, _, writer in targets_by_writer(system))
     )
 
 
 def _runs(
     system: System, setting: Setting, points: Sequence[RenderedPoint], parts: Sequence[Part]
 ) -> Iterator[tuple[str, ...]]:
-    """One row per point and system measured: those with activity, and those that a carrier wrote something of."""
+    """One row per point and system measured: those with activity, and those that a writer wrote something of."""
     rows: dict[tuple[str, str], tuple[str, str, str]] = {}
     for point in points:
         start, end = point.intervals[0].start, point.intervals[-1].end
@@ -145,7 +145,7 @@ def _runs(
         yield (system.id, smf_sid, point_id, *rest)
 
 
-def _carried_groups(system: System, parts: Sequence[Part]) -> Iterator[tuple[str, ...]]:
+def _written_groups(system: System, parts: Sequence[Part]) -> Iterator[tuple[str, ...]]:
     for part in parts:
         for row in part.output.groups:
             yield (system.id, part.window.smf_sid, row.kind, row.pattern, row.workload, row.group)

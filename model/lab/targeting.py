@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from model.lab.carriers.interface import Target
 from model.lab.errors import LabError
+from model.lab.writers.interface import Target
 from model.systems.catalogue import Figure, System
 from model.systems.values import Contradiction, DerivedRule, RuleError, ValueRule, fill
 
@@ -60,10 +60,10 @@ def target(system: System, figure: Figure) -> Target | None:
         raise LabError(f"{system.id}: {printed} of {figure.table} [{figure.condition}]: {error}") from error
 
 
-def carried(system: System) -> Mapping[tuple[str, str, str], Sequence[Target]]:
-    """The targets of a system by point, SMF system identifier and carrier.
+def targets_by_writer(system: System) -> Mapping[tuple[str, str, str], Sequence[Target]]:
+    """The targets of a system by point, SMF system identifier and writer.
 
-    A figure that the paper contradicts is set aside: it follows from the rest. What the plan assumes is carried too.
+    A figure that the paper contradicts is set aside: it follows from the rest. What the plan assumes is written too.
     """
     found: list[tuple[tuple[str, str, str], Target]] = []
     for figure in system.figures:
@@ -71,11 +71,11 @@ def carried(system: System) -> Mapping[tuple[str, str, str], Sequence[Target]]:
         if contradiction(system, figure) is not None:
             continue
         if wanted is not None and rule is not None:
-            found.append(((wanted.point, wanted.smf_sid, rule.carrier), wanted))
+            found.append(((wanted.point, wanted.smf_sid, rule.writer), wanted))
     if system.lab is None:
         return {}
     for entry in system.lab.assumed:
-        key = (system.lab.point(entry.point).id, entry.smf_sid or system.lab.smf_sid, entry.carrier)
+        key = (system.lab.point(entry.point).id, entry.smf_sid or system.lab.smf_sid, entry.writer)
         figure = Figure("", "assumed", "", entry.metric, entry.value, entry.unit, "assumed", "low", False)
         found.append((key, Target(figure, key[0], key[1], entry.subject, entry.metric, 1.0, entry.options)))
     found.sort(key=lambda pair: pair[0])

@@ -71,7 +71,7 @@ def why_not_rendered(system: System, point: Point) -> str | None:
     """The reason a point cannot be rendered; None when it can."""
     plan = _plan(system)
     if not point.table:
-        return "its figures are carried one by one, not as CPU and workload activity"
+        return "its figures are written one by one, not as CPU and workload activity"
     published = {figure.metric for figure in point_figures(system, point)}
     if "etr_tps" not in published:
         return "no rate is published for this point"

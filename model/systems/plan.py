@@ -50,7 +50,7 @@ class Point:
 
     A point without a table has no CPU and workload activity of its own; what it holds is said by the value rules.
     `intervals` and `length_ms` (of one interval) replace those of the plan, 0 where they do not; `settings` is what
-    carriers have to know of it that no figure says (assumed, and explained in `assumptions`).
+    writers have to know of it that no figure says (assumed, and explained in `assumptions`).
     """
 
     id: str

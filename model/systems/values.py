@@ -52,7 +52,7 @@ class ValueRule:
 
     selector: Selector
     point: str
-    carrier: str
+    writer: str
     subject: str = ""
     smf_sid: str = ""
     metrics: Mapping[str, str] = field(default_factory=dict)
@@ -65,10 +65,10 @@ class ValueRule:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """A value no one published, that a carrier writes so that what was published of it (a difference) can follow."""
+    """A value no one published, that a writer writes so that what was published of it (a difference) can follow."""
 
     point: str
-    carrier: str
+    writer: str
     metric: str
     value: str
     unit: str

@@ -9,10 +9,10 @@ import pytest
 from ingest import registry
 from ingest.formats.smf import decode_batches
 from model.lab import LabError
-from model.lab.carriers import smf110_1
-from model.lab.carriers.interface import Span, Target, Window
 from model.lab.records.clock import Clock
 from model.lab.records.common import Setting
+from model.lab.writers import smf110_1
+from model.lab.writers.interface import Span, Target, Window
 from model.systems.catalogue import Figure
 from model.systems.plan import Point, read_plan
 

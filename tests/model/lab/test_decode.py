@@ -7,9 +7,9 @@ from ingest import registry as layouts
 from ingest.formats.smf import encode_dump
 from ingest.formats.smf.decode import decode_batches
 from model.lab import render
-from model.lab.carrying import carry
 from model.lab.records.tables import to_tables
 from model.lab.rendering import DEFAULT_SEED, construct_points, records_of, setting_of
+from model.lab.writing import write_parts
 from model.systems import catalogue
 
 
@@ -37,7 +37,7 @@ def test_a_rendered_dump_decodes_completely_to_the_rows_it_was_made_of(tmp_path,
     system = catalogue.system(system_id)
     setting = setting_of(system)
     points = list(construct_points(system, setting, DEFAULT_SEED))
-    written = to_tables(records_of(setting, points, carry(system, setting, DEFAULT_SEED)), registry)
+    written = to_tables(records_of(setting, points, write_parts(system, setting, DEFAULT_SEED)), registry)
     assert set(found) == set(written)
     for name, table in written.items():
         order = [("record_seq", "ascending"), ("section_seq", "ascending")]

@@ -45,8 +45,8 @@ def test_the_manifest_accounts_for_every_published_figure(rendered, system_id):
     system = catalogue.system(system_id)
     values = [value for point in manifest["points"] for value in point["values"]]
     assert manifest["summary"]["values"] == len(values)
-    assert manifest["summary"]["carried"] == len(manifest["carried"])
-    assert len(values) + len(manifest["carried"]) + len(manifest["not_rendered"]) == len(system.figures)
+    assert manifest["summary"]["written"] == len(manifest["written"])
+    assert len(values) + len(manifest["written"]) + len(manifest["not_rendered"]) == len(system.figures)
     assert all(value["status"] in ("equal", "excepted") for value in values)
     assert all(value["reading"] for value in values if value["status"] == "equal")
     assert all(value["note"] for value in values if value["status"] == "excepted")

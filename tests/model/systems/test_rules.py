@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.lab.targeting import carried, contradiction, derived_rule, target
+from model.lab.targeting import contradiction, derived_rule, target, targets_by_writer
 from model.reproduction.comparing import named
 from model.systems import catalogue
 from model.systems.overview import overview
@@ -37,7 +37,8 @@ def test_every_printed_value_has_a_place_in_the_marts_or_follows_from_figures_th
 
 def test_a_contradicted_figure_is_not_given_to_what_writes_records():
     system = catalogue.system("ims10-base-ff-smq")
-    written = {t.figure.metric for t in carried(system)["IMS V10", "I10Q", "smf74_4"] if t.subject == "IMSLOGMSGQ"}
+    targets = targets_by_writer(system)["IMS V10", "I10Q", "smf74_4"]
+    written = {t.figure.metric for t in targets if t.subject == "IMSLOGMSGQ"}
     assert "cf_sync_pct" not in written
     assert written == {"access_per_s", "sync_pct", "sync_service_us", "async_service_us"}
 

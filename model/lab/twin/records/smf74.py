@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from model.lab.carriers.devices import FIRST_DEVICE, UNIT_US
 from model.lab.twin.measured import Measured
 from model.lab.twin.records.columns import Columns, Frame
+from model.lab.writers.devices import FIRST_DEVICE, UNIT_US
 from model.network import Network
 
 LOCK_STRUCTURE = 3

@@ -1,8 +1,9 @@
-"""The carriers by name, as `carrier` of a value rule gives it."""
+"""The writers by name, as `writer` of a value rule gives it."""
 
 from collections.abc import Mapping
 
-from model.lab.carriers import (
+from model.lab.errors import LabError
+from model.lab.writers import (
     analyzers,
     capacity,
     cics_listing,
@@ -22,10 +23,9 @@ from model.lab.carriers import (
     storage,
     throughput,
 )
-from model.lab.carriers.interface import Carrier
-from model.lab.errors import LabError
+from model.lab.writers.interface import Writer
 
-CARRIERS: Mapping[str, Carrier] = {
+WRITERS: Mapping[str, Writer] = {
     "buffers": displays.buffers,
     "capacity": capacity.render,
     "cics_listing": cics_listing.render,
@@ -51,8 +51,8 @@ CARRIERS: Mapping[str, Carrier] = {
 }
 
 
-def carrier(name: str) -> Carrier:
-    """The carrier of this name; LabError when there is none."""
-    if name not in CARRIERS:
-        raise LabError(f"no carrier {name!r}; known: {', '.join(sorted(CARRIERS))}")
-    return CARRIERS[name]
+def writer(name: str) -> Writer:
+    """The writer of this name; LabError when there is none."""
+    if name not in WRITERS:
+        raise LabError(f"no writer {name!r}; known: {', '.join(sorted(WRITERS))}")
+    return WRITERS[name]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.lab.carriers.interface import Cell, Output, Target, Window, by_subject
 from model.lab.levels import levels
 from model.lab.records.common import Setting
+from model.lab.writers.interface import Cell, Output, Target, Window, by_subject
 
 
 def render(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:

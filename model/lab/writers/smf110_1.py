@@ -1,6 +1,6 @@
 """CICS tasks (SMF 110.1) with their dictionary, and the summary by WLM class that CICS PA makes of them.
 
-A target's subject is `service class NAME` or `report class NAME`. It carries `tasks`, `response_avg_s`,
+A target's subject is `service class NAME` or `report class NAME`. It writes `tasks`, `response_avg_s`,
 `response_stddev_s` (of the sample), `response_peak90_s` and `response_max_s`. Every task has one class of each kind, so
 the classes are made of cells that share neither: one that is all of some class has its statistics, the one left over
 has what the other classes it belongs to leave it.
@@ -19,12 +19,12 @@ import pyarrow as pa
 
 from ingest.formats.cics.dictionary import Entry, full_dictionary
 from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
-from model.lab.carriers.interface import Cell, Output, Target, Window, by_subject
 from model.lab.errors import LabError
 from model.lab.printed import Interval, prints_as
 from model.lab.records.clock import tod
 from model.lab.records.common import Setting
 from model.lab.samples import Moments, Ticks, sample
+from model.lab.writers.interface import Cell, Output, Target, Window, by_subject
 
 TICKS_PER_S = 10_000
 US_PER_TICK = 1_000_000 // TICKS_PER_S

@@ -1,6 +1,6 @@
 """CICS statistics as DFHSTUP prints them: what is counted below a heading.
 
-A target's subject is a heading and a label, separated by `: `; it carries `statistic`. Counts and times add up over the
+A target's subject is a heading and a label, separated by `: `; it writes `statistic`. Counts and times add up over the
 collections of the point, peaks are the highest and levels now the last. Averages the marts compute are not written.
 Options: `applid`.
 """
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.lab.carriers.interface import Output, Target, Window
 from model.lab.records.common import Setting
 from model.lab.split import split
+from model.lab.writers.interface import Output, Target, Window
 
 COLLECTIONS = 2
 WIDTH = 66

@@ -1,7 +1,7 @@
 """Storage in use: SMF 78.2 for the private areas of address spaces, display output for all other storage.
 
 A target's subject is `JOB private below`, `JOB lsqa above` (LSQA, SWA and subpools 229 and 230), `csa below`,
-`csm_data_space above`, or any other area of the displays, with or without a location. It carries `storage_kb`, the mean
+`csm_data_space above`, or any other area of the displays, with or without a location. It writes `storage_kb`, the mean
 over the samples, and `storage_max_kb`, the largest. Totals (`JOB total`, `total below`, `total above`, `total`) are not
 written anywhere: the marts add up the parts. A part that is not among the targets, because the paper contradicts it, is
 what the totals leave, or its largest value where they leave two. Options: `parts`, the subjects of all parts that
@@ -15,11 +15,11 @@ from decimal import Decimal
 
 import numpy as np
 
-from model.lab.carriers.interface import Cell, Output, Target, Window
 from model.lab.errors import LabError
 from model.lab.records.common import Record, Setting
 from model.lab.records.smf78_2 import FIELDS, virtual_storage
 from model.lab.samples import peaking_at, spread_total
+from model.lab.writers.interface import Cell, Output, Target, Window
 
 MEAN, PEAK = "storage_kb", "storage_max_kb"
 PART_OF_OTHERS = ("csm_ecsa", "csm_fixed")

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from model.lab.carriers.interface import GroupRow, Output, Target, Window
 from model.lab.construct import Cpu, IntervalData
 from model.lab.errors import LabError
 from model.lab.identities import identities, resolve
@@ -20,6 +19,7 @@ from model.lab.records.common import Record, Setting
 from model.lab.records.smf70_1 import cpu_activity
 from model.lab.records.smf72_3 import workload_activity
 from model.lab.split import around_one, below, split
+from model.lab.writers.interface import GroupRow, Output, Target, Window
 from model.systems.plan import ServiceClass, TransactionClass
 
 RATE_SPREAD = 0.004

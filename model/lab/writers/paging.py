@@ -2,7 +2,7 @@
 
 A target's subject is `central` and an area (`available`, `sqa`, `lpa`, `csa`, `lsqa`, `regions`, `fixed_sqa`,
 `fixed_lpa`, `fixed_csa`, `fixed_lsqa`, `fixed_regions`, `fixed_below_16m`, `fixed_total`), `nucleus` or `total`, which
-the marts make of the frames outside the nucleus and the nucleus; it carries `frames_min`, `frames_avg`, `frames_max`.
+the marts make of the frames outside the nucleus and the nucleus; it writes `frames_min`, `frames_avg`, `frames_max`.
 The subject `uic` carries `uic_min`, `uic_avg`, `uic_max` in seconds, and an empty one `page_ins_per_s`, of which there
 are none.
 """
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from model.lab.carriers.interface import Output, Span, Target, Window, by_subject
 from model.lab.errors import LabError
 from model.lab.levels import levels
 from model.lab.records.common import Record, Setting, rmf_product, standard_header
+from model.lab.writers.interface import Output, Span, Target, Window, by_subject
 
 FIELDS: Mapping[str, tuple[str, str, str]] = {
     "available": ("smf71mnf", "smf71avf", "smf71mxf"),

@@ -1,4 +1,4 @@
-"""What a carrier is given and what it gives back."""
+"""What a writer is given and what it gives back."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,7 +93,7 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a carrier writes for one point.
+    """What a writer writes for one point.
 
     `records` go into `<system>.smf`, `rows[kind]` into `<system>.<kind>.csv` with the rows of all points (the keys of
     the first row are its heading), `files[suffix]` into `<system>.<suffix>`, and `groups` into the groups file.
@@ -105,8 +105,8 @@ class Output:
     groups: Sequence[GroupRow] = ()
 
 
-Carrier = Callable[[Setting, Window, Sequence[Target], np.random.Generator], Output]
-"""Writes what carries the targets of one point on one system. Raises LabError for a metric it cannot carry."""
+Writer = Callable[[Setting, Window, Sequence[Target], np.random.Generator], Output]
+"""Puts the targets of one point on one system into records or files. Raises LabError for a metric it cannot write."""
 
 
 def by_subject(targets: Sequence[Target]) -> dict[str, dict[str, Target]]:

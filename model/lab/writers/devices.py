@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from model.lab.carriers.interface import Output, Target, Window, by_subject
 from model.lab.errors import LabError
 from model.lab.records.common import Record, Setting, rmf_product, samples, standard_header
 from model.lab.split import around_one, split
+from model.lab.writers.interface import Output, Target, Window, by_subject
 
 UNIT_US = 128
 FIRST_DEVICE = 0x0A00
@@ -28,7 +28,7 @@ def smf74_1(setting: Setting, window: Window, targets: Sequence[Target], random:
     """A record per interval with all devices."""
     wanted = {target.metric: target for target in targets}
     if "dasd_io_per_s" not in wanted or not set(wanted) <= {"dasd_io_per_s", "dasd_response_ms"}:
-        raise LabError(f"device activity cannot carry {', '.join(wanted)}")
+        raise LabError(f"device activity cannot write {', '.join(wanted)}")
     devices = int(targets[0].options.get("devices", 8))
     total = round(wanted["dasd_io_per_s"].value * window.seconds)
     response_ms = wanted["dasd_response_ms"].value if "dasd_response_ms" in wanted else 0.0

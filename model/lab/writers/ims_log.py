@@ -1,6 +1,6 @@
 """IMS logs of two systems that exchange messages over an MSC link.
 
-It carries `msc_send_s` (between the first and the last output message of the sending system) and `msc_receive_s`
+It writes `msc_send_s` (between the first and the last output message of the sending system) and `msc_receive_s`
 (between the first and the last arrival at the receiving one). Options: `messages`. A setting of the point with the name
 of the metric and `_us` moves the value by so many microseconds within what its printed digits allow. Bodies of the
 records are left out: no layout of these records is published.
@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from ingest import registry
 from ingest.formats.ims.encode import encode_log
-from model.lab.carriers.interface import Output, Target, Window
 from model.lab.errors import LabError
 from model.lab.records.common import Setting
+from model.lab.writers.interface import Output, Target, Window
 
 BEGIN = timedelta(seconds=2)
 LINK_MS = 3
@@ -30,7 +30,7 @@ def render(setting: Setting, window: Window, targets: Sequence[Target], random: 
     """One log for each direction: a record for every message."""
     wanted = {target.metric: target for target in targets}
     if not set(wanted) <= CODES.keys():
-        raise LabError(f"IMS logs cannot carry {', '.join(wanted)}")
+        raise LabError(f"IMS logs cannot write {', '.join(wanted)}")
     count = int(targets[0].options["messages"])
     known = _layouts()
     files = {}

@@ -1,6 +1,6 @@
 """SMF 119 subtype 70: transfers of an FTP server, one record each.
 
-It carries `ftp_bytes_per_s`: the bytes of all transfers that ended in the point over its length. Options: `operation`
+It writes `ftp_bytes_per_s`: the bytes of all transfers that ended in the point over its length. Options: `operation`
 (4 retrieve, 5 store), `command` and `file_bytes` (about the size of a file).
 """
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from model.lab.carriers.interface import Output, Target, Window
 from model.lab.errors import LabError
 from model.lab.records.common import SYSTEM_FLAGS, Record, Setting
 from model.lab.split import around_one, split
+from model.lab.writers.interface import Output, Target, Window
 
 FILE_SPREAD = 0.002
 TRANSFER_S = 0.05
@@ -24,7 +24,7 @@ REPLY = "250"
 def render(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:
     """A record for every transfer, in the order they ended."""
     if {target.metric for target in targets} != {"ftp_bytes_per_s"}:
-        raise LabError(f"FTP transfers cannot carry {', '.join(target.metric for target in targets)}")
+        raise LabError(f"FTP transfers cannot write {', '.join(target.metric for target in targets)}")
     options = targets[0].options
     total = round(targets[0].value * window.seconds)
     count = max(1, round(total / int(options["file_bytes"])))

@@ -1,6 +1,6 @@
 """SMF 30 subtype 4: batch steps, one record each.
 
-It carries `elapsed_s` (from the start of the first step to the end of the last), `excps` and `cpu_s` of all steps
+It writes `elapsed_s` (from the start of the first step to the end of the last), `excps` and `cpu_s` of all steps
 together. Options: `jobs` (how many, one step each), `parallel` (how many at a time), `prefix` (of the job names),
 `program` and `start_after_s`.
 """
@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from model.lab.carriers.interface import Output, Target, Window
 from model.lab.errors import LabError
 from model.lab.records.common import SYSTEM_FLAGS, Record, Setting
 from model.lab.samples import spread_total
+from model.lab.writers.interface import Output, Target, Window
 
 STEP_TOTAL = 4
 HUNDREDTHS = 100
@@ -27,7 +27,7 @@ def render(setting: Setting, window: Window, targets: Sequence[Target], random: 
     """A record for every step; those of one initiator follow each other without a gap."""
     wanted = {target.metric: target for target in targets}
     if not set(wanted) <= {"elapsed_s", "excps", "cpu_s"}:
-        raise LabError(f"batch steps cannot carry {', '.join(wanted)}")
+        raise LabError(f"batch steps cannot write {', '.join(wanted)}")
     options = targets[0].options
     jobs, parallel = int(options.get("jobs", 1)), int(options.get("parallel", 1))
     elapsed = round(wanted["elapsed_s"].value * HUNDREDTHS) if "elapsed_s" in wanted else _room(window)

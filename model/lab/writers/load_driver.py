@@ -1,12 +1,12 @@
 """What a load driver keeps: every outcome and response time, and the samples of its graphs.
 
 `results`: a target's subject is a transaction (`GOC22C`) or a transaction in a phase of the run (`GOC22C steady`). It
-carries `response_min_s`, `response_avg_s`, `response_max_s`, `response_stddev_s`, `response_p90_s`, `passed`, `failed`
+writes `response_min_s`, `response_avg_s`, `response_max_s`, `response_stddev_s`, `response_p90_s`, `passed`, `failed`
 and `stopped`; the subject `total` is left to the marts. The response times of the steady phase are part of the whole
 run's. Options: `tick_ms` (resolution), `steady_share` (of the transactions that fall in the steady phase), `passed`
 (how many there are of each transaction where no count is published).
 
-`graphs`: a target's subject is a graph and series (`transactions per second Pass`). It carries `graph_minimum`,
+`graphs`: a target's subject is a graph and series (`transactions per second Pass`). It writes `graph_minimum`,
 `graph_average`, `graph_maximum`, `graph_median` and `graph_stddev`. Options: `ticks` (per unit of the value), `samples`
 and `every_s`.
 """
@@ -18,10 +18,10 @@ from datetime import timedelta
 
 import numpy as np
 
-from model.lab.carriers.interface import Cell, Output, Target, Window, by_subject
 from model.lab.errors import LabError
 from model.lab.records.common import Setting
 from model.lab.samples import Moments, Ticks, mend, sample, with_median
+from model.lab.writers.interface import Cell, Output, Target, Window, by_subject
 
 STEADY = "steady"
 RAMP = "ramp-up"

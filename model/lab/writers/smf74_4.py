@@ -1,6 +1,6 @@
 """SMF 74 subtype 4: coupling facility structures, one record per coupling facility and interval.
 
-A target's subject is the structure's name. It carries `cf_requests_per_s`, `cf_sync_pct`, `cf_async_pct`,
+A target's subject is the structure's name. It writes `cf_requests_per_s`, `cf_sync_pct`, `cf_async_pct`,
 `cf_sync_service_us` and `cf_async_service_us`; a share that is not printed is what the other leaves of 100 %.
 Options: `cf_name`.
 """
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from model.lab.carriers.interface import Output, Span, Target, Window, by_subject
 from model.lab.errors import LabError
 from model.lab.records.common import Record, Setting, rmf_product, standard_header
 from model.lab.split import around_one, split
+from model.lab.writers.interface import Output, Span, Target, Window, by_subject
 
 METRICS = {"cf_requests_per_s", "cf_sync_pct", "cf_async_pct", "cf_sync_service_us", "cf_async_service_us"}
 SPREAD = 0.01
@@ -35,7 +35,7 @@ def render(setting: Setting, window: Window, targets: Sequence[Target], random: 
 
 def _structure(window: Window, structure: str, wanted: Mapping[str, Target], random: np.random.Generator) -> list[Row]:
     if not set(wanted) <= METRICS or "cf_requests_per_s" not in wanted:
-        raise LabError(f"structure {structure}: cannot carry {', '.join(wanted)}")
+        raise LabError(f"structure {structure}: cannot write {', '.join(wanted)}")
     total = round(wanted["cf_requests_per_s"].value * window.seconds)
     sync = round(total * _sync_share(wanted))
     weights = around_one(random, len(window.spans), SPREAD) * np.array([span.length_ms for span in window.spans])

@@ -1,4 +1,4 @@
-"""Run the carriers a system's value rules name, point by point."""
+"""Run the writers a system's value rules name, point by point."""
 
 import csv
 import io
@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from model.lab.carriers.interface import Cell, Output, Span, Target, Window
-from model.lab.carriers.table import carrier
 from model.lab.errors import LabError
 from model.lab.records.common import Setting
-from model.lab.targeting import carried
+from model.lab.targeting import targets_by_writer
 from model.lab.targets import why_not_rendered
+from model.lab.writers.interface import Cell, Output, Span, Target, Window
+from model.lab.writers.table import writer
 from model.systems.catalogue import System
 from model.systems.plan import LabPlan, Point
 from model.systems.values import ACTIVITY
@@ -22,9 +22,9 @@ from model.systems.values import ACTIVITY
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one carrier wrote for one point on one system, and the figures it was written for."""
+    """What one writer wrote for one point on one system, and the figures it was written for."""
 
-    carrier: str
+    writer: str
     window: Window
     targets: Sequence[Target]
     output: Output
@@ -34,7 +34,7 @@ def window_starts(system: System, setting: Setting) -> dict[str, datetime]:
     """Start of every point that has something to render, UTC: one after the other without a gap."""
     plan, starts = setting.plan, {}
     start = setting.clock.utc(plan.start_local)
-    written = {point_id for point_id, _, name in carried(system) if name != ACTIVITY}
+    written = {point_id for point_id, _, name in targets_by_writer(system) if name != ACTIVITY}
     for point in plan.points:
         if point.id not in written and why_not_rendered(system, point) is not None:
             continue
@@ -49,10 +49,10 @@ def spans_of(plan: LabPlan, point: Point) -> tuple[int, int]:
     return point.intervals or plan.intervals, point.length_ms or plan.interval_s * 1000
 
 
-def carry(system: System, setting: Setting, seed: int) -> tuple[Part, ...]:
-    """What the carriers write for all points. Raises LabError where one cannot carry what its rules ask for."""
+def write_parts(system: System, setting: Setting, seed: int) -> tuple[Part, ...]:
+    """What the writers write for all points. Raises LabError where one cannot write what its rules ask for."""
     starts, parts = window_starts(system, setting), []
-    for (point_id, smf_sid, name), targets in carried(system).items():
+    for (point_id, smf_sid, name), targets in targets_by_writer(system).items():
         if name == ACTIVITY:
             continue
         point = setting.plan.point(point_id)
@@ -62,7 +62,7 @@ def carry(system: System, setting: Setting, seed: int) -> tuple[Part, ...]:
         random = np.random.default_rng([seed, zlib.crc32(f"{system.id} {point_id} {smf_sid} {name}".encode())])
         own = setting if smf_sid == setting.plan.smf_sid else replace(setting, plan=_lpar(setting.plan, smf_sid))
         try:
-            output = carrier(name)(own, window, targets, random)
+            output = writer(name)(own, window, targets, random)
         except LabError as error:
             raise LabError(f"{system.id} point {point_id}, {name}: {error}") from error
         parts.append(Part(name, window, targets, output))
@@ -78,7 +78,7 @@ def collected(parts: Sequence[Part]) -> dict[str, bytes]:
             rows.setdefault(kind, []).extend(dict(entry) for entry in entries)
         for suffix, content in part.output.files.items():
             if suffix in files:
-                raise LabError(f"two carriers write {suffix}")
+                raise LabError(f"two writers write {suffix}")
             files[suffix] = content
     return files | {f"{kind}.csv": _csv(entries) for kind, entries in rows.items() if entries}
 

@@ -1,4 +1,4 @@
-"""Carriers of files and of records beside CPU activity: what they write, and what they refuse."""
+"""Writers of files and of records beside CPU activity: what they write, and what they refuse."""
 
 from datetime import datetime, timedelta
 
@@ -8,11 +8,11 @@ import pytest
 from ingest import registry
 from ingest.formats.ims.decode import decode_log
 from model.lab import LabError
-from model.lab.carriers import displays, ims_log, load_driver, smf30_steps, storage
-from model.lab.carriers.interface import Span, Target, Window
 from model.lab.levels import levels
 from model.lab.records.clock import Clock
 from model.lab.records.common import Setting
+from model.lab.writers import displays, ims_log, load_driver, smf30_steps, storage
+from model.lab.writers.interface import Span, Target, Window
 from model.systems.catalogue import Figure
 from model.systems.plan import Point, read_plan
 
@@ -33,8 +33,8 @@ def figure(subject, metric, value, factor=1.0, **options):
     return Target(printed, "P", "SYSA", subject, metric, factor, options)
 
 
-def render(carrier, *targets, **settings):
-    return carrier(SETTING, window(**settings), targets, np.random.default_rng(11))
+def render(writer, *targets, **settings):
+    return writer(SETTING, window(**settings), targets, np.random.default_rng(11))
 
 
 def test_storage_goes_to_78_2_where_it_is_private_and_to_displays_where_not():

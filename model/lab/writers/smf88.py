@@ -1,14 +1,14 @@
-"""SMF 88: system logger, one record per interval with every log stream. Carries `log_writes_per_s` of a log stream."""
+"""SMF 88: system logger, one record per interval with every log stream. Writes `log_writes_per_s` of a log stream."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from model.lab.carriers.interface import Output, Span, Target, Window
 from model.lab.errors import LabError
 from model.lab.records.clock import tod
 from model.lab.records.common import SYSTEM_FLAGS, WRITTEN_AFTER, Record, Setting
 from model.lab.split import around_one, split
+from model.lab.writers.interface import Output, Span, Target, Window
 
 METRIC = "log_writes_per_s"
 INTERVAL_SPREAD = 0.01

@@ -1,6 +1,6 @@
 """IMS PA's Fast Path transit.
 
-A target's subject is the IMS system. It carries `emh_input_queue_ms`, `shared_emh_queue_ms` and `transit_ms`, means
+A target's subject is the IMS system. It writes `emh_input_queue_ms`, `shared_emh_queue_ms` and `transit_ms`, means
 over the transactions that passed the queue; the transit is over all.
 """
 
@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.lab.carriers.interface import Cell, Output, Target, Window, by_subject
 from model.lab.errors import LabError
 from model.lab.records.common import Setting
 from model.lab.samples import spread_total
+from model.lab.writers.interface import Cell, Output, Target, Window, by_subject
 
 PASSED_SHARES = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 LEAST_PROCESS_MS = 4.0

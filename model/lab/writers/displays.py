@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import numpy as np
 
-from model.lab.carriers.interface import Cell, Output, Target, Window, by_subject
 from model.lab.errors import LabError
 from model.lab.records.common import Setting
 from model.lab.samples import peaking_at, spread_total
+from model.lab.writers.interface import Cell, Output, Target, Window, by_subject
 
 SETTLE = timedelta(seconds=5)
 PARTITION_SPREAD = 0.03
@@ -65,7 +65,7 @@ def data_sets(setting: Setting, window: Window, targets: Sequence[Target], rando
     """
     wanted = {target.metric: target for target in targets}
     if not set(wanted) <= {"records_inserted", "free_space_bytes"}:
-        raise LabError(f"data set statistics cannot carry {', '.join(wanted)}")
+        raise LabError(f"data set statistics cannot write {', '.join(wanted)}")
     options = targets[0].options
     count, interval = int(options["data_sets"]), int(options.get("ci_bytes", 1))
     inserted, free = (
@@ -96,5 +96,5 @@ def data_sets(setting: Setting, window: Window, targets: Sequence[Target], rando
 def _only(wanted: dict[str, Target], metric: str, subject: str) -> Target:
     """The one target a subject may have. LabError for another."""
     if set(wanted) != {metric}:
-        raise LabError(f"{subject}: cannot carry {', '.join(wanted)}")
+        raise LabError(f"{subject}: cannot write {', '.join(wanted)}")
     return wanted[metric]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.lab.carriers.interface import Cell, Output, Target, Window
 from model.lab.records.common import Setting
+from model.lab.writers.interface import Cell, Output, Target, Window
 
 
 def render(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:
