@@ -111,7 +111,7 @@ def measure(file: Path, known: "Registry") -> list[Kind]:
                 identity = identify(inner_name(name), stream.read(HEAD_BYTES))
             for batch in read(path, identity, known):
                 left = [batch.decoded, batch.decoded_bytes]
-                for table, rows in ((t, r) for group in batch.tables for t, r in group.items() if t in headers):
+                for table, rows in ((t, r) for t, r in batch.tables.items() if t in headers):
                     size = int(pc.sum(rows[lengths[table]]).as_py() or 0)
                     _add(counts, (headers[table], "decoded"), rows.num_rows, size)
                     left = [left[0] - rows.num_rows, left[1] - size]
