@@ -169,6 +169,7 @@ class SweepAnswer(Part):
     model_version: str
     interval_pct: int | float
     steps: list[SweepStep]
+    notes: list[str]
     evidence: Evidence
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -24,10 +25,15 @@ class Estimate:
     @classmethod
     def of(cls, draws: Array) -> Estimate:
         """Value of draw 0 and quantiles over the others; shape (draws,)."""
-        drawn = np.sort(draws[1:]) if len(draws) > 1 else draws
+        return cls.each(draws[:, None])[0]
+
+    @classmethod
+    def each(cls, draws: Array) -> list[Estimate]:
+        """As :meth:`of` for every load; shape (draws, loads)."""
+        drawn = np.sort(draws[1:], axis=0) if len(draws) > 1 else draws
         low, high = (drawn[round(part * (len(drawn) - 1))] for part in (0.05, 0.95))
-        centre = float(draws[0])
-        return cls(plain(centre), plain(min(low, centre)), plain(max(high, centre)))
+        columns = zip(draws[0].tolist(), low.tolist(), high.tolist(), strict=True)
+        return [cls(plain(value), plain(min(lo, value)), plain(max(hi, value))) for value, lo, hi in columns]
 
     def moved(self, by: float) -> Estimate:
         """The estimate with all three figures moved, none below zero."""
@@ -111,7 +117,7 @@ class Answer:
 
 def plain(number: float) -> float | None:
     """A finite number, or None."""
-    return float(number) if np.isfinite(number) else None
+    return float(number) if math.isfinite(number) else None
 
 
 def as_plain(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from model.capacity.basis import distance, evidence, extrapolated, notes_on
 from model.capacity.by_condition import by_condition, lawful, more_figures, parted
 from model.capacity.ensemble import State, System
 from model.capacity.explain import explain
-from model.capacity.figures import bottleneck, figure_draws, outputs_of, times
+from model.capacity.figures import bottleneck, figure_draws, outputs_of, outputs_of_each, times
 from model.capacity.headroom import headroom
 from model.capacity.lending import lender, lent
 from model.capacity.loads import Load
@@ -27,6 +27,8 @@ __all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predi
 
 Array = NDArray[np.float64]
 RATES = ("etr_tps", "cpu_busy_pct", "growth_pct")
+# The rates of which are not linear in it.
+BENT = ("cpu_busy_pct",)
 RATE_OF_CLASS = ("growth_pct.", "rate.")
 WHOLE = ("engines", "ziip_engines")
 MOST_STEPS = 400
@@ -160,7 +162,8 @@ def sweep(
     """Chosen metrics over a range of one key; no value where there is no steady state.
 
     Returns:
-        ``steps``: for each value its ``outputs`` and whether it is ``extrapolated``.
+        ``steps``: for each value its ``outputs`` and whether it is ``extrapolated``; ``notes`` on the ends of the
+        range, or on every step where more than rates change.
 
     Raises:
         QuestionError: as :func:`predict`; or a metric that is not answered for the system.
@@ -173,37 +176,52 @@ def sweep(
     for metric in metrics:
         if metric not in known:
             raise QuestionError("metrics", metric, f"metrics: {metric!r} is not predicted for {system}", known)
-    rows = []
-    for number, load, state in _evaluated(ready, at or {}, key, values):
-        outputs = [asdict(output) for output in outputs_of(ready, load, state, metrics)]
-        rows.append({"value": float(number), "outputs": outputs, "extrapolated": extrapolated(ready, state)})
-    return as_plain(
-        {
-            "system": system,
-            "key": key,
-            "at": dict(at or {}),
-            "model_version": bundle["model_version"],
-            "interval_pct": INTERVAL_PCT,
-            "steps": rows,
-            "evidence": evidence(bundle, entry),
-        }
-    )
+    rows: list[dict[str, Any]] = []
+    notes: dict[str, None] = {}
+    for numbers, loads, state in _evaluated(ready, at or {}, key, values):
+        for end in {0, len(loads) - 1}:
+            notes |= dict.fromkeys(notes_on(ready, loads[end], state.at_load(end)))
+        found = outputs_of_each(ready, loads, state, metrics)
+        for i, number in enumerate(numbers):
+            outputs = [vars(output) for output in found[i]]
+            rows.append({"value": float(number), "outputs": outputs, "extrapolated": extrapolated(ready, state, i)})
+    return {
+        "system": system,
+        "key": key,
+        "at": dict(at or {}),
+        "model_version": bundle["model_version"],
+        "interval_pct": INTERVAL_PCT,
+        "steps": rows,
+        "notes": list(notes),
+        "evidence": as_plain(evidence(bundle, entry)),
+    }
 
 
 def _evaluated(
     ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]
-) -> Iterator[tuple[float, Load, State]]:
-    """The state at each value of the key; where only rates change, all are evaluated at once."""
-    loads = [understood(ready, {**at, key: number}) for number in values]
+) -> Iterator[tuple[Sequence[float], list[Load], State]]:
+    """Values of the key, their loads, and the state at them; where only rates change, all are evaluated at once."""
     if key not in RATES and not key.startswith(RATE_OF_CLASS):
-        for number, load in zip(values, loads, strict=True):
-            yield number, load, ready.evaluate(load.scenario)
+        for number in values:
+            load = understood(ready, {**at, key: number})
+            yield [number], [load], ready.evaluate(load.scenario)
         return
+    if key not in BENT and values[0] != values[-1]:
+        yield values, *_linear(ready, at, key, values)
+        return
+    loads = [understood(ready, {**at, key: number}) for number in values]
     draws = max(load.scenario.rates.shape[0] for load in loads)
     rates = [np.broadcast_to(load.scenario.rates, (draws, *load.scenario.rates.shape[1:])) for load in loads]
-    together = ready.evaluate(replace(loads[0].scenario, rates=np.concatenate(rates, axis=1)))
-    for i, (number, load) in enumerate(zip(values, loads, strict=True)):
-        yield number, load, together.at_load(i)
+    yield values, loads, ready.evaluate(replace(loads[0].scenario, rates=np.concatenate(rates, axis=1)))
+
+
+def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]) -> tuple[list[Load], State]:
+    """Loads and state where rates are linear in the key: understood at both ends, in proportion between them."""
+    first, last = (understood(ready, {**at, key: number}) for number in (values[0], values[-1]))
+    low, high = first.scenario.rates, last.scenario.rates
+    part = (np.asarray(values, float) - values[0]) / (values[-1] - values[0])
+    loads = [replace(first, asked={**first.asked, key: number}) for number in values]
+    return loads, ready.evaluate(replace(first.scenario, rates=low + part[None, :, None] * (high - low)))
 
 
 def compare(

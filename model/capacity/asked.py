@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.loads import Load, understand
 from model.capacity.questions import QuestionError
 
-KEPT = 64
-_compiled: dict[int, tuple[Mapping[str, Any], System]] = {}
-
 
 def compiled(entry: Mapping[str, Any]) -> System:
     """The system as arrays; kept for entries asked before."""
-    found = _compiled.get(id(entry))
-    if found is not None and found[0] is entry:
-        return found[1]
-    if len(_compiled) >= KEPT:
-        _compiled.clear()
-    system = System(entry)
-    _compiled[id(entry)] = (entry, system)
-    return system
+    return derived(entry, "system", lambda: System(entry))
 
 
 def understood(ready: System, at: Mapping[str, Any] | None, side: str = "at") -> Load:

@@ -36,10 +36,10 @@ def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def distance(ready: System, state: State) -> dict[str, float]:
-    """How far the load lies outside the calibrated rates and the measured engines, in e-folds; empty inside."""
+def distance(ready: System, state: State, i: int = 0) -> dict[str, float]:
+    """How far load ``i`` lies outside the calibrated rates and the measured engines, in e-folds; empty inside."""
     low, high = ready.entry["support_tps"]
-    rate = float(state.scenario.rates[0, 0].sum())
+    rate = float(state.scenario.rates[0, i].sum())
     found = {}
     if not low * (1 - ROUNDING) <= rate <= high * (1 + ROUNDING):
         found["etr_tps"] = float(abs(np.log(max(rate, 1e-9) / (high if rate > high else max(low, 1e-9)))))
@@ -48,9 +48,9 @@ def distance(ready: System, state: State) -> dict[str, float]:
     return found
 
 
-def extrapolated(ready: System, state: State) -> bool:
-    """Whether the load lies outside the data, or asks for more than the engines give."""
-    return bool(distance(ready, state)) or bool(state.busy[0, 0] > state.available[0, 0])
+def extrapolated(ready: System, state: State, i: int = 0) -> bool:
+    """Whether load ``i`` lies outside the data, or asks for more than the engines give."""
+    return bool(distance(ready, state, i)) or bool(state.busy[0, i] > state.available[0, i])
 
 
 def notes_on(ready: System, load: Load, state: State) -> list[str]:

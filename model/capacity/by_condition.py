@@ -7,7 +7,8 @@ from typing import Any
 
 from model.capacity import adjustments
 from model.capacity.answer import Answer, Bottleneck, Output
-from model.capacity.questions import KEYS, PREFIXES, QuestionError, lawful_systems
+from model.capacity.derived import derived
+from model.capacity.questions import KEYS, NUMBERS, PREFIXES, QuestionError, lawful_systems
 
 ENGINES = ("dedicated_cps", "cps_per_ims_lpar", "ims_lpar_cps", "sut_dedicated_cps")
 """Names under which the catalogue has the engines of a system."""
@@ -63,6 +64,8 @@ def more_figures(
     bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, answered: Collection[str]
 ) -> tuple[Output, ...]:
     """What condition laws add to the answer of a network: metrics that it does not have."""
+    if any(_of_network_only(bundle["conditions"], system, key) for key in at or {}):
+        return ()
     try:
         found = _figures(bundle, system, at)
     except QuestionError:
@@ -70,12 +73,26 @@ def more_figures(
     return tuple(output for output in found.outputs if output.metric not in answered)
 
 
+def _of_network_only(conditions: Mapping[str, Any], system: str, key: str) -> bool:
+    """Whether a key of a network is no condition of the system's studies, which is told sooner than refused."""
+    from model.capacity.conditions.answering import Laws
+
+    if not (key in KEYS or key.startswith(NUMBERS)):
+        return False
+    known = derived(conditions, ("keys", system), lambda: set(Laws(conditions).keys(system)))
+    return key not in known and key not in conditions.get("facts", {}).get(system, {})
+
+
 def _figures(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Any:
     from model.capacity.conditions.asking import figures
 
-    known = adjustments.from_plain(bundle["conditions"].get("adjustments", {}))
+    conditions = bundle["conditions"]
+    plain = conditions.get("adjustments", {})
+    known = derived(plain, "adjustments", lambda: adjustments.from_plain(plain))
     try:
-        return figures(bundle["conditions"], known, system, at)
+        if not at:
+            return derived(conditions, ("figures", system), lambda: figures(conditions, known, system, {}))
+        return figures(conditions, known, system, at)
     except QuestionError as error:
         error.field = error.field if error.field in ("system", "at") else f"at.{error.field}"
         raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,33 +48,43 @@ def _shared(ready: System, load: Load, metric: str) -> str:
 
 def outputs_of(ready: System, load: Load, state: State, metrics: Collection[str] = ()) -> list[Output]:
     """Every figure of the system at load 0, or those of ``metrics``; no value where there is no steady state."""
-    total = total_rate(state)
-    moved = reconciled(ready, state)
-    outputs = []
+    return outputs_of_each(ready, [load], state, metrics)[0]
+
+
+def outputs_of_each(
+    ready: System, loads: Sequence[Load], state: State, metrics: Collection[str] = ()
+) -> list[list[Output]]:
+    """As :func:`outputs_of` for each load of the state; the loads are asked alike but for one value."""
+    rows: list[list[Output]] = [[] for _ in loads]
+    moved: list[dict[str, float]] | None = None
     for spec in ready.entry["outputs"]:
-        metric = spec["metric"]
-        if (metric in load.asked and "class" not in spec) or (metrics and metric not in metrics):
+        metric, form = spec["metric"], spec["form"]
+        if (metric in loads[0].asked and "class" not in spec) or (metrics and metric not in metrics):
             continue
-        if spec["form"] == "total_rate":
-            estimate = own_rate(ready, load, state)
+        if form == "total_rate":
+            found = [own_rate(ready, load, state.at_load(i)) for i, load in enumerate(loads)]
         else:
-            draws = figure_draws(ready, state, spec)
-            estimate = None if draws is None else Estimate.of(draws)
-            if estimate is not None and spec["form"] in ("pct", "us_per_tran") and spec.get("series") in moved:
-                rate = total if spec.get("stream") is None else ready.stream(state.scenario, spec["stream"])[:, 0]
-                unit = 100.0 if spec["form"] == "pct" else 1e6 / float(rate[0])
-                estimate = estimate.moved(unit * moved[spec["series"]])
-        if estimate is None:
-            continue
-        outputs.append(
-            Output(metric, condition_of(ready, load, spec), estimate.value, estimate.lo, estimate.hi, spec["unit"])
-        )
-    return outputs
+            table = figure_table(ready, state, spec)
+            if table is None:
+                continue
+            estimates = Estimate.each(table)
+            if form in ("pct", "us_per_tran"):
+                moved = reconciled_each(ready, state) if moved is None else moved
+                units = np.full(len(loads), 100.0) if form == "pct" else 1e6 / _rate_of(ready, state, spec)[0]
+                estimates = [
+                    one.moved(float(units[i]) * moved[i][spec["series"]]) if spec.get("series") in moved[i] else one
+                    for i, one in enumerate(estimates)
+                ]
+            found = list(estimates)
+        for row, load, one in zip(rows, loads, found, strict=True):
+            if one is not None:
+                row.append(Output(metric, condition_of(ready, load, spec), one.value, one.lo, one.hi, spec["unit"]))
+    return rows
 
 
 def total_rate(state: State) -> Array:
     """Transactions/s of all classes at load 0, (draws,)."""
-    return np.broadcast_to(state.scenario.rates.sum(axis=2), state.busy.shape)[:, 0]
+    return _total_rates(state)[:, 0]
 
 
 def own_rate(ready: System, load: Load, state: State) -> Estimate | None:
@@ -95,52 +105,76 @@ def own_rate(ready: System, load: Load, state: State) -> Estimate | None:
 
 def figure_draws(ready: System, state: State, spec: Mapping[str, Any]) -> Array | None:
     """One metric at load 0 for every draw, (draws,); None where it does not apply."""
-    form, total = spec["form"], total_rate(state)
-    engines = state.scenario.engines
+    table = figure_table(ready, state, spec)
+    return None if table is None or np.isnan(table[0, 0]) else table[:, 0]
+
+
+def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array | None:
+    """One metric, (draws, loads); None where it does not apply, no number at loads where it does not."""
+    form, engines = spec["form"], state.scenario.engines
     with np.errstate(divide="ignore", invalid="ignore"):
         if form == "total_rate":
-            return total
+            return _total_rates(state)
         if form == "pct":
-            return 100.0 * state.usage[spec["series"]][:, 0]
+            return 100.0 * state.usage[spec["series"]]
         if form == "us_per_tran":
-            rate = total if spec.get("stream") is None else ready.stream(state.scenario, spec["stream"])[:, 0]
+            rate = _rate_of(ready, state, spec)
             used = state.busy if spec["series"] == "" else state.usage[spec["series"]]
-            return None if rate[0] <= 0 else 1e6 * used[:, 0] / rate
+            return np.where(rate[0] > 0, 1e6 * used / rate, np.nan)
         if form == "busy_pct":
-            return 100.0 * state.busy[:, 0] / engines
+            return 100.0 * state.busy / engines
         if form == "machine_busy_pct":
-            return None if state.machine_busy is None else 100.0 * state.machine_busy[:, 0]
+            return None if state.machine_busy is None else 100.0 * state.machine_busy
         if form == "ziip_busy_pct":
             ziips = state.scenario.ziips
-            return None if state.ziip_busy is None or ziips <= 0 else 100.0 * state.ziip_busy[:, 0] / ziips
+            return None if state.ziip_busy is None or ziips <= 0 else 100.0 * state.ziip_busy / ziips
         if form in ("msu", "machine_msu", "msu_4hra"):
-            return msu(ready, state, form)
+            columns = [msu(ready, state.at_load(i), form) for i in range(state.busy.shape[1])]
+            return None if any(one is None for one in columns) else np.stack(columns, axis=1)  # type: ignore[arg-type]
         if form == "internal_rate":
-            return None if state.busy[0, 0] <= 0 else total * engines / np.maximum(state.busy[:, 0], 1e-12)
+            rate = _total_rates(state) * engines / np.maximum(state.busy, 1e-12)
+            return np.where(state.busy[0] > 0, rate, np.nan)
         if form == "rate":
-            return ready.stream(state.scenario, spec["stream"])[:, 0]
+            return ready.stream(state.scenario, spec["stream"])
         if form == "limit_pct":
-            return 100.0 * state.limits[spec["station"]][:, 0] if spec["station"] in state.limits else None
-        if spec["stream"] in ready.streams and ready.stream(state.scenario, spec["stream"])[0, 0] <= 0:
-            return None
+            return 100.0 * state.limits[spec["station"]] if spec["station"] in state.limits else None
         table = state.response_ms if form == "response_ms" else state.p90_ms
         key = (spec["response"], spec["stream"])
-        return table[key][:, 0] if key in table else None
+        if key not in table:
+            return None
+        if spec["stream"] not in ready.streams:
+            return table[key]
+        return np.where(ready.stream(state.scenario, spec["stream"])[0] > 0, table[key], np.nan)
+
+
+def _total_rates(state: State) -> Array:
+    return np.broadcast_to(state.scenario.rates.sum(axis=2), state.busy.shape)
+
+
+def _rate_of(ready: System, state: State, spec: Mapping[str, Any]) -> Array:
+    """Transactions/s that a cost is for, (draws, loads)."""
+    return _total_rates(state) if spec.get("stream") is None else ready.stream(state.scenario, spec["stream"])
 
 
 def reconciled(ready: System, state: State) -> dict[str, float]:
     """How far each group that is known to be part of the total moves so that the groups add up to it, in engines."""
-    entry = ready.entry
+    return reconciled_each(ready, state)[0]
+
+
+def reconciled_each(ready: System, state: State) -> list[dict[str, float]]:
+    """As :func:`reconciled`, for each load."""
+    entry, loads = ready.entry, range(state.busy.shape[1])
     if not entry.get("exhaustive"):
-        return {}
+        return [{} for _ in loads]
     parts = {
-        name: Estimate.of(state.usage[name][:, 0])
-        for name, law in entry["usage"].items()
-        if law["part"] and law["points"]
+        name: Estimate.each(state.usage[name]) for name, law in entry["usage"].items() if law["part"] and law["points"]
     }
-    whole = float(state.usage[entry["main_total"]][0, 0])
-    found = _adding_up({name: (part.value or 0.0, _half(part)) for name, part in parts.items()}, whole)
-    return {name: found[name] - (parts[name].value or 0.0) for name in parts}
+    rows = []
+    for i in loads:
+        own = {name: (known[i].value or 0.0, _half(known[i])) for name, known in parts.items()}
+        found = _adding_up(own, float(state.usage[entry["main_total"]][0, i]))
+        rows.append({name: found[name] - own[name][0] for name in own})
+    return rows
 
 
 def _half(estimate: Estimate) -> float:

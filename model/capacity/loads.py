@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity import adjustments
+from model.capacity.derived import derived
 from model.capacity.ensemble import Scenario, System
 from model.capacity.moves import deviates, moved
 from model.capacity.questions import (
@@ -285,7 +286,9 @@ def _threads(system: System, value: Any) -> float:
 
 def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Array:
     """(draws,) factor on the cost that ``adjust.NAME=on`` asks for, uncertain as its sources say."""
-    rest, chosen = adjustments.asked(asked, adjustments.from_plain(system.entry.get("adjustments", {})))
+    plain = system.entry.get("adjustments", {})
+    known = derived(plain, "adjustments", lambda: adjustments.from_plain(plain))
+    rest, chosen = adjustments.asked(asked, known)
     by = adjustments.factor(chosen, "cpu")
     for one in chosen:
         notes.append(one.note)

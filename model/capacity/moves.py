@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
@@ -18,12 +19,15 @@ from model.hardware.speed import Speed, engine_speed, rated
 Array = NDArray[np.float64]
 
 
+@lru_cache
 def deviates(draws: int, seed: int) -> Array:
-    """(draws,) standard normal deviates in equal strata, 0 for the centre."""
+    """(draws,) standard normal deviates in equal strata, 0 for the centre; not to be written to."""
     strata = (np.arange(draws - 1) + 0.5) / max(draws - 1, 1)
     found = np.array([NormalDist().inv_cdf(float(part)) for part in strata])
     np.random.default_rng(seed).shuffle(found)
-    return np.append(0.0, found)
+    out = np.append(0.0, found)
+    out.flags.writeable = False
+    return out
 
 
 def moved(system: System, scenario: Scenario, value: Any, notes: list[str]) -> tuple[Scenario, Array]:

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from model.capacity.derived import derived
+
 LOADS = ("etr_tps", "cpu_busy_pct", "point")
 CHANGES = ("engines", "ziip_engines", "smt", "weight", "cap", "machine")
 GROWTH = "growth_pct"
@@ -45,7 +47,7 @@ def takes_number(key: str) -> bool:
 
 def lawful_systems(conditions: Mapping[str, Any]) -> set[str]:
     """The systems of which condition laws say something."""
-    return {row["system"] for row in conditions.get("rows", ())}
+    return derived(conditions, "systems", lambda: {row["system"] for row in conditions.get("rows", ())})
 
 
 def askable(bundle: Mapping[str, Any]) -> set[str]:

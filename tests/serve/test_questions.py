@@ -248,7 +248,7 @@ def test_a_question_that_is_not_declared_json_is_refused_for_that(client, kind):
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/healthz", "/readyz", "/metrics", "/v1/systems", "/quality/", "/static/page.js"]
+    "path", ["/", "/healthz", "/readyz", "/metrics", "/v1/systems", "/quality/", "/static/page.css"]
 )
 def test_head_is_answered_as_get_without_the_body(client, path):
     head, get = client("HEAD", path), client("GET", path)
@@ -267,7 +267,7 @@ def test_head_is_answered_as_get_without_the_body(client, path):
         ("OPTIONS", "/v1/size", "POST"),
         ("DELETE", "/v1/systems", "GET, HEAD"),
         ("POST", "/healthz", "GET, HEAD"),
-        ("POST", "/static/page.js", "GET, HEAD"),
+        ("POST", "/static/page.css", "GET, HEAD"),
     ],
 )
 def test_a_wrong_method_is_told_the_right_ones(client, method, path, allowed):
