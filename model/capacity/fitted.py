@@ -34,7 +34,7 @@ def fitted(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
     extra = {name: np.array(values, float)[chosen][None] for name, values in profile.get("extra", {}).items()}
     others = np.array(profile["others"], float)[chosen][None] if "others" in profile else 0.0
     scenario = Scenario(rates=rates[None], engines=ready.engines, ziips=ready.ziips, extra=extra, others=others)
-    busy = 100.0 * ready.evaluate(scenario).busy / ready.engines
+    busy = 100.0 * ready.usage(scenario)[1] / ready.engines
     found = [Estimate.of(busy[:, i]) for i in range(len(chosen))]
     days = starts.astype("datetime64[D]")
     known = np.unique(days)

@@ -12,7 +12,10 @@ function fields(schema, all) {
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
     const kinds = (field.anyOf ?? [field]).map((kind) => kind.type ?? kind.$ref?.split("/").pop() ?? "any");
     const required = schema.required?.includes(name) ? ", required" : "";
-    list.append(element("dt", name), element("dd", `${kinds.join(" or ")}${required}${field.description ? ": " + field.description : ""}`));
+    list.append(
+      element("dt", name),
+      element("dd", `${kinds.join(" or ")}${required}${field.description ? ": " + field.description : ""}`),
+    );
   }
   return list;
 }
@@ -39,5 +42,6 @@ function operation(path, method, about, all) {
 
 const all = await (await fetch("/openapi.json")).json();
 const sections = Object.entries(all.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, about]) => operation(path, method, about, all)));
+  Object.entries(methods).map(([method, about]) => operation(path, method, about, all)),
+);
 document.getElementById("operations").replaceChildren(...sections);

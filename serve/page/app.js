@@ -13,8 +13,13 @@ import { overview } from "/static/views/overview.js";
 import { whatIf } from "/static/views/what-if.js";
 
 const VIEWS = {
-  overview: ["Overview", overview], lpar: ["LPAR", lpar], "what-if": ["What if", whatIf], headroom: ["Headroom", headroom],
-  compare: ["Compare", compare], model: ["Model", model], data: ["Data", data],
+  overview: ["Overview", overview],
+  lpar: ["LPAR", lpar],
+  "what-if": ["What if", whatIf],
+  headroom: ["Headroom", headroom],
+  compare: ["Compare", compare],
+  model: ["Model", model],
+  data: ["Data", data],
 };
 const OF_ALL = new Set(["overview", "data"]);
 const $ = (id) => document.getElementById(id);
@@ -33,8 +38,12 @@ async function learn() {
   } else known.snapshotProblem = recorded.reason;
   const names = [...new Set([...known.histories.keys(), ...known.systems.keys()])];
   $("system").replaceChildren(...names.map((name) => new Option(name, name)));
-  $("state").textContent = [known.modelVersion ? `model ${known.modelVersion}` : known.problem?.message,
-    known.published ? `data published ${minute(known.published)} UTC` : "no data published"].filter(Boolean).join(" · ");
+  $("state").textContent = [
+    known.modelVersion ? `model ${known.modelVersion}` : known.problem?.message,
+    known.published ? `data published ${minute(known.published)} UTC` : "no data published",
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 async function show() {
@@ -60,7 +69,12 @@ async function show() {
   $("main").replaceChildren(h("h1", { tabIndex: -1 }, OF_ALL.has(view) ? title : `${title}: ${system ?? ""}`), body);
   document.body.dataset.ready = "";
   try {
-    if (!OF_ALL.has(view) && !system) throw known.problem ?? known.snapshotProblem ?? new Error("There is nothing to show yet: run etalon demo, or etalon ingest, build and fit on your own records.");
+    if (!OF_ALL.has(view) && !system)
+      throw (
+        known.problem ??
+        known.snapshotProblem ??
+        new Error("There is nothing to show yet: run etalon demo, or etalon ingest, build and fit on your own records.")
+      );
     await render(body, { system, params, known });
   } catch (error) {
     if (mine === turn) body.replaceChildren(refusal(error));
@@ -70,10 +84,15 @@ async function show() {
 
 function chooseSystem() {
   const { view, params } = current();
-  location.hash = address(view, { ...(view === "lpar" ? Object.fromEntries(params) : {}), class: "", system: $("system").value });
+  location.hash = address(view, {
+    ...(view === "lpar" ? Object.fromEntries(params) : {}),
+    class: "",
+    system: $("system").value,
+  });
 }
 
-for (const [view, [title]] of Object.entries(VIEWS)) $("views").append(h("a", { href: `#/${view}`, "data-view": view }, title));
+for (const [view, [title]] of Object.entries(VIEWS))
+  $("views").append(h("a", { href: `#/${view}`, "data-view": view }, title));
 $("system").addEventListener("change", chooseSystem);
 window.addEventListener("hashchange", async () => {
   await show();

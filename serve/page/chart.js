@@ -10,11 +10,16 @@ import { saveCsv, table } from "/static/table.js";
 import { drawing } from "/static/svg.js";
 
 const COLOURS = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
-const HEIGHT = 300, LEAST_WIDTH = 280;
+const HEIGHT = 300,
+  LEAST_WIDTH = 280;
 const alive = new Set();
 
 export const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-const faint = (colour, part) => colour + Math.round(2.55 * part).toString(16).padStart(2, "0");
+const faint = (colour, part) =>
+  colour +
+  Math.round(2.55 * part)
+    .toString(16)
+    .padStart(2, "0");
 
 export function chart(spec) {
   const plot = h("div", { className: "plot", role: "img", ariaLabel: spec.title });
@@ -25,12 +30,26 @@ export function chart(spec) {
   });
   const name = spec.title.replaceAll(/[^\w]+/g, "-").toLowerCase();
   let drawn = null;
-  const button = (label, onclick) => h("button", { type: "button", className: "plain", onclick, ariaLabel: `${label} of: ${spec.title}` }, label);
-  const figureNode = h("figure", {},
-    h("figcaption", {}, h("strong", {}, spec.title), h("span", { className: "tools" },
-      button("CSV", () => saveCsv(name, columns, rows())),
-      button("SVG", () => save(`${name}.svg`, "image/svg+xml", drawing(drawn, spec, paint)))) ),
-    plot, spec.x.time || spec.zoom ? h("p", { className: "quiet hint" }, "Drag to zoom, double-click for all.") : null, behind);
+  const button = (label, onclick) =>
+    h("button", { type: "button", className: "plain", onclick, ariaLabel: `${label} of: ${spec.title}` }, label);
+  const figureNode = h(
+    "figure",
+    {},
+    h(
+      "figcaption",
+      {},
+      h("strong", {}, spec.title),
+      h(
+        "span",
+        { className: "tools" },
+        button("CSV", () => saveCsv(name, columns, rows())),
+        button("SVG", () => save(`${name}.svg`, "image/svg+xml", drawing(drawn, spec, paint))),
+      ),
+    ),
+    plot,
+    spec.x.time || spec.zoom ? h("p", { className: "quiet hint" }, "Drag to zoom, double-click for all.") : null,
+    behind,
+  );
 
   const make = () => {
     drawn?.destroy();
@@ -39,7 +58,8 @@ export function chart(spec) {
   const watcher = new ResizeObserver(() => {
     if (!plot.isConnected) return;
     if (!drawn) make();
-    else if (Math.abs(drawn.width - plot.clientWidth) > 4) drawn.setSize({ width: Math.max(LEAST_WIDTH, plot.clientWidth), height: HEIGHT });
+    else if (Math.abs(drawn.width - plot.clientWidth) > 4)
+      drawn.setSize({ width: Math.max(LEAST_WIDTH, plot.clientWidth), height: HEIGHT });
   });
   watcher.observe(plot);
   alive.add({ make, plot });
@@ -53,7 +73,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 
 const paint = (spec, kind, i) => {
   const place = kind === "stack" ? i : (spec.stack?.length ?? 0) + i;
-  const given = (spec[kind][i].colour ?? COLOURS[place % COLOURS.length]);
+  const given = spec[kind][i].colour ?? COLOURS[place % COLOURS.length];
   return style(given);
 };
 
@@ -68,45 +88,120 @@ function cumulated(stack) {
 }
 
 function data(spec) {
-  const lines = spec.lines ?? [], points = spec.points ?? [];
-  return [spec.x.values, ...cumulated(spec.stack ?? []),
-    ...lines.flatMap((line) => (line.lo ? [line.values, line.lo, line.hi] : [line.values])), ...points.map((one) => one.values)];
+  const lines = spec.lines ?? [],
+    points = spec.points ?? [];
+  return [
+    spec.x.values,
+    ...cumulated(spec.stack ?? []),
+    ...lines.flatMap((line) => (line.lo ? [line.values, line.lo, line.hi] : [line.values])),
+    ...points.map((one) => one.values),
+  ];
 }
 
 function options(spec, width) {
-  const series = [{ label: spec.x.label, value: (_, v) => (v === null || v === undefined ? "–" : spec.x.time ? minute(local(v)) : figure(v)) }];
+  const series = [
+    {
+      label: spec.x.label,
+      value: (_, v) => (v === null || v === undefined ? "–" : spec.x.time ? minute(local(v)) : figure(v)),
+    },
+  ];
   const bands = [];
-  const said = (values, unit, { lo, hi } = {}) => (_, __, ___, i) => {
-    if (i === null || i === undefined || values[i] === null) return "–";
-    const limits = lo ? within({ value: values[i], lo: lo[i], hi: hi[i] }) : "";
-    return `${figure(values[i])}${unit ? ` ${unit}` : ""}${limits && ` (${limits})`}`;
-  };
+  const said =
+    (values, unit, { lo, hi } = {}) =>
+    (_, __, ___, i) => {
+      if (i === null || i === undefined || values[i] === null) return "–";
+      const limits = lo ? within({ value: values[i], lo: lo[i], hi: hi[i] }) : "";
+      return `${figure(values[i])}${unit ? ` ${unit}` : ""}${limits && ` (${limits})`}`;
+    };
   (spec.stack ?? []).forEach((part, i) => {
     const colour = paint(spec, "stack", i);
-    series.push({ label: part.name, stroke: colour, width: 1, fill: i === 0 ? faint(colour, 45) : undefined, points: { show: false }, value: said(part.values, spec.y.unit) });
+    series.push({
+      label: part.name,
+      stroke: colour,
+      width: 1,
+      fill: i === 0 ? faint(colour, 45) : undefined,
+      points: { show: false },
+      value: said(part.values, spec.y.unit),
+    });
     if (i > 0) bands.push({ series: [i + 1, i], fill: faint(colour, 45) });
   });
   (spec.lines ?? []).forEach((line, i) => {
     const colour = paint(spec, "lines", i);
-    series.push({ label: line.name, stroke: colour, width: line.width ?? 2, dash: line.dash, spanGaps: Boolean(spec.joined), points: { show: false }, value: said(line.values, spec.y.unit, line) });
+    series.push({
+      label: line.name,
+      stroke: colour,
+      width: line.width ?? 2,
+      dash: line.dash,
+      spanGaps: Boolean(spec.joined),
+      points: { show: false },
+      value: said(line.values, spec.y.unit, line),
+    });
     if (!line.lo) return;
-    const edge = { class: "edge", stroke: "transparent", width: 0, spanGaps: Boolean(spec.joined), points: { show: false } };
+    const edge = {
+      class: "edge",
+      stroke: "transparent",
+      width: 0,
+      spanGaps: Boolean(spec.joined),
+      points: { show: false },
+    };
     series.push(edge, { ...edge });
     bands.push({ series: [series.length - 1, series.length - 2], fill: faint(colour, 20) });
   });
   (spec.points ?? []).forEach((one, i) => {
     const colour = paint(spec, "points", i);
     const size = one.size ?? (one.values.length > 300 ? 4 : 9);
-    series.push({ label: one.name, stroke: colour, paths: () => null, value: said(one.values, spec.y.unit),
-      points: { show: true, size, width: 1.5, stroke: one.fainter ? faint(colour, 60) : colour, fill: one.hollow ? style("panel") : faint(colour, 60) } });
+    series.push({
+      label: one.name,
+      stroke: colour,
+      paths: () => null,
+      value: said(one.values, spec.y.unit),
+      points: {
+        show: true,
+        size,
+        width: 1.5,
+        stroke: one.fainter ? faint(colour, 60) : colour,
+        fill: one.hollow ? style("panel") : faint(colour, 60),
+      },
+    });
   });
-  const axis = { stroke: style("quiet"), grid: { stroke: style("rule"), width: 1 }, ticks: { stroke: style("rule") }, font: "12px system-ui, sans-serif" };
+  const axis = {
+    stroke: style("quiet"),
+    grid: { stroke: style("rule"), width: 1 },
+    ticks: { stroke: style("rule") },
+    font: "12px system-ui, sans-serif",
+  };
   return {
-    width, height: HEIGHT, series, bands, tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC"), padding: [12, 16, 0, 0],
-    scales: { x: { time: Boolean(spec.x.time) }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(spec.y.least ?? 0, Math.min(high ?? 1, spec.y.most ?? Infinity) * 1.05) || 1] } },
+    width,
+    height: HEIGHT,
+    series,
+    bands,
+    tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC"),
+    padding: [12, 16, 0, 0],
+    scales: {
+      x: { time: Boolean(spec.x.time) },
+      y: {
+        range: (_, low, high) => [
+          Math.min(0, low ?? 0),
+          Math.max(spec.y.least ?? 0, Math.min(high ?? 1, spec.y.most ?? Infinity) * 1.05) || 1,
+        ],
+      },
+    },
     axes: [
-      { ...axis, label: spec.x.time ? undefined : spec.x.label, labelSize: 22, labelFont: axis.font, values: spec.x.time ? dates : (_, ticks) => ticks.map((tick) => figure(tick, 1)) },
-      { ...axis, size: (_, ticks) => 18 + 7 * Math.max(2, ...(ticks ?? []).map((tick) => String(tick).length)), label: spec.y.label, labelSize: 22, labelFont: axis.font, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : tick.toLocaleString("en"))) },
+      {
+        ...axis,
+        label: spec.x.time ? undefined : spec.x.label,
+        labelSize: 22,
+        labelFont: axis.font,
+        values: spec.x.time ? dates : (_, ticks) => ticks.map((tick) => figure(tick, 1)),
+      },
+      {
+        ...axis,
+        size: (_, ticks) => 18 + 7 * Math.max(2, ...(ticks ?? []).map((tick) => String(tick).length)),
+        label: spec.y.label,
+        labelSize: 22,
+        labelFont: axis.font,
+        values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : tick.toLocaleString("en"))),
+      },
     ],
     cursor: { drag: { x: true, y: false }, points: { size: 6 } },
     legend: { live: true },
@@ -156,7 +251,8 @@ function tabulated(spec) {
       values.push(one.lo, one.hi);
     }
   }
-  const rows = () => spec.x.values.map((x, i) => [spec.x.time ? minute(local(x)) : x, ...values.map((column) => column[i] ?? null)]);
+  const rows = () =>
+    spec.x.values.map((x, i) => [spec.x.time ? minute(local(x)) : x, ...values.map((column) => column[i] ?? null)]);
   return [columns, rows];
 }
 
@@ -164,19 +260,27 @@ function tabulated(spec) {
 export function joined(sets) {
   const xs = [...new Set(sets.flatMap(([x]) => x))].sort((a, b) => a - b);
   const place = new Map(xs.map((x, i) => [x, i]));
-  const spread = sets.map(([x, columns]) => columns.map((values) => {
-    const out = Array(xs.length).fill(null);
-    x.forEach((at, i) => { out[place.get(at)] = values[i]; });
-    return out;
-  }));
+  const spread = sets.map(([x, columns]) =>
+    columns.map((values) => {
+      const out = Array(xs.length).fill(null);
+      x.forEach((at, i) => {
+        out[place.get(at)] = values[i];
+      });
+      return out;
+    }),
+  );
   return [xs, spread];
 }
 
 // A hole in time becomes a null, so that no line is drawn across it.
 export function withHoles(times, columns) {
-  const steps = times.slice(1).map((time, i) => time - times[i]).sort((a, b) => a - b);
+  const steps = times
+    .slice(1)
+    .map((time, i) => time - times[i])
+    .sort((a, b) => a - b);
   const usual = steps[Math.floor(steps.length / 2)] ?? 0;
-  const xs = [], out = columns.map(() => []);
+  const xs = [],
+    out = columns.map(() => []);
   times.forEach((time, i) => {
     if (i && time - times[i - 1] > 1.5 * usual) {
       xs.push(times[i - 1] + usual);

@@ -34,12 +34,16 @@ let asking = null;
 function newToken() {
   asking ??= new Promise((resolve) => {
     const dialog = document.getElementById("token");
-    dialog.addEventListener("close", async () => {
-      sessionStorage.setItem(KEY, document.getElementById("token-value").value);
-      asking = null;
-      await send("/session", {});
-      resolve();
-    }, { once: true });
+    dialog.addEventListener(
+      "close",
+      async () => {
+        sessionStorage.setItem(KEY, document.getElementById("token-value").value);
+        asking = null;
+        await send("/session", {});
+        resolve();
+      },
+      { once: true },
+    );
     dialog.showModal();
   });
   return asking;

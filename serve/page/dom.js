@@ -23,7 +23,14 @@ export const refusal = (error) => h("p", { className: "refusal", role: "alert" }
 
 // Names of metrics in what the model says of itself become words.
 const METRIC = /\b[a-z0-9]+(_[a-z0-9]+)*_(pct|ms|tps|tran)\b/g;
-export const notes = (items) => (items.length ? h("ul", { className: "notes" }, items.map((item) => h("li", {}, item.replace(METRIC, words)))) : null);
+export const notes = (items) =>
+  items.length
+    ? h(
+        "ul",
+        { className: "notes" },
+        items.map((item) => h("li", {}, item.replace(METRIC, words))),
+      )
+    : null;
 
 export function save(name, type, text) {
   const link = h("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });

@@ -12,7 +12,8 @@ export function within(part, digits = 4) {
   return `${figure(part.lo, digits)} … ${part.hi === null ? "no limit" : figure(part.hi, digits)}`;
 }
 
-export const whole = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumFractionDigits: 0 }));
+export const whole = (value) =>
+  value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumFractionDigits: 0 });
 export const change = (pct) => (pct === null || pct === undefined ? "–" : `${pct > 0 ? "+" : ""}${figure(pct, 2)} %`);
 export const day = (iso) => (iso ? iso.slice(0, 10) : "–");
 export const minute = (iso) => iso.slice(0, 16).replace("T", " ");

@@ -9,10 +9,14 @@ import { term } from "/static/terms.js";
 export function bar(part, label) {
   const most = Math.max(100, (part.hi ?? part.value ?? 0) * 1.02);
   const at = (pct) => `${(100 * (pct ?? most)) / most}%`;
-  const node = svg("svg", { class: "bar", role: "img", "aria-label": `${label}: ${figure(part.value, 3)} %` },
+  const node = svg(
+    "svg",
+    { class: "bar", role: "img", "aria-label": `${label}: ${figure(part.value, 3)} %` },
     svg("rect", { class: "track", x: 0, y: 3, width: at(100), height: 10 }),
-    svg("rect", { class: part.value > 100 ? "over" : "fill", x: 0, y: 3, width: at(part.value), height: 10 }));
-  if (part.lo !== null && part.lo !== undefined && part.lo !== part.hi) node.append(svg("line", { class: "span", x1: at(part.lo), x2: at(part.hi), y1: 8, y2: 8 }));
+    svg("rect", { class: part.value > 100 ? "over" : "fill", x: 0, y: 3, width: at(part.value), height: 10 }),
+  );
+  if (part.lo !== null && part.lo !== undefined && part.lo !== part.hi)
+    node.append(svg("line", { class: "span", x1: at(part.lo), x2: at(part.hi), y1: 8, y2: 8 }));
   return node;
 }
 
@@ -20,10 +24,20 @@ export function bar(part, label) {
 export function split(times, most) {
   const parts = [["using", times.using_ms], ...Object.entries(times.waiting_ms)];
   let from = 0;
-  const node = svg("svg", { class: "bar", role: "img", "aria-label": parts.map(([name, ms]) => `${name} ${figure(ms, 3)} ms`).join(", ") });
+  const node = svg("svg", {
+    class: "bar",
+    role: "img",
+    "aria-label": parts.map(([name, ms]) => `${name} ${figure(ms, 3)} ms`).join(", "),
+  });
   parts.forEach(([name, ms], i) => {
     const width = (100 * (ms ?? 0)) / most;
-    node.append(svg("rect", { class: `part${i % 8}`, x: `${from}%`, y: 3, width: `${width}%`, height: 10 }, svg("title", {}, `${name}: ${figure(ms, 3)} ms`)));
+    node.append(
+      svg(
+        "rect",
+        { class: `part${i % 8}`, x: `${from}%`, y: 3, width: `${width}%`, height: 10 },
+        svg("title", {}, `${name}: ${figure(ms, 3)} ms`),
+      ),
+    );
     from += width;
   });
   return node;
@@ -37,7 +51,8 @@ export function subject(output) {
 
 const WAITS = { cp: "CPs", ziip: "zIIPs", other: "elsewhere" };
 
-export const found = (answer, metric, of = "") => answer.outputs.find((output) => output.metric === metric && subject(output) === of);
+export const found = (answer, metric, of = "") =>
+  answer.outputs.find((output) => output.metric === metric && subject(output) === of);
 
 const CPS = "general-purpose CPs of the LPAR";
 export const resourceName = (name) => name.replace(/^of which /, "").replace(/ of the LPAR$/, "");
@@ -47,16 +62,28 @@ export function stations(today, asked) {
   const inner = (station) => station.resource.startsWith("of which ");
   // The parts of the engines' busy stand below it.
   const all = [...asked.bottleneck.stations, ...rest(asked)];
-  const known = all.filter((station) => !inner(station)).flatMap((station) => (station.resource === CPS ? [station, ...all.filter(inner)] : [station]));
+  const known = all
+    .filter((station) => !inner(station))
+    .flatMap((station) => (station.resource === CPS ? [station, ...all.filter(inner)] : [station]));
   for (const station of rest(today)) before.set(station.resource, station);
   const rows = known.map((station) => [
-    inner(station) ? h("span", { className: "inner" }, group(resourceName(station.resource))) : resourceName(station.resource),
-    before.get(station.resource)?.utilization_pct ?? null, station.utilization_pct, within({ ...station, value: station.utilization_pct }, 3),
+    inner(station)
+      ? h("span", { className: "inner" }, group(resourceName(station.resource)))
+      : resourceName(station.resource),
+    before.get(station.resource)?.utilization_pct ?? null,
+    station.utilization_pct,
+    within({ ...station, value: station.utilization_pct }, 3),
     bar({ ...station, value: station.utilization_pct }, station.resource),
     inner(station) || !station.probability ? null : `${figure(100 * station.probability, 2)} %`,
   ]);
-  const columns = [{ name: "Resource" }, { name: "today", unit: "%", number: true }, { name: "asked", unit: "%", number: true },
-    { name: "interval", term: term("90 % interval", "interval") }, { name: "of what there is" }, { name: "chance to fill first", number: true, text: (v) => v ?? "" }];
+  const columns = [
+    { name: "Resource" },
+    { name: "today", unit: "%", number: true },
+    { name: "asked", unit: "%", number: true },
+    { name: "interval", term: term("90 % interval", "interval") },
+    { name: "of what there is" },
+    { name: "chance to fill first", number: true, text: (v) => v ?? "" },
+  ];
   return table(columns, rows, "Utilization of each resource, today and as asked");
 }
 
@@ -73,7 +100,17 @@ function rest(answer) {
   const whole = answer.bottleneck.stations.find((station) => station.resource === CPS);
   if (!whole || !parts.length) return [];
   const left = whole.utilization_pct - parts.reduce((sum, station) => sum + station.utilization_pct, 0);
-  return left > 0.005 ? [{ resource: "of which the rest: system and uncaptured", utilization_pct: left, lo: null, hi: null, probability: 0 }] : [];
+  return left > 0.005
+    ? [
+        {
+          resource: "of which the rest: system and uncaptured",
+          utilization_pct: left,
+          lo: null,
+          hi: null,
+          probability: 0,
+        },
+      ]
+    : [];
 }
 
 export function responses(today, asked) {
@@ -81,13 +118,31 @@ export function responses(today, asked) {
   const whole = (times) => [times.using_ms, ...Object.values(times.waiting_ms)].reduce((sum, ms) => sum + (ms ?? 0), 0);
   const most = Math.max(1e-9, ...today.times.map(whole), ...asked.times.map(whole));
   const all = [...today.times, ...asked.times];
-  const waits = [...new Set(all.flatMap((times) => Object.keys(times.waiting_ms)))].filter((name) => all.some((times) => times.waiting_ms[name] > 0));
+  const waits = [...new Set(all.flatMap((times) => Object.keys(times.waiting_ms)))].filter((name) =>
+    all.some((times) => times.waiting_ms[name] > 0),
+  );
   const rows = asked.times.flatMap((times) => {
-    const old = before.get(times.class), now = found(asked, times.metric, times.class);
-    const line = (when, one, output) => [when === "today" ? times.class || "all" : "", when, output?.value ?? null, within(output, 3), one.using_ms, ...waits.map((name) => (name in one.waiting_ms ? one.waiting_ms[name] : 0)), output?.value === null || !output ? "no steady state" : split(one, most)];
+    const old = before.get(times.class),
+      now = found(asked, times.metric, times.class);
+    const line = (when, one, output) => [
+      when === "today" ? times.class || "all" : "",
+      when,
+      output?.value ?? null,
+      within(output, 3),
+      one.using_ms,
+      ...waits.map((name) => (name in one.waiting_ms ? one.waiting_ms[name] : 0)),
+      output?.value === null || !output ? "no steady state" : split(one, most),
+    ];
     return [...(old ? [line("today", old, found(today, times.metric, times.class))] : []), line("asked", times, now)];
   });
-  const columns = [{ name: "Class" }, { name: "load" }, { name: "response", unit: "ms", number: true }, { name: "interval" },
-    { name: "using", unit: "ms", number: true, term: term("using", "using, ms") }, ...waits.map((name) => ({ name: `waiting: ${WAITS[name] ?? name}`, unit: "ms", number: true })), { name: "split" }];
+  const columns = [
+    { name: "Class" },
+    { name: "load" },
+    { name: "response", unit: "ms", number: true },
+    { name: "interval" },
+    { name: "using", unit: "ms", number: true, term: term("using", "using, ms") },
+    ...waits.map((name) => ({ name: `waiting: ${WAITS[name] ?? name}`, unit: "ms", number: true })),
+    { name: "split" },
+  ];
   return table(columns, rows, "Response by class, split into using and waiting");
 }

@@ -18,6 +18,14 @@ export function keep(view, params) {
 
 // The keys of a question as written in one field: engines=7, growth_pct=20.
 export function keys(text) {
-  const pairs = text.split(",").map((pair) => pair.split("=").map((part) => part.trim())).filter(([key]) => key);
-  return Object.fromEntries(pairs.map(([key, value]) => [key, value !== "" && !Number.isNaN(Number(value)) ? Number(value) : value ?? ""]));
+  const pairs = text
+    .split(",")
+    .map((pair) => pair.split("=").map((part) => part.trim()))
+    .filter(([key]) => key);
+  return Object.fromEntries(
+    pairs.map(([key, value]) => [key, value !== "" && !Number.isNaN(Number(value)) ? Number(value) : (value ?? "")]),
+  );
 }
+
+// A question without some of its keys.
+export const without = (at, ...left) => Object.fromEntries(Object.entries(at).filter(([key]) => !left.includes(key)));

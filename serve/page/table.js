@@ -15,12 +15,35 @@ function shown(column, value) {
 }
 
 export function table(columns, rows, caption) {
-  const cells = (row) => row.map((value, i) => h("td", { className: columns[i].number ? "number" : /interval/.test(columns[i].name) ? "within" : "" }, shown(columns[i], value)));
-  const head = columns.map((column) => h("th", { scope: "col", className: column.number ? "number" : "" }, column.term ?? titled(column)));
-  return h("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: caption },
-    h("table", {}, h("caption", { className: "unseen" }, caption), h("thead", {}, h("tr", {}, head)),
-      h("tbody", {}, rows.slice(0, MOST_ROWS).map((row) => h("tr", {}, cells(row))))),
-    rows.length > MOST_ROWS ? h("p", { className: "quiet" }, `The first ${MOST_ROWS} of ${rows.length} rows; the CSV has all.`) : null);
+  const cells = (row) =>
+    row.map((value, i) =>
+      h(
+        "td",
+        { className: columns[i].number ? "number" : /interval/.test(columns[i].name) ? "within" : "" },
+        shown(columns[i], value),
+      ),
+    );
+  const head = columns.map((column) =>
+    h("th", { scope: "col", className: column.number ? "number" : "" }, column.term ?? titled(column)),
+  );
+  return h(
+    "div",
+    { className: "scroll", tabIndex: 0, role: "region", ariaLabel: caption },
+    h(
+      "table",
+      {},
+      h("caption", { className: "unseen" }, caption),
+      h("thead", {}, h("tr", {}, head)),
+      h(
+        "tbody",
+        {},
+        rows.slice(0, MOST_ROWS).map((row) => h("tr", {}, cells(row))),
+      ),
+    ),
+    rows.length > MOST_ROWS
+      ? h("p", { className: "quiet" }, `The first ${MOST_ROWS} of ${rows.length} rows; the CSV has all.`)
+      : null,
+  );
 }
 
 export function csv(columns, rows) {

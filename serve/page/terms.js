@@ -7,8 +7,10 @@ const MEANINGS = {
   "Machine busy": "Part of the machine's shared general-purpose engines that all its LPARs use together.",
   headroom: "What is left: engines less those in use at the load, in percent points of busy.",
   MSU: "Million service units an hour: CPU time at the speed by which software is charged.",
-  "rolling 4-hour average": "Mean MSU of the last four hours; its peak of the month is what much software is charged by.",
-  "share by weight": "The engines PR/SM guarantees the LPAR when the machine is full: its weight among all, times the shared engines.",
+  "rolling 4-hour average":
+    "Mean MSU of the last four hours; its peak of the month is what much software is charged by.",
+  "share by weight":
+    "The engines PR/SM guarantees the LPAR when the machine is full: its weight among all, times the shared engines.",
   bottleneck: "The resource that fills first as the load grows.",
   using: "Time the work has an engine or device.",
   waiting: "Time the work waits for an engine, a limit or a place.",
@@ -23,7 +25,7 @@ const MEANINGS = {
   SMT: "Two threads on one zIIP core.",
   "held out": "Not used in the fit that predicted it: the model had to find it from the rest.",
   gate: "The limits that held-out errors of a system have to keep.",
-  "extrapolated": "Outside what was measured: a rate, or a number of engines.",
+  extrapolated: "Outside what was measured: a rate, or a number of engines.",
 };
 
 export const term = (name, shown = name) =>

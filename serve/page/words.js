@@ -14,14 +14,22 @@ const NAMES = {
   service_cpu_us_per_tran: "Own CPU per transaction",
   uncaptured_us_per_tran: "Share of uncaptured CPU per transaction",
 };
-const ENDINGS = [["_cpu_us_per_tran", " CPU per transaction"], ["_cpu_pct", " CPU"], ["_response_ms", " response time"], ["_tps", " rate"]];
+const ENDINGS = [
+  ["_cpu_us_per_tran", " CPU per transaction"],
+  ["_cpu_pct", " CPU"],
+  ["_response_ms", " response time"],
+  ["_tps", " rate"],
+];
 const UNITS = { pct: "%", "pct of one CP": "% of one CP", "us/tran": "µs/transaction", "tran/s": "transactions/s" };
 const SHORT = new Set(["aor", "cics", "db2", "for", "ims", "mq", "tor", "zcee", "ziip"]);
 
 export function words(metric) {
   if (NAMES[metric]) return NAMES[metric];
   const [ending, said] = ENDINGS.find(([end]) => metric.endsWith(end)) ?? ["", ""];
-  const parts = metric.slice(0, metric.length - ending.length).split("_").map((part) => (SHORT.has(part) ? part.toUpperCase() : part));
+  const parts = metric
+    .slice(0, metric.length - ending.length)
+    .split("_")
+    .map((part) => (SHORT.has(part) ? part.toUpperCase() : part));
   const text = parts.join(" ") + said;
   return text[0].toUpperCase() + text.slice(1);
 }

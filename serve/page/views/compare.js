@@ -13,15 +13,22 @@ const DAY_S = 86400;
 const iso = (s) => new Date(1000 * s).toISOString().slice(0, 10);
 
 export async function compare(body, { system, params, known }) {
-  const about = known.histories.get(system), askable = known.systems.get(system);
+  const about = known.histories.get(system),
+    askable = known.systems.get(system);
   if (about) body.append(measured(system, about, params, known));
   if (askable) body.append(predicted(system, askable, params, known));
 }
 
 function defaults(about) {
-  const first = Date.parse(`${about.first_start_local.slice(0, 10)}T00:00:00Z`) / 1000, last = Date.parse(`${about.last_start_local.slice(0, 10)}T00:00:00Z`) / 1000;
+  const first = Date.parse(`${about.first_start_local.slice(0, 10)}T00:00:00Z`) / 1000,
+    last = Date.parse(`${about.last_start_local.slice(0, 10)}T00:00:00Z`) / 1000;
   const week = Math.max(1, Math.min(7, Math.floor((last - first) / DAY_S / 2 + 0.5)));
-  return { a_from: iso(last - (2 * week - 1) * DAY_S), a_to: iso(last - week * DAY_S), b_from: iso(last - (week - 1) * DAY_S), b_to: iso(last) };
+  return {
+    a_from: iso(last - (2 * week - 1) * DAY_S),
+    a_to: iso(last - week * DAY_S),
+    b_from: iso(last - (week - 1) * DAY_S),
+    b_to: iso(last),
+  };
 }
 
 function keepBeside(system, given) {
@@ -30,8 +37,14 @@ function keepBeside(system, given) {
 
 function measured(system, about, params, known) {
   const given = { ...defaults(about), ...Object.fromEntries([...params].filter(([key]) => /^[ab]_/.test(key))) };
-  const inputs = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, h("input", { type: "date", value })]));
-  const other = h("select", {}, [...known.histories.keys()].map((name) => new Option(name, name)));
+  const inputs = Object.fromEntries(
+    Object.entries(given).map(([key, value]) => [key, h("input", { type: "date", value })]),
+  );
+  const other = h(
+    "select",
+    {},
+    [...known.histories.keys()].map((name) => new Option(name, name)),
+  );
   other.value = params.get("other") ?? system;
   const answer = h("div", { ariaLive: "polite" });
   const show = async (event) => {
@@ -47,40 +60,129 @@ function measured(system, about, params, known) {
     }
   };
   show();
-  return section("As measured, two periods", h("form", { className: "row", ariaLabel: "Two periods", onsubmit: show },
-    h("label", {}, "A from ", inputs.a_from), h("label", {}, "to ", inputs.a_to), h("label", {}, "B from ", inputs.b_from), h("label", {}, "to ", inputs.b_to), h("label", {}, "B of ", other), h("button", {}, "Compare")), answer);
+  return section(
+    "As measured, two periods",
+    h(
+      "form",
+      { className: "row", ariaLabel: "Two periods", onsubmit: show },
+      h("label", {}, "A from ", inputs.a_from),
+      h("label", {}, "to ", inputs.a_to),
+      h("label", {}, "B from ", inputs.b_from),
+      h("label", {}, "to ", inputs.b_to),
+      h("label", {}, "B of ", other),
+      h("button", {}, "Compare"),
+    ),
+    answer,
+  );
 }
 
 function measuredTable(changes) {
   const SAID = { true: "yes", false: "within the scatter of days", null: "too few days" };
   const marked = (one) => (one.significant ? h("strong", {}, change(one.change_pct)) : change(one.change_pct));
-  const rows = changes.map((one) => [`${words(one.metric)}${one.class_name ? `, ${one.class_name}` : ""}`, one.a, one.b, marked(one), one.lo_pct === null ? "" : `${figure(one.lo_pct, 2)} … ${figure(one.hi_pct, 2)}`, SAID[String(one.significant)], unit(one.unit)]);
-  return table([{ name: "Figure" }, { name: "A", number: true }, { name: "B", number: true }, { name: "change", number: true }, { name: "interval, %", term: term("90 % interval", "interval, %") }, { name: "significant" }, { name: "unit" }], rows, "Two periods as measured, over the days of the week that both have");
+  const rows = changes.map((one) => [
+    `${words(one.metric)}${one.class_name ? `, ${one.class_name}` : ""}`,
+    one.a,
+    one.b,
+    marked(one),
+    one.lo_pct === null ? "" : `${figure(one.lo_pct, 2)} … ${figure(one.hi_pct, 2)}`,
+    SAID[String(one.significant)],
+    unit(one.unit),
+  ]);
+  return table(
+    [
+      { name: "Figure" },
+      { name: "A", number: true },
+      { name: "B", number: true },
+      { name: "change", number: true },
+      { name: "interval, %", term: term("90 % interval", "interval, %") },
+      { name: "significant" },
+      { name: "unit" },
+    ],
+    rows,
+    "Two periods as measured, over the days of the week that both have",
+  );
 }
 
 function predicted(system, askable, params, known) {
   const field = (key, hint) => h("input", { type: "text", value: params.get(key) ?? "", placeholder: hint });
-  const a = field("a", "nothing: as today"), b = field("b", `engines=${askable.engines + 1},growth_pct=20`);
-  const other = h("select", {}, [...known.systems.keys()].map((name) => new Option(name, name)));
+  const a = field("a", "nothing: as today"),
+    b = field("b", `engines=${askable.engines + 1},growth_pct=20`);
+  const other = h(
+    "select",
+    {},
+    [...known.systems.keys()].map((name) => new Option(name, name)),
+  );
   other.value = params.get("with") ?? system;
   const answer = h("div", { ariaLive: "polite" });
   const show = async (event) => {
     event?.preventDefault();
     if (event) keepBeside(system, { a: a.value, b: b.value, with: other.value === system ? "" : other.value });
     try {
-      answer.replaceChildren(predictedTable(await ask("/v1/compare", { system, a: keys(a.value), b: keys(b.value), ...(other.value !== system && { other: other.value }) })));
+      answer.replaceChildren(
+        predictedTable(
+          await ask("/v1/compare", {
+            system,
+            a: keys(a.value),
+            b: keys(b.value),
+            ...(other.value !== system && { other: other.value }),
+          }),
+        ),
+      );
     } catch (error) {
       answer.replaceChildren(refusal(error));
     }
   };
   if (params.has("a") || params.has("b") || params.has("with")) show();
-  return section("As predicted, two questions", h("form", { className: "row", ariaLabel: "Two questions", onsubmit: show }, h("label", {}, "A ", a), h("label", {}, "B ", b), h("label", {}, "B of ", other), h("button", {}, "Compare"),
-    h("p", { className: "quiet" }, "Keys as in What if, several with commas: growth_pct=20, engines=7, adjust.encryption=on, cap=on, limit.NAME=30.")), answer);
+  return section(
+    "As predicted, two questions",
+    h(
+      "form",
+      { className: "row", ariaLabel: "Two questions", onsubmit: show },
+      h("label", {}, "A ", a),
+      h("label", {}, "B ", b),
+      h("label", {}, "B of ", other),
+      h("button", {}, "Compare"),
+      h(
+        "p",
+        { className: "quiet" },
+        "Keys as in What if, several with commas: growth_pct=20, engines=7, adjust.encryption=on, cap=on, limit.NAME=30.",
+      ),
+    ),
+    answer,
+  );
 }
 
 function predictedTable(both) {
   const sure = (one) => (one.lo > 0 || one.hi < 0 ? h("strong", {}, change(one.value)) : change(one.value));
-  const rows = both.changes.map((one) => [`${words(one.metric)}${one.class ? `, ${one.class}` : ""}`, one.a, one.b, sure(one.change_pct), within(one.change_pct, 2), one.change_pct.lo > 0 || one.change_pct.hi < 0 ? "yes" : "no", unit(found(both.b, one.metric, one.class)?.unit)]);
-  return h("div", {}, table([{ name: "Figure" }, { name: "A", number: true }, { name: "B", number: true }, { name: "change", number: true }, { name: "interval, %", term: term("90 % interval", "interval, %") }, { name: "significant" }, { name: "unit" }], rows, "Two questions as predicted; what both share cancels in the interval"),
-    h("p", {}, `A: ${resourceName(both.a.bottleneck.resource)} fills first, at ${figure(both.a.bottleneck.utilization_pct, 3)} %. B: ${resourceName(both.b.bottleneck.resource)}, at ${figure(both.b.bottleneck.utilization_pct, 3)} %.`));
+  const rows = both.changes.map((one) => [
+    `${words(one.metric)}${one.class ? `, ${one.class}` : ""}`,
+    one.a,
+    one.b,
+    sure(one.change_pct),
+    within(one.change_pct, 2),
+    one.change_pct.lo > 0 || one.change_pct.hi < 0 ? "yes" : "no",
+    unit(found(both.b, one.metric, one.class)?.unit),
+  ]);
+  return h(
+    "div",
+    {},
+    table(
+      [
+        { name: "Figure" },
+        { name: "A", number: true },
+        { name: "B", number: true },
+        { name: "change", number: true },
+        { name: "interval, %", term: term("90 % interval", "interval, %") },
+        { name: "significant" },
+        { name: "unit" },
+      ],
+      rows,
+      "Two questions as predicted; what both share cancels in the interval",
+    ),
+    h(
+      "p",
+      {},
+      `A: ${resourceName(both.a.bottleneck.resource)} fills first, at ${figure(both.a.bottleneck.utilization_pct, 3)} %. B: ${resourceName(both.b.bottleneck.resource)}, at ${figure(both.b.bottleneck.utilization_pct, 3)} %.`,
+    ),
+  );
 }

@@ -14,46 +14,95 @@ const MOST_SCENARIOS = 3;
 export async function headroom(body, { system, params, known }) {
   const about = known.systems.get(system);
   if (!about) throw known.problem ?? new Error(`The model cannot be asked about ${system}.`);
-  if (!about.period) throw new Error(`${system} has measured points and no history: growth is not known. Ask What if for a growth you assume.`);
+  if (!about.period)
+    throw new Error(
+      `${system} has measured points and no history: growth is not known. Ask What if for a growth you assume.`,
+    );
   const target = Number(params.get("target") ?? 90);
   const scenarios = ["", ...params.getAll("with").filter(Boolean)];
   body.append(form(system, about, target, scenarios.slice(1)));
   const [history, units, ...answers] = await Promise.all([
     ask(`/v1/systems/${encodeURIComponent(system)}/history?every=day`),
     ask("/v1/forecast-msu", { system }).catch((error) => error),
-    ...scenarios.map((text) => ask("/v1/headroom", { system, at: keys(text), max_busy_pct: target }).catch((error) => error)),
+    ...scenarios.map((text) =>
+      ask("/v1/headroom", { system, at: keys(text), max_busy_pct: target }).catch((error) => error),
+    ),
   ]);
-  const failed = answers.flatMap((one, i) => (one instanceof Error ? [[scenarios[i] || "today's configuration", one]] : []));
-  const good = answers.map((answer, i) => ({ answer, name: scenarios[i] || "as today" })).filter(({ answer }) => !(answer instanceof Error));
+  const failed = answers.flatMap((one, i) =>
+    one instanceof Error ? [[scenarios[i] || "today's configuration", one]] : [],
+  );
+  const good = answers
+    .map((answer, i) => ({ answer, name: scenarios[i] || "as today" }))
+    .filter(({ answer }) => !(answer instanceof Error));
   body.append(...failed.map(([name, error]) => refusal(new Error(`${name}: ${error.message}`))));
-  if (good.length) body.append(section("History and forecast", forecast(history, about, good, target)), dates(good), growth(good[0].answer), msu(units), notes(good[0].answer.notes));
+  if (good.length)
+    body.append(
+      section("History and forecast", forecast(history, about, good, target)),
+      dates(good),
+      growth(good[0].answer),
+      msu(units),
+      notes(good[0].answer.notes),
+    );
 }
 
 function form(system, about, target, scenarios) {
   const limit = h("input", { type: "number", min: 1, max: 100, value: target });
-  const fields = Array.from({ length: MOST_SCENARIOS }, (_, i) => h("input", { type: "text", value: scenarios[i] ?? "", placeholder: [`engines=${about.engines + 1}`, "growth_pct=20", `growth_pct.${about.classes[0]}=30`][i] }));
+  const fields = Array.from({ length: MOST_SCENARIOS }, (_, i) =>
+    h("input", {
+      type: "text",
+      value: scenarios[i] ?? "",
+      placeholder: [`engines=${about.engines + 1}`, "growth_pct=20", `growth_pct.${about.classes[0]}=30`][i],
+    }),
+  );
   const show = (event) => {
     event.preventDefault();
     const query = new URLSearchParams({ system, target: limit.value });
     for (const field of fields) if (field.value.trim()) query.append("with", field.value.trim());
     location.hash = `#/headroom?${query}`;
   };
-  return h("form", { className: "row", ariaLabel: "Target and scenarios", onsubmit: show }, h("label", {}, "Busy at most, % ", limit),
-    ...fields.map((field, i) => h("label", {}, `Scenario ${i + 1} `, field)), h("button", {}, "Show"),
-    h("p", { className: "quiet" }, "A scenario names keys as What if does: engines=7, growth_pct=20, weight=700; several with commas."));
+  return h(
+    "form",
+    { className: "row", ariaLabel: "Target and scenarios", onsubmit: show },
+    h("label", {}, "Busy at most, % ", limit),
+    ...fields.map((field, i) => h("label", {}, `Scenario ${i + 1} `, field)),
+    h("button", {}, "Show"),
+    h(
+      "p",
+      { className: "quiet" },
+      "A scenario names keys as What if does: engines=7, growth_pct=20, weight=700; several with commas.",
+    ),
+  );
 }
 
 function forecast(history, about, good, target) {
   const column = (kind) => history.columns.find((one) => one.kind === kind)?.values ?? [];
   const peak = column("cp_peak").map((value, i) => (value === null ? null : (100 * value) / column("cp_online")[i]));
-  const sets = [[history.start_local.map(seconds), [peak]], ...good.map(({ answer }) => [answer.forecast.map((week) => seconds(week.date)), ["value", "lo", "hi"].map((side) => answer.forecast.map((week) => week[side]))])];
-  const first = seconds(history.start_local[0]), last = seconds(good[0].answer.forecast.at(-1).date);
+  const sets = [
+    [history.start_local.map(seconds), [peak]],
+    ...good.map(({ answer }) => [
+      answer.forecast.map((week) => seconds(week.date)),
+      ["value", "lo", "hi"].map((side) => answer.forecast.map((week) => week[side])),
+    ]),
+  ];
+  const first = seconds(history.start_local[0]),
+    last = seconds(good[0].answer.forecast.at(-1).date);
   const [xs, [past, ...weeks]] = joined([...sets, [[first, last], [[target, target]]]]);
   const line = weeks.pop();
   return chart({
-    title: `Busy of the general-purpose engines at the daily peak of ${about.system}`, joined: true,
-    x: { label: "date", values: xs, time: true }, y: { label: "CPU busy, %", unit: "%", least: target, most: 200 },
-    lines: [...weeks.map(([value, lo, hi], i) => ({ name: `forecast, ${good[i].name}`, values: value, lo, hi, colour: ["c1", "c2", "c3", "c4"][i] })), { name: `target ${target} %`, values: line[0], colour: "bad", dash: [6, 4], width: 1.5 }],
+    title: `Busy of the general-purpose engines at the daily peak of ${about.system}`,
+    joined: true,
+    x: { label: "date", values: xs, time: true },
+    y: { label: "CPU busy, %", unit: "%", least: target, most: 200 },
+    lines: [
+      ...weeks.map(([value, lo, hi], i) => ({
+        name: `forecast, ${good[i].name}`,
+        values: value,
+        lo,
+        hi,
+        colour: ["c1", "c2", "c3", "c4"][i],
+      })),
+      { name: `target ${target} %`, values: line[0], colour: "bad", dash: [6, 4], width: 1.5 },
+    ],
     points: [{ name: "recorded daily peak", values: past[0], colour: "c8" }],
   });
 }
@@ -61,19 +110,89 @@ function forecast(history, about, good, target) {
 function msu(found) {
   if (found instanceof Error) return section("MSU to come", h("p", { className: "quiet" }, found.message));
   const xs = found.subjects[0].forecast.map((week) => seconds(week.date));
-  const lines = found.subjects.map((one, i) => ({ name: `${one.scope === "lpar" ? "LPAR" : "machine"} ${one.name}`, colour: `c${i + 1}`, ...Object.fromEntries([["values", "value"], ["lo", "lo"], ["hi", "hi"]].map(([to, side]) => [to, one.forecast.map((week) => week[side])])) }));
-  return section("MSU to come", chart({ title: "Highest rolling 4-hour average of four weeks", zoom: true, x: { label: "date", values: xs, time: true }, y: { label: "MSU", unit: "MSU" }, lines }),
-    table([{ name: "Of" }, { name: "highest recorded", term: term("rolling 4-hour average", "highest recorded, MSU"), number: true }, { name: "at" }, { name: "capacity", unit: "MSU", number: true }],
-      found.subjects.map((one) => [`${one.scope === "lpar" ? "LPAR" : "machine"} ${one.name}`, one.recorded.peak_four_hour_msu, minute(one.recorded.peak_at_local), one.capacity_msu]), "Highest recorded rolling four-hour averages"), notes(found.notes));
+  const lines = found.subjects.map((one, i) => ({
+    name: `${one.scope === "lpar" ? "LPAR" : "machine"} ${one.name}`,
+    colour: `c${i + 1}`,
+    ...Object.fromEntries(
+      [
+        ["values", "value"],
+        ["lo", "lo"],
+        ["hi", "hi"],
+      ].map(([to, side]) => [to, one.forecast.map((week) => week[side])]),
+    ),
+  }));
+  return section(
+    "MSU to come",
+    chart({
+      title: "Highest rolling 4-hour average of four weeks",
+      zoom: true,
+      x: { label: "date", values: xs, time: true },
+      y: { label: "MSU", unit: "MSU" },
+      lines,
+    }),
+    table(
+      [
+        { name: "Of" },
+        { name: "highest recorded", term: term("rolling 4-hour average", "highest recorded, MSU"), number: true },
+        { name: "at" },
+        { name: "capacity", unit: "MSU", number: true },
+      ],
+      found.subjects.map((one) => [
+        `${one.scope === "lpar" ? "LPAR" : "machine"} ${one.name}`,
+        one.recorded.peak_four_hour_msu,
+        minute(one.recorded.peak_at_local),
+        one.capacity_msu,
+      ]),
+      "Highest recorded rolling four-hour averages",
+    ),
+    notes(found.notes),
+  );
 }
 
 const date = (value) => value ?? "later than 3 years";
 
 function dates(good) {
-  const rows = good.flatMap(({ answer, name }) => answer.crossings.map((one) => [name, resourceName(one.resource), one.already ? "already" : date(one.value), date(one.lo), date(one.hi)]));
-  return section("When targets are crossed", table([{ name: "Scenario" }, { name: "resource" }, { name: "likeliest" }, { name: "5 % sure by", term: term("90 % interval", "5 % sure by") }, { name: "95 % sure by", term: term("90 % interval", "95 % sure by") }], rows, "Crossing dates by scenario and resource"));
+  const rows = good.flatMap(({ answer, name }) =>
+    answer.crossings.map((one) => [
+      name,
+      resourceName(one.resource),
+      one.already ? "already" : date(one.value),
+      date(one.lo),
+      date(one.hi),
+    ]),
+  );
+  return section(
+    "When targets are crossed",
+    table(
+      [
+        { name: "Scenario" },
+        { name: "resource" },
+        { name: "likeliest" },
+        { name: "5 % sure by", term: term("90 % interval", "5 % sure by") },
+        { name: "95 % sure by", term: term("90 % interval", "95 % sure by") },
+      ],
+      rows,
+      "Crossing dates by scenario and resource",
+    ),
+  );
 }
 
-const growth = (answer) => section("Growth that the records show", table([{ name: "Class" }, { name: "growth a year", number: true, text: change }, { name: "interval, %" }],
-  answer.growth.map((one) => [one.class, one.growth_pct_per_year.value, within(one.growth_pct_per_year, 2)]), "Growth by class"),
-h("p", {}, h("a", { href: address("what-if", { system: answer.system, when: answer.forecast[13]?.date }) }, `What if at ${answer.forecast[13]?.date ?? "a date to come"}`), ` · forecast then ${figure(answer.forecast[13]?.value, 3)} % busy`));
+const growth = (answer) =>
+  section(
+    "Growth that the records show",
+    table(
+      [{ name: "Class" }, { name: "growth a year", number: true, text: change }, { name: "interval, %" }],
+      answer.growth.map((one) => [one.class, one.growth_pct_per_year.value, within(one.growth_pct_per_year, 2)]),
+      "Growth by class",
+    ),
+    h(
+      "p",
+      {},
+      h(
+        "a",
+        { href: address("what-if", { system: answer.system, when: answer.forecast[13]?.date }) },
+        `What if at ${answer.forecast[13]?.date ?? "a date to come"}`,
+      ),
+      ` · forecast then ${figure(answer.forecast[13]?.value, 3)} % busy`,
+    ),
+  );

@@ -16,7 +16,13 @@ export async function lpar(body, { system, params, known }) {
   const span = Object.fromEntries(["from", "to"].filter((key) => params.get(key)).map((key) => [key, params.get(key)]));
   const query = new URLSearchParams(span).toString();
   const [history, classes] = await Promise.all([ask(`${path}/history?${query}`), ask(`${path}/classes`)]);
-  body.append(spanForm(system, about, span, params), engines(history, about), ...ziips(history), ...msu(history), classTable(system, classes, span));
+  body.append(
+    spanForm(system, about, span, params),
+    engines(history, about),
+    ...ziips(history),
+    ...msu(history),
+    classTable(system, classes, span),
+  );
   if (params.get("class")) body.append(await oneClass(path, system, params.get("class"), query));
   body.append(behind(path, about, params));
 }
@@ -24,20 +30,35 @@ export async function lpar(body, { system, params, known }) {
 function spanForm(system, about, span, params) {
   const first = h("input", { type: "date", value: (span.from ?? about.first_start_local).slice(0, 10) });
   const last = h("input", { type: "date", value: (span.to ?? about.last_start_local).slice(0, 10) });
-  const go = (from, to) => { location.hash = address("lpar", { ...Object.fromEntries(params), system, from, to }); };
+  const go = (from, to) => {
+    location.hash = address("lpar", { ...Object.fromEntries(params), system, from, to });
+  };
   const show = (event) => {
     event.preventDefault();
     go(`${first.value}T00:00:00`, `${last.value}T23:59:59`);
   };
-  return h("form", { className: "row", ariaLabel: "Time shown", onsubmit: show }, h("label", {}, "From ", first), h("label", {}, "to ", last), h("button", {}, "Show"),
+  return h(
+    "form",
+    { className: "row", ariaLabel: "Time shown", onsubmit: show },
+    h("label", {}, "From ", first),
+    h("label", {}, "to ", last),
+    h("button", {}, "Show"),
     h("button", { type: "button", className: "plain", onclick: () => go("", "") }, "All"),
-    h("p", { className: "quiet" }, `${about.lpars.join(", ")} on machine ${about.machine}, ${about.cps} CPs${about.ziips ? `, ${about.ziips} zIIPs` : ""}`));
+    h(
+      "p",
+      { className: "quiet" },
+      `${about.lpars.join(", ")} on machine ${about.machine}, ${about.cps} CPs${about.ziips ? `, ${about.ziips} zIIPs` : ""}`,
+    ),
+  );
 }
 
 const of = (history, kind) => history.columns.filter((column) => column.kind === kind);
 
 function timed(history, columns) {
-  const [xs, values] = withHoles(history.start_local.map(seconds), columns.map((column) => column.values));
+  const [xs, values] = withHoles(
+    history.start_local.map(seconds),
+    columns.map((column) => column.values),
+  );
   return [xs, columns.map((column, i) => ({ ...column, values: values[i] }))];
 }
 
@@ -45,69 +66,193 @@ const EVERY = { interval: "each interval", hour: "means of an hour", day: "means
 
 function engines(history) {
   const groups = [...of(history, "uncaptured"), ...of(history, "class_group")];
-  const lines = [["cp_busy", "busy of all", "c5", undefined], ["cp_peak", "highest interval", "c6", [2, 3]], ["cp_online", "CPs online", "c8", undefined],
-    ["cp_share", "share by weight", "c7", [8, 4]], ["cp_cap", "absolute cap", "c2", [3, 3]]]
+  const lines = [
+    ["cp_busy", "busy of all", "c5", undefined],
+    ["cp_peak", "highest interval", "c6", [2, 3]],
+    ["cp_online", "CPs online", "c8", undefined],
+    ["cp_share", "share by weight", "c7", [8, 4]],
+    ["cp_cap", "absolute cap", "c2", [3, 3]],
+  ]
     .filter(([kind]) => kind !== "cp_peak" || history.every !== "interval")
-    .flatMap(([kind, name, colour, dash]) => of(history, kind).map((column) => ({ ...column, name, colour, dash, width: kind === "cp_busy" ? 1 : 1.5 })));
+    .flatMap(([kind, name, colour, dash]) =>
+      of(history, kind).map((column) => ({ ...column, name, colour, dash, width: kind === "cp_busy" ? 1 : 1.5 })),
+    );
   const [xs, all] = timed(history, [...groups, ...lines]);
-  return section("General-purpose engines in use", chart({
-    title: `General-purpose engines in use by class group, ${EVERY[history.every]}`,
-    x: { label: "local time", values: xs, time: true }, y: { label: "engines", unit: "engines" },
-    stack: all.slice(0, groups.length), lines: all.slice(groups.length),
-  }));
+  return section(
+    "General-purpose engines in use",
+    chart({
+      title: `General-purpose engines in use by class group, ${EVERY[history.every]}`,
+      x: { label: "local time", values: xs, time: true },
+      y: { label: "engines", unit: "engines" },
+      stack: all.slice(0, groups.length),
+      lines: all.slice(groups.length),
+    }),
+  );
 }
 
 function ziips(history) {
   const busy = of(history, "ziip_busy");
   if (!busy.some((column) => column.values.some((value) => value > 0))) return [];
-  const [xs, lines] = timed(history, [...busy.map((column) => ({ ...column, name: "busy", colour: "c3" })), ...of(history, "ziip_online").map((column) => ({ ...column, name: "zIIPs online", colour: "c8", width: 1.5 }))]);
-  return [section("zIIPs in use", chart({ title: `zIIPs in use, ${EVERY[history.every]}`, x: { label: "local time", values: xs, time: true }, y: { label: "engines", unit: "engines" }, lines }))];
+  const [xs, lines] = timed(history, [
+    ...busy.map((column) => ({ ...column, name: "busy", colour: "c3" })),
+    ...of(history, "ziip_online").map((column) => ({ ...column, name: "zIIPs online", colour: "c8", width: 1.5 })),
+  ]);
+  return [
+    section(
+      "zIIPs in use",
+      chart({
+        title: `zIIPs in use, ${EVERY[history.every]}`,
+        x: { label: "local time", values: xs, time: true },
+        y: { label: "engines", unit: "engines" },
+        lines,
+      }),
+    ),
+  ];
 }
 
 function msu(history) {
-  const found = ["msu", "msu_four_hour", "msu_capacity"].flatMap((kind, i) => of(history, kind).map((column) => ({ ...column, colour: ["c1", "c2", "c8"][i], width: i === 1 ? 2 : 1 })));
+  const found = ["msu", "msu_four_hour", "msu_capacity"].flatMap((kind, i) =>
+    of(history, kind).map((column) => ({ ...column, colour: ["c1", "c2", "c8"][i], width: i === 1 ? 2 : 1 })),
+  );
   if (!found.length) return [];
   const [xs, lines] = timed(history, found);
-  return [section("MSU", chart({ title: `MSU and their rolling 4-hour average, ${EVERY[history.every]}`, x: { label: "local time", values: xs, time: true }, y: { label: "MSU", unit: "MSU" }, lines }))];
+  return [
+    section(
+      "MSU",
+      chart({
+        title: `MSU and their rolling 4-hour average, ${EVERY[history.every]}`,
+        x: { label: "local time", values: xs, time: true },
+        y: { label: "MSU", unit: "MSU" },
+        lines,
+      }),
+    ),
+  ];
 }
 
 function classTable(system, classes, span) {
-  const rows = classes.classes.map((row) => [h("a", { href: address("lpar", { system, ...span, class: row.class_name }) }, row.class_name), row.workload, row.importance, row.engines, row.rate_tps, row.rate_tps_change_pct,
-    row.cpu_us_per_tran, row.cpu_us_per_tran_change_pct, row.response_ms, row.response_ms_change_pct, row.goal_ms]);
-  return section("Service classes, last seven days against the seven before", table(
-    [{ name: "Class", term: term("service class", "Class") }, { name: "workload" }, { name: "importance", number: true, term: term("importance"), text: (v) => v ?? "–" }, { name: "engines", number: true },
-      { name: "rate", unit: "transactions/s", number: true }, { name: "trend", number: true, text: change }, { name: "CPU", unit: "µs/transaction", number: true, text: (v) => figure(v, 5) }, { name: "trend", number: true, text: change },
-      { name: "response", unit: "ms", number: true }, { name: "trend", number: true, text: change }, { name: "goal", unit: "ms", number: true, text: (v) => figure(v, 3) }], rows, "Service classes of the last seven days"));
+  const rows = classes.classes.map((row) => [
+    h("a", { href: address("lpar", { system, ...span, class: row.class_name }) }, row.class_name),
+    row.workload,
+    row.importance,
+    row.engines,
+    row.rate_tps,
+    row.rate_tps_change_pct,
+    row.cpu_us_per_tran,
+    row.cpu_us_per_tran_change_pct,
+    row.response_ms,
+    row.response_ms_change_pct,
+    row.goal_ms,
+  ]);
+  return section(
+    "Service classes, last seven days against the seven before",
+    table(
+      [
+        { name: "Class", term: term("service class", "Class") },
+        { name: "workload" },
+        { name: "importance", number: true, term: term("importance"), text: (v) => v ?? "–" },
+        { name: "engines", number: true },
+        { name: "rate", unit: "transactions/s", number: true },
+        { name: "trend", number: true, text: change },
+        { name: "CPU", unit: "µs/transaction", number: true, text: (v) => figure(v, 5) },
+        { name: "trend", number: true, text: change },
+        { name: "response", unit: "ms", number: true },
+        { name: "trend", number: true, text: change },
+        { name: "goal", unit: "ms", number: true, text: (v) => figure(v, 3) },
+      ],
+      rows,
+      "Service classes of the last seven days",
+    ),
+  );
 }
 
 async function oneClass(path, system, name, query) {
   const [series, explained] = await Promise.all([
-    ask(`${path}/classes/${encodeURIComponent(name)}?${query}`), ask("/v1/explain", { system }).catch(() => ({ demand: [] })),
+    ask(`${path}/classes/${encodeURIComponent(name)}?${query}`),
+    ask("/v1/explain", { system }).catch(() => ({ demand: [] })),
   ]);
-  const charts = series.columns.filter((column) => column.values.some((value) => value !== null)).map((column) => {
-    const [xs, [values]] = withHoles(series.start_local.map(seconds), [column.values]);
-    const label = { rate_tps: "Transaction rate", cpu_us_per_tran: "CPU per transaction", engines: "Engines in use", response_ms: "Mean response" }[column.kind] ?? words(column.kind);
-    return chart({ title: `${label} of ${name}`, x: { label: "local time", values: xs, time: true }, y: { label: unit(column.unit), unit: unit(column.unit) }, lines: [{ name: label.toLowerCase(), values, colour: "c1", width: 1.5 }] });
-  });
+  const charts = series.columns
+    .filter((column) => column.values.some((value) => value !== null))
+    .map((column) => {
+      const [xs, [values]] = withHoles(series.start_local.map(seconds), [column.values]);
+      const label =
+        {
+          rate_tps: "Transaction rate",
+          cpu_us_per_tran: "CPU per transaction",
+          engines: "Engines in use",
+          response_ms: "Mean response",
+        }[column.kind] ?? words(column.kind);
+      return chart({
+        title: `${label} of ${name}`,
+        x: { label: "local time", values: xs, time: true },
+        y: { label: unit(column.unit), unit: unit(column.unit) },
+        lines: [{ name: label.toLowerCase(), values, colour: "c1", width: 1.5 }],
+      });
+    });
   const demand = explained.demand.filter((row) => row.class === name);
-  return section(`Class ${name}`, demand.length ? table([{ name: "Component" }, { name: "engine" }, { name: "engines at the peak", number: true }, { name: "CPU", unit: "µs/transaction", number: true, text: (v) => figure(v, 5) }, { name: "known from" }],
-    demand.map((row) => [row.component, row.engine === "cp" ? "CP" : "zIIP", row.engines_in_use.value, row.us_per_tran?.value ?? null, row.origin]), `Demand of ${name} by component, as calibrated`) : null, h("div", { className: "pair" }, charts));
+  return section(
+    `Class ${name}`,
+    demand.length
+      ? table(
+          [
+            { name: "Component" },
+            { name: "engine" },
+            { name: "engines at the peak", number: true },
+            { name: "CPU", unit: "µs/transaction", number: true, text: (v) => figure(v, 5) },
+            { name: "known from" },
+          ],
+          demand.map((row) => [
+            row.component,
+            row.engine === "cp" ? "CP" : "zIIP",
+            row.engines_in_use.value,
+            row.us_per_tran?.value ?? null,
+            row.origin,
+          ]),
+          `Demand of ${name} by component, as calibrated`,
+        )
+      : null,
+    h("div", { className: "pair" }, charts),
+  );
 }
 
 function behind(path, about, params) {
   const found = h("div", { ariaLive: "polite" });
-  const at = h("input", { type: "datetime-local", step: 1, value: (params.get("at") ?? about.highest_at).slice(0, 16) });
+  const at = h("input", {
+    type: "datetime-local",
+    step: 1,
+    value: (params.get("at") ?? about.highest_at).slice(0, 16),
+  });
   const show = async (event) => {
     event?.preventDefault();
     try {
       const known = await ask(`${path}/records?at=${at.value.slice(0, 16)}:00`);
-      found.replaceChildren(known.records.length ? table([{ name: "File" }, { name: "record type" }, { name: "records", number: true }, { name: "first record, from 0", number: true, text: (v) => String(v) }],
-        known.records.map((row) => [row.file, row.record_type, row.records, row.first_record]), `Records of the interval of ${minute(known.interval_start_local)}`)
-        : h("p", {}, "No interval begins then: give the local start of one, such as that of the peak."));
+      found.replaceChildren(
+        known.records.length
+          ? table(
+              [
+                { name: "File" },
+                { name: "record type" },
+                { name: "records", number: true },
+                { name: "first record, from 0", number: true, text: (v) => String(v) },
+              ],
+              known.records.map((row) => [row.file, row.record_type, row.records, row.first_record]),
+              `Records of the interval of ${minute(known.interval_start_local)}`,
+            )
+          : h("p", {}, "No interval begins then: give the local start of one, such as that of the peak."),
+      );
     } catch (error) {
       found.replaceChildren(refusal(error));
     }
   };
   show();
-  return section("The records behind an interval", h("form", { className: "row", onsubmit: show }, h("label", {}, "Local start ", at), h("button", {}, "Show"), h("p", { className: "quiet" }, "Filled in: the busiest interval. etalon decode shows a record field by field.")), found);
+  return section(
+    "The records behind an interval",
+    h(
+      "form",
+      { className: "row", onsubmit: show },
+      h("label", {}, "Local start ", at),
+      h("button", {}, "Show"),
+      h("p", { className: "quiet" }, "Filled in: the busiest interval. etalon decode shows a record field by field."),
+    ),
+    found,
+  );
 }

@@ -23,51 +23,166 @@ export async function model(body, { system, known }) {
 
 function gates(champion, known, chosen) {
   const checks = known.systems.get(chosen)?.gate?.checks ?? [];
-  const verdicts = [...known.systems.values()].map((system) => [h("a", { href: address("model", { system: system.system }) }, system.system), verdict(system.gate), (system.gate?.behind_baseline ?? []).map((name) => name.replace(/^\S+/, words)).join(", ")]);
-  return section(`Version ${champion.model_version}`, h("p", { className: "quiet" }, `Fitted on ${Object.entries(champion.data ?? {}).map(([name, value]) => `${name} ${String(value).slice(0, 16)}`).join(", ")}. etalon validate prints every held-out figure.`),
-    checks.length ? table([{ name: "check", term: term("held out", `Check of ${chosen} on held-out data`) }, { name: "value", number: true, text: (v) => figure(v, 3) }, { name: "limit", number: true, text: (v) => figure(v, 3) }, { name: "holds" }],
-      checks.map((check) => [check.name, check.value, check.limit, check.passed ? "yes" : h("strong", {}, "no")]), `Checks of ${chosen} on held-out data`)
+  const verdicts = [...known.systems.values()].map((system) => [
+    h("a", { href: address("model", { system: system.system }) }, system.system),
+    verdict(system.gate),
+    (system.gate?.behind_baseline ?? []).map((name) => name.replace(/^\S+/, words)).join(", "),
+  ]);
+  return section(
+    `Version ${champion.model_version}`,
+    h(
+      "p",
+      { className: "quiet" },
+      `Fitted on ${Object.entries(champion.data ?? {})
+        .map(([name, value]) => `${name} ${String(value).slice(0, 16)}`)
+        .join(", ")}. etalon validate prints every held-out figure.`,
+    ),
+    checks.length
+      ? table(
+          [
+            { name: "check", term: term("held out", `Check of ${chosen} on held-out data`) },
+            { name: "value", number: true, text: (v) => figure(v, 3) },
+            { name: "limit", number: true, text: (v) => figure(v, 3) },
+            { name: "holds" },
+          ],
+          checks.map((check) => [check.name, check.value, check.limit, check.passed ? "yes" : h("strong", {}, "no")]),
+          `Checks of ${chosen} on held-out data`,
+        )
       : h("p", {}, `Of ${chosen} too little was measured to hold anything out: it is not judged.`),
-    h("details", {}, h("summary", {}, `All ${verdicts.length} systems`), table([{ name: "System" }, { name: "verdict", term: term("gate", "verdict") }, { name: "a naive answer was nearer for" }], verdicts, "Verdict by system")));
+    h(
+      "details",
+      {},
+      h("summary", {}, `All ${verdicts.length} systems`),
+      table(
+        [
+          { name: "System" },
+          { name: "verdict", term: term("gate", "verdict") },
+          { name: "a naive answer was nearer for" },
+        ],
+        verdicts,
+        "Verdict by system",
+      ),
+    ),
+  );
 }
 
 function refused(champion) {
   const left = Object.entries(champion.refused ?? {});
-  return left.length ? section("Not calibrated", table([{ name: "System" }, { name: "reason" }], left, "Systems that were not calibrated, with the reason")) : "";
+  return left.length
+    ? section(
+        "Not calibrated",
+        table([{ name: "System" }, { name: "reason" }], left, "Systems that were not calibrated, with the reason"),
+      )
+    : "";
 }
 
 async function residuals(system) {
   const found = await ask(`/v1/systems/${encodeURIComponent(system)}/fitted`);
-  const error = found.measured_busy_pct.map((value, i) => (value === null || found.predicted_busy_pct[i] === null ? null : found.predicted_busy_pct[i] - value));
+  const error = found.measured_busy_pct.map((value, i) =>
+    value === null || found.predicted_busy_pct[i] === null ? null : found.predicted_busy_pct[i] - value,
+  );
   const part = (held) => error.map((value, i) => (found.held_out[i] === held ? value : null));
   const [xs, [early, later]] = withHoles(found.start_local.map(seconds), [part(false), part(true)]);
   const mean = (values) => values.filter((value) => value !== null);
   const bias = (values) => mean(values).reduce((sum, value) => sum + value, 0) / Math.max(1, mean(values).length);
-  const sizes = mean(error).map(Math.abs).sort((a, b) => a - b);
+  const sizes = mean(error)
+    .map(Math.abs)
+    .sort((a, b) => a - b);
   const drift = bias(part(true)) - bias(part(false));
-  return section("Residuals and drift", h("p", {}, `Mean error of busy ${figure(bias(part(false)), 2)} points on the earlier days, ${figure(bias(part(true)), 2)} on the later 30 %: a drift of ${figure(drift, 2)} points. Nine of ten intervals are within ${figure(sizes[Math.floor(0.9 * sizes.length)], 2)} points.`),
-    chart({ title: `Predicted less measured busy of ${system}`, x: { label: "local time", values: xs, time: true }, y: { label: "percent points of busy", unit: "points" },
-      points: [{ name: "earlier days", values: early, colour: "c1", fainter: true }, { name: "later days", values: later, colour: "c2", fainter: true }] }));
+  return section(
+    "Residuals and drift",
+    h(
+      "p",
+      {},
+      `Mean error of busy ${figure(bias(part(false)), 2)} points on the earlier days, ${figure(bias(part(true)), 2)} on the later 30 %: a drift of ${figure(drift, 2)} points. Nine of ten intervals are within ${figure(sizes[Math.floor(0.9 * sizes.length)], 2)} points.`,
+    ),
+    chart({
+      title: `Predicted less measured busy of ${system}`,
+      x: { label: "local time", values: xs, time: true },
+      y: { label: "percent points of busy", unit: "points" },
+      points: [
+        { name: "earlier days", values: early, colour: "c1", fainter: true },
+        { name: "later days", values: later, colour: "c2", fainter: true },
+      ],
+    }),
+  );
 }
 
 function rests(system, explained) {
   const seen = explained.evidence;
   const facts = {
-    [seen.period ? "Recorded" : "Measured points"]: seen.period ? seen.period.map(minute).join(" to ") : String(seen.points),
+    [seen.period ? "Recorded" : "Measured points"]: seen.period
+      ? seen.period.map(minute).join(" to ")
+      : String(seen.points),
     Rates: `${figure(seen.etr_tps[0], 5)} to ${figure(seen.etr_tps.at(-1), 5)} transactions/s`,
     Engines: `${seen.engines} CPs, machine ${seen.machine}`,
     Intervals: `${seen.intervals}, ${figure(seen.seconds / 3600, 4)} hours`,
     "Borrows strength from": seen.relatives.join(", ") || "no other system",
-    "Not measured here": Object.entries(seen.origins).map(([name, origin]) => `${name}: ${origin}`).join("; ") || "nothing",
+    "Not measured here":
+      Object.entries(seen.origins)
+        .map(([name, origin]) => `${name}: ${origin}`)
+        .join("; ") || "nothing",
   };
-  return section(`What answers about ${system} rest on`, h("dl", {}, Object.entries(facts).flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])));
+  return section(
+    `What answers about ${system} rest on`,
+    h(
+      "dl",
+      {},
+      Object.entries(facts).flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]),
+    ),
+  );
 }
 
-const demand = (explained) => section("Demand by class and component", table(
-  [{ name: "Class" }, { name: "component" }, { name: "engine" }, { name: "engines in use", number: true }, { name: "interval" }, { name: "CPU", unit: "µs/transaction", number: true, text: (v) => figure(v, 5) }, { name: "known from" }],
-  explained.demand.map((row) => [row.class ?? "all", row.component, row.engine === "cp" ? "CP" : "zIIP", row.engines_in_use.value, within(row.engines_in_use, 3), row.us_per_tran?.value ?? null, row.origin]), "Demand by class and component"));
+const demand = (explained) =>
+  section(
+    "Demand by class and component",
+    table(
+      [
+        { name: "Class" },
+        { name: "component" },
+        { name: "engine" },
+        { name: "engines in use", number: true },
+        { name: "interval" },
+        { name: "CPU", unit: "µs/transaction", number: true, text: (v) => figure(v, 5) },
+        { name: "known from" },
+      ],
+      explained.demand.map((row) => [
+        row.class ?? "all",
+        row.component,
+        row.engine === "cp" ? "CP" : "zIIP",
+        row.engines_in_use.value,
+        within(row.engines_in_use, 3),
+        row.us_per_tran?.value ?? null,
+        row.origin,
+      ]),
+      "Demand by class and component",
+    ),
+  );
 
 function sensitivity(explained) {
-  const rows = explained.sensitivity.flatMap((one) => one.shares.filter((share) => share.share_pct >= 1).map((share, i) => [i ? "" : `${words(one.metric)}${one.class ? `, ${one.class}` : ""}`, share.assumption, share.share_pct]));
-  return rows.length ? [section("Where the intervals come from", table([{ name: "Figure" }, { name: "assumption" }, { name: "part of the variance", unit: "%", number: true, text: (v) => figure(v, 2) }], rows, "Part of the variance by assumption"))] : [];
+  const rows = explained.sensitivity.flatMap((one) =>
+    one.shares
+      .filter((share) => share.share_pct >= 1)
+      .map((share, i) => [
+        i ? "" : `${words(one.metric)}${one.class ? `, ${one.class}` : ""}`,
+        share.assumption,
+        share.share_pct,
+      ]),
+  );
+  return rows.length
+    ? [
+        section(
+          "Where the intervals come from",
+          table(
+            [
+              { name: "Figure" },
+              { name: "assumption" },
+              { name: "part of the variance", unit: "%", number: true, text: (v) => figure(v, 2) },
+            ],
+            rows,
+            "Part of the variance by assumption",
+          ),
+        ),
+      ]
+    : [];
 }

@@ -1,0 +1,146 @@
+// The fields of What if: each reads its key of the question, null where it is as today.
+
+import { h } from "/static/dom.js";
+
+const TARGETS = { max_busy_pct: 90, max_response_ms: "" };
+
+function slider(key, label, least, most, today, given, step = 1) {
+  const input = h("input", { type: "number", step: "any", inputMode: "decimal", value: given ?? today ?? "" });
+  const range = h("input", {
+    type: "range",
+    min: least,
+    max: most,
+    step,
+    value: given ?? today ?? least,
+    ariaLabel: `${label}, slider`,
+  });
+  range.addEventListener("input", () => {
+    input.value = range.value;
+  });
+  input.addEventListener("input", () => {
+    range.value = input.value;
+  });
+  return {
+    key,
+    group: "at",
+    node: h("div", { className: "field" }, h("label", {}, label, input), range),
+    read: () => (input.value === "" || Number(input.value) === today ? null : Number(input.value)),
+    reset: () => {
+      input.value = range.value = today ?? "";
+    },
+  };
+}
+
+function choice(key, label, choices, today, given) {
+  const select = h(
+    "select",
+    {},
+    choices.map(([value, text]) => new Option(text, value)),
+  );
+  select.value = given ?? today;
+  return {
+    key,
+    group: "at",
+    node: h("label", { className: "field" }, label, select),
+    read: () => (select.value === today ? null : select.value),
+    reset: () => {
+      select.value = today;
+    },
+  };
+}
+
+function text(key, label, hint, given) {
+  const input = h("input", { type: "text", placeholder: hint, value: given ?? "" });
+  return {
+    key,
+    group: "at",
+    node: h("label", { className: "field" }, label, input),
+    read: () => (input.value.trim() === "" ? null : input.value.trim()),
+    reset: () => {
+      input.value = "";
+    },
+  };
+}
+
+function target(key, label, given) {
+  const input = h("input", { type: "number", step: "any", min: 0, value: given ?? TARGETS[key] });
+  return {
+    key,
+    group: "targets",
+    node: h("label", { className: "field" }, label, input),
+    read: () => (input.value === "" ? null : Number(input.value)),
+    reset: () => {
+      input.value = TARGETS[key];
+    },
+  };
+}
+
+export function fieldsOf(system, given) {
+  const fields = system.period
+    ? [
+        text("when", "Starting from", "peak, or mon 10:00, or 2027-03-01", given.when),
+        slider("growth_pct", "Growth of all classes, %", -50, 200, 0, given.growth_pct),
+      ]
+    : [slider("etr_tps", "Transactions per second", ...span(system), system.operating_tps, given.etr_tps, "any")];
+  const own = system.period
+    ? system.classes.map((name) =>
+        slider(`growth_pct.${name}`, `Growth of ${name}, %`, -100, 300, null, given[`growth_pct.${name}`]),
+      )
+    : [];
+  const option = (one) =>
+    one.choices.length
+      ? choice(
+          one.key,
+          one.label,
+          one.choices.map((value) => [value, value || "as it is"]),
+          one.today,
+          given[one.key],
+        )
+      : slider(one.key, one.label, one.least, one.most, one.today, given[one.key]);
+  const effects = system.options.filter((one) => one.key.startsWith("adjust.")).map(option);
+  const hardware = system.options.filter((one) => !one.key.startsWith("adjust.")).map(option);
+  const group = (title, parts) =>
+    parts.length && {
+      read: () => null,
+      reset: () => {},
+      node: h(
+        "details",
+        { open: parts.some((part) => part.read() !== null) },
+        h("summary", {}, title),
+        parts.map((part) => part.node),
+      ),
+    };
+  const hidden = (parts) => parts.map((part) => ({ ...part, node: null }));
+  return [
+    ...fields,
+    ...[group("Growth class by class", own)].filter(Boolean),
+    ...hidden(own),
+    ...hardware,
+    ...[group("Encryption, releases and other published effects", effects)].filter(Boolean),
+    ...hidden(effects),
+    target("max_busy_pct", "Busy at most, %", given.max_busy_pct),
+    ...(system.has_response ? [target("max_response_ms", "Response at most, ms", given.max_response_ms)] : []),
+  ];
+}
+
+// The rates worth asking of a system of measured points.
+export function span(system) {
+  const low = Math.min(...system.rates),
+    high = Math.max(...system.rates);
+  return low === high ? [0.3 * low, 1.5 * high] : [0.5 * low, 1.3 * high];
+}
+
+export function read(fields) {
+  const at = {},
+    targets = {},
+    kept = {};
+  for (const field of fields) {
+    const value = field.key ? field.read() : null;
+    if (!field.key) continue;
+    if (field.group === "targets") {
+      if (value !== null) targets[field.key] = value;
+      if (value !== null && value !== TARGETS[field.key]) kept[field.key] = value;
+    } else if (value !== null) at[field.key] = kept[field.key] = value;
+  }
+  return { at, targets: { max_busy_pct: 100, ...targets }, address: kept };
+}
