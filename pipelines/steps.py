@@ -83,9 +83,10 @@ def prepare(home: Home) -> list[str]:
     """
     home.require_writable()
     from ingest import warehouse
-    from pipelines import record_marts
+    from pipelines import provenance, record_marts
 
     warehouse.prepare(home.warehouse, layouts.registry(home))
+    provenance.keep(home)
     return record_marts.prepare(home)
 
 
@@ -213,15 +214,21 @@ def measured_ratings(home: Home) -> dict[str, tuple[float | None, float | None]]
 
 
 def data_identity(home: Home) -> dict[str, Any]:
-    """What a model was fitted on: the loaded files and a digest over their contents, in no order."""
+    """What a model was fitted on: the loaded files, a digest over their contents, and digests of the definitions."""
     from ingest import warehouse
+    from pipelines import provenance
 
     table = warehouse.query(
         home.snapshot,
         "SELECT sha256, bytes FROM meta.ledger WHERE status NOT IN ('failed', 'superseded') ORDER BY sha256",
     )
     digest = hashlib.sha256("\n".join(table["sha256"].to_pylist()).encode()).hexdigest()
-    return {"files": table.num_rows, "bytes": sum(table["bytes"].to_pylist()), "sha256": digest}
+    return {
+        "files": table.num_rows,
+        "bytes": sum(table["bytes"].to_pylist()),
+        "sha256": digest,
+        "definitions": provenance.published(home),
+    }
 
 
 def validate(home: Home) -> Any:
@@ -339,8 +346,10 @@ def require_snapshot(home: Home) -> None:
 
 
 def champion(home: Home) -> Mapping[str, Any]:
-    """The exported bundle of the champion."""
+    """The exported bundle of the champion, beside the definitions of the marts published now."""
     require(home.champion, "there is no champion", "run `etalon fit` on published data, or `etalon demo`")
     from model.capacity import bundle
+    from pipelines import provenance
 
-    return bundle.read(home.champion)
+    found = bundle.read(home.champion)
+    return {**found, "published_definitions": provenance.published(home)} if home.snapshot.exists() else found

@@ -74,6 +74,7 @@ class Evidence(Part):
     seconds: float
     relatives: list[str]
     origins: dict[str, str]
+    definitions_changed: bool = Field(description="whether metrics or groups of the published marts changed since")
     data: dict[str, Any]
 
 

@@ -46,6 +46,4 @@ def recorded(snapshot: Snapshot) -> list[RecordedMsu]:
 
 def forecast(bundle: Mapping[str, Any], snapshot: Snapshot, question: ForecastMsuQuestion) -> dict[str, Any]:
     """The answer to a question about MSU to come."""
-    return forecast_msu(
-        bundle, recorded(snapshot), system=question.system, at=keys(question.at), weeks=question.weeks
-    )
+    return forecast_msu(bundle, recorded(snapshot), system=question.system, at=keys(question.at), weeks=question.weeks)

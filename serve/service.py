@@ -8,6 +8,7 @@ from typing import Any
 
 from serve.answering import Kind
 from serve.champion import Champion
+from serve.definitions import Definitions
 from serve.encoding import as_json
 from serve.jobs import Jobs
 from serve.settings import Settings
@@ -25,6 +26,7 @@ class Service:
     tokens: Tokens
     champion: Champion
     snapshot: Snapshot
+    definitions: Definitions
     telemetry: Telemetry
     workers: Workers
     jobs: Jobs
@@ -35,7 +37,8 @@ class Service:
         champion, snapshot = Champion(settings.champion), Snapshot(settings.snapshot)
         token = settings.token.get_secret_value() if settings.token else None
         tokens = Tokens(settings.tokens, token)
-        return cls(settings, tokens, champion, snapshot, Telemetry(champion, snapshot), Workers(), Jobs())
+        definitions = Definitions(snapshot)
+        return cls(settings, tokens, champion, snapshot, definitions, Telemetry(champion, snapshot), Workers(), Jobs())
 
     async def answer(self, kind: Kind, question: Any) -> bytes:
         """The answer to a question as JSON, evaluated on one of the threads with the champion of this moment."""
@@ -43,7 +46,7 @@ class Service:
 
     def _evaluated(self, bundle: dict[str, Any], kind: Kind, question: Any) -> bytes:
         started = perf_counter()
-        found = kind.reply(bundle, question)
+        found = kind.reply(self.definitions.beside(bundle), question)
         encoded = as_json(found)
         outside = found.get("extrapolated", False) if isinstance(found, dict) else found.extrapolated
         self.telemetry.answered(kind.name, question.system, outside, perf_counter() - started)

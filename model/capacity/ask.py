@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from model.capacity import beside, targets
 from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
 from model.capacity.asked import compiled, understood
-from model.capacity.basis import distance, evidence, extrapolated, notes_on
+from model.capacity.basis import DEFINED_OTHERWISE, defined_otherwise, distance, evidence, extrapolated, notes_on
 from model.capacity.by_condition import by_condition, lawful, more_figures, parted
 from model.capacity.ensemble import State, System
 from model.capacity.explain import explain
@@ -82,6 +82,8 @@ def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | 
     load = understood(ready, at)
     state = ready.evaluate(load.scenario)
     notes = notes_on(ready, load, state)
+    if defined_otherwise(bundle, entry):
+        notes.append(DEFINED_OTHERWISE)
     outputs = tuple(output for output in outputs_of(ready, load, state) if output.value is not None)
     if load.point is not None and any(output.metric == "etr_tps" for output in outputs):
         notes.insert(0, "etr_tps: the limits are the rates at which the model is as busy as it is here")

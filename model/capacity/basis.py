@@ -13,6 +13,19 @@ from model.capacity.loads import Load, engine_cost
 
 ROUNDING = 1e-5
 """Recorded rates are kept to six digits, so that the highest may stand a little above the range it is the end of."""
+DEFINED_OTHERWISE = (
+    "metrics or groups of the published marts are defined otherwise than when the model was calibrated: measured "
+    "values shown beside the answer may differ for that reason; run `etalon fit`"
+)
+
+
+def defined_otherwise(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
+    """Whether the marts published now are defined otherwise than those the model was calibrated on."""
+    then, now = bundle.get("data", {}).get("definitions"), bundle.get("published_definitions")
+    if not then or not now:
+        return False
+    name = next((name for name, known in bundle["systems"].items() if known is entry), "").partition("/")[0]
+    return then.get(name, then.get("")) != now.get(name, now.get(""))
 
 
 def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +45,8 @@ def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, A
         "origins": origins,
         "period": entry.get("period"),
         "gate": entry.get("gate"),
-        "data": bundle.get("data", {}),
+        "definitions_changed": defined_otherwise(bundle, entry),
+        "data": {key: value for key, value in bundle.get("data", {}).items() if key != "definitions"},
     }
 
 

@@ -1,0 +1,52 @@
+"""What the marts are defined by, as a digest for each system: formulas, an installation's own metrics, groups files.
+
+A build keeps it in `meta.definition`. A model remembers what it was calibrated by, so that an answer can say when the
+marts published since are defined otherwise.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+from pipelines import metrics
+from pipelines.home import DBT_PROJECT, Home
+
+TABLE = "meta.definition"
+_GROUPS = "SELECT DISTINCT * EXCLUDE (file_id) FROM raw.etalon_group ORDER BY ALL"
+
+
+def keep(home: Home) -> None:
+    """Write the digests of what the next build makes the marts by; the system is empty for those without groups."""
+    from ingest import warehouse
+
+    formulas = _formulas() + json.dumps(metrics.environment(home))
+    with warehouse.open_writer(home.warehouse) as con:
+        rows = con.execute(_GROUPS)
+        place = [column[0] for column in rows.description or []].index("system_id")
+        groups: dict[str, list[Any]] = {}
+        for row in rows.fetchall():
+            groups.setdefault(str(row[place]).strip(), []).append(row)
+        found = [("", _digest(formulas)), *((name, _digest(formulas + repr(own))) for name, own in groups.items())]
+        con.execute(f"CREATE OR REPLACE TABLE {TABLE} (system_id VARCHAR, digest VARCHAR)")
+        con.executemany(f"INSERT INTO {TABLE} VALUES (?, ?)", found)
+
+
+def published(home: Home) -> dict[str, str]:
+    """The digests of the published marts by system; empty for a snapshot of an earlier version."""
+    from ingest import warehouse
+
+    try:
+        rows = warehouse.query(home.snapshot, f"SELECT system_id, digest FROM {TABLE}").to_pylist()
+    except warehouse.BadQuery:
+        return {}
+    return {row["system_id"]: row["digest"] for row in rows}
+
+
+def _formulas() -> str:
+    files = [DBT_PROJECT / "dbt_project.yml", *sorted(DBT_PROJECT.glob("macros/*.sql"))]
+    files += sorted(DBT_PROJECT.glob("models/**/*.sql"))
+    return "".join(path.read_text(encoding="utf-8") for path in files)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
