@@ -4,7 +4,7 @@ Each asset calls the step that the command line calls. Everything that opens the
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -199,7 +199,12 @@ def published_snapshot() -> dg.MaterializeResult:
     kinds={"scikitlearn", "mlflow"},
     pool="model_registry",
     retry_policy=AGAIN,
-    check_specs=[dg.AssetCheckSpec("validation_gate", asset="champion")],
+    check_specs=[
+        dg.AssetCheckSpec("validation_gate", asset="champion"),
+        dg.AssetCheckSpec(
+            "drift", asset="champion", description="The champion before was right on the days since it was fitted."
+        ),
+    ],
 )
 def champion() -> dg.MaterializeResult:
     """The model calibrated on the snapshot, validated, registered, and exported if it passes its gate."""
@@ -216,7 +221,7 @@ def champion() -> dg.MaterializeResult:
             severity=dg.AssetCheckSeverity.WARN,
             metadata={"report": _link(home.quality / "index.html"), "reason": str(error)},
         )
-        return dg.MaterializeResult(metadata={"outcome": str(error)}, check_results=[unmeasured])
+        return dg.MaterializeResult(metadata={"outcome": str(error)}, check_results=[unmeasured, _drift(())])
     gate = {
         f"{name}: {check.name}": check.value
         for name, checks in fitted.validation.gates.items()
@@ -235,7 +240,17 @@ def champion() -> dg.MaterializeResult:
         "bundle": str(fitted.bundle),
         "left_out": "\n".join(fitted.left_out.values()),
     }
-    return dg.MaterializeResult(metadata=about, check_results=[result])
+    return dg.MaterializeResult(metadata=about, check_results=[result, _drift(fitted.drifted)])
+
+
+def _drift(remarks: Sequence[str]) -> dg.AssetCheckResult:
+    """A warning where the champion before was wrong on the days since it was fitted."""
+    return dg.AssetCheckResult(
+        check_name="drift",
+        passed=not remarks,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"remarks": dg.MetadataValue.json(list(remarks))},
+    )
 
 
 def _link(page: Path) -> dg.UrlMetadataValue:

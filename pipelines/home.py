@@ -74,6 +74,11 @@ class Home:
         return self.root / "models" / "champion.json"
 
     @property
+    def drift(self) -> Path:
+        """How champions did on the days after they were fitted, a JSON line for each figure."""
+        return self.root / "models" / "drift.jsonl"
+
+    @property
     def dagster(self) -> Path:
         """Run storage of the pipelines."""
         return self.root / "dagster"

@@ -57,6 +57,7 @@ def validation(folder: Path, outcome: str, name: str, found: Mapping[str, Any]) 
     tables = {
         "Gates": gate,
         "Later days and higher loads, predicted from the rest": found["histories"],
+        "Champions on the days after they were fitted": found["drift"],
         "Every measured point, predicted from the others": rows,
     }
     return _write(folder / f"{name}.html", "Validation", outcome, tables)

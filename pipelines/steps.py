@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines import layouts, text
+from pipelines import drift, layouts, text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, ROOT, Home
 
@@ -261,7 +261,8 @@ def validate_studies(home: Home) -> Any:
 class Fitted:
     """What came of a fit: the version, whether it became champion, its validation and the bundle in force.
 
-    `left_out` gives the reason for every system with data that cannot be calibrated.
+    `left_out` gives the reason for every system with data that cannot be calibrated, `kept` for every one whose entry
+    stays that of the champion; `drifted` says where the champion was wrong on the days since it was fitted.
     """
 
     model_version: str
@@ -270,6 +271,8 @@ class Fitted:
     bundle: Path
     systems: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    drifted: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
@@ -288,6 +291,8 @@ class Fitted:
             "bundle": str(self.bundle),
             "systems": list(self.systems),
             "left_out": dict(self.left_out),
+            "kept": dict(self.kept),
+            "drifted": list(self.drifted),
             "validation": self.validation.to_dict(),
         }
 
@@ -319,7 +324,11 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     from model.validation.agreement import agreement
 
     simulated = {name: agreement(name, entry) for name, entry in sorted(fitted.systems.items())}
-    validation = replace(validation, simulated=simulated)
+    from model.validation.drift import challenge, drifted
+
+    found = challenge(fitted.systems, _standing(home), usable(intervals), simulated)
+    fitted = replace(fitted, systems=found.systems)
+    validation = replace(validation, simulated=simulated, drift=drift.recorded(home.drift, found.scores))
     say("registering")
     version = registry.register(fitted, validation, data_identity(home), home.mlflow)
     if version.champion:
@@ -331,7 +340,19 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
         home.champion,
         tuple(sorted(fitted.systems)),
         fitted.refused,
+        {name: entry["kept"] for name, entry in fitted.systems.items() if "kept" in entry},
+        drifted(found.scores),
     )
+
+
+def _standing(home: Home) -> Mapping[str, Any] | None:
+    """The bundle in force, None where there is none that can be read."""
+    from model.capacity import bundle
+
+    try:
+        return bundle.read(home.champion)
+    except (bundle.BundleError, OSError):
+        return None
 
 
 def require(path: Path, what: str, remedy: str) -> None:

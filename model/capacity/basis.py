@@ -96,6 +96,8 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
         if used[0, 0] >= 1.0:
             notes.append(f"limit {name} is exceeded: its classes have no steady response")
     notes += _gate(entry.get("gate"))
+    if "kept" in entry:
+        notes.append(f"kept from {entry['kept']['model_version']}: {entry['kept']['reason']}")
     known = {**entry["usage"], **entry["response"]}
     notes += [f"{name}: {law['origin']}" for name, law in sorted(known.items()) if law["origin"] != "measured"]
     notes += entry.get("notes", [])

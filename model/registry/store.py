@@ -12,7 +12,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,7 +70,7 @@ def register(
     """
     gates = {name: validation.verdict(name) for name in fitted.systems}
     bundle = bundles.build(
-        {name: {**entry, "gate": gates[name]} for name, entry in fitted.systems.items()},
+        {name: entry if "kept" in entry else {**entry, "gate": gates[name]} for name, entry in fitted.systems.items()},
         data={key: str(value) for key, value in data_identity.items()},
         validation={"passed": validation.passed, "systems": gates},
         refused=fitted.refused,
@@ -169,7 +169,9 @@ def _log(mlflow: Any, fitted: Calibrated, validation: Validation, bundle: Mappin
         bundles.write(bundle, folder / BUNDLE_FILE)
         validation.table.to_csv(folder / "error_table.csv", index=False)
         validation.histories.to_csv(folder / "histories.csv", index=False)
-        write_plots(fitted.systems, validation.table, fitted.points, folder / "plots")
+        validation.drift.to_csv(folder / "drift.csv", index=False)
+        write_plots(fitted.systems, validation.table, fitted.points, folder / "plots", validation.drift)
+        _write_networks(bundle, folder / "networks")
         mlflow.log_artifacts(scratch)
         mlflow.log_params({"systems": len(fitted.systems), "points": len(fitted.points)})
         mlflow.log_metrics(_metrics(validation))
@@ -194,6 +196,18 @@ def _log(mlflow: Any, fitted: Calibrated, validation: Validation, bundle: Mappin
     )
 
 
+def _write_networks(bundle: Mapping[str, Any], folder: Path) -> None:
+    """The network of each system at its operating point, as TOML; none where that has no steady state."""
+    from model.capacity.network import described
+    from model.capacity.questions import QuestionError
+
+    folder.mkdir()
+    for name in bundle["systems"]:
+        with suppress(QuestionError):
+            network = described(bundle, name).network
+            (folder / f"{name.replace('/', '-')}.toml").write_text(network.to_toml(), encoding="utf-8")
+
+
 def _metrics(validation: Validation) -> dict[str, float]:
     """Summary figures as MLflow metrics: ``<system>/<metric>/<figure>``, of a history ``<system>/<scheme>/...``."""
     figures = ("mean_abs_error_pct", "max_abs_error_pct", "coverage", "mean_half_width_pct")
@@ -207,6 +221,10 @@ def _metrics(validation: Validation) -> dict[str, float]:
         for load in simulated["loads"]:
             where = f"{system}/simulated at {load['filled_pct']:g} pct"
             found |= {f"{where}/{name}": float(load[name]) for name in ("busy_error_pct", "response_error_pct")}
+    if len(validation.drift):
+        for row in validation.drift[validation.drift["last"] == validation.drift["last"].max()].to_dict("records"):
+            where = "/".join(filter(None, (row["system"], "champion on new days", row["metric"], row["class"])))
+            found |= {f"{where}/{name}": float(row[name]) for name in ("median_abs_error_pct", "coverage")}
     for row in validation.histories.to_dict("records"):
         where = "/".join(filter(None, (row["system"], row["scheme"], row["metric"], row["class"])))
         found[f"{where}/median_abs_error_pct"] = float(row["median_abs_error_pct"])

@@ -45,7 +45,8 @@ class Validation:
     """Errors on what was held out: ``table`` of points, ``histories`` of intervals; and a gate for each system.
 
     A system without an entry in ``gates`` had too little to hold out and is not judged. ``simulated`` has, by system,
-    how far its answers are from the simulator's (:func:`model.validation.agreement.agreement`).
+    how far its answers are from the simulator's (:func:`model.validation.agreement.agreement`); ``drift`` the
+    champion's errors on days it had not seen, night by night.
     """
 
     table: pd.DataFrame
@@ -53,6 +54,7 @@ class Validation:
     histories: pd.DataFrame
     gates: Mapping[str, tuple[Check, ...]]
     simulated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    drift: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -83,11 +85,12 @@ class Validation:
         return found | simulated
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: ``rows``, ``summary``, ``histories``, ``gates``, ``checks`` (those of all gates)."""
+        """Plain values for JSON: ``rows, summary, histories, drift, gates, checks``, the last those of all gates."""
         return {
             "rows": _records(self.table),
             "summary": _records(self.summary),
             "histories": _records(self.histories),
+            "drift": _records(self.drift),
             "passed": self.passed,
             "gates": {name: self.verdict(name) for name in sorted({*self.gates, *self.simulated})},
             "checks": [

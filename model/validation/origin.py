@@ -55,7 +55,7 @@ def held_out(history: History) -> pd.DataFrame:
             system = System(entry(kept))
         except Unusable:
             continue
-        rows += _compared(scheme, system, history, fitted)
+        rows += compared(scheme, system, history, fitted)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -77,7 +77,11 @@ def checks(table: pd.DataFrame) -> tuple[Check, ...]:
     return tuple(found)
 
 
-def _compared(scheme: str, system: System, history: History, kept: NDArray[np.bool_]) -> list[dict[str, Any]]:
+def compared(scheme: str, system: System, history: History, kept: NDArray[np.bool_]) -> list[dict[str, Any]]:
+    """Errors of a system on the intervals not ``kept``: a row of :data:`COLUMNS` for busy and for each response.
+
+    Baselines are taken from the intervals kept, and from a week before.
+    """
     fitted, left = history.rows(kept), np.flatnonzero(~kept)
     left = left[:: max(1, len(left) // MOST_LOADS)]
     chosen = history.rows(left)

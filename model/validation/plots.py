@@ -19,7 +19,9 @@ from model.capacity.ensemble import Law
 WIDTH, HEIGHT = 7.0, 4.5
 
 
-def write_plots(systems: Mapping[str, Any], table: pd.DataFrame, points: pd.DataFrame, folder: Path) -> list[Path]:
+def write_plots(
+    systems: Mapping[str, Any], table: pd.DataFrame, points: pd.DataFrame, folder: Path, drift: pd.DataFrame
+) -> list[Path]:
     """Write every plot there is data for; equal inputs give equal files.
 
     Args:
@@ -27,11 +29,14 @@ def write_plots(systems: Mapping[str, Any], table: pd.DataFrame, points: pd.Data
         table: the error table.
         points: the measured points, as ``as_frame`` gives them.
         folder: where to write; made if absent.
+        drift: errors of champions on new days, as :func:`model.validation.drift.challenge` gives them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     if len(table):
         written += [_held_out(table, folder / "held_out.svg"), _residuals(table, folder / "residuals.svg")]
+    if len(drift):
+        written.append(_drift(drift, folder / "drift.svg"))
     for system, entry in sorted(systems.items()):
         if not entry["points"]:
             continue
@@ -61,6 +66,17 @@ def _residuals(table: pd.DataFrame, path: Path) -> Path:
             part["etr_tps"], part["error_pct"], marker="o", markersize=3, linewidth=0.6, label=f"{system} {metric}"
         )
     axes.axhline(0.0, color="0.6", linewidth=0.8)
+    return _save(figure, axes, path)
+
+
+def _drift(drift: pd.DataFrame, path: Path) -> Path:
+    figure, axes = _figure("Champions on days they had not seen", "until", "median error, %")
+    for (system, metric, name), part in drift.groupby(["system", "metric", "class"]):
+        label = " ".join(filter(None, (str(system), str(metric), str(name))))
+        axes.plot(
+            pd.to_datetime(part["last"]).to_numpy(), part["median_abs_error_pct"], marker="o", markersize=3, label=label
+        )
+    figure.autofmt_xdate()
     return _save(figure, axes, path)
 
 

@@ -59,6 +59,10 @@ def fit(as_json: Json = False) -> None:
         reporter.note(fitted.line)
     for reason in fitted.left_out.values():
         typer.echo(f"etalon: not calibrated: {reason}", err=True)
+    for name, kept in fitted.kept.items():
+        typer.echo(f"etalon: {name} is kept from {kept['model_version']}: {kept['reason']}", err=True)
+    for remark in fitted.drifted:
+        typer.echo(f"etalon: the champion before has drifted: {remark}", err=True)
     if as_json:
         typer.echo(json.dumps(fitted.to_dict(), indent=2, default=str))
     else:

@@ -211,7 +211,7 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
         def to_dict(self):
             check = {"system": "shop", "name": "coverage", "value": 0.91, "limit": 0.8, "passed": True}
             rows = [{"system": "shop", "metric": "itr_tps", "measured": 5.0}]
-            return {"rows": rows, "histories": [], "checks": [check]}
+            return {"rows": rows, "histories": [], "drift": [], "checks": [check]}
 
     monkeypatch.setattr("os.environ", os.environ | {"ETALON_HOME": str(tmp_path)})
     folder = tmp_path / "landing" / DAY
@@ -221,7 +221,7 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
     monkeypatch.setattr(steps, "fit", lambda home: fitted)
     result = dg.materialize([assets.landing_files, assets.raw_records, assets.champion], partition_key=DAY)
     metadata = {e.asset_check_key.name: e.metadata for e in result.get_asset_check_evaluations()}
-    assert set(metadata) == {"every_byte_accounted_for", "nothing_quarantined", "validation_gate"}
+    assert set(metadata) == {"every_byte_accounted_for", "nothing_quarantined", "validation_gate", "drift"}
     for name in ("every_byte_accounted_for", "nothing_quarantined"):
         assert "words.txt: text: if it was a dump" in page_of(metadata[name])
     page = page_of(metadata["validation_gate"])

@@ -87,7 +87,10 @@ def test_summary_and_json_say_the_same_as_the_table():
 def test_plots_are_written_and_equal_for_equal_input(tmp_path):
     validation = validate(points())
     systems = CapacityModel().fit(points()).systems_
-    first, second = (write_plots(systems, validation.table, as_frame(points()), tmp_path / name) for name in ("a", "b"))
+    first, second = (
+        write_plots(systems, validation.table, as_frame(points()), tmp_path / name, validation.drift)
+        for name in ("a", "b")
+    )
     assert [path.name for path in first] == ["held_out.svg", "residuals.svg", "usage-shop.svg"]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     assert all(b"<svg" in path.read_bytes() for path in first)

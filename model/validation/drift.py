@@ -1,0 +1,140 @@
+"""The champion on the days since it was fitted, and whether a newer calibration takes its place, system by system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from model.calibration.intervals import History, enough
+from model.calibration.production import Unusable, entry
+from model.capacity.ensemble import System
+from model.validation.origin import BUSY_PCT, COLUMNS, RESPONSE_PCT, compared
+
+SCHEME = "champion on new days"
+# A day that is scored has so many intervals.
+FEWEST_INTERVALS = 10
+# A newer calibration may be this much further off, in percentage points of the median error, and still replace the
+# champion: it knows more days.
+BUSY_DRAW, RESPONSE_DRAW = 0.25, 1.0
+# Fewer than this part of new intervals within their 90 % limits is drift, where errors are not too small to matter.
+COVERAGE, MATTERS = 0.5, 1.0 / 3.0
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """What is served from now on, and how the champion did.
+
+    ``systems`` are the entries of the new bundle; one that was kept from the champion has ``kept`` with its
+    ``model_version`` and ``reason``. ``scores`` are the champion's errors on new days: the columns of
+    :data:`model.validation.origin.COLUMNS` with ``model_version``, ``first`` and ``last`` local start.
+    """
+
+    systems: Mapping[str, Any]
+    scores: pd.DataFrame
+
+
+def challenge(
+    systems: Mapping[str, Any],
+    standing: Mapping[str, Any] | None,
+    histories: Mapping[str, History],
+    simulated: Mapping[str, Mapping[str, Any]],
+) -> Challenge:
+    """Score the standing champion on the days it has not seen, and keep it for each system where it is better.
+
+    A system is kept from the champion where the newer calibration does not agree with the simulator and the champion's
+    did, or where a calibration without the last new day is further off on that day than the champion: by more than
+    0.25 points of busy or 1 point of response, each the median error.
+
+    Args:
+        systems: the newly calibrated entries.
+        standing: the champion's bundle; None where there is none.
+        histories: the LPARs with intervals.
+        simulated: agreement of the new entries with the simulator.
+    """
+    chosen, scores = dict(systems), []
+    for name, own in (standing or {"systems": {}})["systems"].items():
+        if name not in systems or standing is None:
+            continue
+        version = own.get("kept", {}).get("model_version", standing["model_version"])
+        reason = _disagrees(own, simulated.get(name))
+        history = histories.get(name)
+        if history is not None and own.get("period"):
+            try:
+                found, worse = _on_new_days(own, history)
+            except (KeyError, TypeError, ValueError):
+                # A champion of another layout cannot be asked; the new entry takes its place.
+                continue
+            scores.append(found.assign(model_version=version))
+            reason = reason or worse
+        if reason:
+            chosen[name] = {**own, "kept": {"model_version": version, "reason": reason}}
+    columns = [*COLUMNS, "first", "last", "model_version"]
+    return Challenge(chosen, pd.concat(scores, ignore_index=True) if scores else pd.DataFrame(columns=columns))
+
+
+def drifted(scores: pd.DataFrame) -> tuple[str, ...]:
+    """What of the champion is no longer right, in words: busy or response off by more than the gate allows, or limits
+    that do not hold."""
+    told = []
+    for row in scores.to_dict("records"):
+        limit = BUSY_PCT if row["metric"] == "cpu_busy_pct" else RESPONSE_PCT
+        what = " ".join(filter(None, (row["system"], row["metric"], row["class"])))
+        if row["median_abs_error_pct"] > limit:
+            told.append(f"{what}: {row['median_abs_error_pct']:.1f} % off in the median since {row['first']}")
+        elif row["coverage"] < COVERAGE and row["median_abs_error_pct"] > MATTERS * limit:
+            told.append(f"{what}: {100 * row['coverage']:.0f} % of intervals within their limits since {row['first']}")
+    return tuple(told)
+
+
+def _disagrees(own: Mapping[str, Any], newer: Mapping[str, Any] | None) -> str:
+    before = (own.get("gate") or {}).get("simulated") or {}
+    if newer is None or newer["passed"] or not before.get("passed"):
+        return ""
+    return f"the newer calibration is {newer['worst_pct']:.0f} % off the simulator"
+
+
+def _on_new_days(own: Mapping[str, Any], history: History) -> tuple[pd.DataFrame, str]:
+    """The champion's errors on all new intervals, and why it is better on the last new day; empty where it is not."""
+    new = history.start_local > np.datetime64(own["period"][1])
+    later = history.rows(new)
+    days, counts = np.unique(later.day, return_counts=True)
+    days = days[counts >= FEWEST_INTERVALS]
+    columns = [*COLUMNS, "first", "last"]
+    if not len(days) or new.all():
+        return pd.DataFrame(columns=columns), ""
+    rows = compared(SCHEME, System(own), history, ~new)
+    found = pd.DataFrame(rows, columns=COLUMNS).assign(first=str(later.start_local[0]), last=str(later.start_local[-1]))
+    until = history.rows(history.day <= days[-1])
+    before = until.day < days[-1]
+    if not enough(until.rows(before)):
+        return found, ""
+    try:
+        trial = System(entry(until.rows(before)))
+    except Unusable:
+        return found, ""
+    mine, theirs = (_errors(compared(SCHEME, one, until, before)) for one in (System(own), trial))
+    return found, _worse(theirs, mine, days[-1])
+
+
+def _errors(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    """Median error of busy, and of responses weighted by intervals; NaN where there are none."""
+    busy = [row["median_abs_error_pct"] for row in rows if row["metric"] == "cpu_busy_pct"]
+    response = [(row["median_abs_error_pct"], row["n"]) for row in rows if row["metric"] == "response_ms"]
+    weights: NDArray[np.float64] = np.array([n for _, n in response], float)
+    mean = float(np.average([error for error, _ in response], weights=weights)) if response else np.nan
+    return (float(busy[0]) if busy else np.nan, mean)
+
+
+def _worse(newer: tuple[float, float], champion: tuple[float, float], day: int) -> str:
+    date = np.datetime64(int(day), "D")
+    for what, ours, theirs, draw in zip(
+        ("busy", "responses"), newer, champion, (BUSY_DRAW, RESPONSE_DRAW), strict=True
+    ):
+        if ours > theirs + draw:
+            return f"a newer calibration was further off on {date}: {what} {ours:.1f} % against {theirs:.1f} %"
+    return ""

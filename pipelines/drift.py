@@ -1,0 +1,23 @@
+"""The record of how champions did on the days after they were fitted: one JSON line for each figure of each night."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+SAME = ("model_version", "system", "metric", "class", "last")
+
+
+def recorded(path: Path, scores: Any) -> Any:
+    """The whole record as a frame, with new scores written to it; the same scores are written once."""
+    import pandas as pd
+
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    rows = [json.loads(line) for line in lines]
+    known = {tuple(row[name] for name in SAME) for row in rows}
+    plain = scores.astype(object).where(scores.notna(), None)
+    new = [row for row in plain.to_dict("records") if tuple(row[name] for name in SAME) not in known]
+    if new:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as stream:
+            stream.writelines(json.dumps(row, default=float) + "\n" for row in new)
+    return pd.DataFrame([*rows, *new], columns=list(scores.columns))

@@ -1,0 +1,80 @@
+"""The champion on days it has not seen: its scores, what counts as drift, and when it is kept."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.calibration.production import entry
+from model.capacity.ask import predict
+from model.capacity.bundle import build, dumps, loads
+from model.validation.agreement import agreement
+from model.validation.drift import SCHEME, challenge, drifted
+from pipelines.drift import recorded
+from tests.model.calibration.test_production import history
+
+NEW_DAYS = 3
+HISTORY = history()
+DAYS = np.unique(HISTORY.day)
+SEEN = entry(HISTORY.rows(HISTORY.day < DAYS[-NEW_DAYS]))
+AGREES = {"PRDA": {"passed": True, "worst_pct": 0.0, "loads": []}}
+
+
+@pytest.fixture
+def standing():
+    gate = {"passed": True, "checks": [], "behind_baseline": [], "simulated": AGREES["PRDA"]}
+    systems = {"PRDA": SEEN | {"gate": gate}}
+    return loads(dumps(build(systems, model_version="etalon-capacity/1", data={}, validation={})))
+
+
+def dearer(days, factor):
+    """The history with the CPU of some days multiplied."""
+    changed = np.where(np.isin(HISTORY.day, days), factor, 1.0)
+    return replace(HISTORY, busy_s=HISTORY.busy_s * changed, cp_s=HISTORY.cp_s * changed[:, None])
+
+
+def test_without_a_champion_every_system_is_taken():
+    found = challenge({"PRDA": SEEN}, None, {"PRDA": HISTORY}, AGREES)
+    assert found.systems == {"PRDA": SEEN}
+    assert found.scores.empty
+
+
+def test_a_champion_that_still_holds_is_scored_and_replaced(standing):
+    found = challenge({"PRDA": entry(HISTORY)}, standing, {"PRDA": HISTORY}, AGREES)
+    assert "kept" not in found.systems["PRDA"]
+    busy = found.scores[found.scores["metric"] == "cpu_busy_pct"].iloc[0]
+    assert busy["scheme"] == SCHEME
+    assert busy["n"] == NEW_DAYS * 96
+    assert busy["median_abs_error_pct"] < 1.0
+    assert busy["first"] == str(HISTORY.rows(HISTORY.day >= DAYS[-NEW_DAYS]).start_local[0])
+    assert drifted(found.scores) == ()
+
+
+def test_a_champion_whose_work_has_become_dearer_has_drifted(standing):
+    given = dearer(DAYS[-NEW_DAYS:], 1.15)
+    found = challenge({"PRDA": entry(given)}, standing, {"PRDA": given}, AGREES)
+    assert any("PRDA cpu_busy_pct: 13" in remark for remark in drifted(found.scores))
+
+
+def test_a_champion_is_kept_where_a_newer_calibration_is_further_off(standing):
+    odd = dearer(DAYS[-NEW_DAYS:-1], 1.4)
+    found = challenge({"PRDA": entry(odd)}, standing, {"PRDA": odd}, AGREES)
+    kept = found.systems["PRDA"]["kept"]
+    assert kept["model_version"] == "etalon-capacity/1"
+    assert "further off" in kept["reason"]
+    answer = predict(build(found.systems, data={}, validation={}), "PRDA")
+    assert any("kept from etalon-capacity/1" in note for note in answer.notes)
+
+
+def test_a_champion_is_kept_where_the_newer_one_does_not_agree_with_the_simulator(standing):
+    off = {"PRDA": agreement("PRDA", SEEN) | {"passed": False, "worst_pct": 12.0}}
+    found = challenge({"PRDA": entry(HISTORY)}, standing, {"PRDA": HISTORY}, off)
+    assert "12 % off the simulator" in found.systems["PRDA"]["kept"]["reason"]
+
+
+def test_scores_are_recorded_once(standing, tmp_path):
+    scores = challenge({"PRDA": SEEN}, standing, {"PRDA": HISTORY}, AGREES).scores
+    path = tmp_path / "models" / "drift.jsonl"
+    assert len(recorded(path, scores)) == len(recorded(path, scores)) == len(scores) > 0
+    assert {json.loads(line)["system"] for line in path.read_text().splitlines()} == {"PRDA"}
