@@ -4,7 +4,8 @@ export function figure(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const whole = Math.abs(value) >= 1 ? String(Math.floor(Math.abs(value))).length : 0;
   const decimals = value === 0 ? 0 : Math.min(6, Math.max(0, digits - whole));
-  return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  const text = value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return text.replace(/^-(?=[0.]+$)/, "");
 }
 
 export function within(part, digits = 4) {

@@ -2,6 +2,7 @@
 
 import { h, save } from "/static/dom.js";
 import { figure } from "/static/figures.js";
+import { explained, term } from "/static/terms.js";
 
 const MOST_ROWS = 400;
 
@@ -11,7 +12,7 @@ function shown(column, value) {
   if (value instanceof Node) return value;
   if (column.text) return column.text(value);
   if (value === null || value === undefined) return "–";
-  return column.number ? figure(value) : String(value);
+  return column.number ? figure(value) : explained(String(value));
 }
 
 export function table(columns, rows, caption) {
@@ -24,7 +25,11 @@ export function table(columns, rows, caption) {
       ),
     );
   const head = columns.map((column) =>
-    h("th", { scope: "col", className: column.number ? "number" : "" }, column.term ?? titled(column)),
+    h(
+      "th",
+      { scope: "col", className: column.number ? "number" : "" },
+      column.term ?? term(column.name, titled(column)),
+    ),
   );
   return h(
     "div",

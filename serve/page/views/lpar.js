@@ -9,6 +9,8 @@ import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { unit, words } from "/static/words.js";
 
+const TARGET_PCT = 90;
+
 export async function lpar(body, { system, params, known }) {
   const path = `/v1/systems/${encodeURIComponent(system)}`;
   const about = known.histories.get(system);
@@ -54,6 +56,13 @@ function spanForm(system, about, span, params) {
 
 const of = (history, kind) => history.columns.filter((column) => column.kind === kind);
 
+// The engines in use at which the LPAR is as busy as it should be at most.
+const aimed = (history) =>
+  of(history, "cp_online").map((column) => ({
+    ...column,
+    values: column.values.map((value) => (value === null ? null : (TARGET_PCT / 100) * value)),
+  }));
+
 function timed(history, columns) {
   const [xs, values] = withHoles(
     history.start_local.map(seconds),
@@ -72,10 +81,17 @@ function engines(history) {
     ["cp_online", "CPs online", "c8", undefined],
     ["cp_share", "share by weight", "c7", [8, 4]],
     ["cp_cap", "absolute cap", "c2", [3, 3]],
+    ["target", `target, ${TARGET_PCT} % busy`, "bad", [6, 4]],
   ]
     .filter(([kind]) => kind !== "cp_peak" || history.every !== "interval")
     .flatMap(([kind, name, colour, dash]) =>
-      of(history, kind).map((column) => ({ ...column, name, colour, dash, width: kind === "cp_busy" ? 1 : 1.5 })),
+      (kind === "target" ? aimed(history) : of(history, kind)).map((column) => ({
+        ...column,
+        name,
+        colour,
+        dash,
+        width: kind === "cp_busy" ? 1 : 1.5,
+      })),
     );
   const [xs, all] = timed(history, [...groups, ...lines]);
   return section(
