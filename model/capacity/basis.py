@@ -79,7 +79,8 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
         full = "the engines are saturated"
         if available[0] < state.scenario.engines - 1e-9:
             full = "the LPAR's share of the machine is used up"
-        notes.append(f"{full}: the rate cannot be reached, usage is what it would ask for")
+        served = "; the responses shown are of classes served before those that wait" if _answering(state) else ""
+        notes.append(f"{full}: the rate cannot be reached, usage is what it would ask for{served}")
     elif np.quantile(busy - available, 0.95) > 0:
         notes.append("saturation is within the interval: responses have no upper limit")
     if "engines" in outside and "machine" not in load.asked:
@@ -102,6 +103,11 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     notes += [f"{name}: {law['origin']}" for name, law in sorted(known.items()) if law["origin"] != "measured"]
     notes += entry.get("notes", [])
     return notes
+
+
+def _answering(state: State) -> bool:
+    """Whether some class has a response at the first load."""
+    return any(np.isfinite(values[0, 0]) for values in state.response_ms.values())
 
 
 def _gate(gate: Mapping[str, Any] | None) -> list[str]:

@@ -389,7 +389,7 @@ class System:
                 ziip_wait = response.ziip_factor[:, None] * ziip * (ziip_stretch - 1.0)
             with np.errstate(invalid="ignore"):
                 total = service + queued + answered + ziip + ziip_wait
-            responses[key] = np.where(busy < available, np.where(np.isfinite(total), total, np.inf), np.inf)
+            responses[key] = np.where(np.isfinite(total), total, np.inf)
             using[key] = service + ziip
             waiting[key] = {"cp": queued, "ziip": ziip_wait, "other": np.maximum(answered, 0.0)}
         limits = self._limits(scenario, responses, waiting)

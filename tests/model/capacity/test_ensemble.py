@@ -109,6 +109,19 @@ def test_a_saturated_lpar_has_no_response():
     assert np.isinf(state.response_ms["response_ms", "online"]).all()
 
 
+def test_important_work_keeps_its_response_where_other_work_saturates_the_engines():
+    alone, flooded = (System(ENTRY).evaluate(scenario(900.0, batch)) for batch in (1.0, 5000.0))
+    assert (flooded.busy > flooded.available).all()
+    assert np.isinf(flooded.response_ms["response_ms", "batch"]).all()
+    longer = flooded.response_ms["response_ms", "online"][0, 0] / alone.response_ms["response_ms", "online"][0, 0]
+    assert 1.0 <= longer < 1.3
+
+
+def test_without_priorities_saturated_engines_serve_no_class():
+    state = System({**ENTRY, "priorities": {"centre": 0.0, "draws": []}}).evaluate(scenario(900.0, 5000.0))
+    assert all(np.isinf(values).all() for values in state.response_ms.values())
+
+
 def test_cost_per_transaction_grows_with_the_busy_where_it_was_calibrated_to():
     entry = {**ENTRY, "cost_by_busy": {"centre": 0.1, "draws": [], "from": 0.5}}
     at_reference, above = (System(entry).evaluate(scenario(rate, 1e-9)).busy[0, 0] / rate for rate in (1000.0, 1500.0))
