@@ -1,6 +1,6 @@
 """Capacity answers as plain text."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from model.capacity.questions import KEYS
@@ -16,12 +16,12 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
     rows = [
         {
             "metric": output["metric"],
-            "of": subject(output, found["at"]),
+            "of": of,
             "value": output["value"],
             "within": limits(output),
         }
         | {"unit": output["unit"]}
-        for output in found["outputs"]
+        for output, of in zip(found["outputs"], subjects(found["outputs"], found["at"]), strict=True)
     ]
     columns = {"metric": "metric", "of": "of", "value": "value", "within": f"{found['interval_pct']} % interval"}
     if not any(row["of"] for row in rows):
@@ -33,11 +33,26 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
     return "\n".join([*lines, *(_details(found) if details else []), *basis(found)])
 
 
-def subject(output: Mapping[str, Any], asked: Container[str] = ()) -> str:
-    """The class or station a figure is of, else the levels of conditions that were not asked for; empty for neither."""
-    pairs = [pair.strip().partition("=") for pair in output["condition"].split(";")]
-    named = (value for key, _, value in pairs if key in ("class", "station"))
-    return next(named, ", ".join(value for key, _, value in pairs if key not in asked and key not in KEYS))
+def subjects(outputs: Sequence[Mapping[str, Any]], asked: Container[str] = ()) -> list[str]:
+    """What each figure is of: its class or station, else the conditions that tell it from others of its metric."""
+    written = [
+        dict((piece.strip() for piece in pair.split("=", 1)) for pair in output["condition"].split(";") if "=" in pair)
+        for output in outputs
+    ]
+    levels: dict[tuple[str, str], set[str]] = {}
+    for output, condition in zip(outputs, written, strict=True):
+        for key, level in condition.items():
+            levels.setdefault((output["metric"], key), set()).add(level)
+    told = []
+    for output, condition in zip(outputs, written, strict=True):
+        named = next((level for key, level in condition.items() if key in ("class", "station")), None)
+        apart = (
+            level
+            for key, level in condition.items()
+            if key not in asked and key not in KEYS and len(levels[output["metric"], key]) > 1
+        )
+        told.append(named or ", ".join(apart))
+    return told
 
 
 def described(at: Mapping[str, Any]) -> str:
@@ -167,8 +182,8 @@ def sweep(found: Mapping[str, Any]) -> str:
     rows = []
     for step in found["steps"]:
         row: dict[str, Any] = {"key": step["value"], "outside": "yes" if step["extrapolated"] else ""}
-        for output in step["outputs"]:
-            name = " ".join(filter(None, (output["metric"], subject(output))))
+        for output, of in zip(step["outputs"], subjects(step["outputs"]), strict=True):
+            name = " ".join(filter(None, (output["metric"], of)))
             named.setdefault(name, f"{name} [{output['unit']}]")
             row[name] = output
         rows.append(row)

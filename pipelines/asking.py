@@ -61,9 +61,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_until_ready(process: subprocess.Popen[bytes], address: str, log: str) -> None:
+def wait_until_ready(
+    process: subprocess.Popen[bytes], address: str, log: str, patience_s: float = PATIENCE_S
+) -> None:
     """Wait for a service until an address of it answers well. Raises EtalonError when it ends or does not in time."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise EtalonError(f"the service ended with code {process.returncode}; see {log}")
@@ -72,4 +74,4 @@ def wait_until_ready(process: subprocess.Popen[bytes], address: str, log: str) -
                 return
         except OSError:
             time.sleep(PAUSE_S)
-    raise EtalonError(f"the service was not ready after {PATIENCE_S:.0f} s; see {log}")
+    raise EtalonError(f"the service was not ready after {patience_s:.0f} s; see {log}")

@@ -16,6 +16,7 @@ class Exit(IntEnum):
     LOCKED = 7
     GATE = 8
     MISSED = 9
+    OUT_OF_REACH = 10
     UNRECOGNISED = 11
     QUARANTINED = 12
     BUSY = 13
@@ -38,6 +39,7 @@ MEANINGS = {
     Exit.LOCKED: "another process is writing the warehouse, or the port is taken",
     Exit.GATE: "the model did not pass its validation gate; the former champion stays",
     Exit.MISSED: "published values did not come out of the records rendered of them",
+    Exit.OUT_OF_REACH: "no number of engines, or no rate, keeps within the targets",
     Exit.UNRECOGNISED: "an input is of no known kind or nothing of it could be decoded; it is in the quarantine",
     Exit.QUARANTINED: "inputs were loaded, but some records could not be decoded; they are in the quarantine",
     Exit.BUSY: "an input is still being written; it was left alone",

@@ -22,7 +22,7 @@ def describe(name: str, entry: Mapping[str, Any]) -> System:
     return System(
         system=name,
         workload=entry["workload"],
-        machine=entry["machine"],
+        machine=_machine(entry),
         software=entry.get("software", ""),
         engines=entry["engines"],
         operating_point=str(entry["operating_point"]),
@@ -56,6 +56,13 @@ def reference_systems(predictable: Collection[str]) -> list[ReferenceSystem]:
         )
         for about in overview()
     ]
+
+
+def _machine(entry: Mapping[str, Any]) -> str:
+    """The type of the machine as recorded, or its name where the records leave the type blank or zero."""
+    if entry["machine"].strip("0 "):
+        return str(entry["machine"])
+    return str((entry.get("on_machine") or {}).get("name", ""))
 
 
 def _operating_tps(entry: Mapping[str, Any]) -> float:

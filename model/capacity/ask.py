@@ -242,7 +242,7 @@ def compare(
         QuestionError: as :func:`predict`.
     """
     sides = (("a", system, a), ("b", other or system, b))
-    answers = [predict(bundle, name, at) for _, name, at in sides]
+    answers = [_side(bundle, *asked) for asked in sides]
     alone = all(_by_network_alone(bundle, name, at) for _, name, at in sides)
     rows = _changes(bundle, sides) if alone else beside.changes(*answers)
     return as_plain(
@@ -256,6 +256,16 @@ def compare(
             "changes": rows,
         }
     )
+
+
+def _side(bundle: Mapping[str, Any], side: str, system: str, at: Mapping[str, Any]) -> Answer:
+    """The answer of one side; a refusal names the side's field."""
+    try:
+        return predict(bundle, system, at)
+    except QuestionError as error:
+        if error.field == "at" or error.field.startswith("at."):
+            error.field = side + error.field[2:]
+        raise
 
 
 def _by_network_alone(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> bool:

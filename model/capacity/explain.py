@@ -29,7 +29,7 @@ def explain(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     """Demand by class and component at a load, and how much of each interval comes from each group of parameters.
 
     The share of a group is the part of the variance over the draws that goes away when the group is held at its centre;
-    shares need not add up to 100 %, because groups act together.
+    where groups act together and would add up to more, shares are in proportion and add up to 100 %.
 
     Raises:
         QuestionError: as ``model.capacity.ask.predict``.
@@ -91,6 +91,9 @@ def _sensitivity(ready: System, asked: Mapping[str, Any], state: State) -> list[
             for group, found in without.items()
             if variance > 0 and np.isfinite(found.get(key, np.nan))
         }
+        # Groups that act together take the same variance away, and then say how it is shared out.
+        whole = max(sum(shares.values()), 100.0) / 100.0
+        shares = {group: share / whole for group, share in shares.items()}
         largest = sorted(shares, key=lambda group: -shares[group])
         rows.append(
             {

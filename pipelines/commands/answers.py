@@ -74,7 +74,7 @@ def size(
     found = ask.size(_champion(), system, at=asked, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
     _show(found, as_json, answer_text.sizing)
     if found["engines"]["value"] is None:
-        raise typer.Exit(Exit.QUESTION)
+        raise typer.Exit(Exit.OUT_OF_REACH)
 
 
 def max_rate(
@@ -90,6 +90,8 @@ def max_rate(
 
     found = ask.max_rate(_champion(), system, at=asked, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
     _show(found, as_json, answer_text.max_rate)
+    if not found["etr_tps"]["value"]:
+        raise typer.Exit(Exit.OUT_OF_REACH)
 
 
 def sweep(

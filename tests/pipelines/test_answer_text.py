@@ -35,6 +35,25 @@ def test_a_class_is_shown_beside_its_metric_and_the_next_bottleneck_beside_the_f
     assert "first with probability 0.90; next machine M1, 40 % busy (39 … 41)" in said
 
 
+def test_conditions_that_all_figures_of_a_metric_share_are_not_repeated_beside_them():
+    outputs = [
+        {"metric": "cpu_us", "condition": "quantity=CPU; statistic=value"},
+        {"metric": "csa_kb", "condition": "row=key 7; statistic=value"},
+        {"metric": "csa_kb", "condition": "row=key 7; statistic=delta"},
+    ]
+    assert answer_text.subjects(outputs) == ["", "value", "delta"]
+
+
+def test_a_sweep_has_its_notes(bundle):
+    said = answer_text.sweep(ask.sweep(bundle, "shop", "etr_tps", [2000, 90_000], metrics=["cpu_busy_pct"]))
+    assert "note: the engines are saturated" in said
+
+
+def test_shares_of_an_interval_do_not_add_up_to_more_than_all_of_it(bundle):
+    for row in ask.explain(bundle, "shop", {"engines": 16})["sensitivity"]:
+        assert sum(share["share_pct"] for share in row["shares"]) <= 100.0 + 1e-9
+
+
 def test_a_limit_that_does_not_exist_is_said():
     assert answer_text.within({"value": 5.0, "lo": 4.0, "hi": None}) == "5 (4 … no limit)"
     assert answer_text.within({"value": None, "lo": None, "hi": None}) == "–"

@@ -48,6 +48,12 @@ def test_a_recorded_interval_is_found_by_any_moment_in_it():
     assert load.scenario.others[0, 0] == 2.0
 
 
+def test_a_recorded_date_is_its_busiest_interval_and_not_midnight():
+    load = understand(System(HISTORY), {"when": "2026-11-02"})
+    assert load.scenario.rates[0, 0].tolist() == [130.0, 53.0]
+    assert load.notes == ("when: the busiest recorded interval of that day, 2026-11-02T10:30:00",)
+
+
 def test_an_hour_of_the_week_is_the_mean_of_its_intervals_and_says_so():
     load = understand(System(HISTORY), {"when": "Mon 10:00"})
     assert load.scenario.rates[0, 0].tolist() == [125.0, 52.5]

@@ -1,0 +1,199 @@
+"""The service beside `mlflow models serve` of the same model: rates, tails, probes under load, start, memory.
+
+`python -m benchmarks.service [HOME]` takes the champion of a state folder that has one, by default ETALON_HOME's. Both
+answer different rates of the same systems, one after the other, on the same machine. What is wanted stands beside it.
+Processor time of the server for an answer tells the same where the machine has other work to do.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipelines import asking
+from pipelines.home import Home
+
+SECONDS = 5.0
+CLIENTS = 8
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure and print a table."""
+    home = Home(Path(arguments[0])) if arguments else Home.from_environment()
+    systems = json.loads(home.champion.read_text())["systems"]
+    spans = {name: entry["support_tps"] for name, entry in systems.items()}
+    print(f"{'measure':52} {'found':>12} {'wanted':>10}")
+    with asking.service(home) as address:
+        port, draw = int(address.rsplit(":", 1)[1]), random.Random(1)
+
+        def predict() -> tuple[str, bytes]:
+            name = draw.choice(list(spans))
+            return "/v1/predict", _body({"system": name, "at": {"etr_tps": draw.uniform(*spans[name])}})
+
+        def sweep() -> tuple[str, bytes]:
+            name = draw.choice(list(spans))
+            high = spans[name][1] * draw.uniform(0.9, 1.1)
+            asked = {"system": name, "key": "etr_tps", "from": high / 4, "to": high, "steps": 41}
+            return "/v1/sweep", _body({**asked, "metrics": ["cpu_busy_pct"]})
+
+        _times(port, predict, 1, 1.0)
+        server = _listener(port)
+        before = _memory_kb(server)
+        used = _processor_s([server])
+        own = _times(port, predict, 1)
+        own_ms = 1e3 * (_processor_s([server]) - used) / len(own)
+        _row("predict, one client, answers/s", len(own) / SECONDS)
+        _row("predict, processor ms an answer", own_ms)
+        many = sorted(_times(port, predict, CLIENTS))
+        _row(f"predict, {CLIENTS} clients, answers/s", len(many) / SECONDS)
+        _row(f"predict, {CLIENTS} clients, p99 / p50", _quantile(many, 0.99) / _quantile(many, 0.5), "≤ 3")
+        used = _processor_s([server])
+        swept = len(_times(port, sweep, CLIENTS))
+        _row("sweep of 41 steps, answers/s", swept / SECONDS, "≥ 500")
+        _row("sweep of 41 steps, processor ms an answer", 1e3 * (_processor_s([server]) - used) / swept)
+        load = threading.Thread(target=_times, args=(port, sweep, 64))
+        load.start()
+        probes = sorted(_times(port, lambda: ("/healthz", b""), 1, SECONDS * 0.8))
+        load.join()
+        _row("/healthz under 64 clients that sweep, p99 ms", 1e3 * _quantile(probes, 0.99), "≤ 50")
+        _row("memory gained, MB", (_memory_kb(server) - before) / 1024, "flat")
+    _row("start to ready, s", _start_s(home), "≤ 0.8")
+    with _mlflow(home) as (port, servers):
+
+        def invoke() -> tuple[str, bytes]:
+            name = draw.choice(list(spans))
+            row = [name, draw.uniform(*spans[name])]
+            return "/invocations", _body({"dataframe_split": {"columns": ["system_id", "etr_tps"], "data": [row]}})
+
+        _times(port, invoke, 1, 1.0)
+        used = _processor_s(servers())
+        theirs = _times(port, invoke, 1)
+        their_ms = 1e3 * (_processor_s(servers()) - used) / len(theirs)
+        _row("mlflow models serve, one client, answers/s", len(theirs) / SECONDS)
+        _row("mlflow models serve, processor ms an answer", their_ms)
+        their_many = _times(port, invoke, CLIENTS)
+        _row(f"mlflow models serve, {CLIENTS} clients, answers/s", len(their_many) / SECONDS)
+    _row("mlflow / predict, processor ms an answer", their_ms / own_ms, "≥ 10")
+    _row("predict / mlflow, one client", len(own) / len(theirs), "≥ 10")
+    _row(f"predict / mlflow, {CLIENTS} clients", len(many) / len(their_many), "≥ 10")
+    print(f"load when it ended: {os.getloadavg()[0]:.1f}")
+    return 0
+
+
+def _body(question: object) -> bytes:
+    return json.dumps(question).encode()
+
+
+def _row(measure: str, found: float, wanted: str = "") -> None:
+    print(f"{measure:52} {found:12.2f} {wanted:>10}", flush=True)
+
+
+def _quantile(ascending: Sequence[float], part: float) -> float:
+    return ascending[min(int(part * len(ascending)), len(ascending) - 1)]
+
+
+def _times(port: int, ask: Callable[[], tuple[str, bytes]], clients: int, seconds: float = SECONDS) -> list[float]:
+    """Seconds of every answer that clients get one after the other, each on a connection of its own."""
+    found: list[float] = []
+    end = time.perf_counter() + seconds
+
+    def asked() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        while (start := time.perf_counter()) < end:
+            path, body = ask()
+            headers = {"Content-Type": "application/json"}
+            connection.request("POST" if body else "GET", path, body or None, headers if body else {})
+            response = connection.getresponse()
+            content = response.read()
+            if response.status != 200:
+                raise RuntimeError(f"{path}: {response.status} {content[:200]!r}")
+            found.append(time.perf_counter() - start)
+        connection.close()
+
+    threads = [threading.Thread(target=asked) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def _listener(port: int) -> int:
+    """The process that was told to listen there."""
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"ETALON_PORT={port}\0".encode() in environment.read_bytes():
+                return int(environment.parent.name)
+        except OSError:
+            continue
+    raise RuntimeError(f"no process was told to listen on {port}")
+
+
+def _memory_kb(process: int) -> int:
+    """Resident memory."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
+
+
+def _processor_s(processes: Sequence[int]) -> float:
+    """Processor time of these processes until now."""
+    fields = [Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split() for process in processes]
+    return sum(int(one[11]) + int(one[12]) for one in fields) / os.sysconf("SC_CLK_TCK")
+
+
+def _start_s(home: Home) -> float:
+    """The middle of some starts, from the command to the first good answer of /readyz."""
+    runs = []
+    for _ in range(5):
+        start = time.perf_counter()
+        with asking.service(home):
+            runs.append(time.perf_counter() - start)
+    return statistics.median(runs)
+
+
+@contextmanager
+def _mlflow(home: Home) -> Iterator[tuple[int, Callable[[], list[int]]]]:
+    """`mlflow models serve` of the champion in this environment: its port, and its processes."""
+    port = asking.free_port()
+    model = "models:/etalon-capacity@champion"
+    command = [str(Path(sys.executable).with_name("mlflow")), "models", "serve", "-m", model]
+    command += ["--env-manager", "local", "--port", str(port), "--host", "127.0.0.1"]
+    uri = f"sqlite:///{home.root.absolute() / 'mlflow' / 'mlflow.db'}"
+    environment = {**os.environ, "MLFLOW_TRACKING_URI": uri, "MLFLOW_DISABLE_TELEMETRY": "true"}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    log = home.root / "mlflow-serve.log"
+    with (
+        log.open("w", encoding="utf-8") as sink,
+        subprocess.Popen(command, env=environment, stdout=sink, stderr=sink, start_new_session=True) as process,
+    ):
+        try:
+            asking.wait_until_ready(process, f"http://127.0.0.1:{port}/ping", str(log), 120)
+            yield port, lambda: _group(process.pid)
+        finally:
+            os.killpg(process.pid, 15)
+
+
+def _group(leader: int) -> list[int]:
+    """The processes of a group."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(")")[2].split()[2]) == leader:
+                found.append(int(stat.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
