@@ -35,10 +35,7 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
 
 def subjects(outputs: Sequence[Mapping[str, Any]], asked: Container[str] = ()) -> list[str]:
     """What each figure is of: its class or station, else the conditions that tell it from others of its metric."""
-    written = [
-        dict((piece.strip() for piece in pair.split("=", 1)) for pair in output["condition"].split(";") if "=" in pair)
-        for output in outputs
-    ]
+    written = [_levels(output["condition"]) for output in outputs]
     levels: dict[tuple[str, str], set[str]] = {}
     for output, condition in zip(outputs, written, strict=True):
         for key, level in condition.items():
@@ -53,6 +50,12 @@ def subjects(outputs: Sequence[Mapping[str, Any]], asked: Container[str] = ()) -
         )
         told.append(named or ", ".join(apart))
     return told
+
+
+def _levels(condition: str) -> dict[str, str]:
+    """The keys of a condition with their levels."""
+    pairs = (pair.partition("=") for pair in condition.split(";") if "=" in pair)
+    return {key.strip(): level.strip() for key, _, level in pairs}
 
 
 def described(at: Mapping[str, Any]) -> str:
