@@ -88,12 +88,13 @@ def main(arguments: Sequence[str]) -> None:
     lpars, days, classes = (int(a) for a in (*arguments, *("10", "30", "30")[len(arguments) :]))
     tables = rows(lpars, days, classes)
     print(f"{lpars} LPARs, {days} days, {classes} classes: {len(tables[1]):,} rows of classes; {os.cpu_count()} cores")
-    at = time.monotonic()
+    at = time.monotonic(), time.process_time()
 
     def step(name: str) -> None:
         nonlocal at
-        print(f"{name:<12} {time.monotonic() - at:7.1f} s", flush=True)
-        at = time.monotonic()
+        now = time.monotonic(), time.process_time()
+        print(f"{name:<12} {now[0] - at[0]:7.1f} s, {now[1] - at[1]:7.1f} s of the processor", flush=True)
+        at = now
 
     found = histories(*tables)
     step("histories")
@@ -103,9 +104,9 @@ def main(arguments: Sequence[str]) -> None:
     step("validation")
     model = bundle.build(dict(fitted.systems), data={}, validation={})
     ask.predict(model, "P000", {"growth_pct": 10})
-    at = time.monotonic()
+    begun = time.process_time()
     ask.predict(model, "P000", {"growth_pct": 20})
-    print(f"one answer   {1e3 * (time.monotonic() - at):7.1f} ms")
+    print(f"one answer   {1e3 * (time.process_time() - begun):7.1f} ms of the processor")
     errors = validation.histories.groupby(["scheme", "metric"])[["median_abs_error_pct", "coverage", "baseline_pct"]]
     print(errors.median().round(2).to_string())
     print(f"peak memory  {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:7.2f} GB")

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.regression import Fit, fit
+from model.capacity.ensemble import beyond as reach
 
 Array = NDArray[np.float64]
 
@@ -13,7 +14,7 @@ BINS = 20
 # Least relative deviation of a mean response that is predicted inside the range of the data.
 LEAST = 0.003
 # Waiting beyond what was fitted: its relative deviation held beforehand, and how many histories that is worth.
-BEYOND, WORTH = 0.05, 1.0
+BEYOND, WORTH = 0.03, 1.0
 # Waits that are fitted, and that are predicted from them, as quantiles.
 FITTED, PREDICTED, FEWEST = 0.7, 0.95, 20
 
@@ -44,6 +45,7 @@ def beyond(
     day: NDArray[np.int64],
     found: Fit,
     prior: tuple[list[float], list[float]],
+    usual: float = BEYOND,
 ) -> float:
     """Relative deviation of waiting beyond the waits that were fitted: the longest predicted from the shorter ones.
 
@@ -51,18 +53,21 @@ def beyond(
         design: (n, p) the rest and the waits.
         target: (n,) response less service.
         prior: mean and standard deviation of the coefficients.
+        usual: what is held beforehand.
     """
     wait = design[:, 1:] @ np.maximum(found.mean[1:], 0.0)
     fitted, asked = wait <= np.quantile(wait, FITTED), wait >= np.quantile(wait, PREDICTED)
     if fitted.sum() < FEWEST or asked.sum() < FEWEST:
-        return BEYOND
+        return usual
     lower = fit(design[fitted], target[fitted], weight[fitted], day[fitted], *prior)
     waits = design[:, 1:] @ np.maximum(lower.mean[1:], 0.0)
     share = weight[asked] / weight[asked].sum()
-    further = float(share @ waits[asked]) - float(np.quantile(waits[fitted], 0.995))
+    further = float(share @ reach(waits[asked], float(np.quantile(waits[fitted], 0.995))))
     off = float(share @ (target[asked] - lower.mean[0] - waits[asked]))
-    noise = lower.scale * np.sqrt(lower.dependence / weight[asked].sum())
+    mean = share @ design[asked]
+    noise = float(lower.scale**2 * lower.dependence / weight[asked].sum() + mean @ lower.cov @ mean)
     if not further > 0:
-        return BEYOND
-    told = BEYOND**2 / (BEYOND**2 + (noise / further) ** 2)
-    return float(np.sqrt((WORTH * BEYOND**2 + told * min((off / further) ** 2, 1.0)) / (WORTH + told)))
+        return usual
+    told = usual**2 / (usual**2 + noise / further**2)
+    missed = min(max(off**2 - noise, 0.0) / further**2, 1.0)
+    return float(np.sqrt((WORTH * usual**2 + told * missed) / (WORTH + told)))

@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 # A percentile is read from the buckets of a distribution, a tenth of the goal wide: relative deviation of the reading.
 P90_READING = 0.025
+# Deviation of waiting beyond the measured where work is served as it comes: the mix of its sizes changes with load.
+AS_IT_COMES = 0.08
 
 
 def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -75,7 +77,9 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
     design, target = seen.design(wait), seen.response - seen.service
     waited = design[:, 1:] @ np.maximum(found.mean[1:], 0.0)
     noise = discrepancy.inside(seen.response, seen.service + found.mean[0] + waited, waited, seen.weight, found)
-    drift = discrepancy.beyond(design, target, seen.weight, seen.day, found, seen.prior(wait is not None))
+    usual = AS_IT_COMES if seen.order is Order.ARRIVAL else discrepancy.BEYOND
+    prior = seen.prior(wait is not None)
+    drift = discrepancy.beyond(design, target, seen.weight, seen.day, found, prior, usual)
     entry = {
         "metric": "response_ms",
         "stream": label,

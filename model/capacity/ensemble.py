@@ -19,12 +19,23 @@ Array = NDArray[np.float64]
 
 # How many times the highest calibrated load a bend is followed as a parabola.
 FOLLOWED = 4.0
+# How much more waiting may deviate for each e-fold beyond the longest measured.
+FURTHER = 1.0
 # Turns of the loop between cost and busy, and between zIIP load and what overflows.
 TURNS = 6
 LPAR = "lpar"
 WORK = "work"
 CAPTURED = "captured"
 ZIIP_WORK = "ziip_work"
+
+
+def beyond(wait: Array, longest: float) -> Array:
+    """Waiting beyond the longest that was measured, counted more for each e-fold it is further out.
+
+    What is wrong by a little in the load or in the number of places is wrong by much where waiting grows fast.
+    """
+    further = np.maximum(wait - longest, 0.0)
+    return np.asarray(further * (1.0 + FURTHER * np.log1p(further / max(longest, 1e-9))))
 
 
 @dataclass(frozen=True)
@@ -395,8 +406,8 @@ class System:
         limits = self._limits(scenario, responses, waiting)
         for response in self.responses:
             key = (response.metric, response.stream)
-            beyond = response.drift[:, None] * self._beyond(response, waiting[key])
-            deviating = responses[key] * (1.0 + response.noise[:, None]) + np.nan_to_num(beyond, posinf=0.0)
+            longer = response.drift[:, None] * self._beyond(response, waiting[key])
+            deviating = responses[key] * (1.0 + response.noise[:, None]) + np.nan_to_num(longer, posinf=0.0)
             responses[key] = np.maximum(deviating, using[key])
             if response.p90 is not None and response.p90_waiting is not None:
                 waited = sum((v for name, v in waiting[key].items() if name != "other"), np.zeros(busy.shape))
@@ -408,9 +419,9 @@ class System:
         return State(scenario, usage, busy, available, ziip_busy, machine_busy, responses, using, waiting, p90, limits)
 
     def _beyond(self, response: Response, waiting: Mapping[str, Array]) -> Array:
-        """Waiting in ms, (draws, loads), beyond the longest that was measured."""
+        """Waiting in ms, (draws, loads), beyond the longest that was measured, the more the further out it is."""
         waited = sum((value for name, value in waiting.items() if name != "other"), np.zeros(()))
-        return np.maximum(np.asarray(waited, float) - response.longest_wait_ms, 0.0)
+        return beyond(np.asarray(waited, float), response.longest_wait_ms)
 
     def level(self, series: Sequence[str]) -> int:
         """Priority level of the work of some series, 0 the highest."""
