@@ -1,43 +1,36 @@
 // The service's own description, made readable.
 
-function element(name, text, className) {
-  const node = document.createElement(name);
-  if (text !== undefined) node.textContent = text;
-  if (className) node.className = className;
-  return node;
-}
+import { h } from "/static/dom.js";
 
-function fields(schema, all) {
-  const list = element("dl");
-  for (const [name, field] of Object.entries(schema.properties ?? {})) {
+function fields(schema) {
+  const rows = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const kinds = (field.anyOf ?? [field]).map((kind) => kind.type ?? kind.$ref?.split("/").pop() ?? "any");
     const required = schema.required?.includes(name) ? ", required" : "";
-    list.append(
-      element("dt", name),
-      element("dd", `${kinds.join(" or ")}${required}${field.description ? ": " + field.description : ""}`),
-    );
-  }
-  return list;
+    const meaning = field.description ? `: ${field.description}` : "";
+    return [h("dt", {}, name), h("dd", {}, `${kinds.join(" or ")}${required}${meaning}`)];
+  });
+  return h("dl", {}, rows);
+}
+
+function example(path, schema) {
+  const first = schema.examples?.[0];
+  if (!first) return null;
+  const call = `curl -s ${location.origin}${path} -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(first)}'`;
+  return h("pre", { tabIndex: 0 }, call);
 }
 
 function operation(path, method, about, all) {
-  const section = element("section");
-  const head = element("h2");
-  head.append(element("span", method.toUpperCase(), "method"), element("span", path));
-  section.append(head, element("p", about.description ?? about.summary ?? ""));
   const reference = about.requestBody?.content?.["application/json"]?.schema?.$ref;
-  if (reference) {
-    const schema = all.components.schemas[reference.split("/").pop()];
-    section.append(fields(schema, all));
-    const example = schema.examples?.[0];
-    if (example) {
-      const call = `curl -s ${location.origin}${path} -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(example)}'`;
-      section.append(element("pre", call));
-    }
-  }
+  const schema = reference ? all.components.schemas[reference.split("/").pop()] : null;
   const answers = Object.entries(about.responses).map(([code, answer]) => `${code} ${answer.description}`);
-  section.append(element("p", answers.join(" · "), "quiet"));
-  return section;
+  return h(
+    "section",
+    {},
+    h("h2", {}, h("span", { className: "method" }, method.toUpperCase()), h("span", {}, path)),
+    h("p", {}, about.description ?? about.summary ?? ""),
+    schema ? [fields(schema), example(path, schema)] : null,
+    h("p", { className: "quiet" }, answers.join(" · ")),
+  );
 }
 
 const all = await (await fetch("/openapi.json")).json();

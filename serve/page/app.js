@@ -61,7 +61,7 @@ async function show() {
   $("choice").hidden = OF_ALL.has(view);
   document.title = `${title} · Etalon`;
   for (const link of $("views").children) {
-    link.toggleAttribute("aria-current", false);
+    link.removeAttribute("aria-current");
     if (link.dataset.view === view) link.setAttribute("aria-current", "page");
     link.href = address(link.dataset.view, OF_ALL.has(link.dataset.view) ? {} : { system });
   }

@@ -79,17 +79,27 @@ def seen(browser, address):
     assert not [fault for fault in one.faults if "ResizeObserver" not in fault]
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_no_view_keeps_anyone_out_in_light_in_dark_or_on_a_phone(seen, view):
+def barriers(page):
+    """What axe-core finds serious or critical on a page."""
     from axe_playwright_python.sync_playwright import Axe
 
+    rules = Axe().run(page).response["violations"]
+    return [f"{rule['id']}: {rule['nodes'][0]['html'][:200]}" for rule in rules if rule["impact"] in SERIOUS]
+
+
+def test_the_page_of_the_api_keeps_nobody_out(seen):
+    seen.page.goto(f"{seen.address}/api")
+    seen.page.get_by_text("/v1/predict").first.wait_for()
+    assert not barriers(seen.page)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_keeps_anyone_out_in_light_in_dark_or_on_a_phone(seen, view):
     page = seen.go(f"{view}?system=PRDA")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         page.wait_for_timeout(300)
-        rules = Axe().run(page).response["violations"]
-        said = [f"{rule['id']}: {rule['nodes'][0]['html'][:200]}" for rule in rules if rule["impact"] in SERIOUS]
-        assert not said, scheme
+        assert not barriers(page), scheme
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 

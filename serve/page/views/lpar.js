@@ -14,7 +14,10 @@ const TARGET_PCT = 90;
 export async function lpar(body, { system, params, known }) {
   const path = `/v1/systems/${encodeURIComponent(system)}`;
   const about = known.histories.get(system);
-  if (!about) throw new Error(`${system} has measured points and no history of intervals: ask What if, or see Model.`);
+  if (!about)
+    throw new Error(
+      `No history of intervals is known of ${system}: ask What if about measured points, or see Overview.`,
+    );
   const span = Object.fromEntries(["from", "to"].filter((key) => params.get(key)).map((key) => [key, params.get(key)]));
   const query = new URLSearchParams(span).toString();
   const [history, classes] = await Promise.all([ask(`${path}/history?${query}`), ask(`${path}/classes`)]);

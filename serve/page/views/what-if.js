@@ -35,6 +35,8 @@ export async function whatIf(body, { system: name, params, known }) {
     timer = 0;
 
   async function answer() {
+    // A reader who went to another view meanwhile keeps that view's address.
+    if (!answers.isConnected) return;
     const mine = ++turn;
     const question = read(fields);
     keep("what-if", {
