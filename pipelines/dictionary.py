@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from pipelines import metrics
 from pipelines.home import DBT_PROJECT, ROOT
 
 FOLDER = Path("docs/data-dictionary")
@@ -27,7 +28,7 @@ shown by [ready questions](../questions.md).
 
 | schema | what | where |
 |---|---|---|
-| `marts` | facts and dimensions for planners | [marts](marts.md) · [which records reach them](coverage.md) |
+| `marts` | facts for planners | [marts](marts.md), [metrics](metrics.md), [records that reach them](coverage.md) |
 | `intermediate` | steps between records and marts | [below](#intermediate), [columns](steps.md#intermediate) |
 | `staging` | one view for each section of each record type: friendly names, SI units | [below](#staging) |
 | `raw` | the same sections as recorded, with IBM's names | the field reference of each, linked below |
@@ -61,7 +62,12 @@ _UNITS = {
 
 def files(database: Path | None = None) -> dict[Path, str]:
     """Path from the project root → content, for every page; that of the steps before the marts with a snapshot only."""
-    pages = {FOLDER / "README.md": _index(), FOLDER / "marts.md": _marts(), FOLDER / "coverage.md": _coverage()}
+    pages = {
+        FOLDER / "README.md": _index(),
+        FOLDER / "marts.md": _marts(),
+        FOLDER / "metrics.md": _metrics(),
+        FOLDER / "coverage.md": _coverage(),
+    }
     return pages if database is None else {**pages, FOLDER / "steps.md": _steps(described(database))}
 
 
@@ -122,6 +128,21 @@ def _marts() -> str:
             )
         lines.append("")
     return "\n".join(lines)
+
+
+def _metrics() -> str:
+    """The registry of metrics, as a table."""
+    known = metrics.registry()
+    lines = [NOTE, "", "# Metrics", "", "How to add your own: [metrics](../metrics.md).", ""]
+    lines += ["| metric | label | unit | formula | source | meaning |", "|---|---|---|---|---|---|"]
+    for name, metric in known.items():
+        if metric.label is None:
+            continue
+        unit = metric.unit or (known[metric.like].unit if metric.like else None)
+        label = f"{metric.label}: {metric.about}" if metric.about else metric.label
+        about = [_line(text or "") for text in (label, unit, metric.formula, metric.source, metric.description)]
+        lines.append(f"| `{metric.name or name}` | {' | '.join(about)} |")
+    return "\n".join(lines) + "\n"
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def keep(home: Home) -> None:
         for row in rows.fetchall():
             groups.setdefault(str(row[place]).strip(), []).append(row)
         found = [("", _digest(formulas)), *((name, _digest(formulas + repr(own))) for name, own in groups.items())]
-        con.execute(f"CREATE OR REPLACE TABLE {TABLE} (system_id VARCHAR, digest VARCHAR)")
+        con.execute(f"CREATE OR REPLACE TABLE {TABLE} (system_id VARCHAR, definition_digest VARCHAR)")
         con.executemany(f"INSERT INTO {TABLE} VALUES (?, ?)", found)
 
 
@@ -36,10 +36,10 @@ def published(home: Home) -> dict[str, str]:
     from ingest import warehouse
 
     try:
-        rows = warehouse.query(home.snapshot, f"SELECT system_id, digest FROM {TABLE}").to_pylist()
+        rows = warehouse.query(home.snapshot, f"SELECT system_id, definition_digest FROM {TABLE}").to_pylist()
     except warehouse.BadQuery:
         return {}
-    return {row["system_id"]: row["digest"] for row in rows}
+    return {row["system_id"]: row["definition_digest"] for row in rows}
 
 
 def _formulas() -> str:

@@ -22,8 +22,8 @@ class Definitions:
             return bundle
         if identity != self._known[0]:
             try:
-                rows = self._snapshot.rows("SELECT system_id, digest FROM meta.definition")
+                rows = self._snapshot.rows("SELECT system_id, definition_digest FROM meta.definition")
             except SnapshotUnavailable:
                 rows = []
-            self._known = (identity, {row["system_id"]: row["digest"] for row in rows})
+            self._known = (identity, {row["system_id"]: row["definition_digest"] for row in rows})
         return {**bundle, "published_definitions": self._known[1]}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from pipelines import contracts
 from tests.marts.dbt_project import PROJECT
 
 MARTS = sorted((PROJECT / "models" / "marts").rglob("*.sql"))
@@ -48,3 +49,7 @@ def test_intermediate_models_are_described() -> None:
         for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", [])
     }
     assert {path.stem for path in folder.glob("*.sql")} == described
+
+
+def test_columns_of_contracts_that_are_metrics_say_what_the_registry_says() -> None:
+    assert contracts.drift() == [], "run: python -m pipelines.contracts --write"

@@ -168,8 +168,7 @@ mean_transit as (
 
 select system_id, point, condition, true as is_run, 1 as position, null::double as seconds, null::varchar as workload,
   subject, metric,
-  case when metric in ('passed', 'failed', 'stopped', 'tasks') then 'count' when metric like 'graph%' then 'graph'
-    when metric like '%_ms' then 'ms' else 's' end as unit,
+  {{ metric_unit('metric') }} as unit,
   'point' as aggregation, 1.0 as scale, coalesce(numerator, 0) as numerator, 1 as denominator
 from (
   select * from counted

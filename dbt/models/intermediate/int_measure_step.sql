@@ -25,11 +25,11 @@ step as (
 steps as (
   select r.system_id, r.point, r.condition, null::double as seconds,
     unnest([
-      {'metric': 'elapsed_s', 'unit': 's',
+      {'metric': 'elapsed_s',
         'numerator': date_diff('microsecond', min(s.start_local), max(s.end_local)) / 1e6},
-      {'metric': 'excps', 'unit': 'count', 'numerator': sum(s.excps)},
-      {'metric': 'cpu_s', 'unit': 's', 'numerator': sum(s.cpu_s)},
-      {'metric': 'steps', 'unit': 'count', 'numerator': count(*)}
+      {'metric': 'excps', 'numerator': sum(s.excps)},
+      {'metric': 'cpu_s', 'numerator': sum(s.cpu_s)},
+      {'metric': 'steps', 'numerator': count(*)}
     ], recursive := true),
     1.0 as denominator
   from step s
@@ -41,7 +41,7 @@ steps as (
 
 transfers as (
   select r.system_id, r.point, r.condition, date_diff('microsecond', r.start_utc, r.end_utc) / 1e6 as seconds,
-    'ftp_bytes_per_s' as metric, 'bytes/s' as unit, sum(t.transferred_bytes) as numerator, seconds as denominator
+    'ftp_bytes_per_s' as metric, sum(t.transferred_bytes) as numerator, seconds as denominator
   from {{ ref('stg_smf119_70_transfer') }} t
   left join clock k using (smf_sid)
   join {{ ref('int_run') }} r
@@ -51,7 +51,7 @@ transfers as (
 )
 
 select system_id, point, condition, true as is_run, 1 as position, seconds, null::varchar as workload, '' as subject,
-  metric, unit, 'point' as aggregation, 1.0 as scale, numerator, denominator
+  metric, {{ metric_unit('metric') }} as unit, 'point' as aggregation, 1.0 as scale, numerator, denominator
 from (
   select * from steps
   union all by name

@@ -1,0 +1,63 @@
+"""Columns of contracts that are metrics, as the registry says: `python -m pipelines.contracts --write | --check`.
+
+A column named like a metric with a description takes its unit, formula, source and meaning from there.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from pipelines import metrics
+from pipelines.home import DBT_PROJECT
+
+MARTS = DBT_PROJECT / "models" / "marts"
+
+
+def made() -> dict[Path, str]:
+    """Every contract with its metrics as the registry has them."""
+    return {path: _from_registry(path.read_text(encoding="utf-8")) for path in sorted(MARTS.rglob("*.yml"))}
+
+
+def drift() -> list[Path]:
+    """Contracts that are not what the registry says."""
+    return [path for path, text in made().items() if path.read_text(encoding="utf-8") != text]
+
+
+def _from_registry(text: str) -> str:
+    for name, metric in metrics.registry().items():
+        if metric.description is not None:
+            block = re.compile(rf"^      - name: {name}\n(?:        .*\n)*", re.MULTILINE)
+            text = block.sub(_column(name, metric).replace("\\", r"\\"), text)
+    return text
+
+
+def _column(name: str, metric: metrics.Metric) -> str:
+    return f"""      - name: {name}
+        data_type: double
+        description: "{metric.description}"
+        config:
+          meta:
+            unit: "{metric.unit}"
+            formula: "{metric.formula}"
+            source: "{metric.source}"
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; 1 when `--check` finds a contract out of date."""
+    parser = argparse.ArgumentParser(prog="python -m pipelines.contracts", description=__doc__)
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument("--write", action="store_true", help="write what differs")
+    group.add_argument("--check", action="store_true", help="only list what differs")
+    options = parser.parse_args(arguments)
+    paths, contracts = drift(), made()
+    for path in paths:
+        if options.write:
+            path.write_text(contracts[path], encoding="utf-8")
+        print(f"{'written' if options.write else 'out of date'}: {path}")
+    return 1 if options.check and paths else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
