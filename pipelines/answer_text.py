@@ -273,3 +273,19 @@ def explanation(found: Mapping[str, Any]) -> str:
         name = " of ".join(filter(None, (row["metric"], row["class"])))
         lines.append(f"  the interval of {name} comes from: {', '.join(shares) or 'nothing known'}")
     return "\n".join([*lines, *basis(found)])
+
+
+def replay(system: str, at: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Recorded responses beside replayed ones for a reader, class by class."""
+    shown = [
+        {"class": row["class"], "what": what, "transactions": row["transactions"], **row[what]}
+        | ({"wasserstein": row["wasserstein"], "ks": row["ks"]} if what == "replayed" else {})
+        for row in rows
+        for what in ("recorded", "replayed")
+    ]
+    times = {"mean_ms": "mean ms", "p50_ms": "median ms", "p90_ms": "90 % ms", "p99_ms": "99 % ms"}
+    heads = {"class": "class", "what": "", "transactions": "transactions", **times}
+    lines = [f"{system} at {described(at)}", table(shown, heads | {"wasserstein": "distance", "ks": "KS"}, "  ")]
+    part = ", ".join(f"{100 * row['recorded_part']:.0f} % of {row['class']}" for row in rows)
+    lines.append(f"  recorded: {part}; distance is Wasserstein's, relative to the recorded mean")
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Commands over networks, described in TOML or calibrated: solve, simulate, export-network."""
+"""Commands over networks, described in TOML or calibrated: solve, simulate, replay, export-network."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipelines import answer_text, steps
+from pipelines import answer_text, steps, transactions
 from pipelines.commands.answers import At, SystemName, keys
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
@@ -43,7 +43,7 @@ class Method(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (solve, simulate, export_network):
+    for command in (solve, simulate, replay, export_network):
         app.command()(command)
 
 
@@ -123,6 +123,39 @@ def simulate(
         with Reporter().step(f"simulating {network.name}"):
             found = run(network, **options, details=True)
     typer.echo(json.dumps(report.as_dict(found), indent=2) if as_json else report.as_text(found))
+
+
+def replay(
+    system: SystemName,
+    at: At = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers; the same seed gives the same answer.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Replay recorded transactions through a calibrated system. How far its responses are from the recorded ones."""
+    from model.capacity.network import described
+    from model.capacity.questions import QuestionError, system_entry
+    from model.validation.replay import replayed
+
+    home, bundle, asked = Home.from_environment(), _champion(), keys(at)
+    with _refusals():
+        entry = system_entry(bundle, system)
+        found, local = transactions.recorded(home, system, [stream["name"] for stream in entry["streams"]])
+        if not asked and local is not None and entry.get("profile"):
+            asked = {"when": local.isoformat(timespec="minutes")}
+        try:
+            network = described(bundle, system, asked)
+        except QuestionError:
+            if at:
+                raise
+            # The transactions are from a time without a calibrated interval.
+            network = described(bundle, system)
+        with Reporter().step(f"replaying {len(found.arrival_s):,} transactions through {system}"):
+            rows = replayed(network, found, seed)
+    asked_at = dict(network.load.at)
+    if as_json:
+        typer.echo(json.dumps({"system": system, "at": asked_at, "classes": rows}, indent=2))
+    else:
+        typer.echo(answer_text.replay(system, asked_at, rows))
 
 
 def export_network(

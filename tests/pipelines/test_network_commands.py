@@ -160,6 +160,46 @@ def test_a_system_is_simulated_and_its_network_written(champion, tmp_path):
     assert CliRunner().invoke(app, ["simulate", "PRDA", "--replay", "x.csv"]).exit_code == Exit.USAGE
 
 
+def published_tasks(folder, service_class):
+    """A snapshot with a minute of CICS tasks of a service class on PRDA, one in ten routed on."""
+    folder.mkdir(parents=True)
+    with duckdb.connect(folder / "etalon.duckdb") as database:
+        database.execute("create schema staging; create schema marts; create schema intermediate")
+        database.execute("create table marts.dim_system as select 'PRDA' as system_id, 'PRDA' as smf_sid")
+        database.execute(
+            "create table intermediate.int_ims_message "
+            "(arrival_utc timestamp, transaction_code varchar, response_us bigint)"
+        )
+        database.execute(
+            "create table staging.stg_smf110_1_performance as select 'PRDA' as smf_sid, 'T' as record_kind, "
+            "'AOR1' as applid, case when i % 10 = 0 then 'TOR1' else 'AOR1' end as origin_applid, "
+            f"'CASH' as transaction_id, 'CASH' as origin_transaction_id, '{service_class}' as service_class, "
+            "timestamp '2026-09-08 10:00:00' + to_microseconds(i * 9000) as start_utc, "
+            "timestamp '2026-09-08 10:00:00' + to_microseconds(i * 9000 + 9000 + i % 7 * 1000) as stop_utc, "
+            "timestamp '2026-09-08 10:00:00' + to_microseconds(i * 9000) as written_local, "
+            "2000 + i % 5 * 1000 as cpu_us from range(6000) t(i)"
+        )
+
+
+def test_recorded_tasks_are_replayed_through_a_system(champion, tmp_path):
+    name = bundle.read(tmp_path / "state/models/champion.json")["systems"]["PRDA"]["streams"][0]["name"]
+    published_tasks(tmp_path / "state/published", name.lower())
+    answer = json.loads(said("replay", "PRDA", "--json"))
+    assert answer["at"]["when"] == "2026-09-08T10:00:00"
+    row = answer["classes"][0]
+    assert (row["class"], row["transactions"]) == (name, 5400)
+    assert 0 < row["wasserstein"] < 1 and 0 < row["ks"] <= 1
+    assert row["recorded"]["mean_ms"] == pytest.approx(12, rel=0.01)
+    assert "relative to the recorded mean" in said("replay", "PRDA")
+
+
+def test_a_system_without_recorded_transactions_says_what_to_load(champion, tmp_path):
+    published_tasks(tmp_path / "state/published", "OTHER")
+    message, code = refused("replay", "PRDA")
+    assert "SMF 110" in message
+    assert code == Exit.NOT_READY
+
+
 def test_the_queries_of_the_documentation_replay_recorded_transactions(region, tmp_path, monkeypatch):
     page = (ROOT / "docs" / "simulator.md").read_text()
     cics, ims = re.findall(r"^```sql\n(.*?)^```$", page, re.M | re.S)
