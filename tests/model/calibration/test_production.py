@@ -10,6 +10,7 @@ from model.calibration.production import Unusable, entry
 from model.capacity import queues
 from model.capacity.ask import max_rate, predict, size
 from model.capacity.bundle import build, dumps, loads
+from model.capacity.fitted import fitted
 from model.capacity.headroom import headroom
 from model.capacity.questions import QuestionError
 
@@ -169,3 +170,13 @@ def test_a_day_of_intervals_is_no_history():
     given = history()
     assert enough(given)
     assert not enough(given.rows(np.arange(len(given.seconds)) < 96))
+
+
+def test_the_model_stands_beside_every_recorded_interval_and_says_which_days_were_held_out(bundle):
+    found = fitted(bundle, "PRDA")
+    error = np.array(found["predicted_busy_pct"]) - np.array(found["measured_busy_pct"])
+    assert len(error) == DAYS * 96
+    assert abs(error.mean()) < 0.2
+    held_out = np.array(found["held_out"])
+    assert held_out.sum() == 5 * 96
+    assert held_out[-5 * 96 :].all()
