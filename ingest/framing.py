@@ -27,7 +27,7 @@ MAX_BLOCK = 32_760
 """Longest block and longest segment written, in bytes."""
 
 HEAD_BYTES = 1 << 18
-"""What of an input its framing is told by, so that how it is read makes no difference."""
+"""Bytes from which the framing of an input is decided, so that how it is read makes no difference."""
 
 BLANK_BYTES = 1 << 16
 """Zeros at the end of every buffer of records, more than any section is long."""

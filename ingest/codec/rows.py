@@ -127,8 +127,8 @@ def _row_lengths(section: Section, table: pa.Table) -> Ints:
 def _prefixed_entries(section: Section, table: pa.Table) -> list[bytes]:
     """The bytes of each entry of a length-prefixed section: one length byte, then the text."""
     prefix, rest = section.fields
-    told, body = array(table, prefix.column), array(table, rest.column)
-    lengths = told.to_pylist() if told is not None else [None] * table.num_rows
+    stated, body = array(table, prefix.column), array(table, rest.column)
+    lengths = stated.to_pylist() if stated is not None else [None] * table.num_rows
     words = body.to_pylist() if body is not None else [None] * table.num_rows
     is_text = rest.form.name.startswith("ebcdic")
     pad = bytes([values.BLANK if is_text else 0])

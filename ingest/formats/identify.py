@@ -94,8 +94,8 @@ def identify(name: str, head: bytes) -> Identity:
         if identify_table(head):
             return Identity(Kind.TABLE)
         if name.lower().endswith((".csv", ".tsv", ".jsonl", ".ndjson")):
-            told = f"text that begins with {header[:60]!r}, the columns of no table known here"
-            return Identity(Kind.UNRECOGNISED, "table_unknown", told)
+            detail = f"text that begins with {header[:60]!r}, the columns of no table known here"
+            return Identity(Kind.UNRECOGNISED, "table_unknown", detail)
         return Identity(
             Kind.UNRECOGNISED, "text", "text: if it was a dump, it was transferred as text; transfer it again in binary"
         )

@@ -13,11 +13,11 @@ Item = TypeVar("Item")
 
 
 NICE = 10
-"""How far a thread that helps stands back: enough to leave a core to the one that writes."""
+"""How much a helping thread lowers its priority: enough to leave a core to the one that writes."""
 
 
-def step_back(nice: int, thread: int | None = None) -> None:
-    """Have a thread (its native number; without one this thread) stand back behind others by so much; on Linux only.
+def lower_priority(nice: int, thread: int | None = None) -> None:
+    """Lower the priority of a thread (its native number; without one this thread) by so much; on Linux only.
 
     Elsewhere priorities belong to processes, not to threads.
     """
@@ -37,7 +37,7 @@ class _Ended:
 def made_ahead(items: Iterator[Item], waiting: int = 1, nice: int = 0) -> Generator[Item, None, None]:
     """The same items in the same order, made while those before are in use; so many wait at most, and one is made.
 
-    nice: how far the thread that makes them stands back behind others, as in `step_back`.
+    nice: how much the thread that makes them lowers its priority, as in `lower_priority`.
 
     What `items` raises is raised where its item would have been taken. Close the generator when it is not read to its
     end: that ends the thread and closes `items`.
@@ -46,7 +46,7 @@ def made_ahead(items: Iterator[Item], waiting: int = 1, nice: int = 0) -> Genera
     unwanted = threading.Event()
 
     def make() -> None:
-        step_back(nice)
+        lower_priority(nice)
         ended = _Ended()
         try:
             for item in items:

@@ -15,7 +15,7 @@ from typing import Self
 from xxhash import xxh3_64
 
 from ingest.containers.opening import STANDARD_INPUT
-from ingest.warehouse.ahead import NICE, step_back
+from ingest.warehouse.ahead import NICE, lower_priority
 from ingest.warehouse.outcome import ExitCode, FileReport
 
 #: Stays in the processor's cache between being read and being hashed.
@@ -88,7 +88,7 @@ class Content:
 
     def make_way(self) -> None:
         """From now on the digest is not waited for: have its thread stand back behind the one that loads."""
-        step_back(NICE, self._thread_id)
+        lower_priority(NICE, self._thread_id)
 
     @cached_property
     def key(self) -> int:

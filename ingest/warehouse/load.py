@@ -56,7 +56,7 @@ def load(
     Content that was loaded before changes nothing (`unchanged`), whatever its name. Content that could not be decoded
     at all is tried again once layouts have changed. With `reload="outdated"` all content that was loaded with other
     layouts is loaded anew, with `"always"` all of it. A file that has grown since it was loaded from the same path
-    takes the place of what was loaded then. What is wrong with a file is told in its report. Compressed files,
+    takes the place of what was loaded then. Its report says what is wrong with a file. Compressed files,
     archives, AMATERSE and TRANSMIT files are unpacked beside the database, each file inside with a report of its own;
     `-` is standard input.
 

@@ -90,8 +90,8 @@ def start_of(product: bytes) -> str:
 
     The digits of the packed date, then those of the hundredths of a second in hexadecimal, as `start_digits` has them.
     """
-    told = product[_START_AT : _START_AT + 8].hex()
-    return told[:7] + told[8:] if len(told) == 16 and told[:7].strip("0") else ""
+    clock = product[_START_AT : _START_AT + 8].hex()
+    return clock[:7] + clock[8:] if len(clock) == 16 and clock[:7].strip("0") else ""
 
 
 def start_digits(day: dt.date | None, hundredths: int | None) -> str:

@@ -165,8 +165,8 @@ def _resources(kinds: Mapping[str, Section], tables: Mapping[str, pa.Table]) -> 
             parts = placed.get(ordinal, [])
             size = max([walking.SHORTEST_ENTRY, *map(len, parts)])
             place = walking.TRIPLETS_AT + 8 * (ordinal - 1)
-            told = (len(head) + len(body), size, len(parts)) if parts else (0, 0, 0)
-            head[place : place + 8] = told[0].to_bytes(4) + told[1].to_bytes(2) + told[2].to_bytes(2)
+            triplet = (len(head) + len(body), size, len(parts)) if parts else (0, 0, 0)
+            head[place : place + 8] = triplet[0].to_bytes(4) + triplet[1].to_bytes(2) + triplet[2].to_bytes(2)
             body += b"".join(part.ljust(size, b"\0") for part in parts)
         head[0:2] = _size(kinds["resource"], len(head) + len(body)).to_bytes(2)
         found[row["record_seq"]] += bytes(head) + body

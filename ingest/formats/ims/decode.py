@@ -183,8 +183,8 @@ def _event_value(name: str, value: object, scale: float) -> object:
 
 
 def _events(sequence, kinds, kind_of, times, numbers, dated, fields: dict[int, dict[str, object]]) -> pa.Table:
-    told = np.array([bool(_event(code)) for code in kinds], bool)
-    rows = np.flatnonzero(told[kind_of]) if len(kinds) else np.zeros(0, np.int64)
+    is_event = np.array([bool(_event(code)) for code in kinds], bool)
+    rows = np.flatnonzero(is_event[kind_of]) if len(kinds) else np.zeros(0, np.int64)
     codes = [int(kinds[kind_of[row]]) for row in rows]
     columns: dict[str, pa.Array] = {
         "record_seq": pa.array(sequence[rows].astype(np.uint32)),

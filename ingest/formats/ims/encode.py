@@ -55,9 +55,9 @@ def _record(row: dict, typed: dict[int, bytes], bodies: Mapping[int, bytes]) -> 
         clock = micros << 12
     suffix = b"" if clock is None else clock.to_bytes(8) + (row.get("log_seq") or 0).to_bytes(8)
     body = typed[sequence][SHORTEST:] if sequence in typed else bodies.get(sequence, b"")
-    told = row.get("record_length")
-    if told is not None:
-        body = body[: max(told - SHORTEST - len(suffix), 0)].ljust(told - SHORTEST - len(suffix), b"\0")
+    length = row.get("record_length")
+    if length is not None:
+        body = body[: max(length - SHORTEST - len(suffix), 0)].ljust(length - SHORTEST - len(suffix), b"\0")
     length = SHORTEST + len(body) + len(suffix)
     if length > 65_535:
         raise EncodeError(f"ims_log_record: record {sequence} of {length} bytes; a descriptor can say 65,535 at most")

@@ -87,8 +87,8 @@ def _parsed(data: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise Unreadable("json_malformed", f"byte {error.start}: not UTF-8; transfer the reply in binary") from None
     except json.JSONDecodeError as error:
-        told = f"line {error.lineno}, column {error.colno}: {error.msg}; transfer the reply again"
-        raise Unreadable("json_malformed", told) from None
+        detail = f"line {error.lineno}, column {error.colno}: {error.msg}; transfer the reply again"
+        raise Unreadable("json_malformed", detail) from None
     except RecursionError:
         raise Unreadable("json_malformed", "values nested more deeply than any report's") from None
     if not isinstance(reply, dict):

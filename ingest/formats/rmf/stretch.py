@@ -165,9 +165,9 @@ class Stretch:
                     texts[:, column] = [said.get(segment, 0) for segment in members]
                 elif source in ("$kind", "$name"):
                     place = 0 if source == "$kind" else 1
-                    told = [match[place] for s in members for t, match in matches[s] if t is table]
-                    numbers = {text: found.texts.add(text) for text in dict.fromkeys(told)}
-                    texts[:, column] = [numbers[text] for text in told]
+                    matched = [match[place] for s in members for t, match in matches[s] if t is table]
+                    numbers = {text: found.texts.add(text) for text in dict.fromkeys(matched)}
+                    texts[:, column] = [numbers[text] for text in matched]
             typed[name].add(segments, found.segments[m.S_RECORD, segments], list(texts.T))
 
     def _first_messages(self) -> dict[int, int]:
@@ -275,17 +275,17 @@ class Stretch:
         for place, (record, segment, ident, text, severity) in enumerate(
             zip(*self.found.messages.tolist(), strict=True)
         ):
-            told = self.found.texts.text
-            level = values.integer(told(severity))
-            section = None if segment < 0 else told(int(self.found.segments[m.S_NAME, segment])) or ""
+            text_of = self.found.texts.text
+            level = values.integer(text_of(severity))
+            section = None if segment < 0 else text_of(int(self.found.segments[m.S_NAME, segment])) or ""
             if segment < 0 and "message_text" not in self.heads[record]:
                 self.heads[record] |= {
-                    "message_id": told(ident),
-                    "message_text": told(text),
+                    "message_id": text_of(ident),
+                    "message_text": text_of(text),
                     "message_severity": level,
                 }
             keys = (record + self.first_report, self.first_message + place)
-            rows.append((*keys, section, told(ident), told(text), level))
+            rows.append((*keys, section, text_of(ident), text_of(text), level))
         return _table("rmf_message", rows)
 
     def _reports(self) -> pa.Table:

@@ -216,13 +216,13 @@ def _finished(
             out += data.ljust(size, b"\0")
             for item in STATISTICS:
                 parts = rows[item.name].get((number, place + nth), ())
-                told = shared.get(item.name, len(parts[0]) if parts else 0)
+                stated = shared.get(item.name, len(parts[0]) if parts else 0)
                 _put_within(out, at, size, item.offset_at, 4, len(out) if parts else 0)
                 if item.of_job:
-                    _put(out, head + item.length_at, 2, told)
+                    _put(out, head + item.length_at, 2, stated)
                 else:
-                    _put_within(out, at, size, item.length_at, 2, told)
-                out += parts[0].ljust(told, b"\0") if parts else b""
+                    _put_within(out, at, size, item.length_at, 2, stated)
+                out += parts[0].ljust(stated, b"\0") if parts else b""
             _put(out, at, 4, len(out) if nth + 1 < len(own) else 0)
         place += len(own)
     if place != wanted:

@@ -136,8 +136,8 @@ def _places(header: Rows, found: list[Rows], head_lengths: Ints) -> _Places:
         np.add.at(counts[:, column], rows.record, 1)
         if rows.entries is None:
             np.maximum.at(steps[:, column], rows.record, rows.lengths)
-            told = given(header, _triplet(rows).position + _triplet(rows).offset_width)
-            steps[:, column] = np.where(counts[:, column] > 0, np.maximum(steps[:, column], told), 0)
+            stated = given(header, _triplet(rows).position + _triplet(rows).offset_width)
+            steps[:, column] = np.where(counts[:, column] > 0, np.maximum(steps[:, column], stated), 0)
             sizes[:, column] = counts[:, column] * steps[:, column]
         else:
             np.add.at(sizes[:, column], rows.record, rows.lengths)
@@ -150,15 +150,15 @@ def _offsets(header: Rows, found: list[Rows], head_lengths: Ints, counts: Ints, 
     follow = head_lengths[:, None] + np.cumsum(sizes, axis=1) - sizes
     if not found:
         return follow
-    told = np.stack([given(header, _triplet(rows).position) for rows in found], axis=1)
+    stated = np.stack([given(header, _triplet(rows).position) for rows in found], axis=1)
     present = counts > 0
-    order = np.argsort(np.where(present, told, np.iinfo(np.int64).max), axis=1, kind="stable")
-    at = np.take_along_axis(np.where(present, told, 0), order, axis=1)
+    order = np.argsort(np.where(present, stated, np.iinfo(np.int64).max), axis=1, kind="stable")
+    at = np.take_along_axis(np.where(present, stated, 0), order, axis=1)
     size = np.take_along_axis(np.where(present, sizes, 0), order, axis=1)
     ends = np.maximum.accumulate(np.concatenate([head_lengths[:, None], at + size], axis=1), axis=1)
     fits = ((at >= ends[:, :-1]) | ~np.take_along_axis(present, order, axis=1)).all(axis=1)
     fits &= ends[:, -1] <= 65_535
-    return np.where(present, np.where(fits[:, None], told, follow), 0)
+    return np.where(present, np.where(fits[:, None], stated, follow), 0)
 
 
 def _write_computed(
@@ -216,13 +216,13 @@ def _write_computed(
 
 def _subtypes(layout: Layout, header: Rows) -> Ints:
     item = layout.header.by_name("subtype")
-    told = given(header, item.offset)
+    stated = given(header, item.offset)
     if len(layout.subtypes) == 1:
-        told = np.where(told == 0, layout.subtypes[0], told)
-    wrong = ~np.isin(told, layout.subtypes)
+        stated = np.where(stated == 0, layout.subtypes[0], stated)
+    wrong = ~np.isin(stated, layout.subtypes)
     if wrong.any():
         allowed = ", ".join(map(str, layout.subtypes))
         raise EncodeError(
-            f"{layout.header.table}.{item.column}: subtype {told[wrong][0]}, the layout holds for {allowed}"
+            f"{layout.header.table}.{item.column}: subtype {stated[wrong][0]}, the layout holds for {allowed}"
         )
-    return told
+    return stated

@@ -65,12 +65,12 @@ def nested_rows(section: Section, table: pa.Table, sequence: Ints, parents: Mapp
         missing = "the column parent_seq" if parent is not None else f"the table of its parent, {section.parent},"
         raise EncodeError(f"{section.table}: {missing} is missing")
     rows = section_rows(section, table, sequence)
-    told = rows.table["parent_seq"].to_numpy().astype(np.int64)
-    owner = np.searchsorted(parent.record, rows.record) + told
+    ordinal = rows.table["parent_seq"].to_numpy().astype(np.int64)
+    owner = np.searchsorted(parent.record, rows.record) + ordinal
     known = owner < len(parent.record)
     known[known] = parent.record[owner[known]] == rows.record[known]
     if not known.all():
-        raise EncodeError(f"{section.table}: parent_seq {told[~known][0]} has no row in {parent.section.table}")
+        raise EncodeError(f"{section.table}: parent_seq {ordinal[~known][0]} has no row in {parent.section.table}")
     if (np.diff(owner) < 0).any():
         raise EncodeError(f"{section.table}: parent_seq falls while section_seq rises")
     counts = np.bincount(owner, minlength=len(parent.record)).astype(np.int64)

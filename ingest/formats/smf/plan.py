@@ -114,12 +114,12 @@ class Plan:
             parent = self.layout.section(section.parent).title
             return reason, f"{self.layout.name}, {section.title}: placed by {parent} in a record of {length} bytes"
         named = {item.offset: item.ibm for item in self.layout.header.fields}
-        told, place = [], part.position
+        words, place = [], part.position
         for word, width in (("offset", part.offset_width), ("length", part.length_width), ("number", part.count_width)):
             value = int.from_bytes(data[start + place : start + place + width].tobytes(), "big")
-            told.append(f"{word} {value} ({named.get(place, place)})")
+            words.append(f"{word} {value} ({named.get(place, place)})")
             place += width
-        return reason, f"{self.layout.name}, {section.title}: {', '.join(told)} in a record of {length} bytes"
+        return reason, f"{self.layout.name}, {section.title}: {', '.join(words)} in a record of {length} bytes"
 
 
 @dataclass(frozen=True, slots=True)

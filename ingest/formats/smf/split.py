@@ -74,11 +74,11 @@ class SplitRecords:
         expected = [index for index, section in enumerate(layout.sections[1:]) if section.name != "product"]
         placed = [index for index in expected if not layout.sections[1 + index].parent]
         positions = self._told(record, (area, product), area, [counts[index] for index in placed])
-        told = dict(zip(placed, positions, strict=False))
+        position_of = dict(zip(placed, positions, strict=False))
         first = {}
         for index in expected:
             earlier = whole.placed.get(index, 0)
-            base = told.get(index, earlier)
+            base = position_of.get(index, earlier)
             repeated = layout.sections[1 + index].cardinality == "one" and earlier > 0
             first[index] = -1 if repeated else base
             whole.placed[index] = max(earlier, base + counts[index])
@@ -92,12 +92,12 @@ class SplitRecords:
         self._open.clear()
 
     def incomplete(self) -> tuple[int, dict[int, int]]:
-        """Split records whose other pieces are waited for no longer, each told once.
+        """Split records whose other pieces are waited for no longer, each returned once.
 
         How many records, and by the `record_seq` of each of their pieces how many pieces are missing.
         """
-        told, self._given_up = self._given_up, []
-        return len(told), {seq: whole.total - len(whole.seen) for whole in told for seq in whole.pieces}
+        given_up, self._given_up = self._given_up, []
+        return len(given_up), {seq: whole.total - len(whole.seen) for whole in given_up for seq in whole.pieces}
 
     def _begin(self, key: bytes, seq: int, total: int) -> _Whole:
         if key in self._open:

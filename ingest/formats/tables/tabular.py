@@ -44,7 +44,7 @@ FIELD_SCHEMA = schema_of(
 
 @dataclass(frozen=True)
 class Source:
-    """One kind of table: what tells it, and its known columns as (name, squeezed header names, type, unit, meaning)."""
+    """One kind of table: the columns it needs, and those known as (name, header names, type, unit, meaning)."""
 
     kind: str
     table: str
@@ -93,7 +93,7 @@ def identify_table(head: bytes) -> str | None:
 
 
 def read_table(stream: BinaryIO) -> Iterator[Batch]:
-    """Batches of rows in file order. A line that cannot be read is left out and told; the others stand.
+    """Batches of rows in file order. A line that cannot be read is quarantined; the others stand.
 
     Raises Unreadable when the first line tells no known kind of table.
     """
