@@ -1,7 +1,7 @@
 # Etalon: `make demo` runs everything once, `make test` proves it. Needs Python 3.11 and make, nothing else.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test explore lint bench serve dev clean
+.PHONY: help setup demo test quick explore lint bench serve dev clean
 
 ETALON_HOME ?= $(CURDIR)/.etalon
 export ETALON_HOME
@@ -24,6 +24,9 @@ demo: setup ## published benchmarks in, a calibrated capacity answer out (3 minu
 test: setup ## import rules and all tests
 	$(BIN)/lint-imports
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
+
+quick: setup ## the tests that need no marts, without properties (a minute)
+	$(BIN)/pytest --numprocesses 2 --dist loadfile -m quick
 
 explore: setup ## property tests with new random examples, ROUNDS times (3)
 	@for round in $$(seq $(or $(ROUNDS),3)); do \

@@ -1,6 +1,9 @@
 """Settings every test shares."""
 
-from hypothesis import settings
+from pathlib import Path
+
+import pytest
+from hypothesis import is_hypothesis_test, settings
 
 # Compiled kernels make the first example of a run slow: time is no property of the behaviour under test.
 # A run of all tests draws the same examples each time, so that it fails only for what was changed; `make explore` draws
@@ -8,3 +11,16 @@ from hypothesis import settings
 settings.register_profile("etalon", deadline=None, print_blob=True, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True, derandomize=False)
 settings.load_profile("etalon")
+
+#: What is tested in one process, without marts.
+_QUICK_FOLDERS = ("ingest", "model")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of the quick round: examples, not properties, of what needs neither dbt nor a process."""
+    root = Path(__file__).parent
+    for item in items:
+        folder = item.path.relative_to(root).parts[0]
+        property_test = is_hypothesis_test(getattr(item, "obj", None))
+        if folder in _QUICK_FOLDERS and not property_test and not item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.quick)

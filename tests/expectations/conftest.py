@@ -15,6 +15,7 @@ from ingest.warehouse.ledger import create
 from tests.marts.dbt_project import build
 from tests.marts.raw_records import RawWarehouse
 from tests.marts.systems import pair_of_lpars, shared_engines
+from tests.once import made_once
 
 FILE = "/landing/day.smf"
 
@@ -22,11 +23,15 @@ FILE = "/landing/day.smf"
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Path of a warehouse in which everything adds up. Not to be changed: take a copy."""
-    path = tmp_path_factory.mktemp("sound") / "etalon.duckdb"
+    return made_once(tmp_path_factory, "sound", _sound) / "etalon.duckdb"
+
+
+def _sound(folder: Path) -> None:
+    path = folder / "etalon.duckdb"
     with RawWarehouse(path) as raw:
         pair_of_lpars(raw)
         shared_engines(raw)
-    build(path, path.parent, unit_tests=False)
+    build(path, folder, unit_tests=False)
     with duckdb.connect(str(path)) as connection:
         create(connection)
         connection.execute(
@@ -45,7 +50,6 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "map {}, map {}, ?, null, '0.1.0', 'layouts', now()::timestamp",
             values,
         )
-    return path
 
 
 #: One defect for each rule, as far as they do not hide each other. The ledger's own checks would refuse three of them.

@@ -17,6 +17,7 @@ from pipelines.home import Home
 from tests.marts.dbt_project import build
 from tests.marts.raw_records import RawWarehouse
 from tests.marts.systems import cics_points, ims_point, pair_of_lpars, shared_engines
+from tests.once import made_once
 from tests.shared import shared
 
 #: A user's metric, beside those of the project.
@@ -34,21 +35,28 @@ better = "lower"
 @pytest.fixture(scope="session")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Path of a warehouse with the marts built from raw records; dbt's own tests and unit tests passed."""
-    path = tmp_path_factory.mktemp("marts") / "etalon.duckdb"
+    return made_once(tmp_path_factory, "marts", _made_up) / "etalon.duckdb"
+
+
+def _made_up(folder: Path) -> None:
+    path = folder / "etalon.duckdb"
     with RawWarehouse(path) as raw:
         z13 = {"ims": 35.95, "ims_connect": 29.13, "dependent_regions": 399.34}
         ims_point(raw, "Z13", 6012.12, 0.8011, z13)
         cics_points(raw)
         pair_of_lpars(raw)
         shared_engines(raw)
-    build(path, path.parent)
-    return path
+    build(path, folder)
 
 
 @pytest.fixture(scope="session")
 def real_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Path of a warehouse with the marts built from real RMF reports and MQ records, and a metric of the user's."""
-    path = tmp_path_factory.mktemp("real") / "etalon.duckdb"
+    return made_once(tmp_path_factory, "real", _real) / "etalon.duckdb"
+
+
+def _real(folder: Path) -> None:
+    path = folder / "etalon.duckdb"
     with RawWarehouse(path) as raw:
         for file_id, name in enumerate(("cpu_263_intervals.xml", "wlmgl.xml"), start=1):
             with shared(f"real/rmf/{name}").open("rb") as stream:
@@ -56,11 +64,10 @@ def real_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     for table, rows in batch.tables.items():
                         raw.load_arrow(table, rows, file_id)
     loaded.load([shared("real/mq")], path, registry.load())
-    home = Home(path.parent / "home")
+    home = Home(folder / "home")
     home.root.mkdir()
     home.metrics.write_text(OWN_METRICS, encoding="utf-8")
-    build(path, path.parent, unit_tests=False, own_metrics=metrics.environment(home))
-    return path
+    build(path, folder, unit_tests=False, own_metrics=metrics.environment(home))
 
 
 Query = Callable[[str], list[dict[str, Any]]]
