@@ -49,6 +49,11 @@ class Home:
         return self.root / "warehouse" / "etalon.duckdb"
 
     @property
+    def window(self) -> Path:
+        """What the last build read and made, where that was not the whole warehouse."""
+        return self.root / "build" / "window.duckdb"
+
+    @property
     def snapshot(self) -> Path:
         """The published read-only database."""
         return self.root / "published" / "etalon.duckdb"
@@ -62,6 +67,11 @@ class Home:
     def reports(self) -> Path:
         """Pages about single runs: what was loaded, how a model was validated."""
         return self.root / "reports"
+
+    @property
+    def nights(self) -> Path:
+        """What became of every night, and what a night remembers for the next."""
+        return self.root / "nights"
 
     @property
     def mlflow(self) -> Path:

@@ -21,21 +21,21 @@ def sources() -> dict[str, frozenset[str]]:
     return {path.stem: frozenset(_VIEW.findall(path.read_text(encoding="utf-8"))) for path in FOLDER.glob("*.sql")}
 
 
-def prepare(home: Home) -> list[str]:
-    """Make the staging views of these marts; the marts, by name, whose records the warehouse does not have."""
+def prepare(home: Home, database: Path) -> list[str]:
+    """Make the staging views of these marts in a database; the marts, by name, whose records it does not have."""
     from ingest import warehouse
 
     marts = sources()
     tables = frozenset().union(*marts.values())
-    filled = warehouse.make_views(home.warehouse, layouts.registry(home), tables)
+    filled = warehouse.make_views(database, layouts.registry(home), tables)
     return sorted(mart for mart, needed in marts.items() if not needed & filled)
 
 
-def make_empty(home: Home, marts: list[str]) -> None:
+def make_empty(database: Path, marts: list[str]) -> None:
     """Make these marts empty tables with the columns of their contracts."""
     from ingest import warehouse
 
-    warehouse.make_empty(home.warehouse, {mart: _columns(FOLDER / f"{mart}.yml") for mart in marts})
+    warehouse.make_empty(database, {mart: _columns(FOLDER / f"{mart}.yml") for mart in marts})
 
 
 def _columns(contract: Path) -> list[tuple[str, str]]:

@@ -72,39 +72,53 @@ def ingest(
 def dbt_arguments(home: Home, *command: str) -> list[str]:
     """The dbt command line for the warehouse of `home`, without the program's name."""
     target, logs = str(home.dbt / "target"), str(home.dbt / "logs")
-    folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT), "--target-path", target]
+    folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
+    folders += [] if "--target-path" in command else ["--target-path", target]
     return ["--log-path", logs, *command, *folders]
 
 
-def prepare(home: Home) -> list[str]:
-    """Make what the marts are built from, as far as the warehouse lacks it; the warehouse itself too.
-
-    Returns the marts of record types that the warehouse does not have.
-    """
+def prepare(home: Home) -> None:
+    """Make the tables that the marts are built from, as far as the warehouse lacks them; the warehouse itself too."""
     home.require_writable()
     from ingest import warehouse
-    from pipelines import provenance, record_marts
+    from pipelines import provenance
 
     warehouse.prepare(home.warehouse, layouts.registry(home))
     provenance.keep(home)
-    return record_marts.prepare(home)
 
 
-def build(home: Home, *more: str) -> None:
-    """Build and test the marts with dbt, in a process of its own.
+def build(home: Home, *, select: str | None = None, everything: bool = False) -> str:
+    """Build and test the marts with dbt, in a process of its own: as much of them as files touch that came since.
 
-    Raises EtalonError with dbt's own account of what failed.
+    select: models to build in the warehouse, with what they are made from. everything: all of it in any case.
+    Returns what was built, in words; empty where nothing had to be. Raises EtalonError with dbt's own account of what
+    failed.
     """
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
-    idle = prepare(home)
+    prepare(home)
+    from pipelines.building.marts import building
+
+    if select:
+        # Steps between records and marts are kept of the last build only.
+        _dbt(home, home.warehouse, {}, "--select", " ".join(f"+{name.lstrip('+')}" for name in select.split()))
+        return select
+    with building(home, everything=everything) as work:
+        if work is None:
+            return ""
+        _dbt(home, work.database, work.environment(), "--target-path", str(work.target))
+        return work.plan.line
+
+
+def _dbt(home: Home, database: Path, where: Mapping[str, str], *more: str) -> None:
     home.dbt.mkdir(parents=True, exist_ok=True)
     from pipelines import metrics, record_marts
 
-    record_marts.make_empty(home, idle)
+    idle = record_marts.prepare(home, database)
+    record_marts.make_empty(database, idle)
     more = (*more, "--exclude", *idle) if idle else more
     code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
     command = [sys.executable, "-c", code, "--quiet", *dbt_arguments(home, *BUILD, *more)]
-    environment = {**os.environ, **home.environment(), **metrics.environment(home)}
+    environment = {**os.environ, **home.environment(), **metrics.environment(home), **where}
     done = subprocess.run(command, cwd=DBT_PROJECT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         told = (done.stdout.strip() or done.stderr.strip())[-4000:]
@@ -113,7 +127,7 @@ def build(home: Home, *more: str) -> None:
 
 
 def check(home: Home) -> Any:
-    """Run the expectations over the warehouse and write the data-quality site."""
+    """Run the expectations over what was built last and write the data-quality site."""
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     home.require_writable()
     import expectations
@@ -121,7 +135,7 @@ def check(home: Home) -> Any:
 
     manifest = home.dbt / "target" / "manifest.json"
     return expectations.run(
-        home.warehouse,
+        home.window if home.window.exists() else home.warehouse,
         home.quality,
         baseline=schema.baseline_expectations(layouts.registry(home)),
         manifest=manifest if manifest.exists() else None,
@@ -142,8 +156,12 @@ def publish(home: Home, own_layouts: Sequence[Path] | None = None) -> Path:
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     home.require_writable()
     from ingest import warehouse
+    from pipelines.building import touched
 
-    return warehouse.publish(home.warehouse, home.snapshot, layouts.registry(home, own_layouts))
+    path = warehouse.publish(home.warehouse, home.snapshot, layouts.registry(home, own_layouts))
+    with warehouse.open_writer(home.warehouse) as con:
+        touched.confirm(con)
+    return path
 
 
 def measured_points(home: Home) -> Any:

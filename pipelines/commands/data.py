@@ -188,7 +188,12 @@ def short(path: str) -> str:
 
 
 def build(
-    select: Annotated[str | None, typer.Option(help="A dbt selection; everything without it.")] = None,
+    select: Annotated[
+        str | None, typer.Option(help="Models to build, with what they are made from; what files touch without it.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Build all of history, not only the time that new or changed files touch.")
+    ] = False,
     to_publish: Annotated[
         bool, typer.Option("--publish/--no-publish", help="Check and publish the result as well.")
     ] = True,
@@ -197,7 +202,7 @@ def build(
     """Build the marts, check them, publish them. Only what passes the expectations is published."""
     home, reporter = Home.from_environment(), Reporter()
     with reporter.step("building the marts"):
-        steps.build(home, *(("--select", select) if select else ()))
+        reporter.note(steps.build(home, select=select, everything=everything) or "up to date")
     if not to_publish:
         return
     verdict = judged(home, reporter)

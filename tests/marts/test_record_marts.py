@@ -45,9 +45,9 @@ def test_a_mart_without_records_is_an_empty_table_of_its_contract_and_no_work_fo
     with RawWarehouse(home.warehouse) as raw:
         raw.insert("smf77_header", file_id=1, record_seq=1, section_seq=0, smf77sid="SYSA")
         raw.insert("smf77_enqueue", file_id=1, record_seq=1, section_seq=0, smf77qnm="SYSDSN", smf77evt=3)
-    idle = record_marts.prepare(home)
+    idle = record_marts.prepare(home, home.warehouse)
     assert set(idle) == set(record_marts.sources()) - {"fct_enqueue"}
-    record_marts.make_empty(home, idle)
+    record_marts.make_empty(home.warehouse, idle)
     with duckdb.connect(str(home.warehouse)) as connection:
         [(contended,)] = connection.execute("select sum(contention_events) from staging.stg_smf77_enqueue").fetchall()
         described = connection.execute("select column_name from (describe marts.fct_mq_queue)").fetchall()

@@ -1,7 +1,7 @@
 -- Every LPAR of a machine over the same intervals. A record of 70.1 tells all LPARs of its machine, so records of several
--- LPARs tell the same time several times: the intervals are those of the LPAR whose records tell most, and where it has
--- none, those of the next. An LPAR's own record of the same interval is preferred; an LPAR that such a record does not
--- tell is taken from its own records, by the seconds they have in common.
+-- LPARs tell the same time several times: the intervals are those of the LPAR whose records tell most of the hour, and
+-- where it has none, those of the next. An LPAR's own record of the same interval is preferred; an LPAR that such a record
+-- does not tell is taken from its own records, by the seconds they have in common.
 with told as (
   select
     machine, file_id, record_seq, smf_sid, interval_key, interval_start_utc, interval_start_local, interval_s, lpar_name,
@@ -32,7 +32,7 @@ with told as (
 
 record as (
   select machine, file_id, record_seq, smf_sid, interval_key, interval_start_utc, interval_start_local, interval_s,
-    sum(interval_s * count(*)) over (partition by machine, smf_sid) as coverage
+    sum(interval_s * count(*)) over (partition by machine, smf_sid, date_trunc('hour', interval_start_utc)) as coverage
   from told
   group by machine, file_id, record_seq, smf_sid, interval_key, interval_start_utc, interval_start_local, interval_s
 ),
@@ -82,10 +82,14 @@ chosen as (
 ),
 
 owner as (
-  select machine, lpar_name, arg_max(smf_sid, interval_start_utc) as smf_sid
-  from told
-  where is_own
-  group by machine, lpar_name
+  select machine, lpar_name, hour, arg_max(smf_sid, interval_start_utc) as smf_sid
+  from (
+    select machine, lpar_name, smf_sid, interval_start_utc,
+      unnest([date_trunc('hour', interval_start_utc) + to_hours(h) for h in [-3, -2, -1, 0, 1, 2, 3]]) as hour
+    from told
+    where is_own
+  )
+  group by machine, lpar_name, hour
 ),
 
 lpar as (
@@ -122,5 +126,6 @@ select
   {{ ratio('coalesce(sum(l.dedicated_online_s) over pool, 0)', 'r.interval_s') }} as dedicated_engines
 from lpar l
 join measured r on r.file_id = l.measured_file_id and r.record_seq = l.measured_record_seq
-left join owner o on o.machine = r.machine and o.lpar_name = l.lpar_name
+left join owner o
+  on o.machine = r.machine and o.lpar_name = l.lpar_name and o.hour = date_trunc('hour', r.interval_start_utc)
 window pool as (partition by l.measured_file_id, l.measured_record_seq, l.engine_type)

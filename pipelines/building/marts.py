@@ -1,0 +1,95 @@
+"""One build of the marts: which database dbt has to run over, and what has to be done before and after."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from pipelines import metrics
+from pipelines.building import merge, touched, window
+from pipelines.building.touched import Plan
+from pipelines.home import DBT_PROJECT, Home
+
+
+@dataclass(frozen=True)
+class Work:
+    """What dbt has to do: the database to build in, the folder for its target, and why."""
+
+    plan: Plan
+    database: Path
+    target: Path
+
+    def environment(self) -> dict[str, str]:
+        """Variables that have dbt work there."""
+        return {"ETALON_WAREHOUSE": str(self.database), "DBT_TARGET_PATH": str(self.target)}
+
+
+@contextmanager
+def building(home: Home, *, everything: bool = False) -> Iterator[Work | None]:
+    """What dbt has to build, None where the marts are up to date; when the block ends well, the warehouse has it.
+
+    Where only some time is touched by files that came, changed or went since the last build, it is built in a database
+    of its own and put into the warehouse in one transaction. A block that fails, or is killed, leaves the warehouse so
+    that the next build does what this one should have. Raises WarehouseLocked while another process writes.
+    """
+    from ingest.warehouse import open_writer
+
+    project = identity(home)
+    with open_writer(home.warehouse) as con:
+        if everything:
+            touched.forget(con)
+        plan = touched.plan(con, project)
+        if plan.written and not plan.reason and merge.has_rule(_marts(con)):
+            plan = Plan(everything=True, reason="a mart has no time")
+        if plan.everything:
+            touched.forget(con)
+        elif plan.nothing and plan.files:
+            touched.record(con, project, plan.files)
+    if plan.nothing:
+        yield None
+        return
+    if plan.everything:
+        yield Work(plan, home.warehouse, home.dbt / "target")
+        home.window.unlink(missing_ok=True)
+        with open_writer(home.warehouse) as con:
+            touched.record(con, project)
+        return
+    # Named like the warehouse: the models' SQL names the database it was made for.
+    scratch = home.window.with_name(home.warehouse.name)
+    window.cut(home.warehouse, scratch, plan)
+    work = Work(plan, scratch, home.dbt / "window")
+    yield work
+    merge.prune(scratch, plan)
+    merge.merge(home.warehouse, scratch, plan, project, work.target / "compiled")
+    scratch.replace(home.window)
+
+
+def unpublished(home: Home) -> bool:
+    """Whether the published snapshot lacks something that was loaded."""
+    from ingest.warehouse import open_writer
+
+    if not home.snapshot.exists():
+        return True
+    with open_writer(home.warehouse) as con:
+        return any(touched.changes(con))
+
+
+def identity(home: Home) -> str:
+    """Changes with the models, the metrics and the database's version."""
+    running = hashlib.sha256(json.dumps([duckdb.__version__, metrics.environment(home)]).encode())
+    for path in sorted(DBT_PROJECT.rglob("*")):
+        if path.suffix in (".sql", ".yml") and path.is_file():
+            running.update(path.relative_to(DBT_PROJECT).as_posix().encode() + path.read_bytes())
+    return running.hexdigest()[:16]
+
+
+def _marts(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    rows = con.execute(
+        "SELECT table_name, list(column_name) FROM duckdb_columns() WHERE schema_name = 'marts' "
+        "AND database_name = current_database() GROUP BY table_name"
+    ).fetchall()
+    return dict(rows)

@@ -1,0 +1,157 @@
+"""Rows of a window's marts in place of those that the warehouse has of the same time."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+
+from pipelines.building import touched
+from pipelines.building.touched import Plan, Span
+
+#: Columns that tell when a row is, the first that there are.
+TIMES = (
+    ("interval_start_utc", "interval_start_local"),
+    ("first_start_utc", "first_start_local"),
+    ("interval_begin_utc",),
+    ("step_end_local",),
+)
+#: What small marts over all time are made of; kept whole, while other intermediate tables are those of the last build.
+_KEPT = ("int_interval", "int_machine", "int_engine_interval")
+#: Marts over all time, and how they are made: from the kept tables, or by key.
+_FROM_KEPT, _BY_KEY = ("dim_system",), {"dim_metric": "metric"}
+_NOTHING = "false"
+
+
+def condition(columns: Iterable[str], spans: Iterable[Span]) -> str | None:
+    """SQL that says whether a row of a table with these columns belongs to stretches of time; None if none can.
+
+    It refers to the tables that `_name_window` makes.
+    """
+    have = set(columns)
+    times = next((found for names in TIMES if (found := [name for name in names if name in have])), None)
+    keyed = {"system_id", "point", "condition"} <= have
+    in_run = "(system_id, point, coalesce(condition, '')) IN (SELECT (system_id, point, condition) FROM built_run)"
+    if times is not None:
+        when = f"coalesce({', '.join(times)})" if len(times) > 1 else times[0]
+        by_time = " OR ".join(f"{when} >= '{span.start}' AND {when} < '{span.end}'" for span in spans) or _NOTHING
+    elif "interval_key" in have:
+        by_time = "interval_key IN (SELECT interval_key FROM built_interval)"
+    elif "is_run" in have:
+        by_time = "point IN (SELECT interval_key FROM built_interval)"
+    elif keyed:
+        return f"coalesce({in_run}, false)"
+    else:
+        return None
+    if "is_run" in have and keyed:
+        by_time = f"CASE WHEN is_run THEN {in_run} ELSE ({by_time}) END"
+    return f"coalesce({by_time}, false)"
+
+
+def prune(window: Path, plan: Plan) -> None:
+    """Leave only rows of the time being built in what dbt made: around it, records were read only in part."""
+    with duckdb.connect(str(window)) as con:
+        con.execute("BEGIN")
+        _name_window(con, plan.written, "")
+        for schema in ("intermediate", "marts"):
+            for table, columns in _tables(con, "etalon", schema).items():
+                told = condition(columns, plan.written)
+                if told is not None:
+                    con.execute(f"DELETE FROM {schema}.{table} WHERE NOT {told}")
+        con.execute("COMMIT")
+
+
+def merge(warehouse: Path, window: Path, plan: Plan, project: str, compiled: Path) -> None:
+    """Put the marts of a pruned window in the place of what the warehouse has of that time, in one transaction.
+
+    compiled: folder of the models' SQL as dbt ran it.
+    """
+    settings = {"memory_limit": "2GB", "temp_directory": f"{warehouse}.tmp"}
+    with duckdb.connect(str(warehouse), config=settings) as con:
+        path = str(window).replace("'", "''")
+        con.execute(f"ATTACH '{path}' AS part (READ_ONLY)")
+        con.execute("BEGIN")
+        _name_window(con, plan.written, "part.")
+        if plan.reason:
+            _renew_staging(con)
+        parts = {schema: _tables(con, "part", schema) for schema in ("intermediate", "marts")}
+        for table, columns in parts["intermediate"].items():
+            if table in _KEPT:
+                _replace(con, f"intermediate.{table}", condition(columns, plan.written) or _NOTHING)
+            else:
+                con.execute(f"CREATE OR REPLACE TABLE intermediate.{table} AS FROM part.intermediate.{table}")
+        for table, columns in parts["marts"].items():
+            if table not in (*_FROM_KEPT, *_BY_KEY):
+                _replace(con, f"marts.{table}", condition(columns, plan.written) or _NOTHING)
+        for table, key in _BY_KEY.items():
+            _replace(con, f"marts.{table}", f"{key} IN (SELECT {key} FROM part.marts.{table})")
+            con.execute(f"DELETE FROM marts.{table} WHERE {key} NOT IN (SELECT {key} FROM marts.fct_point_metric)")
+        for table in _FROM_KEPT:
+            made = next(compiled.rglob(f"{table}.sql")).read_text(encoding="utf-8")
+            con.execute(f"DELETE FROM marts.{table}")
+            con.execute(f"INSERT INTO marts.{table} BY NAME {made}")
+        touched.record(con, project, plan.files)
+        con.execute("COMMIT")
+        con.execute("DETACH part")
+        con.execute("CHECKPOINT")
+
+
+def _renew_staging(con: duckdb.DuckDBPyConnection) -> None:
+    """Give the warehouse the views of the models as they are now; their SQL names the database alike in both."""
+    for name, sql in con.execute(
+        "SELECT view_name, sql FROM duckdb_views() WHERE database_name = 'part' AND schema_name = 'staging'"
+    ).fetchall():
+        con.execute(f'DROP VIEW IF EXISTS staging."{name}"')
+        con.execute(sql)
+
+
+def _widen(con: duckdb.DuckDBPyConnection, table: str) -> None:
+    """Give a table of the warehouse the columns that models have by now, and make it where there was none."""
+    schema, name = table.split(".")
+    con.execute(f"CREATE TABLE IF NOT EXISTS {table} AS FROM part.{table} LIMIT 0")
+    for column, kind in con.execute(
+        "SELECT column_name, data_type FROM duckdb_columns() AS made WHERE database_name = 'part' AND schema_name = $1 "
+        "AND table_name = $2 AND NOT EXISTS (FROM duckdb_columns() AS had WHERE had.database_name = current_database() "
+        "AND had.schema_name = $1 AND had.table_name = $2 AND had.column_name = made.column_name)",
+        [schema, name],
+    ).fetchall():
+        con.execute(f'ALTER TABLE {table} ADD COLUMN "{column}" {kind}')
+
+
+def _replace(con: duckdb.DuckDBPyConnection, table: str, told: str) -> None:
+    _widen(con, table)
+    con.execute(f"DELETE FROM {table} WHERE {told}")
+    con.execute(f"INSERT INTO {table} BY NAME FROM part.{table}")
+
+
+def _name_window(con: duckdb.DuckDBPyConnection, spans: Sequence[Span], part: str) -> None:
+    """Make the tables that conditions refer to: the stretches, the runs that meet them, the intervals in them."""
+    con.execute("CREATE OR REPLACE TEMP TABLE built_span (start_at TIMESTAMP, end_at TIMESTAMP)")
+    con.executemany("INSERT INTO built_span VALUES (?, ?)", [(span.start, span.end) for span in spans])
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE built_run AS SELECT DISTINCT trim(system_id) AS system_id, trim(point) AS point, "
+        f"coalesce(trim(condition), '') AS condition FROM {part}raw.etalon_run "
+        "WHERE EXISTS (FROM built_span WHERE start_utc < end_at AND end_utc > start_at)"
+    )
+    columns = ("interval_start_utc", "interval_start_local")
+    told = condition(columns, spans)
+    keys = [f"SELECT interval_key FROM {of}marts.dim_interval WHERE {told}" for of in sorted({"", part})]
+    con.execute(f"CREATE OR REPLACE TEMP TABLE built_interval AS {' UNION '.join(keys)}")
+
+
+def _tables(con: duckdb.DuckDBPyConnection, database: str, schema: str) -> Mapping[str, list[str]]:
+    rows = con.execute(
+        "SELECT table_name, list(column_name ORDER BY column_index) FROM duckdb_columns() "
+        "JOIN duckdb_tables() USING (database_name, schema_name, table_name) "
+        "WHERE database_name = ? AND schema_name = ? GROUP BY table_name ORDER BY table_name",
+        [database, schema],
+    ).fetchall()
+    return dict(rows)
+
+
+def has_rule(columns: Mapping[str, Iterable[str]]) -> list[str]:
+    """Marts, given with their columns, of which nothing says how a stretch of time is taken out."""
+    return [
+        table
+        for table, names in columns.items()
+        if table not in (*_FROM_KEPT, *_BY_KEY) and condition(names, ()) is None
+    ]

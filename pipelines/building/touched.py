@@ -1,0 +1,358 @@
+"""Which time new, changed and vanished files touch, by what the ledger said when the marts were last built.
+
+`meta.built_file` has, for every file in the marts, what the ledger said of it and the stretches of time it holds
+records of; `meta.built` what they were built with. A file's time is that of its records' writing, a report's
+that of its interval.
+"""
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+HOUR = dt.timedelta(hours=1)
+#: Four hours after an interval its MSU still count in the rolling average; within three an LPAR tells its system.
+ROLLING = 4 * HOUR
+#: Hours of records that stand further apart than this are stretches of their own.
+_APART = 6 * HOUR
+#: The longest interval that is reckoned with, and how far local time may be from UTC where no record tells.
+_LONGEST, _FURTHEST = 24 * HOUR, 14 * HOUR
+#: Above this share of the history, building all of it is less work.
+_MOST = 0.6
+#: Kinds of file whose records carry their time; others count for all time (such as groups), or, these, for none.
+_TIMELESS = ("cics_dictionary", "lab_manifest", "unrecognised")
+
+CREATE = (
+    "CREATE SCHEMA IF NOT EXISTS meta",
+    "CREATE TABLE IF NOT EXISTS meta.built (project VARCHAR NOT NULL, offset_s DOUBLE, length_s DOUBLE NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS meta.built_file "
+    "(file_id UBIGINT NOT NULL, state VARCHAR NOT NULL, first_at TIMESTAMP, last_at TIMESTAMP)",
+)
+#: Changes whenever something of a file counts that did not, or the other way round.
+_UNPUBLISHED = "unpublished "
+_STATE = "concat_ws('|', status, decoded, quarantined, overlap, epoch_us(loaded_at))"
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """A stretch of time, its end not included."""
+
+    start: dt.datetime
+    end: dt.datetime
+
+    def wider(self, before: dt.timedelta, after: dt.timedelta) -> "Span":
+        """The stretch with more on both sides."""
+        return Span(self.start - before, self.end + after)
+
+    def meets(self, other: "Span") -> bool:
+        """Whether they have a moment in common."""
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True)
+class Margins:
+    """How far local time is from UTC at most, None where no record tells, and how long the longest interval is."""
+
+    offset: dt.timedelta | None
+    length: dt.timedelta
+
+    def wider(self, other: "Margins") -> "Margins":
+        """Wide enough for both."""
+        told = [margins.offset for margins in (self, other) if margins.offset is not None]
+        return Margins(max(told, default=None), max(self.length, other.length))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a build has to do: nothing, everything, or the time in `written`, from the records of the time in `read`.
+
+    `files` are the files that made it necessary.
+    """
+
+    everything: bool = False
+    written: tuple[Span, ...] = ()
+    read: tuple[Span, ...] = ()
+    files: tuple[int, ...] = ()
+    reason: str = ""
+
+    @property
+    def nothing(self) -> bool:
+        """Whether the marts are up to date."""
+        return not self.everything and not self.written
+
+    @property
+    def line(self) -> str:
+        """The plan for a reader."""
+        if self.everything:
+            return f"all of it: {self.reason}"
+        if self.reason:
+            return f"all since {self.written[0].start:%Y-%m-%d}: {self.reason}"
+        return ", ".join(f"{span.start:%Y-%m-%d %H:%M} to {span.end:%Y-%m-%d %H:%M}" for span in self.written)
+
+
+def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
+    """What has to be built in the warehouse open as `con` so that its marts are those of its raw tables.
+
+    project: identity of the models and metrics that the marts are to be built with.
+    """
+    built = con.execute("SELECT project FROM meta.built").fetchall() if _known(con) else []
+    if not built:
+        return _all(con, "nothing is built yet")
+    if built[0][0] != project:
+        return _all(con, "models or metrics have changed")
+    changed, gone = changes(con)
+    if not changed and not gone:
+        return Plan()
+    touched = stretches(con, changed)
+    before = _built_spans(con, (*changed, *gone))
+    if touched is None or before is None:
+        return _all(con, "a file that counts for all time has changed")
+    margins = _margins_built(con).wider(measured_margins(con, changed))
+    offset, length = _FURTHEST if margins.offset is None else margins.offset, margins.length
+    wide = union(span.wider(offset + length + ROLLING, offset + ROLLING) for span in (*touched, *before))
+    written = _since(horizon(con), _with_runs(con, wide, length))
+    around = offset + length + ROLLING
+    read = union(span.wider(around, around) for span in written)
+    history = union((*(_built_spans(con) or ()), *touched))
+    share = _within(history, read) / max(_lasting(history), HOUR)
+    if written and share > _MOST:
+        return _all(con, f"{100 * share:.0f} % of the history is touched")
+    return Plan(written=written, read=read, files=changed) if written else Plan(files=changed)
+
+
+def horizon(con: duckdb.DuckDBPyConnection) -> dt.datetime | None:
+    """The time before which records were dropped, so that marts cannot be built anew; None where none were."""
+    if not _known(con, "retained"):
+        return None
+    found = con.execute("SELECT max(before) FROM meta.retained").fetchall()[0][0]
+    return None if found is None else found + 2 * (_FURTHEST + ROLLING)
+
+
+def _all(con: duckdb.DuckDBPyConnection, reason: str) -> Plan:
+    """Everything, or all that there still are records of."""
+    first = horizon(con)
+    if first is None:
+        return Plan(everything=True, reason=reason)
+    ever = Span(first, dt.datetime(9000, 1, 1))
+    files = tuple(row[0] for row in con.execute("SELECT file_id FROM meta.ledger WHERE status <> 'failed'").fetchall())
+    read = ever.wider(first - dt.datetime(1900, 1, 2), HOUR)
+    return Plan(written=(ever,), read=(read,), files=files, reason=reason)
+
+
+def _since(first: dt.datetime | None, spans: tuple[Span, ...]) -> tuple[Span, ...]:
+    """Stretches without the time before a moment."""
+    if first is None:
+        return spans
+    return tuple(Span(max(span.start, first), span.end) for span in spans if span.end > first)
+
+
+def record(con: duckdb.DuckDBPyConnection, project: str, files: Sequence[int] | None = None) -> None:
+    """Put down that the marts hold what the ledger says by now: of these files and of those gone, or of all."""
+    for statement in CREATE:
+        con.execute(statement)
+    if files is None:
+        con.execute("DELETE FROM meta.built_file")
+        con.execute("DELETE FROM meta.built")
+    changed, gone = changes(con)
+    margins = measured_margins(con, changed).wider(_margins_built(con))
+    offset_s = None if margins.offset is None else margins.offset.total_seconds()
+    con.execute("DELETE FROM meta.built")
+    con.execute("INSERT INTO meta.built VALUES (?, ?, ?)", [project, offset_s, margins.length.total_seconds()])
+    con.execute("DELETE FROM meta.built_file WHERE list_contains($ids, file_id)", {"ids": [*changed, *gone]})
+    for file_id in changed:
+        found = stretches(con, (file_id,))
+        rows = [(None, None)] if found is None or not found else [(span.start, span.end) for span in found]
+        for first, last in rows:
+            # A file without any time that counts for nothing has a stretch without length.
+            moment = dt.datetime(1900, 1, 1) if found is not None and first is None else first
+            con.execute(
+                f"INSERT INTO meta.built_file SELECT file_id, '{_UNPUBLISHED}' || {_STATE}, ?, ? FROM meta.ledger "
+                "WHERE file_id = ?",
+                [moment, last or moment, file_id],
+            )
+
+
+def forget(con: duckdb.DuckDBPyConnection) -> None:
+    """Have the next build build everything."""
+    for statement in CREATE:
+        con.execute(statement)
+    con.execute("DELETE FROM meta.built")
+
+
+def confirm(con: duckdb.DuckDBPyConnection) -> None:
+    """Put down that all that was built is published; what is not is built again, so that it is checked again."""
+    for statement in CREATE:
+        con.execute(statement)
+    con.execute(f"UPDATE meta.built_file SET state = replace(state, '{_UNPUBLISHED}', '')")
+
+
+def changes(con: duckdb.DuckDBPyConnection) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Files that are new or have changed in the ledger since the marts were published, and those no longer in it."""
+    if not _known(con):
+        return tuple(row[0] for row in con.execute("SELECT file_id FROM meta.ledger").fetchall()), ()
+    changed = con.execute(
+        f"SELECT file_id FROM meta.ledger LEFT JOIN (SELECT DISTINCT file_id, state FROM meta.built_file) AS built "
+        f"USING (file_id) WHERE built.state IS DISTINCT FROM {_STATE} "
+        "AND (status <> 'failed' OR built.state IS NOT NULL) ORDER BY file_id"
+    ).fetchall()
+    gone = con.execute(
+        "SELECT DISTINCT file_id FROM meta.built_file ANTI JOIN meta.ledger USING (file_id) ORDER BY file_id"
+    ).fetchall()
+    return tuple(row[0] for row in changed), tuple(row[0] for row in gone)
+
+
+def stretches(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> tuple[Span, ...] | None:
+    """The time that files hold records of; None where one counts for all time."""
+    kinds = con.execute(
+        "SELECT file_id, kind FROM meta.ledger WHERE list_contains($ids, file_id) AND decoded > 0", {"ids": list(files)}
+    ).fetchall()
+    hours: list[dt.datetime] = []
+    for file_id, kind in kinds:
+        if kind in ("smf", "ims_log"):
+            found = _hours_written(con, file_id, kind)
+        elif kind in ("rmf_xml", "rmf_json"):
+            found = [
+                row[0]
+                for row in con.execute(
+                    "SELECT DISTINCT date_trunc('hour', coalesce(interval_start_local, interval_start_utc)) "
+                    "FROM raw.rmf_report WHERE file_id = ? AND status = 'data'",
+                    [file_id],
+                ).fetchall()
+            ]
+        elif kind in _TIMELESS:
+            continue
+        else:
+            return None
+        if any(hour is None for hour in found):
+            return None
+        hours += [hour for hour in found if hour is not None]
+    return union((Span(hour, hour + HOUR) for hour in hours), _APART)
+
+
+def _hours_written(con: duckdb.DuckDBPyConnection, file_id: int, kind: str) -> list[dt.datetime | None]:
+    """The hours in which the records of a file were written; None for a time that is none."""
+    by = "written_raw >> 44, 0" if kind == "ims_log" else "written_raw >> 32, (written_raw & 4294967295) // 360000"
+    rows = con.execute(
+        f"SELECT DISTINCT {by} FROM meta.record_identity WHERE file_id = ? AND written_raw > 0", [file_id]
+    ).fetchall()
+    if kind == "ims_log":
+        begin = dt.datetime(1900, 1, 1)
+        found = [begin + dt.timedelta(microseconds=(mark << 44) >> 12) for mark, _ in rows]
+        return [hour for moment in found for hour in (moment, moment + HOUR)]
+    return [_packed(date, hour) for date, hour in rows]
+
+
+def _packed(date: int, hour: int) -> dt.datetime | None:
+    """An hour of a date as SMF writes it, 0cyydddF; None where it is no date."""
+    digits = f"{date:08x}"
+    if not digits[:7].isdecimal() or hour > 23:
+        return None
+    century, year, day = int(digits[:2]), int(digits[2:4]), int(digits[4:7])
+    if not 1 <= day <= 366:
+        return None
+    return dt.datetime(1900 + 100 * century + year, 1, 1) + dt.timedelta(days=day - 1, hours=hour)
+
+
+def written_limits(span: Span, kind: str) -> tuple[int, int]:
+    """The times of writing, as identities hold them, between which records of a stretch of time lie."""
+    return tuple(_written(moment, kind) for moment in (span.start, span.end))  # type: ignore[return-value]
+
+
+def _written(moment: dt.datetime, kind: str) -> int:
+    if kind == "ims_log":
+        return int((moment - dt.datetime(1900, 1, 1)) / dt.timedelta(microseconds=1)) << 12
+    date = int(f"{moment.year // 100 - 19:02d}{moment.year % 100:02d}{moment.timetuple().tm_yday:03d}f", 16)
+    midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    return date << 32 | int((moment - midnight) / dt.timedelta(milliseconds=10))
+
+
+def measured_margins(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> Margins:
+    """The margins that the records of files call for."""
+    found = con.execute("SELECT view_name FROM duckdb_views() WHERE schema_name = 'staging'").fetchall()
+    views = {row[0] for row in found}
+    offsets, lengths = list[float](), [0.0]
+    for view in ("stg_smf70_1_control", "stg_smf72_3_control"):
+        if view in views:
+            offset, length = con.execute(
+                "SELECT max(abs(epoch(interval_start_local) - epoch(interval_start_utc))), max(interval_s) "
+                f"FROM staging.{view} WHERE list_contains($ids, file_id)",
+                {"ids": list(files)},
+            ).fetchall()[0]
+            offsets += [] if offset is None else [offset]
+            lengths.append(length or 0.0)
+    if "stg_smf30_identification" in views:
+        (length,) = con.execute(
+            "SELECT max(epoch(interval_end_utc) - epoch(interval_begin_utc)) FROM staging.stg_smf30_identification "
+            "WHERE list_contains($ids, file_id) AND interval_end_utc > interval_begin_utc",
+            {"ids": list(files)},
+        ).fetchall()[0]
+        lengths.append(length or 0.0)
+    hours = [math.ceil(offset / 3600) * HOUR for offset in offsets]
+    return Margins(min(max(hours), _FURTHEST) if hours else None, min(dt.timedelta(seconds=max(lengths)), _LONGEST))
+
+
+def union(spans: Iterable[Span], apart: dt.timedelta = dt.timedelta()) -> tuple[Span, ...]:
+    """The same time in as few stretches as possible, in order; those no further apart than `apart` become one."""
+    merged: list[Span] = []
+    for span in sorted(spans):
+        if merged and span.start <= merged[-1].end + apart:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return tuple(merged)
+
+
+def _known(con: duckdb.DuckDBPyConnection, table: str = "built_file") -> bool:
+    found = con.execute(
+        "SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'meta' AND table_name = ? "
+        "AND database_name = current_database()",
+        [table],
+    ).fetchall()
+    return bool(found[0][0])
+
+
+def _built_spans(con: duckdb.DuckDBPyConnection, files: Sequence[int] | None = None) -> tuple[Span, ...] | None:
+    """The time that files held records of when they were built; None where one of those named counted for all time."""
+    rows: list[Any] = con.execute("SELECT file_id, first_at, last_at FROM meta.built_file").fetchall()
+    if files is not None:
+        wanted = set(files)
+        rows = [row for row in rows if row[0] in wanted]
+        if any(first is None for _, first, _ in rows):
+            return None
+    return union(Span(first, last) for _, first, last in rows if first is not None and first < last)
+
+
+def _with_runs(con: duckdb.DuckDBPyConnection, spans: tuple[Span, ...], length: dt.timedelta) -> tuple[Span, ...]:
+    """The stretches with the whole of every run they meet: a measured point is measured whole."""
+    runs = [Span(*row) for row in con.execute("SELECT DISTINCT start_utc, end_utc FROM raw.etalon_run").fetchall()]
+    while True:
+        met = [run.wider(length, length) for run in runs if any(run.meets(span) for span in spans)]
+        more = union((*spans, *met))
+        if more == spans:
+            return spans
+        spans = more
+
+
+def _margins_built(con: duckdb.DuckDBPyConnection) -> Margins:
+    """The margins of all that was built so far."""
+    for offset, length in con.execute("SELECT offset_s, length_s FROM meta.built").fetchall():
+        return Margins(None if offset is None else dt.timedelta(seconds=offset), dt.timedelta(seconds=length))
+    return Margins(None, dt.timedelta())
+
+
+def _lasting(spans: Iterable[Span]) -> dt.timedelta:
+    return sum((span.end - span.start for span in spans), dt.timedelta())
+
+
+def _within(spans: Iterable[Span], others: Sequence[Span]) -> dt.timedelta:
+    """How much of some stretches lies in others, which do not meet."""
+    shared = (
+        Span(max(span.start, other.start), min(span.end, other.end))
+        for span in spans
+        for other in others
+        if span.meets(other)
+    )
+    return _lasting(shared)

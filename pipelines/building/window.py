@@ -1,0 +1,90 @@
+"""A scratch database like the warehouse, with the records of some stretches of time only, for dbt to build from."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from pipelines.building.touched import Plan, Span, union, written_limits
+
+#: Raw tables of a few rows that apply to all time.
+_WHOLE = ("etalon_run", "etalon_group")
+_BY_RECORD = ("smf", "ims_log")
+
+
+def cut(warehouse: Path, window: Path, plan: Plan) -> None:
+    """Make `window` anew from the records of the warehouse that lie in the time that `plan` has to read.
+
+    Nobody else may have the warehouse open for writing. Raises duckdb.Error as DuckDB does.
+    """
+    window.parent.mkdir(parents=True, exist_ok=True)
+    for left in (window, window.with_name(window.name + ".wal")):
+        left.unlink(missing_ok=True)
+    with duckdb.connect(str(window), config={"memory_limit": "1GB", "temp_directory": f"{window}.tmp"}) as con:
+        con.execute("SET threads = 2")
+        con.execute(f"ATTACH '{_escaped(warehouse)}' AS whole (READ_ONLY)")
+        con.execute("BEGIN")
+        con.execute("CREATE TEMP TABLE wanted_file (file_id UBIGINT, kind VARCHAR, is_whole BOOLEAN)")
+        con.executemany("INSERT INTO wanted_file VALUES (?, ?, ?)", _wanted(con, plan) or [(0, "none", True)])
+        con.execute("CREATE TEMP TABLE wanted_record (file_id UBIGINT, record_seq UINTEGER)")
+        for kind in _BY_RECORD:
+            for span in plan.read:
+                low, high = written_limits(span, kind)
+                con.execute(
+                    "INSERT INTO wanted_record SELECT file_id, record_seq FROM whole.meta.record_identity "
+                    "SEMI JOIN (SELECT file_id FROM wanted_file WHERE NOT is_whole AND kind = ?) AS cut "
+                    "USING (file_id) WHERE written_raw BETWEEN ? AND ?",
+                    [kind, low, high],
+                )
+        tables = con.execute(
+            "SELECT schema_name, table_name, estimated_size FROM duckdb_tables() WHERE database_name = 'whole' "
+            "AND schema_name IN ('raw', 'meta') "
+            "AND table_name NOT IN ('built', 'built_file', 'retained', 'warehouse_schema') ORDER BY ALL"
+        ).fetchall()
+        whole = [row[0] for row in con.execute("SELECT file_id FROM wanted_file WHERE is_whole").fetchall()]
+        cut_short = con.execute("SELECT count(*) FROM wanted_record").fetchall()[0][0] > 0
+        for schema in ("raw", "meta"):
+            con.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        for schema, table, size in tables:
+            _copy(con, schema, table, whole if size else [], cut_short and size > 0)
+        con.execute("COMMIT")
+
+
+def _copy(con: duckdb.DuckDBPyConnection, schema: str, table: str, whole: Sequence[int], cut_short: bool) -> None:
+    """Copy the wanted rows of a table: of whole files, and single records of others."""
+    name = f'{schema}."{table}"'
+    if table in _WHOLE:
+        con.execute(f"CREATE TABLE {name} AS FROM whole.{name}")
+        return
+    if table == "ledger":
+        con.execute(
+            f"CREATE TABLE {name} AS FROM whole.{name} WHERE status = 'failed' OR file_id IN "
+            "(SELECT file_id FROM wanted_file WHERE is_whole)"
+        )
+        return
+    ids = ", ".join(map(str, whole)) or "NULL"
+    con.execute(f"CREATE TABLE {name} AS FROM whole.{name} WHERE file_id IN ({ids})")
+    if cut_short and table not in ("quarantine", "record_identity", "record_incomplete"):
+        con.execute(f"INSERT INTO {name} FROM whole.{name} SEMI JOIN wanted_record USING (file_id, record_seq)")
+
+
+def _wanted(con: duckdb.DuckDBPyConnection, plan: Plan) -> list[tuple[int, str, bool]]:
+    """Files with records in the time to read, with their kinds and whether all of their time lies in it.
+
+    New and changed files are not in `meta.built_file` as they are now; they are taken whole.
+    """
+    kinds = dict(con.execute("SELECT file_id, kind FROM whole.meta.ledger").fetchall())
+    found = {file_id: (file_id, kinds[file_id], True) for file_id in plan.files if file_id in kinds}
+    spans: dict[int, list[Span]] = {}
+    for file_id, first, last in con.execute("SELECT file_id, first_at, last_at FROM whole.meta.built_file").fetchall():
+        if first is not None and file_id in kinds:
+            spans.setdefault(file_id, []).append(Span(first, last))
+    for file_id, held in spans.items():
+        if file_id not in found and any(span.meets(read) for span in held for read in plan.read):
+            within = union([*plan.read, *held]) == plan.read
+            found[file_id] = (file_id, kinds[file_id], within or kinds[file_id] not in _BY_RECORD)
+    return list(found.values())
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("'", "''")

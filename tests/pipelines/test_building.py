@@ -1,0 +1,150 @@
+"""A build makes anew what files touch, and ends where a build of everything would have."""
+
+import datetime as dt
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import duckdb
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines import steps
+from pipelines.building import merge
+from pipelines.building.touched import Span, _packed, union, written_limits
+from pipelines.home import DBT_PROJECT, Home
+
+ROOT = Path(__file__).resolve().parents[2]
+HOURS = st.integers(0, 500).map(lambda hour: dt.datetime(2025, 12, 1) + dt.timedelta(hours=hour))
+SPANS = st.lists(st.tuples(HOURS, st.integers(1, 40)).map(lambda s: Span(s[0], s[0] + dt.timedelta(hours=s[1]))))
+
+
+@given(SPANS)
+def test_stretches_joined_hold_the_same_hours_without_meeting(spans):
+    def hours(some):
+        return {
+            s.start + dt.timedelta(hours=n) for s in some for n in range((s.end - s.start) // dt.timedelta(hours=1))
+        }
+
+    joined = union(spans)
+    assert hours(joined) == hours(spans)
+    assert all(one.end < next_.start for one, next_ in pairwise(joined))
+
+
+@given(HOURS)
+def test_the_time_of_writing_is_read_as_it_is_looked_for(moment):
+    low, high = written_limits(Span(moment, moment + dt.timedelta(hours=1)), "smf")
+    assert _packed(low >> 32, (low & 0xFFFFFFFF) // 360_000) == moment
+    assert low < high
+
+
+def test_what_is_no_date_of_a_record_is_told_from_one():
+    assert _packed(0x0126251A, 3) is not None
+    assert _packed(0x0126000F, 3) is None
+    assert _packed(0xC1C2C3C4, 3) is None
+
+
+def test_of_every_mart_it_is_known_which_rows_belong_to_a_stretch_of_time():
+    marts = {}
+    for path in (DBT_PROJECT / "models" / "marts").glob("*.yml"):
+        for model in yaml.safe_load(path.read_text()).get("models", []):
+            marts[model["name"]] = [column["name"] for column in model["columns"]]
+    assert len(marts) > 20
+    assert merge.has_rule(marts) == []
+
+
+def split(dump: Path) -> dict[int, bytes]:
+    """The records of a dump by the day of their writing."""
+    data, at, days = dump.read_bytes(), 0, defaultdict(list)
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 2])
+        days[int(data[at + 10 : at + 14].hex()[4:7])].append(data[at : at + size])
+        at += size
+    return {day: b"".join(records) for day, records in days.items()}
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory) -> dict[tuple[str, int], Path]:
+    """Daily dumps of four days of two LPARs of one machine."""
+    from model.lab.twin import Twin, live, write
+
+    folder = tmp_path_factory.mktemp("twin")
+    for path in (ROOT / "model" / "lab" / "twin" / "twins").glob("lpars-weights*"):
+        text = path.read_text().replace("days = 21", "days = 4").replace("interval_s = 900", "interval_s = 3600")
+        (folder / path.name).write_text(text)
+    found = {}
+    for dump in write(live(Twin.load(folder / "lpars-weights.toml")), folder / "records"):
+        if dump.suffix != ".smf":
+            continue
+        for number, data in enumerate(split(dump).values()):
+            lpar = dump.stem.rpartition(".")[2]
+            found[lpar, number] = folder / f"{lpar}.{number}.smf"
+            found[lpar, number].write_bytes(data)
+    return found
+
+
+def marts(home: Home) -> dict[str, set[tuple]]:
+    """Every mart as a set of rows, doubles to ten digits: a sum depends on its order."""
+    with duckdb.connect(str(home.warehouse), read_only=True) as con:
+        names = [
+            row[0]
+            for row in con.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'marts'").fetchall()
+        ]
+        found = {}
+        for name in names:
+            rows = con.execute(f"SELECT * FROM marts.{name} ORDER BY ALL").fetchall()
+            found[name] = sorted(
+                tuple(f"{value:.9e}" if isinstance(value, float) else str(value) for value in row) for row in rows
+            )
+    return found
+
+
+@pytest.mark.slow
+def test_nights_with_late_files_and_overlaps_end_where_one_build_does(dumps, tmp_path):
+    home = Home(tmp_path / "state")
+    overlapping = tmp_path / "overlap.smf"
+    overlapping.write_bytes(dumps["PRDB", 1].read_bytes() + dumps["PRDA", 1].read_bytes())
+    nights = [
+        [dumps["PRDA", 0], dumps["PRDB", 0], dumps["PRDA", 1], dumps["PRDA", 2]],
+        [dumps["PRDA", 3], dumps["PRDB", 3]],
+        [dumps["PRDB", 1], overlapping],
+    ]
+    built = []
+    for files in nights:
+        steps.ingest(home, files)
+        built.append(steps.build(home))
+        steps.publish(home)
+    assert built[0] == "all of it: nothing is built yet"
+    assert all(line.startswith("20") for line in built[1:]), built
+    assert steps.build(home) == "", "nothing has come, and yet something was built"
+    by_night = marts(home)
+    assert steps.build(home, everything=True).startswith("all of it")
+    assert by_night == marts(home)
+    assert by_night["fct_service_class"]
+
+
+def test_what_was_built_and_not_published_is_built_again(tmp_path):
+    from ingest import registry, warehouse
+    from pipelines.building import touched
+
+    database = tmp_path / "w.duckdb"
+    warehouse.prepare(database, registry.load())
+    with warehouse.open_writer(database) as con:
+        touched.forget(con)
+        assert touched.plan(con, "a").everything
+        touched.record(con, "a")
+        assert touched.plan(con, "a").nothing
+        assert touched.plan(con, "b").reason == "models or metrics have changed"
+        con.execute(
+            "INSERT INTO meta.ledger SELECT 1, '/x', 'x', 0, 'smf', 'loaded', 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+            "MAP {}, MAP {}, MAP {}, NULL, '', '', now()::TIMESTAMP"
+        )
+        assert touched.changes(con) == ((1,), ())
+        touched.record(con, "a", (1,))
+        assert touched.changes(con) == ((1,), ())
+        touched.confirm(con)
+        assert touched.changes(con) == ((), ())
+        con.execute("DELETE FROM meta.ledger")
+        assert touched.changes(con) == ((), (1,))
