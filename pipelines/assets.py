@@ -12,7 +12,7 @@ from typing import Any
 import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, DbtProject, dbt_assets
 
-from pipelines import pages, steps
+from pipelines import pages, settings, steps
 from pipelines.exits import EtalonError, Exit, code_of
 from pipelines.home import DBT_PROJECT, Home
 from pipelines.partitions import daily, landed
@@ -77,7 +77,8 @@ class Translator(DagsterDbtTranslator):
 def raw_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
     """The day's files in the raw tables, with their ledger and quarantine. Files loaded before change nothing."""
     home = Home.from_environment()
-    files = landed(home.landing).get(context.partition_key, [])
+    rules = settings.read(home).landing
+    files = landed(rules.folder or home.landing, rules).get(context.partition_key, [])
     with mending():
         reports = steps.ingest(home, files) if files else []
     sums = {name: sum(getattr(report, name) for report in reports) for name in ("bytes", "records", "decoded")}
@@ -124,12 +125,23 @@ def marts(project: DbtProject) -> dg.AssetsDefinition:
     )
     def dbt_build(context: dg.AssetExecutionContext, dbt: DbtCliResource) -> Iterator[Any]:
         home = Home.from_environment()
-        from pipelines import metrics
+        from pipelines import metrics, record_marts
+        from pipelines.building.marts import building
 
         with mending():
             os.environ.update({**home.environment(), **metrics.environment(home)})
             steps.prepare(home)
-        yield from dbt.cli(list(steps.BUILD), context=context).stream()
+        if set(context.selected_asset_keys) != set(context.assets_def.keys):
+            told = "the marts are built together; of single models `etalon build --select MODEL` makes tables anew"
+            raise dg.Failure(description=told, allow_retries=False)
+        with building(home) as work:
+            if work is None:
+                context.log.info("Nothing has come since the last build: what comes after is skipped.")
+                return
+            context.log.info(f"building {work.plan.line}")
+            record_marts.prepare(home, work.database)
+            os.environ.update(work.environment())
+            yield from dbt.cli(list(steps.BUILD), context=context, target_path=work.target).stream()
 
     return dbt_build
 

@@ -16,6 +16,7 @@ from pipelines.commands import (
     data,
     models,
     networks,
+    nights,
     reporting,
     reproducing,
     running,
@@ -66,7 +67,7 @@ def common(
             raise
 
 
-for subject in (running, data, models, answers, comparing, asking, networks, twins, reproducing, reporting):
+for subject in (running, data, nights, models, answers, comparing, asking, networks, twins, reproducing, reporting):
     subject.register(app)
 
 

@@ -6,9 +6,10 @@ import json
 import dagster as dg
 from dagster_dbt import DbtCliResource
 
-from pipelines import assets
+from pipelines import assets, settings
 from pipelines.home import DBT_PROJECT, Home
-from pipelines.partitions import daily, fingerprint, landed
+from pipelines.nights.landing import fingerprint
+from pipelines.partitions import daily, landed
 
 
 @dg.schedule(
@@ -29,9 +30,11 @@ def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:
 
     No clock is compared with another: a file server's may differ. The same files are run once.
     """
-    folder = Home.from_environment().landing
+    home = Home.from_environment()
+    rules = settings.read(home).landing
+    folder = rules.folder or home.landing
     known = set(daily.get_partition_keys())
-    seen = {day: fingerprint(files) for day, files in sorted(landed(folder).items()) if day in known}
+    seen = {day: fingerprint(files) for day, files in sorted(landed(folder, rules).items()) if day in known}
     before = json.loads(context.cursor or "{}")
     requests = [
         dg.RunRequest(run_key=f"landed-{day}-{mark}", partition_key=day)

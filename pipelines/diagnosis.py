@@ -48,6 +48,7 @@ def examine(home: Home, folder: Path) -> list[Finding]:
         "packages": _packages,
         "lock file": lambda: _lock(folder),
         "home": lambda: _home(home),
+        "settings": lambda: _settings(home),
         "warehouse": lambda: _warehouse(home),
         "snapshot": lambda: _snapshot(home),
         "champion": lambda: _champion(home),
@@ -114,6 +115,24 @@ def _home(home: Home) -> Iterator[Finding]:
     enough = free >= LEAST_FREE_BYTES
     remedy = "" if enough else f"free some: Etalon wants {LEAST_FREE_BYTES / 1024**3:.0f} GiB to work in"
     yield Finding("disk", "good" if enough else "bad", f"{free / 1024**3:.1f} GiB free", remedy)
+
+
+def _settings(home: Home) -> Iterator[Finding]:
+    from pipelines import settings
+
+    try:
+        found = settings.read(home)
+    except EtalonError as error:
+        yield Finding("settings", "bad", str(error), "mend it; docs/operations.md has an example")
+        return
+    folder = found.landing.folder or home.landing
+    if folder.exists() and not os.access(folder, os.R_OK | os.X_OK):
+        yield Finding("landing folder", "bad", f"{folder} cannot be read", "mend its rights")
+    archive = found.landing.archive
+    if archive is not None and not os.access(archive if archive.exists() else archive.parent, os.W_OK):
+        yield Finding("archive", "bad", f"{archive} cannot be written", "mend its rights, or name another folder")
+    told = "as they are without a file" if not (home.root / settings.FILE).exists() else settings.FILE
+    yield Finding("settings", "good", f"{told}; files land in {folder}")
 
 
 def _warehouse(home: Home) -> Iterator[Finding]:

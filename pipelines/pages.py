@@ -1,6 +1,7 @@
 """Pages that the checks of the pipelines link to: what became of a day's files, and how well the model predicts."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def loads(folder: Path, day: str, reports: Sequence[Any]) -> Path:
     lead = (
         f"{text.counted(len(reports), 'file')}. Bytes are decoded, skipped, quarantined or framing, and nothing else."
     )
-    return _write(folder / f"{day}.html", f"Files of {day}", lead, {"Files": rows})
+    return write(folder / f"{day}.html", f"Files of {day}", lead, {"Files": rows})
 
 
 def validation(folder: Path, outcome: str, name: str, found: Mapping[str, Any]) -> Path:
@@ -60,15 +61,31 @@ def validation(folder: Path, outcome: str, name: str, found: Mapping[str, Any]) 
         "Champions on the days after they were fitted": found["drift"],
         "Every measured point, predicted from the others": rows,
     }
-    return _write(folder / f"{name}.html", "Validation", outcome, tables)
+    return write(folder / f"{name}.html", "Validation", outcome, tables)
 
 
-def _write(path: Path, title: str, lead: str, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Path:
+@dataclass(frozen=True)
+class Link:
+    """A cell that leads to another page."""
+
+    text: str
+    to: str
+
+
+def write(
+    path: Path,
+    title: str,
+    lead: str,
+    tables: Mapping[str, Sequence[Mapping[str, Any]]],
+    links: Mapping[str, str] | None = None,
+) -> Path:
+    """Write a page of tables, each under its heading, with links to other pages; its path."""
     body = "".join(f"<h2>{escape(heading)}</h2>{_table(rows)}" for heading, rows in tables.items())
+    ways = " · ".join(f"<a href='{escape(to)}'>{escape(name)}</a>" for name, to in (links or {}).items())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title><style>{_STYLE}"
-        f"</style></head><body><h1>{escape(title)}</h1><p>{escape(lead)}</p>{body}</body></html>",
+        f"</style></head><body><h1>{escape(title)}</h1><p>{escape(lead)}</p><p>{ways}</p>{body}</body></html>",
         encoding="utf-8",
     )
     return path
@@ -78,13 +95,13 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return "<p>None.</p>"
     head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row.values()) + "</tr>" for row in rows
-    )
+    body = "".join("<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row.values()) + "</tr>" for row in rows)
     return f"<div class='wide'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, Link):
+        return f"<a href='{escape(value.to)}'>{escape(value.text)}</a>"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return text.figure(value) if value is None or isinstance(value, int | float) else str(value)
+    return escape(text.figure(value) if value is None or isinstance(value, int | float) else str(value))

@@ -1,12 +1,14 @@
 """Daily partitions: which file of the landing folder belongs to which day."""
 
 import datetime as dt
-import hashlib
 import re
 from collections import defaultdict
 from pathlib import Path
 
 import dagster as dg
+
+from pipelines.nights import landing
+from pipelines.settings import Landing
 
 FIRST_DAY = dt.date(2026, 1, 1)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -15,28 +17,19 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 daily = dg.DailyPartitionsDefinition(start_date=FIRST_DAY.isoformat(), end_offset=1)
 
 
-def landed(landing: Path) -> dict[str, list[Path]]:
-    """Files by day, in order of name.
+def landed(folder: Path, rules: Landing | None = None) -> dict[str, list[Path]]:
+    """Files by day, in order of name; with rules, those that fit a system's patterns and have their marker.
 
     A file in a folder named after a day (`2026-11-21/…`) belongs to it, any other to the day (UTC) of its last change;
-    earlier days count as the first partition. Hidden files and names that end in `.part` or `.tmp` are transfers under
-    way.
+    earlier days count as the first partition.
     """
     found: dict[str, list[Path]] = defaultdict(list)
-    for path in sorted(landing.rglob("*")):
-        name = path.relative_to(landing)
-        hidden = any(part.startswith(".") for part in name.parts)
-        if hidden or path.suffix in (".part", ".tmp") or not path.is_file():
+    wanted = rules or Landing()
+    for path in landing.files(folder, wanted):
+        if wanted.system_of(path.name) is None or not landing.marked(path, wanted):
             continue
-        changed = path.stat().st_mtime
+        name = path.relative_to(folder)
         named = name.parts[0] if len(name.parts) > 1 and _DAY.fullmatch(name.parts[0]) else None
-        day = named or dt.datetime.fromtimestamp(changed, dt.UTC).date().isoformat()
+        day = named or dt.datetime.fromtimestamp(path.stat().st_mtime, dt.UTC).date().isoformat()
         found[max(day, FIRST_DAY.isoformat())].append(path)
     return dict(found)
-
-
-def fingerprint(files: list[Path]) -> str:
-    """Changes with the names, sizes, times and inodes of a day's files: the same files are asked for once."""
-    states = ((path, path.stat()) for path in files)
-    parts = (f"{path}|{state.st_size}|{state.st_mtime_ns}|{state.st_ino}" for path, state in states)
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -14,7 +14,8 @@ import yaml
 
 from expectations import QualityError, QualityLocked
 from pipelines.exits import EtalonError, Exit
-from pipelines.partitions import FIRST_DAY, fingerprint, landed
+from pipelines.nights.landing import fingerprint
+from pipelines.partitions import FIRST_DAY, landed
 from tests.pipelines.conftest import ROOT
 
 DAY = "2026-11-20"

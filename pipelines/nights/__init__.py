@@ -1,0 +1,1 @@
+"""A night unattended: what arrived is loaded, built, checked, published and told."""

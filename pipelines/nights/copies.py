@@ -1,0 +1,123 @@
+"""Copies of the state to come back to, and warehouses of earlier versions."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import duckdb
+
+from pipelines import steps
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
+from pipelines.nights.files import write
+from pipelines.settings import FILE
+
+#: What cannot be made again, as paths in the state folder.
+_KEPT = (
+    "warehouse/etalon.duckdb",
+    "published/etalon.duckdb",
+    "models",
+    "mlflow",
+    "nights",
+    "layouts",
+    "metrics.toml",
+    FILE,
+)
+_MANIFEST = "backup.json"
+#: Counts up when what is in the warehouse changes so that an earlier one has to be brought up to it.
+SCHEMA = 1
+
+
+def backup(home: Home, folder: Path) -> Path:
+    """Copy what cannot be made again into a folder, with a digest of every file; the folder.
+
+    The warehouse is copied while nobody writes it. Raises WarehouseLocked while another process does, and EtalonError
+    where the folder holds something already or there is nothing to copy.
+    """
+    steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    if folder.exists() and any(folder.iterdir()):
+        raise EtalonError(f"{folder}: is not empty; name another folder for the copy", Exit.NO_INPUT)
+    from ingest.warehouse import open_writer
+
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with open_writer(home.warehouse) as con:
+        con.execute("CHECKPOINT")
+        for name in _KEPT:
+            source, target = home.root / name, folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target)
+            elif source.exists():
+                shutil.copy2(source, target)
+    digests = {str(path.relative_to(folder)): _digest(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+    write(folder / _MANIFEST, json.dumps({"schema": SCHEMA, "files": digests}, indent=1))
+    return folder
+
+
+def restore(home: Home, folder: Path) -> Path:
+    """Make the state of an empty state folder from a copy; the state folder.
+
+    EtalonError where the copy is not whole, naming the file, or the state folder has a warehouse already.
+    """
+    manifest = folder / _MANIFEST
+    steps.require(manifest, f"no copy of a state, which has a {_MANIFEST},", "name a folder that `etalon backup` made")
+    if home.warehouse.exists():
+        raise EtalonError(
+            f"{home.warehouse}: is there already; name an empty state folder with --home, or move this one away",
+            Exit.NO_INPUT,
+        )
+    told = json.loads(manifest.read_text(encoding="utf-8"))
+    if told["schema"] > SCHEMA:
+        raise EtalonError(f"{folder}: was made by a later version of Etalon; use that one", Exit.NO_INPUT)
+    for name, digest in told["files"].items():
+        path = folder / name
+        if not path.is_file() or _digest(path) != digest:
+            raise EtalonError(f"{path}: is missing or not what was copied; take another copy", Exit.NO_INPUT)
+    home.require_writable()
+    for name in told["files"]:
+        target = home.root / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(folder / name, target)
+    migrate(home)
+    return home.root
+
+
+def migrate(home: Home) -> str:
+    """Bring the warehouse to this version; what was done, in words.
+
+    The first released state has no version in it. Its tables are widened, and its marts built anew by the next build.
+    EtalonError where the warehouse was made by a later version or is none.
+    """
+    steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    from ingest.warehouse import open_writer
+
+    with open_writer(home.warehouse) as con:
+        version = schema_version(con)
+        if version > SCHEMA:
+            raise EtalonError(
+                f"{home.warehouse}: was made by a later version of Etalon (schema {version}, this one knows {SCHEMA}); "
+                "use that version, or restore an earlier copy",
+                Exit.NOT_READY,
+            )
+    steps.prepare(home)
+    with open_writer(home.warehouse) as con:
+        con.execute("CREATE TABLE IF NOT EXISTS meta.warehouse_schema (version INTEGER NOT NULL)")
+        con.execute("DELETE FROM meta.warehouse_schema")
+        con.execute("INSERT INTO meta.warehouse_schema VALUES (?)", [SCHEMA])
+    if version == SCHEMA:
+        return f"up to date: schema {SCHEMA}"
+    return f"from schema {version} to {SCHEMA}; `etalon build` makes the marts anew"
+
+
+def schema_version(con: duckdb.DuckDBPyConnection) -> int:
+    """The version of an open warehouse; 0 for one that was made before there were versions."""
+    try:
+        return int(con.execute("SELECT version FROM meta.warehouse_schema").fetchall()[0][0])
+    except (duckdb.CatalogException, IndexError):
+        return 0
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

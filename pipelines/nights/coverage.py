@@ -1,0 +1,158 @@
+"""What should have come of a day and did not: judged by the days before, or by what is declared."""
+
+import datetime as dt
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from pipelines.settings import Coverage
+
+_HEADER = re.compile(r"stg_smf(\d+)(?:_(\d+))?_header")
+#: Fewer records of a type than these on a usual day may as well be none on another.
+_FEW = 8
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Something that should have come: of which system, what, and in words how it is usually."""
+
+    system: str
+    what: str
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+Counts = Mapping[tuple[str, str], Mapping[dt.datetime, int]]
+"""Records by system and type, by the hour of their writing."""
+
+
+def lacks(snapshot: Path, day: dt.date, rules: Coverage) -> list[Lack]:
+    """What is missing of a day (local time of the systems) in the published snapshot; one line per system and kind."""
+    since = day - dt.timedelta(weeks=rules.weeks)
+    counts = written(snapshot, since, day)
+    known = {system for system, _ in counts} | set(rules.expected)
+    found: list[Lack] = []
+    for system in sorted(known):
+        types = {kind: hours for (name, kind), hours in counts.items() if name == system}
+        found += _of_system(system, types, day, rules)
+    gone = {lack.system for lack in found if lack.what == "system"}
+    found += [lack for lack in _classes(snapshot, day, since) if lack.system not in gone]
+    return found
+
+
+def _of_system(
+    system: str, types: Mapping[str, Mapping[dt.datetime, int]], day: dt.date, rules: Coverage
+) -> list[Lack]:
+    usual = {kind: n for kind, hours in types.items() if (n := _usual(hours, day)) >= _FEW}
+    expected = rules.expected.get(system, list(usual))
+    came = {kind: sum(n for at, n in types.get(kind, {}).items() if at.date() == day) for kind in expected}
+    if expected and not any(came.values()):
+        before = max((at.date() for hours in types.values() for at in hours if at.date() < day), default=None)
+        last = f"; the last records are of {before}" if before else ""
+        return [Lack(system, "system", f"{system}: nothing of {day}{last}")]
+    found = []
+    for kind in expected:
+        normal = usual.get(kind, 0.0)
+        if not came[kind]:
+            found.append(
+                Lack(system, kind, f"{system}: no SMF {kind} of {day}" + (f", usually {normal:,.0f}" if normal else ""))
+            )
+            continue
+        silent = _silent(types[kind], day)
+        if silent:
+            found.append(Lack(system, kind, f"{system}: no SMF {kind} of {day} {silent}"))
+        elif 100 * came[kind] < rules.least_pct * normal:
+            found.append(Lack(system, kind, f"{system}: {came[kind]:,} SMF {kind} of {day}, usually {normal:,.0f}"))
+    return _together(found, system, day)
+
+
+def _together(found: list[Lack], system: str, day: dt.date) -> list[Lack]:
+    """Lacks that differ only in the record type in one line."""
+    by_text: dict[str, list[str]] = defaultdict(list)
+    for lack in found:
+        by_text[lack.text.replace(f"SMF {lack.what}", "SMF {}")].append(lack.what)
+    return [Lack(system, ", ".join(kinds), text.replace("{}", ", ".join(kinds))) for text, kinds in by_text.items()]
+
+
+def _usual(hours: Mapping[dt.datetime, int], day: dt.date) -> float:
+    """Records of a usual day: the median of the same day of the week, or of all days where there are not two."""
+    days: dict[dt.date, int] = defaultdict(int)
+    for at, count in hours.items():
+        if at.date() < day:
+            days[at.date()] += count
+    same = [count for date, count in days.items() if date.weekday() == day.weekday()]
+    return median(same if len(same) > 1 else list(days.values())) if days else 0.0
+
+
+def _silent(hours: Mapping[dt.datetime, int], day: dt.date) -> str:
+    """Hours without records that had some on most days before, as text."""
+    days = {at.date() for at in hours if at.date() < day}
+    silent = []
+    for hour in range(24):
+        with_records = sum(dt.datetime.combine(date, dt.time(hour)) in hours for date in days)
+        here = dt.datetime.combine(day, dt.time(hour)) in hours
+        if len(days) > 1 and with_records > 0.6 * len(days) and not here:
+            silent.append(hour)
+    parts = []
+    for hour in silent:
+        if parts and parts[-1][1] == hour:
+            parts[-1][1] = hour + 1
+        else:
+            parts.append([hour, hour + 1])
+    return ", ".join(f"from {first:02d}:00 to {last:02d}:00" for first, last in parts)
+
+
+def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:
+    """Records that were written in a stretch of days."""
+    from ingest import warehouse
+
+    views = warehouse.query(
+        snapshot,
+        "SELECT view_name, estimated_size FROM duckdb_views() JOIN duckdb_tables() "
+        "ON table_name = replace(view_name, 'stg_', '') WHERE duckdb_views.schema_name = 'staging' "
+        "AND view_name LIKE 'stg_smf%_header' AND estimated_size > 0",
+    ).to_pylist()
+    counts: dict[tuple[str, str], dict[dt.datetime, int]] = {}
+    for view in views:
+        name = view["view_name"]
+        told = _HEADER.fullmatch(name)
+        if told is None:
+            continue
+        kind = ".".join(part for part in told.groups() if part)
+        rows = warehouse.query(
+            snapshot,
+            f"SELECT smf_sid, date_trunc('hour', written_local) AS hour, count(*) AS n FROM staging.{name} "
+            "WHERE written_local >= ? AND written_local < ? GROUP BY ALL",
+            [dt.datetime.combine(since, dt.time()), dt.datetime.combine(until + dt.timedelta(days=1), dt.time())],
+        ).to_pylist()
+        for row in rows:
+            counts.setdefault((row["smf_sid"], kind), {})[row["hour"]] = row["n"]
+    return counts
+
+
+def _classes(snapshot: Path, day: dt.date, since: dt.date) -> Iterable[Lack]:
+    """Service classes that ended transactions on most days before and none on this one."""
+    from ingest import warehouse
+
+    rows = warehouse.query(
+        snapshot,
+        """SELECT smf_sid, class_name, count(DISTINCT day) FILTER (WHERE day < $day) AS days,
+          count(*) FILTER (WHERE day = $day) AS here, any_value(days_recorded) AS recorded
+        FROM (SELECT smf_sid, class_name, interval_start_local::date AS day,
+            count(DISTINCT interval_start_local::date) OVER (PARTITION BY smf_sid) - 1 AS days_recorded
+          FROM marts.fct_service_class WHERE class_kind = 'service_class' AND transactions_ended > 0
+          AND interval_start_local >= $since AND interval_start_local < $day + INTERVAL 1 DAY)
+        GROUP BY smf_sid, class_name HAVING here = 0 AND days > 1 AND days > 0.6 * recorded ORDER BY ALL""".replace(
+            "$day", f"DATE '{day}'"
+        ).replace("$since", f"DATE '{since}'"),
+    ).to_pylist()
+    for row in rows:
+        text = f"{row['smf_sid']}: service class {row['class_name']} ended no transactions on {day}"
+        yield Lack(row["smf_sid"], f"class {row['class_name']}", text)

@@ -1,0 +1,112 @@
+"""The morning's page: what became of a night, and the nights before."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipelines import pages
+from pipelines.home import Home
+
+_HEX_BYTES, _HEX_LINE = 256, 16
+_MOST_NIGHTS = 400
+
+
+def write_pages(home: Home) -> Path:
+    """Write the page of the latest night and `nights/index.html`, which lists all; the path of the latter."""
+    paths = sorted(home.nights.glob("20*.json"), reverse=True)
+    nights = [(path, _read(path)) for path in paths[:_MOST_NIGHTS]]
+    for path, night in nights[:1]:
+        before = nights[1][1] if len(nights) > 1 else {}
+        tables = {
+            "What is missing": [{"system": lack["system"], "what": lack["text"]} for lack in night["lacks"]],
+            "Data quality": [{"finding": line} for line in (night["quality"] or {}).get("problems", [])],
+            "Files": [_file(file) for file in night["files"]],
+            "First record that could not be decoded": _first_bad(home, night["files"]),
+            "Left where they are": [
+                *({"file": name, "why": "still arriving"} for name in night["arriving"]),
+                *({"file": name, "why": "fits no pattern of a system"} for name in night["unexpected"]),
+            ],
+            "Said on the way": [{"message": line} for line in [*night["errors"], *night["notes"]]],
+            "Since the night before": _changes(night, before),
+            "Steps": [{"step": name, "seconds": seconds} for name, seconds in night["steps"].items()],
+        }
+        lead = (
+            f"{night['started']} to {night['ended']}. Built: {night['built'] or 'nothing'}. "
+            f"Model: {(night['model'] or {}).get('outcome', 'as it was')}."
+        )
+        links = {"All nights": "index.html", "Data quality": "../quality/index.html"}
+        pages.write(path.with_suffix(".html"), night["verdict"], lead, tables, links)
+    rows = [
+        {
+            "night": pages.Link(night["started"], f"{path.stem}.html"),
+            "verdict": night["verdict"],
+            "files": len(night["files"]),
+            "records": sum(file["records"] for file in night["files"]),
+            "missing": len(night["lacks"]),
+            "warnings": (night["quality"] or {}).get("counts", {}).get("warn"),
+            "seconds": round(sum(night["steps"].values()), 1),
+        }
+        for path, night in nights
+    ]
+    return pages.write(home.nights / "index.html", "Nights", "The latest first.", {"": rows})
+
+
+def _file(file: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("path", "status", "bytes", "records", "decoded", "quarantined", "overlap")
+    return {name: file.get(name) for name in names}
+
+
+def _changes(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Findings and lacks that were not there the night before, and those that are gone."""
+
+    def told(one: Mapping[str, Any]) -> set[str]:
+        return {lack["what"] + " of " + lack["system"] for lack in one.get("lacks", [])} | set(
+            (one.get("quality") or {}).get("problems", [])
+        )
+
+    new, old = told(night), told(before)
+    return [{"change": "new", "what": what} for what in sorted(new - old)] + [
+        {"change": "gone", "what": what} for what in sorted(old - new)
+    ]
+
+
+def _first_bad(home: Home, files: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The start of the first quarantined record of a night, as a dump."""
+    held = [file["sha256"] for file in files if file.get("quarantined") and file.get("sha256")]
+    if not held or not home.snapshot.exists():
+        return []
+    from ingest import warehouse
+
+    found = warehouse.query(
+        home.snapshot,
+        "SELECT path, byte_offset, reason, raw FROM meta.quarantine JOIN meta.ledger USING (file_id) "
+        "WHERE list_contains(?, sha256) ORDER BY path, byte_offset LIMIT 1",
+        [held],
+    ).to_pylist()
+    return [
+        {"file": Path(row["path"]).name, "reason": row["reason"], **line}
+        for row in found
+        for line in hex_lines(row["raw"][:_HEX_BYTES], row["byte_offset"])
+    ]
+
+
+def hex_lines(data: bytes, offset: int = 0) -> list[dict[str, str]]:
+    """Bytes as lines of a dump: place in the file, hexadecimal digits, EBCDIC text."""
+    lines = []
+    for at in range(0, len(data), _HEX_LINE):
+        part = data[at : at + _HEX_LINE]
+        shown = "".join(char if char.isprintable() else "." for char in part.decode("cp037"))
+        lines.append({"offset": f"{offset + at:08X}", "bytes": part.hex(" ", 4).upper(), "EBCDIC": shown})
+    return lines
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except ValueError:
+        return {
+            "verdict": "its file cannot be read", "started": path.stem, "ended": "", "files": [], "lacks": [],
+            "quality": None, "model": None, "built": "", "steps": {}, "arriving": [], "unexpected": [], "errors": [],
+            "notes": [],
+        }  # fmt: skip

@@ -1,0 +1,78 @@
+"""Dropping what is older than it has to be kept, and giving its space back."""
+
+import datetime as dt
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+
+import duckdb
+
+from pipelines.building.merge import TIMES
+from pipelines.home import Home
+
+_SCHEMAS = ("raw", "marts")
+
+
+def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, int]:
+    """Drop rows of raw tables and marts older than their days to keep; rows dropped by table.
+
+    rules: days by pattern of `schema.table`; the first that fits counts. Raw rows go with the file that all of them
+    came from in time, judged by the last record of the file: the ledger keeps what became of it. The file of the
+    warehouse becomes smaller when a quarter of it or more is free.
+    """
+    from ingest.warehouse import open_writer
+
+    dropped: dict[str, int] = {}
+    with open_writer(home.warehouse) as con:
+        tables = con.execute(
+            "SELECT schema_name, table_name, estimated_size FROM duckdb_tables() "
+            "WHERE list_contains($schemas, schema_name) AND database_name = current_database() ORDER BY ALL",
+            {"schemas": list(_SCHEMAS)},
+        ).fetchall()
+        for schema, table, size in tables:
+            days = next((days for pattern, days in rules.items() if fnmatch(f"{schema}.{table}", pattern)), None)
+            told = None if days is None or not size else _older(con, schema, table, today - dt.timedelta(days=days))
+            if told is not None:
+                gone = con.execute(f'DELETE FROM {schema}."{table}" WHERE {told}').fetchall()[0][0]
+                if gone:
+                    dropped[f"{schema}.{table}"] = gone
+                if gone and schema == "raw":
+                    first = today - dt.timedelta(days=days or 0)
+                    con.execute("CREATE TABLE IF NOT EXISTS meta.retained (before TIMESTAMP NOT NULL)")
+                    con.execute("INSERT INTO meta.retained VALUES (?)", [first])
+        con.execute("CHECKPOINT")
+        total, free = con.execute(
+            "SELECT total_blocks, free_blocks FROM pragma_database_size() WHERE database_name = current_database()"
+        ).fetchall()[0]
+    if free > 0.25 * total:
+        compact(home.warehouse)
+    return dropped
+
+
+def _older(con: duckdb.DuckDBPyConnection, schema: str, table: str, first: dt.date) -> str | None:
+    """SQL for rows before a day; None for a table without time."""
+    if schema == "raw":
+        return (
+            "file_id IN (SELECT file_id FROM meta.built_file GROUP BY file_id "
+            f"HAVING max(last_at) < TIMESTAMP '{first}' AND min(first_at) > TIMESTAMP '1900-01-02')"
+        )
+    have = {
+        row[0]
+        for row in con.execute(
+            "SELECT column_name FROM duckdb_columns() WHERE schema_name = ? AND table_name = ?", [schema, table]
+        ).fetchall()
+    }
+    times = next((found for names in TIMES if (found := [name for name in names if name in have])), None)
+    return f"coalesce({', '.join(times)}, NULL) < TIMESTAMP '{first}'" if times else None
+
+
+def compact(database: Path) -> None:
+    """Write a database anew without its free space, and put it in the place of the old one in one step."""
+    made = database.with_name(f".{database.name}.compact")
+    made.unlink(missing_ok=True)
+    old, new = (str(path).replace("'", "''") for path in (database, made))
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{old}' AS old (READ_ONLY)")
+        con.execute(f"ATTACH '{new}' AS new (ROW_GROUP_SIZE 20480)")
+        con.execute("COPY FROM DATABASE old TO new")
+    made.replace(database)

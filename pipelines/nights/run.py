@@ -1,0 +1,242 @@
+"""`etalon nightly`: one night from the landing folder to the champion, without a daemon.
+
+Every step may be done again: a night that was killed is gone on with by the next.
+"""
+
+import datetime as dt
+import fcntl
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipelines import settings as configured
+from pipelines import steps
+from pipelines.exits import EtalonError, Exit, code_of
+from pipelines.home import Home
+from pipelines.nights import coverage, landing, notify, page, retention
+from pipelines.nights.files import write
+from pipelines.nights.notify import Event
+from pipelines.progress import Reporter
+from pipelines.settings import Settings
+from pipelines.text import counted
+
+#: Waits before a step is tried again that found another process writing, in seconds.
+AGAIN_S = (15, 60, 240)
+#: What the exit code of a night is, of all that its steps call for: the first of these.
+_WORST = (Exit.FAILED, Exit.LOCKED, Exit.QUALITY, Exit.NO_INPUT, Exit.UNRECOGNISED, Exit.QUARANTINED)
+
+
+@dataclass
+class Night:
+    """What became of a night; its file in `nights/` holds the same."""
+
+    day: str
+    started: str
+    ended: str = ""
+    steps: dict[str, float] = field(default_factory=dict)
+    files: list[dict[str, Any]] = field(default_factory=list)
+    arriving: list[str] = field(default_factory=list)
+    unexpected: list[str] = field(default_factory=list)
+    built: str = ""
+    quality: dict[str, Any] | None = None
+    published: bool = False
+    model: dict[str, Any] | None = None
+    lacks: list[dict[str, Any]] = field(default_factory=list)
+    retained: dict[str, int] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    code: int = 0
+
+    @property
+    def verdict(self) -> str:
+        """The night in one line."""
+        loaded = sum(file["status"] == "loaded" for file in self.files)
+        if self.errors:
+            return f"failed: {self.errors[0]}"
+        if self.quality is not None and self.quality["verdict"] == "fail":
+            return "not published: a critical expectation failed"
+        came = f"{counted(loaded, 'file')} loaded" if loaded else "nothing new"
+        doubts = [f"{counted(len(self.lacks), 'thing')} missing"] if self.lacks else []
+        if self.quality is not None and self.quality["counts"]["warn"]:
+            doubts.append(counted(self.quality["counts"]["warn"], "warning"))
+        return "; ".join([came + (" and published" if self.published else ""), *doubts])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"verdict": self.verdict, **self.__dict__}
+
+
+def run(home: Home, day: dt.date | None = None, reporter: Reporter | None = None) -> Night:
+    """Load what is complete, build what it touches, check, publish, calibrate, retain, report and tell.
+
+    day: the day whose coverage is looked at; yesterday (UTC) without it. Raises EtalonError (LOCKED) while another
+    night is under way, and for settings that cannot be used; whatever else goes wrong is in the result and its code.
+    """
+    home.require_writable()
+    rules = configured.read(home)
+    now = dt.datetime.now(dt.UTC)
+    night = Night(str(day or (now - dt.timedelta(days=1)).date()), now.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    with only_one(home):
+        codes: list[Exit] = []
+        try:
+            _work(home, rules, night, reporter or Reporter(), codes)
+        except Exception as error:
+            night.errors.append(f"{type(error).__name__}: {error}" if code_of(error) is None else str(error))
+            codes.append(code_of(error) or Exit.FAILED)
+        night.code = int(next((code for code in _WORST if code in codes), Exit.OK))
+        night.ended = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        night.notes += notify.tell(events(night), rules.notify, home.nights / "outbox.json", now)
+        write(
+            home.nights / f"{night.started.replace(':', '')}.json", json.dumps(night.to_dict(), indent=1, default=str)
+        )
+        page.write_pages(home)
+    return night
+
+
+@contextmanager
+def only_one(home: Home) -> Iterator[None]:
+    """Hold the lock of nights; EtalonError (LOCKED) where another process has it. A killed process holds no lock."""
+    home.nights.mkdir(parents=True, exist_ok=True)
+    with (home.nights / "lock").open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise EtalonError(
+                f"another night is under way in {home.root}: wait until it is done", Exit.LOCKED
+            ) from None
+        yield
+
+
+def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: list[Exit]) -> None:
+    @contextmanager
+    def step(title: str) -> Iterator[None]:
+        begun = time.monotonic()
+        try:
+            with reporter.step(title):
+                yield
+        finally:
+            night.steps[title] = round(time.monotonic() - begun, 1)
+
+    with step("ingesting"):
+        _load(home, rules, night, codes)
+    from pipelines.building.marts import unpublished
+
+    steps.prepare(home)
+    if patiently(lambda: unpublished(home)):
+        with step("building the marts"):
+            night.built = patiently(lambda: steps.build(home))
+        with step("checking data quality"):
+            result = steps.check(home)
+            night.quality = {
+                "verdict": result.verdict,
+                "counts": result.counts,
+                "problems": [
+                    f"{found.status}: {found.title} ({found.subject}): {found.advice}" for found in result.problems
+                ],
+            }
+        if result.verdict == "fail":
+            codes.append(Exit.QUALITY)
+            return
+        with step("publishing the snapshot"):
+            steps.publish(home)
+            night.published = True
+    if rules.fit:
+        with step("calibrating and validating"):
+            _fit(home, night)
+    with step("looking for what is missing"):
+        found = coverage.lacks(home.snapshot, dt.date.fromisoformat(night.day), rules.coverage)
+        night.lacks = [lack.to_dict() for lack in found]
+    if rules.retain:
+        with step("dropping what is too old"):
+            night.retained = retention.retain(home, rules.retain, dt.date.fromisoformat(night.day))
+
+
+def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> None:
+    """Load complete files that were not loaded as they are now; move loaded ones to the archive, if there is one."""
+    from ingest import warehouse
+    from pipelines import layouts
+
+    folder = rules.landing.folder or home.landing
+    memory = home.nights / "landing.json"
+    before = _read(memory)
+    version = warehouse.layouts_version(layouts.registry(home))
+    marks = before.get("marks", {})
+    done = before.get("loaded", {}) if before.get("layouts") == version else {}
+    seen = landing.arrivals(folder, rules.landing, marks)
+    night.arriving = [str(found.path) for found in seen if found.state == "arriving"]
+    night.unexpected = [str(found.path) for found in seen if found.state == "unexpected"]
+    wanted = [found for found in seen if found.state == "complete" and done.get(str(found.path)) != found.mark]
+    marks = {str(found.path): found.mark for found in seen}
+    if wanted:
+        reports = patiently(lambda: steps.ingest(home, [found.path for found in wanted]))
+        night.files = [report.to_dict() for report in reports]
+        codes += [Exit(int(report.exit_code)) for report in reports if report.exit_code]
+        night.notes += [report.message for report in reports if report.message]
+        wrong = {
+            report.path.partition("!")[0] for report in reports if report.status in ("failed", "busy", "quarantined")
+        }
+        for found in wanted:
+            if str(found.path) in wrong:
+                continue
+            if rules.landing.archive is not None:
+                landing.archive(found.path, folder, rules.landing.archive, found.mark, rules.landing)
+            else:
+                done = {**done, str(found.path): found.mark}
+    kept = {path: mark for path, mark in done.items() if path in marks}
+    write(memory, json.dumps({"layouts": version, "marks": marks, "loaded": kept}))
+
+
+def _fit(home: Home, night: Night) -> None:
+    """Calibrate unless the last calibration was on the same data."""
+    memory = home.nights / "fitted.json"
+    data = steps.data_identity(home)
+    if _read(memory) == data and home.champion.exists():
+        return
+    try:
+        fitted = steps.fit(home)
+    except EtalonError as error:
+        if error.code is not Exit.NOT_READY:
+            raise
+        night.model = {"outcome": str(error), "champion": False}
+    else:
+        night.model = {"outcome": fitted.line, "champion": fitted.promoted, "version": fitted.model_version}
+    write(memory, json.dumps(data))
+
+
+def patiently(do: Callable[[], Any], waits: tuple[float, ...] | None = None) -> Any:
+    """What `do` returns; tried again after a while where another process is writing the warehouse."""
+    for wait in AGAIN_S if waits is None else waits:
+        try:
+            return do()
+        except Exception as error:
+            if code_of(error) is not Exit.LOCKED:
+                raise
+            time.sleep(wait)
+    return do()
+
+
+def events(night: Night) -> list[Event]:
+    """What is to be told of a night."""
+    here = f"nights/{night.started.replace(':', '')}.html"
+    found = [Event("failure", error, here) for error in night.errors]
+    if night.quality is not None and night.quality["verdict"] == "fail":
+        found.append(Event("failure", "not published: a critical expectation failed", "quality/index.html"))
+    held = [file for file in night.files if file["status"] in ("failed", "quarantined") or file["quarantined"]]
+    if held:
+        found.append(Event("warning", f"{counted(len(held), 'file')} with records that could not be decoded", here))
+    found += [Event("warning", lack["text"], here) for lack in night.lacks]
+    if night.model is not None:
+        severity = "news" if night.model["champion"] else "warning"
+        found.append(Event(severity, night.model["outcome"], here))
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A small file of JSON; empty where there is none that can be read, as after a full disk."""
+    with suppress(FileNotFoundError, ValueError):
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    return {}

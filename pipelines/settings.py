@@ -1,0 +1,126 @@
+"""How nights are run: `etalon.toml` in the state folder, and environment variables, which win over it."""
+
+import datetime as dt
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
+
+FILE = "etalon.toml"
+
+
+def _plain(value: Any) -> Any:
+    return Path(value).expanduser() if isinstance(value, str) else value
+
+
+Folder = Annotated[Path, BeforeValidator(_plain)]
+
+
+class Section(BaseModel):
+    """A table of the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Landing(Section):
+    """Where files arrive, and when they are complete."""
+
+    folder: Folder | None = Field(None, description="where files arrive; ETALON_HOME/landing without it")
+    systems: dict[str, list[str]] = Field(
+        default={}, description="patterns of file names by system; other files are left and told. Empty: all files"
+    )
+    marker: str | None = Field(
+        None, min_length=2, description="a file is complete when one called like it with this ending is there"
+    )
+    settle_s: float = Field(60, ge=0, description="without a marker: complete when unchanged for so long")
+    archive: Folder | None = Field(None, description="folder that loaded files are moved to; without it they stay")
+
+    def system_of(self, name: str) -> str | None:
+        """The system that a file's name tells; None where patterns are given and none fits."""
+        if not self.systems:
+            return ""
+        return next((sid for sid, names in self.systems.items() if any(fnmatch(name, one) for one in names)), None)
+
+
+class Coverage(Section):
+    """What should have come."""
+
+    expected: dict[str, list[str]] = Field(
+        default={}, description="record types by system, such as {SYSA = ['70.1', '72.3']}; learned without it"
+    )
+    weeks: int = Field(4, ge=1, le=52, description="how many earlier weeks what is expected is learned from")
+    least_pct: float = Field(50, gt=0, le=100, description="less than this part of the usual number of records is told")
+
+
+class Mail(Section):
+    """How messages are sent by e-mail."""
+
+    host: str
+    port: int = Field(25, ge=1, le=65535)
+    sender: str = Field(min_length=3)
+    to: list[str] = Field(min_length=1)
+    user: str | None = None
+    password: SecretStr | None = None
+    starttls: bool = False
+
+
+class Notify(Section):
+    """Whom to tell, and when not to."""
+
+    webhook: str | None = Field(None, pattern=r"^https?://", description="address that takes a JSON message")
+    mail: Mail | None = None
+    quiet: tuple[dt.time, dt.time] | None = Field(
+        None, description="from when to when (UTC) only failures are told; the rest waits for the next night"
+    )
+    link: str | None = Field(None, pattern=r"^https?://", description="address under which the state folder is served")
+    headroom_months: float | None = Field(None, gt=0, description="tell when a limit is reached within so many months")
+
+
+class Settings(BaseSettings):
+    """All of it. `ETALON_LANDING__SETTLE_S=5` is `settle_s` of `[landing]`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="ETALON_", env_nested_delimiter="__", extra="forbid", frozen=True, toml_file=None
+    )
+
+    landing: Landing = Landing()
+    coverage: Coverage = Coverage()
+    notify: Notify = Notify()
+    retain: dict[str, int] = Field(
+        default={}, description="days to keep by table pattern, such as {'raw.smf110_*' = 35}; others are kept for ever"
+    )
+    fit: bool = Field(True, description="whether a night calibrates and validates a model of the new data")
+
+    @model_validator(mode="after")
+    def _days(self) -> "Settings":
+        for pattern, days in self.retain.items():
+            if days < 1 or "." not in pattern:
+                raise ValueError(f"retain: {pattern!r} = {days}: name a table as schema.table and at least one day")
+        return self
+
+
+def read(home: Home) -> Settings:
+    """The settings of a state folder and the environment. EtalonError names file or variable, field and remedy."""
+    path = home.root / FILE
+
+    class FromFile(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], **sources: PydanticBaseSettingsSource
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return sources["env_settings"], TomlConfigSettingsSource(settings_cls, toml_file=path)
+
+    try:
+        return FromFile()
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "settings"
+        variable = "ETALON_" + "__".join(str(part) for part in first["loc"]).upper()
+        raise EtalonError(f"{path}, or {variable}: {field}: {first['msg']}", Exit.NO_INPUT) from error
+    except (ValueError, OSError) as error:
+        raise EtalonError(f"{path}: {error}", Exit.NO_INPUT) from error
