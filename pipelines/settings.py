@@ -30,15 +30,17 @@ class Section(BaseModel):
 class Landing(Section):
     """Where files arrive, and when they are complete."""
 
-    folder: Folder | None = Field(None, description="where files arrive; ETALON_HOME/landing without it")
+    folder: Folder | None = Field(default=None, description="where files arrive; ETALON_HOME/landing without it")
     systems: dict[str, list[str]] = Field(
         default={}, description="patterns of file names by system; other files are left and told. Empty: all files"
     )
     marker: str | None = Field(
-        None, min_length=2, description="a file is complete when one called like it with this ending is there"
+        default=None, min_length=2, description="a file is complete when one called like it with this ending is there"
     )
-    settle_s: float = Field(60, ge=0, description="without a marker: complete when unchanged for so long")
-    archive: Folder | None = Field(None, description="folder that loaded files are moved to; without it they stay")
+    settle_s: float = Field(default=60, ge=0, description="without a marker: complete when unchanged for so long")
+    archive: Folder | None = Field(
+        default=None, description="folder that loaded files are moved to; without it they stay"
+    )
 
     def system_of(self, name: str) -> str | None:
         """The system that a file's name tells; None where patterns are given and none fits."""
@@ -53,15 +55,17 @@ class Coverage(Section):
     expected: dict[str, list[str]] = Field(
         default={}, description="record types by system, such as {SYSA = ['70.1', '72.3']}; learned without it"
     )
-    weeks: int = Field(4, ge=1, le=52, description="how many earlier weeks what is expected is learned from")
-    least_pct: float = Field(50, gt=0, le=100, description="less than this part of the usual number of records is told")
+    weeks: int = Field(default=4, ge=1, le=52, description="how many earlier weeks what is expected is learned from")
+    least_pct: float = Field(
+        default=50, gt=0, le=100, description="less than this part of the usual number of records is told"
+    )
 
 
 class Mail(Section):
     """How messages are sent by e-mail."""
 
     host: str
-    port: int = Field(25, ge=1, le=65535)
+    port: int = Field(default=25, ge=1, le=65535)
     sender: str = Field(min_length=3)
     to: list[str] = Field(min_length=1)
     user: str | None = None
@@ -72,13 +76,17 @@ class Mail(Section):
 class Notify(Section):
     """Whom to tell, and when not to."""
 
-    webhook: str | None = Field(None, pattern=r"^https?://", description="address that takes a JSON message")
+    webhook: str | None = Field(default=None, pattern=r"^https?://", description="address that takes a JSON message")
     mail: Mail | None = None
     quiet: tuple[dt.time, dt.time] | None = Field(
-        None, description="from when to when (UTC) only failures are told; the rest waits for the next night"
+        default=None, description="from when to when (UTC) only failures are told; the rest waits for the next night"
     )
-    link: str | None = Field(None, pattern=r"^https?://", description="address under which the state folder is served")
-    headroom_months: float | None = Field(None, gt=0, description="tell when a limit is reached within so many months")
+    link: str | None = Field(
+        default=None, pattern=r"^https?://", description="address under which the state folder is served"
+    )
+    headroom_months: float | None = Field(
+        default=None, gt=0, description="tell when a limit is reached within so many months"
+    )
 
 
 class Settings(BaseSettings):
@@ -94,7 +102,7 @@ class Settings(BaseSettings):
     retain: dict[str, int] = Field(
         default={}, description="days to keep by table pattern, such as {'raw.smf110_*' = 35}; others are kept for ever"
     )
-    fit: bool = Field(True, description="whether a night calibrates and validates a model of the new data")
+    fit: bool = Field(default=True, description="whether a night calibrates and validates a model of the new data")
 
     @model_validator(mode="after")
     def _days(self) -> "Settings":
@@ -111,9 +119,14 @@ def read(home: Home) -> Settings:
     class FromFile(Settings):
         @classmethod
         def settings_customise_sources(
-            cls, settings_cls: type[BaseSettings], **sources: PydanticBaseSettingsSource
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return sources["env_settings"], TomlConfigSettingsSource(settings_cls, toml_file=path)
+            return env_settings, TomlConfigSettingsSource(settings_cls, toml_file=path)
 
     try:
         return FromFile()

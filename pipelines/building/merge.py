@@ -65,8 +65,7 @@ def merge(warehouse: Path, window: Path, plan: Plan, project: str, compiled: Pat
 
     compiled: folder of the models' SQL as dbt ran it.
     """
-    settings = {"memory_limit": "2GB", "temp_directory": f"{warehouse}.tmp"}
-    with duckdb.connect(str(warehouse), config=settings) as con:
+    with duckdb.connect(str(warehouse), config={"memory_limit": "2GB", "temp_directory": f"{warehouse}.tmp"}) as con:
         path = str(window).replace("'", "''")
         con.execute(f"ATTACH '{path}' AS part (READ_ONLY)")
         con.execute("BEGIN")

@@ -20,6 +20,8 @@ ROLLING = 4 * HOUR
 _APART = 6 * HOUR
 #: The longest interval that is reckoned with, and how far local time may be from UTC where no record tells.
 _LONGEST, _FURTHEST = 24 * HOUR, 14 * HOUR
+#: So long after the time before which records were dropped, marts cannot be built anew.
+_DROPPED = 2 * (_FURTHEST + ROLLING)
 #: Above this share of the history, building all of it is less work.
 _MOST = 0.6
 #: Kinds of file whose records carry their time; others count for all time (such as groups), or, these, for none.
@@ -128,7 +130,7 @@ def horizon(con: duckdb.DuckDBPyConnection) -> dt.datetime | None:
     if not _known(con, "retained"):
         return None
     found = con.execute("SELECT max(before) FROM meta.retained").fetchall()[0][0]
-    return None if found is None else found + 2 * (_FURTHEST + ROLLING)
+    return None if found is None else found + _DROPPED
 
 
 def _all(con: duckdb.DuckDBPyConnection, reason: str) -> Plan:
@@ -137,9 +139,7 @@ def _all(con: duckdb.DuckDBPyConnection, reason: str) -> Plan:
     if first is None:
         return Plan(everything=True, reason=reason)
     ever = Span(first, dt.datetime(9000, 1, 1))
-    files = tuple(row[0] for row in con.execute("SELECT file_id FROM meta.ledger WHERE status <> 'failed'").fetchall())
-    read = ever.wider(first - dt.datetime(1900, 1, 2), HOUR)
-    return Plan(written=(ever,), read=(read,), files=files, reason=reason)
+    return Plan(written=(ever,), read=(ever.wider(_DROPPED, HOUR),), files=changes(con)[0], reason=reason)
 
 
 def _since(first: dt.datetime | None, spans: tuple[Span, ...]) -> tuple[Span, ...]:
@@ -164,14 +164,15 @@ def record(con: duckdb.DuckDBPyConnection, project: str, files: Sequence[int] | 
     con.execute("DELETE FROM meta.built_file WHERE list_contains($ids, file_id)", {"ids": [*changed, *gone]})
     for file_id in changed:
         found = stretches(con, (file_id,))
-        rows = [(None, None)] if found is None or not found else [(span.start, span.end) for span in found]
+        # A file that counts for all time has no stretch, one that counts for none a stretch without length.
+        rows: list[tuple[dt.datetime | None, dt.datetime | None]]
+        never = dt.datetime(1900, 1, 1)
+        rows = [(None, None)] if found is None else [(span.start, span.end) for span in found] or [(never, never)]
         for first, last in rows:
-            # A file without any time that counts for nothing has a stretch without length.
-            moment = dt.datetime(1900, 1, 1) if found is not None and first is None else first
             con.execute(
                 f"INSERT INTO meta.built_file SELECT file_id, '{_UNPUBLISHED}' || {_STATE}, ?, ? FROM meta.ledger "
                 "WHERE file_id = ?",
-                [moment, last or moment, file_id],
+                [first, last, file_id],
             )
 
 

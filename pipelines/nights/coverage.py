@@ -100,7 +100,7 @@ def _silent(hours: Mapping[dt.datetime, int], day: dt.date) -> str:
         here = dt.datetime.combine(day, dt.time(hour)) in hours
         if len(days) > 1 and with_records > 0.6 * len(days) and not here:
             silent.append(hour)
-    parts = []
+    parts: list[list[int]] = []
     for hour in silent:
         if parts and parts[-1][1] == hour:
             parts[-1][1] = hour + 1

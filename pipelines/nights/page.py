@@ -36,7 +36,8 @@ def write_pages(home: Home) -> Path:
             f"Model: {(night['model'] or {}).get('outcome', 'as it was')}."
         )
         links = {"All nights": "index.html", "Data quality": "../quality/index.html"}
-        pages.write(path.with_suffix(".html"), night["verdict"], lead, tables, links)
+        told = {heading: rows for heading, rows in tables.items() if rows}
+        pages.write(path.with_suffix(".html"), night["verdict"], lead, told, links)
     rows = [
         {
             "night": pages.Link(night["started"], f"{path.stem}.html"),

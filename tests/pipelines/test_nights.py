@@ -321,3 +321,100 @@ def test_a_warehouse_from_before_versions_is_brought_up_and_a_later_one_refused(
         con.execute("UPDATE meta.warehouse_schema SET version = 99")
     with pytest.raises(EtalonError, match="later version"):
         copies.migrate(warehouse)
+
+
+class Killed(BaseException):
+    """Stands for a process that ends at once: nothing after it runs."""
+
+
+@pytest.fixture
+def made_up(tmp_path, monkeypatch):
+    """A state folder with a landed runs file, dbt and expectations replaced by what they leave behind."""
+    from ingest import warehouse as opened
+    from pipelines.building import touched
+
+    home = Home(tmp_path / "state")
+    landed(home.landing, "a.runs.csv").write_text(
+        "system_id,smf_sid,point,condition,start_utc,end_utc\n"
+        "cics,SYSA,p,rate=1,2020-01-01T00:00:00Z,2020-01-01T00:05:00Z\n"
+    )
+    (home.root / "etalon.toml").write_text("fit = false\n[landing]\nsettle_s = 0\n")
+    made: list[str] = []
+
+    def build(home):
+        with opened.open_writer(home.warehouse) as con:
+            touched.record(con, "made up")
+        made.append("build")
+        return "all of it"
+
+    class Passed:
+        verdict, counts, problems = "pass", {"pass": 1, "warn": 0, "fail": 0}, ()
+
+    def check(home):
+        made.append("check")
+        return Passed
+
+    monkeypatch.setattr(steps, "build", build)
+    monkeypatch.setattr(steps, "check", check)
+    monkeypatch.setattr(coverage, "lacks", lambda *_: [])
+    return home, made
+
+
+@pytest.mark.parametrize("step", ["ingest", "build", "check", "publish"])
+def test_a_night_killed_at_a_step_is_done_whole_by_the_next(made_up, monkeypatch, step):
+    home, made = made_up
+    whole = getattr(steps, step)
+
+    def dies(*arguments, **options):
+        whole(*arguments, **options)
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(steps, step, dies)
+        with pytest.raises(Killed):
+            run.run(home, DAY)
+    night = run.run(home, DAY)
+    assert (night.errors, night.code) == ([], 0)
+    assert made[-2:] == ["build", "check"] or step == "publish"
+    with duckdb.connect(str(home.snapshot), read_only=True) as con:
+        assert con.execute("SELECT point FROM raw.etalon_run").fetchall() == [("p",)]
+        assert con.execute("SELECT count(*) FROM meta.ledger").fetchone() == (1,)
+    again = run.run(home, DAY)
+    assert again.verdict == "nothing new"
+    assert not again.built
+
+
+def test_a_night_that_fails_says_so_in_its_page_its_code_and_a_message(made_up, monkeypatch):
+    home, _ = made_up
+
+    def full(home):
+        raise OSError(28, "No space left on device", str(home.snapshot))
+
+    with serving(Webhook) as hook:
+        monkeypatch.setenv("ETALON_NOTIFY__WEBHOOK", f"http://127.0.0.1:{hook}/x")
+        monkeypatch.setattr(steps, "publish", full)
+        night = run.run(home, DAY)
+    assert night.code == Exit.FAILED
+    assert "No space left on device" in Webhook.received[0]["text"]
+    assert "No space left on device" in (home.nights / "index.html").read_text()
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from pipelines.nights.files import write
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    write(Path(sys.argv[1]), "x" * 5000)
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+def test_where_the_disk_is_full_the_file_before_stays(tmp_path):
+    target = tmp_path / "landing.json"
+    target.write_text("{}")
+    done = subprocess.run([sys.executable, "-c", FULL, target], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "File too large"
+    assert [path.name for path in tmp_path.iterdir()] == ["landing.json"]
+    assert target.read_text() == "{}"
