@@ -14,6 +14,7 @@ TIMES = (
     ("first_start_utc", "first_start_local"),
     ("interval_begin_utc",),
     ("step_end_local",),
+    ("hour_local",),
 )
 #: What small marts over all time are made of; kept whole, while other intermediate tables are those of the last build.
 _KEPT = ("int_interval", "int_machine", "int_engine_interval")

@@ -115,7 +115,7 @@ def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
     margins = _margins_built(con).wider(measured_margins(con, changed))
     offset, length = _FURTHEST if margins.offset is None else margins.offset, margins.length
     wide = union(span.wider(offset + length + ROLLING, offset + ROLLING) for span in (*touched, *before))
-    written = _since(horizon(con), _with_runs(con, wide, length))
+    written = _since(horizon(con), union(_whole_hours(span) for span in _with_runs(con, wide, length)))
     around = offset + length + ROLLING
     read = union(span.wider(around, around) for span in written)
     history = union((*(_built_spans(con) or ()), *touched))
@@ -140,6 +140,12 @@ def _all(con: duckdb.DuckDBPyConnection, reason: str) -> Plan:
         return Plan(everything=True, reason=reason)
     ever = Span(first, dt.datetime(9000, 1, 1))
     return Plan(written=(ever,), read=(ever.wider(_DROPPED, HOUR),), files=changes(con)[0], reason=reason)
+
+
+def _whole_hours(span: Span) -> Span:
+    """The stretch from the start of its first hour to the end of its last: some marts have a row for an hour."""
+    first = span.start.replace(minute=0, second=0, microsecond=0)
+    return Span(first, first + math.ceil((span.end - first) / HOUR) * HOUR)
 
 
 def _since(first: dt.datetime | None, spans: tuple[Span, ...]) -> tuple[Span, ...]:

@@ -48,7 +48,7 @@ def test_what_is_no_date_of_a_record_is_told_from_one():
 
 def test_of_every_mart_it_is_known_which_rows_belong_to_a_stretch_of_time():
     marts = {}
-    for path in (DBT_PROJECT / "models" / "marts").glob("*.yml"):
+    for path in (DBT_PROJECT / "models" / "marts").rglob("*.yml"):
         for model in yaml.safe_load(path.read_text()).get("models", []):
             marts[model["name"]] = [column["name"] for column in model["columns"]]
     assert len(marts) > 20
