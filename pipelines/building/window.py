@@ -9,6 +9,8 @@ from pipelines.building.touched import Plan, Span, union, written_limits
 
 #: Raw tables of a few rows that apply to all time.
 _WHOLE = ("etalon_run", "etalon_group")
+#: Tables of the schema `meta` that models and checks read.
+_OF_FILES = ("ledger", "quarantine", "record_identity", "record_incomplete", "record_overlap")
 _BY_RECORD = ("smf", "ims_log")
 
 
@@ -38,8 +40,8 @@ def cut(warehouse: Path, window: Path, plan: Plan) -> None:
                 )
         tables = con.execute(
             "SELECT schema_name, table_name, estimated_size FROM duckdb_tables() WHERE database_name = 'whole' "
-            "AND schema_name IN ('raw', 'meta') "
-            "AND table_name NOT IN ('built', 'built_file', 'retained', 'warehouse_schema') ORDER BY ALL"
+            "AND (schema_name = 'raw' OR schema_name = 'meta' AND list_contains($tables, table_name)) ORDER BY ALL",
+            {"tables": [*_OF_FILES]},
         ).fetchall()
         whole = [row[0] for row in con.execute("SELECT file_id FROM wanted_file WHERE is_whole").fetchall()]
         cut_short = con.execute("SELECT count(*) FROM wanted_record").fetchall()[0][0] > 0
