@@ -26,7 +26,10 @@ def nightly(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Load what has landed, build what it touches, check, publish, calibrate, report and tell. For cron or systemd."""
+    """Do one night, from landing folder to champion.
+
+    For cron or systemd: loads what has landed, builds what it touches, checks, publishes, calibrates, reports, tells.
+    """
     from pipelines.nights import run
 
     home = Home.from_environment()
@@ -44,7 +47,10 @@ def nightly(
 
 
 def retain() -> None:
-    """Drop what is older than `retain` in etalon.toml says, and give its space back. A night does the same."""
+    """Drop what is too old.
+
+    Days to keep are under `retain` in etalon.toml; the space is given back. A night does the same.
+    """
     from pipelines import settings
     from pipelines.nights import retention
 
@@ -56,7 +62,7 @@ def retain() -> None:
 def backup(
     folder: Annotated[Path, typer.Argument(file_okay=False, help="Folder to make the copy in, anew or empty.")],
 ) -> None:
-    """Copy the state that cannot be made again: warehouse, models, settings, nights."""
+    """Copy the state that cannot be made again."""
     from pipelines.nights import copies
 
     typer.echo(str(copies.backup(Home.from_environment(), folder)))
@@ -65,14 +71,14 @@ def backup(
 def restore(
     folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A copy that `etalon backup` made.")],
 ) -> None:
-    """Make the state of an empty ETALON_HOME from a copy, and check that it opens."""
+    """Make an empty state folder from a copy."""
     from pipelines.nights import copies
 
     typer.echo(str(copies.restore(Home.from_environment(), folder)))
 
 
 def migrate() -> None:
-    """Bring a warehouse that an earlier version made to this version."""
+    """Bring an older warehouse to this version."""
     from pipelines.nights import copies
 
     typer.echo(copies.migrate(Home.from_environment()))
