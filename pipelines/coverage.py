@@ -45,7 +45,7 @@ def marts_of() -> Mapping[str, frozenset[str]]:
     """Raw table → the marts whose rows it is read for, by what the dbt models refer to."""
     models = {path.stem: path for path in (DBT_PROJECT / "models").rglob("*.sql")}
     refers = {name: set(_REFERRED.findall(path.read_text(encoding="utf-8"))) for name, path in models.items()}
-    marts = {name for name, path in models.items() if "marts" in path.parts}
+    marts = {path.stem for path in (DBT_PROJECT / "models" / "marts").rglob("*.sql")}
     found: dict[str, set[str]] = defaultdict(set)
     for mart in marts:
         seen, waiting = set[str](), [mart]
