@@ -62,6 +62,24 @@ class Solver(Part):
     relative_error: float
 
 
+class GateCheck(Part):
+    """One thing that validation looks at; null where it could not."""
+
+    name: str
+    value: float | None
+    limit: float | None
+    passed: bool | None
+
+
+class Gate(Part):
+    """What validation says of a system; `passed` is null where too little was measured to hold anything out."""
+
+    passed: bool | None
+    checks: list[GateCheck]
+    behind_baseline: list[str] = Field(default=[], description="what a naive answer predicted better on later days")
+    simulated: dict[str, Any] | None = Field(default=None, description="how far answers are from the simulator's")
+
+
 class Evidence(Part):
     """What the model of the system was calibrated on, and what is not its own measurement."""
 
@@ -74,6 +92,8 @@ class Evidence(Part):
     seconds: float
     relatives: list[str]
     origins: dict[str, str]
+    period: list[str] | None = Field(description="first and last recorded start, local time; null without a history")
+    gate: Gate | None
     definitions_changed: bool = Field(description="whether metrics or groups of the published marts changed since")
     data: dict[str, Any]
 

@@ -1,0 +1,116 @@
+"""Requests made up from the description: whatever is sent, the reply is one that the description lists."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from serve.answering import KINDS
+from serve.batch import BatchAnswer
+from serve.schemas import ProblemDocument
+from tests.serve.conftest import Client, publish, rows
+
+numbers = st.one_of(st.floats(), st.integers(), st.floats(0, 1e4), st.integers(0, 64))
+scalars = st.one_of(numbers, st.text(max_size=8), st.booleans(), st.none(), st.sampled_from(["peak", "on", "off"]))
+values = st.one_of(scalars, scalars, st.lists(scalars, max_size=2), st.dictionaries(st.text(max_size=3), scalars))
+systems = st.one_of(st.just("shop"), st.just("shop"), st.text(max_size=12))
+known = st.sampled_from(
+    ["etr_tps", "cpu_busy_pct", "growth_pct", "engines", "ziip_engines", "weight", "cap", "machine", "smt", "point"]
+)
+keys = st.one_of(
+    known, known, st.sampled_from(["when", "growth_pct.shop", "rate.shop", "limit.MXT"]), st.text(max_size=9)
+)
+points = st.one_of(st.none(), st.dictionaries(keys, scalars, max_size=3), values)
+plain = st.dictionaries(st.sampled_from(["etr_tps", "engines"]), st.floats(1, 6000), max_size=1)
+
+
+def bodies(kind: str) -> st.SearchStrategy:
+    """Bodies of a question, most of them nearly right."""
+    fields = {}
+    for name, field in KINDS[kind].body.model_fields.items():
+        alias = field.alias or name
+        if name == "system":
+            continue
+        fields[alias] = points if alias in ("at", "a", "b") else values
+    whole = st.fixed_dictionaries({"system": systems}, optional=fields)
+    right = st.fixed_dictionaries(
+        {"system": st.just("shop")}, optional={"at": plain, "max_busy_pct": st.floats(1, 100)}
+    )
+    return st.one_of(whole, right, values)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory, bundle) -> Client:
+    from model.capacity import bundle as bundles
+
+    home = tmp_path_factory.mktemp("generated")
+    bundles.write(bundle, home / "models" / "champion.json")
+    publish(home, rows())
+    return Client(home)
+
+
+def undocumented(value: Any, path: str = "") -> list[str]:
+    """Fields of an answer that its type does not name."""
+    if isinstance(value, BaseModel):
+        found = [f"{path}.{name}" for name in value.model_extra or {}]
+        for name in type(value).model_fields:
+            found += undocumented(getattr(value, name), f"{path}.{name}")
+        return found
+    if isinstance(value, list):
+        return [one for item in value for one in undocumented(item, f"{path}[]")]
+    return []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_body_is_answered_as_described(client, kind, data):
+    body = data.draw(bodies(kind))
+    content = json.dumps(body).encode()
+    response = client("POST", f"/v1/{kind}", content=content, headers={"Content-Type": "application/json"})
+    listed = client.app.openapi()["paths"][f"/v1/{kind}"]["post"]["responses"]
+    assert str(response.status_code) in listed, (body, response.text)
+    if response.status_code == 200:
+        assert undocumented(KINDS[kind].answer.model_validate_json(response.content)) == []
+    else:
+        assert response.headers["content-type"] == "application/problem+json"
+        ProblemDocument.model_validate_json(response.content)
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("predict", {}),
+        ("size", {"etr_tps": 4000, "max_busy_pct": 70}),
+        ("max-rate", {}),
+        ("sweep", {"key": "engines", "from": 4, "to": 6}),
+        ("compare", {"b": {"engines": 16}}),
+        ("explain", {}),
+    ],
+)
+def test_every_part_of_an_answer_is_in_the_description(client, kind, more):
+    found = client.ask(f"/v1/{kind}", {"system": "shop", **more})
+    assert undocumented(KINDS[kind].answer.model_validate_json(found.content)) == []
+    batch = client.ask("/v1/batch", {"questions": [{"kind": kind, "question": {"system": "shop", **more}}]})
+    assert BatchAnswer.model_validate_json(batch.content).answers[0].answer is not None
+
+
+@pytest.mark.parametrize("path", ["/v1/batch", "/v1/forecast-msu", "/v1/simulate", "/v1/replay"])
+@given(body=st.one_of(values, st.dictionaries(st.sampled_from(["questions", "system", "at", "weeks"]), values)))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_other_body_is_refused_as_described(client, path, body):
+    content = json.dumps(body).encode()
+    response = client("POST", path, content=content, headers={"Content-Type": "application/json"})
+    assert str(response.status_code) in client.app.openapi()["paths"][path]["post"]["responses"], response.text
+
+
+@given(name=st.text(max_size=20))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_address_is_answered(client, name):
+    from urllib.parse import quote
+
+    for path in ("/v1/systems/{}/points", "/v1/jobs/{}", "/quality/{}", "/{}"):
+        assert client("GET", path.format(quote(name, safe=""))).status_code < 500
