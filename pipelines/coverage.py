@@ -43,7 +43,8 @@ class Kind:
 @cache
 def marts_of() -> Mapping[str, frozenset[str]]:
     """Raw table → the marts whose rows it is read for, by what the dbt models refer to."""
-    models = {path.stem: path for path in (DBT_PROJECT / "models").rglob("*.sql")}
+    folder = DBT_PROJECT / "models"
+    models = {path.stem: path for path in folder.rglob("*.sql")}
     refers = {name: set(_REFERRED.findall(path.read_text(encoding="utf-8"))) for name, path in models.items()}
     marts = {path.stem for path in (DBT_PROJECT / "models" / "marts").rglob("*.sql")}
     found: dict[str, set[str]] = defaultdict(set)
