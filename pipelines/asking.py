@@ -61,9 +61,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_until_ready(
-    process: subprocess.Popen[bytes], address: str, log: str, patience_s: float = PATIENCE_S
-) -> None:
+def wait_until_ready(process: subprocess.Popen[bytes], address: str, log: str, patience_s: float = PATIENCE_S) -> None:
     """Wait for a service until an address of it answers well. Raises EtalonError when it ends or does not in time."""
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:

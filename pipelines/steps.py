@@ -328,17 +328,17 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     from model.validation import validate as held_out
 
     say = tell or (lambda _: None)
-    compiling = subprocess.Popen([sys.executable, "-m", "model.network.simulator"], cwd=ROOT)
     points, descriptions, intervals = measured_points(home), load_descriptions(), measured_histories(home)
-    say("calibrating")
-    try:
-        fitted = calibrate(points, intervals, descriptions, measured_figures(home), measured_ratings(home))
-    except ValueError as error:
-        raise EtalonError(f"the published marts cannot be calibrated: {error}", Exit.NOT_READY) from error
-    say("validating")
-    validation = held_out(fitted.points, descriptions, usable(intervals))
+    # The simulator is compiled beside, where it is not yet: it takes as long as the calibration.
+    with subprocess.Popen([sys.executable, "-m", "model.network.simulator"], cwd=ROOT):
+        say("calibrating")
+        try:
+            fitted = calibrate(points, intervals, descriptions, measured_figures(home), measured_ratings(home))
+        except ValueError as error:
+            raise EtalonError(f"the published marts cannot be calibrated: {error}", Exit.NOT_READY) from error
+        say("validating")
+        validation = held_out(fitted.points, descriptions, usable(intervals))
     say("simulating")
-    compiling.wait()
     from model.validation.agreement import agreement
 
     simulated = {name: agreement(name, entry) for name, entry in sorted(fitted.systems.items())}
