@@ -58,7 +58,7 @@ def test_the_notebook_answers_its_five_questions(home, monkeypatch):
     from pipelines.home import ROOT
 
     monkeypatch.setenv("ETALON_HOME", str(home.root))
-    notebook = runpy.run_path(str(ROOT / "notebooks" / "five_questions.py"))["app"]
+    notebook = runpy.run_path(str(ROOT / "docs" / "notebooks" / "five_questions.py"))["app"]
     _, found = notebook.run()
     answers = [found[name] for name in ("busiest", "four_hours", "cost", "goals", "uncaptured")]
     assert all(len(answer) for answer in answers)

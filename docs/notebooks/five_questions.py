@@ -1,4 +1,4 @@
-"""Five usual questions, answered from the published snapshot: `marimo edit notebooks/five_questions.py`."""
+"""Five usual questions, answered from the published snapshot: `marimo edit docs/notebooks/five_questions.py`."""
 
 import marimo
 
