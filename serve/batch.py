@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from operator import or_
 from typing import Annotated, Any, Literal
@@ -61,14 +62,13 @@ class BatchAnswer(Part):
     answers: list[BatchItem]
 
 
-def answered(bundle: Bundle, asked: Any) -> bytes:
-    """One item of the answer as JSON; a refusal is an item, too."""
+def answered(asked: Any, evaluate: Callable[[Kind, Any], bytes]) -> bytes:
+    """One item of the answer as JSON; ``evaluate`` answers a question of a kind. A refusal is an item, too."""
     try:
-        found = KINDS[asked.kind].reply(bundle, asked.question)
+        return b'{"status":200,"answer":' + evaluate(KINDS[asked.kind], asked.question) + b"}"
     except (problems.Problem, problems.QuestionError) as refused:
         problem = problems.of(refused)
         return as_json({"status": problem.status, "problem": problems.document(problem)})
-    return b'{"status":200,"answer":' + as_json(found) + b"}"
 
 
 def joined(bundle: Bundle, items: list[bytes]) -> bytes:

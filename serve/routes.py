@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import orjson
@@ -67,7 +68,8 @@ def questions(service: Service) -> APIRouter:
         """Answer many questions in one call, all with the same champion; each is answered or refused by itself."""
         take(service.tokens, request.state.grant, len(asked.questions) - 1)
         bundle = await service.champion.bundle()
-        items = [await service.workers.run(answered, bundle, one) for one in asked.questions]
+        evaluate = partial(service.evaluated, bundle)
+        items = [await service.workers.run(answered, one, evaluate) for one in asked.questions]
         return json_response(joined(bundle, items))
 
     @router.post("/v1/forecast-msu", response_model=ForecastMsuAnswer, operation_id="forecast-msu")

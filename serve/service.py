@@ -42,9 +42,10 @@ class Service:
 
     async def answer(self, kind: Kind, question: Any) -> bytes:
         """The answer to a question as JSON, evaluated on one of the threads with the champion of this moment."""
-        return await self.workers.run(self._evaluated, await self.champion.bundle(), kind, question)
+        return await self.workers.run(self.evaluated, await self.champion.bundle(), kind, question)
 
-    def _evaluated(self, bundle: dict[str, Any], kind: Kind, question: Any) -> bytes:
+    def evaluated(self, bundle: dict[str, Any], kind: Kind, question: Any) -> bytes:
+        """The answer from this bundle as JSON, on the thread that asks."""
         started = perf_counter()
         found = kind.reply(self.definitions.beside(bundle), question)
         encoded = as_json(found)

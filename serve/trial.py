@@ -171,10 +171,10 @@ def tried(path: Path) -> dict[str, Any]:
 
 
 def recorded_questions(bundle: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the records of every system answer: its operating point and each measured one."""
+    """What the records of every system answer: its operating point and the rate of each measured one."""
     for name, entry in bundle["systems"].items():
         yield name, {}
-        yield from ((name, {"point": point["point"]}) for point in entry["points"])
+        yield from ((name, {"etr_tps": point["etr_tps"]}) for point in entry["points"])
     yield from ((name, {}) for name in lawful_systems(bundle.get("conditions") or {}) - set(bundle["systems"]))
 
 

@@ -181,6 +181,7 @@ def batch(
     from pydantic import ValidationError
 
     from serve import batch as many
+    from serve.encoding import as_json
 
     given = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     try:
@@ -190,7 +191,11 @@ def batch(
         where = ".".join(str(part) for part in first["loc"])
         raise EtalonError(f"{file}: {where}: {first['msg']} (docs/service.md shows how)", Exit.QUESTION) from error
     champion = _champion()
-    answers = many.joined(champion, [many.answered(champion, one) for one in asked.questions])
+
+    def evaluate(kind: Any, question: Any) -> bytes:
+        return as_json(kind.reply(champion, question))
+
+    answers = many.joined(champion, [many.answered(one, evaluate) for one in asked.questions])
     typer.echo(json.dumps(json.loads(answers), indent=2))
 
 
