@@ -25,7 +25,7 @@ test: setup ## import rules and all tests
 	$(BIN)/lint-imports
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
-quick: setup ## the tests that need no marts, without properties (a minute)
+quick: setup ## the examples among the tests of ingest and model; no marts, no property tests
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m quick
 
 explore: setup ## property tests with new random examples, ROUNDS times (3)
