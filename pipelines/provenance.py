@@ -6,6 +6,7 @@ marts published since are defined otherwise.
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pipelines import metrics
@@ -40,6 +41,13 @@ def published(home: Home) -> dict[str, str]:
     except warehouse.BadQuery:
         return {}
     return {row["system_id"]: row["definition_digest"] for row in rows}
+
+
+def marked(home: Home, systems: Mapping[str, Any]) -> dict[str, Any]:
+    """Systems as a bundle holds them, each with the digest of what its marts were defined by."""
+    known = published(home)
+    found = {name: known.get(name.partition("/")[0], known.get("", "")) for name in systems}
+    return {name: {**entry, "definition": found[name]} for name, entry in systems.items()}
 
 
 def _formulas() -> str:

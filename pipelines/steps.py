@@ -232,21 +232,15 @@ def measured_ratings(home: Home) -> dict[str, tuple[float | None, float | None]]
 
 
 def data_identity(home: Home) -> dict[str, Any]:
-    """What a model was fitted on: the loaded files, a digest over their contents, and digests of the definitions."""
+    """What a model was fitted on: the loaded files and a digest over their contents, in no order."""
     from ingest import warehouse
-    from pipelines import provenance
 
     table = warehouse.query(
         home.snapshot,
         "SELECT sha256, bytes FROM meta.ledger WHERE status NOT IN ('failed', 'superseded') ORDER BY sha256",
     )
     digest = hashlib.sha256("\n".join(table["sha256"].to_pylist()).encode()).hexdigest()
-    return {
-        "files": table.num_rows,
-        "bytes": sum(table["bytes"].to_pylist()),
-        "sha256": digest,
-        "definitions": provenance.published(home),
-    }
+    return {"files": table.num_rows, "bytes": sum(table["bytes"].to_pylist()), "sha256": digest}
 
 
 def validate(home: Home) -> Any:
@@ -326,6 +320,7 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     from model.calibration.descriptions import load_descriptions
     from model.calibration.systems import calibrate, usable
     from model.validation import validate as held_out
+    from pipelines import provenance
 
     say = tell or (lambda _: None)
     points, descriptions, intervals = measured_points(home), load_descriptions(), measured_histories(home)
@@ -336,6 +331,7 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
             fitted = calibrate(points, intervals, descriptions, measured_figures(home), measured_ratings(home))
         except ValueError as error:
             raise EtalonError(f"the published marts cannot be calibrated: {error}", Exit.NOT_READY) from error
+        fitted = replace(fitted, systems=provenance.marked(home, fitted.systems))
         say("validating")
         validation = held_out(fitted.points, descriptions, usable(intervals))
     say("simulating")

@@ -21,11 +21,11 @@ DEFINED_OTHERWISE = (
 
 def defined_otherwise(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
     """Whether the marts published now are defined otherwise than those the model was calibrated on."""
-    then, now = bundle.get("data", {}).get("definitions"), bundle.get("published_definitions")
+    then, now = entry.get("definition"), bundle.get("published_definitions")
     if not then or not now:
         return False
     name = next((name for name, known in bundle["systems"].items() if known is entry), "").partition("/")[0]
-    return then.get(name, then.get("")) != now.get(name, now.get(""))
+    return bool(then != now.get(name, now.get("")))
 
 
 def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, A
         "period": entry.get("period"),
         "gate": entry.get("gate"),
         "definitions_changed": defined_otherwise(bundle, entry),
-        "data": {key: value for key, value in bundle.get("data", {}).items() if key != "definitions"},
+        "data": bundle.get("data", {}),
     }
 
 

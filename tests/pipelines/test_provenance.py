@@ -54,3 +54,11 @@ def test_a_snapshot_of_an_earlier_version_has_none(home: Home) -> None:
     home.snapshot.parent.mkdir(parents=True)
     duckdb.connect(str(home.snapshot)).close()
     assert provenance.published(home) == {}
+
+
+def test_systems_remember_what_their_marts_were_defined_by(home: Home) -> None:
+    digests = kept(home)
+    home.snapshot.parent.mkdir(parents=True)
+    home.snapshot.write_bytes(home.warehouse.read_bytes())
+    marked = provenance.marked(home, {"PRDA/SYSA": {"engines": 4}, "PRDB": {}})
+    assert marked == {"PRDA/SYSA": {"engines": 4, "definition": digests["PRDA"]}, "PRDB": {"definition": digests[""]}}

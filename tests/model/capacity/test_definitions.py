@@ -9,7 +9,8 @@ THEN = {"": "f1", "PRDA": "g1"}
 
 
 def answered(now: dict[str, str] | None, name: str = "PRDA"):
-    bundle = build({name: plain()}, data={"definitions": THEN, "files": 1}, validation={})
+    made = {**plain(), "definition": THEN.get(name, THEN[""])}
+    bundle = build({name: made}, data={"files": 1}, validation={})
     return predict(bundle if now is None else {**bundle, "published_definitions": now}, name, {})
 
 
