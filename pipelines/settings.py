@@ -84,9 +84,6 @@ class Notify(Section):
     link: str | None = Field(
         default=None, pattern=r"^https?://", description="address under which the state folder is served"
     )
-    headroom_months: float | None = Field(
-        default=None, gt=0, description="tell when a limit is reached within so many months"
-    )
 
 
 class Settings(BaseSettings):

@@ -203,7 +203,7 @@ def _fit(home: Home, night: Night) -> None:
             raise
         night.model = {"outcome": str(error), "champion": False}
     else:
-        night.model = {"outcome": fitted.line, "champion": fitted.promoted, "version": fitted.model_version}
+        night.model = {"outcome": fitted.line, "champion": fitted.promoted, "drifted": list(fitted.drifted)}
     write(memory, json.dumps(data))
 
 
@@ -232,6 +232,7 @@ def events(night: Night) -> list[Event]:
     if night.model is not None:
         severity = "news" if night.model["champion"] else "warning"
         found.append(Event(severity, night.model["outcome"], here))
+        found += [Event("warning", remark, here) for remark in night.model.get("drifted", ())]
     return found
 
 
