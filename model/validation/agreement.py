@@ -18,7 +18,7 @@ from model.network.simulator.simulate import simulate
 FILLED = (0.5, 0.7, 0.85)
 # Stated errors of the answers against the network they stand for.
 BUSY_PCT, RESPONSE_PCT = 1.0, 100.0 * float(SOLVER["relative_error"])
-HORIZON, MOST, PRECISION = 60_000, 200_000, 0.02
+HORIZON, MOST, PRECISION = 60_000, 400_000, 0.02
 HIGHEST_FACTOR, HALVINGS = 1e3, 30
 
 
