@@ -131,6 +131,8 @@ class Beliefs:
                 return Series(x, y, se), ()
         siblings, at_siblings = [], []
         for sibling in self._siblings(table, cell):
+            if not _spans(table.series(sibling), cell.x):
+                continue
             there = self._alone(table, replace(sibling, x=cell.x))
             values = [self._alone(table, replace(sibling, x=float(level))) for level in x]
             known = [value for value in values if value is not None]
@@ -235,6 +237,11 @@ class Beliefs:
         """Whether two systems run the same workload, so that one can stand for the other."""
         mine = self.facts.get(one, {}).get(WORKLOAD)
         return mine is not None and mine == self.facts.get(other, {}).get(WORKLOAD)
+
+
+def _spans(points: list[tuple[float, float, float]], x: float | None) -> bool:
+    """Whether a level lies within the measured ones: beyond them a sibling knows no more than the series itself."""
+    return x is not None and points[0][0] <= x <= points[-1][0]
 
 
 def kin(table: Table, cell: Cell) -> str:

@@ -117,6 +117,15 @@ def test_an_answer_says_where_the_mean_of_the_neighbours_was_nearer(model):
     assert not any("neighbours" in note for note in plain.notes)
 
 
+def test_far_outside_the_levels_a_straight_line_stays_one_whatever_siblings_would_say():
+    rows = storage("straight", 9000.0, 3.1) + [
+        row("noisy", "storage_kb", {"sessions": count, "component": "private"}, kb)
+        for count, kb in zip(SESSIONS, (12000.0, 13000.0, 28000.0, 40000.0), strict=True)
+    ]
+    found = values(predict(fit(rows, {}), "straight", {"sessions": 64000}))["storage_kb", "private"]
+    assert found.value == pytest.approx(9000.0 + 3.1 * 64000, rel=0.02)
+
+
 def test_answers_do_not_depend_on_the_order_of_rows(model):
     turned = {**model, "rows": model["rows"][::-1]}
     one, other = (values(predict(m, "tls", {"sessions": 8000})) for m in (model, turned))
