@@ -13,7 +13,7 @@ from model.capacity.conditions.ratios import Ratio, Ratios
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.tables import SYSTEM, Cell, Table, Tables, kind_of, number
 
-TWO_LEVELS = 3.0
+TWO_LEVELS = 2.0
 """Two levels fit every law of two coefficients: how much wider their intervals are at least."""
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
