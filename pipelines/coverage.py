@@ -21,6 +21,10 @@ _MOST_NAMED = 4
 CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
 
 
+#: Models that say whose a record is, and nothing of what it measures.
+_IDENTIFYING = frozenset({"int_owner"})
+
+
 @dataclass(frozen=True)
 class Kind:
     """What a dump holds of one kind of record, and where it goes.
@@ -42,7 +46,7 @@ class Kind:
 
 @cache
 def marts_of() -> Mapping[str, frozenset[str]]:
-    """Raw table → the marts whose rows it is read for, by what the dbt models refer to."""
+    """Raw table → the marts that its rows are measured for, by what the dbt models refer to."""
     folder = DBT_PROJECT / "models"
     models = {path.stem: path for path in folder.rglob("*.sql")}
     refers = {name: set(_REFERRED.findall(path.read_text(encoding="utf-8"))) for name, path in models.items()}
@@ -52,7 +56,7 @@ def marts_of() -> Mapping[str, frozenset[str]]:
         seen, waiting = set[str](), [mart]
         while waiting:
             name = waiting.pop()
-            if name in seen:
+            if name in seen or name in _IDENTIFYING:
                 continue
             seen.add(name)
             found[name.removeprefix("stg_")].add(mart)
