@@ -65,7 +65,8 @@ class Jobs:
         if len(waiting) >= MOST_WAITING:
             told = f"{len(waiting)} simulations are waiting already; cancel one, or ask again later"
             raise Problem(503, "busy", told, {"Retry-After": "30"})
-        for old in [name for name, one in self._jobs.items() if one.state in ENDED][: len(self._jobs) - MOST_KEPT + 1]:
+        ended = [name for name, one in self._jobs.items() if one.state in ENDED]
+        for old in ended[: max(0, len(self._jobs) - MOST_KEPT + 1)]:
             del self._jobs[old]
         self._turn = self._turn or asyncio.Semaphore(RUNNING_AT_ONCE)
         self._jobs[job.job] = job
