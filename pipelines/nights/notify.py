@@ -35,11 +35,13 @@ def tell(events: Sequence[Event], rules: Notify, outbox: Path, now: dt.datetime)
     if rules.quiet is not None and within(now.time(), rules.quiet) and due[0].severity != "failure":
         _keep(outbox, due)
         return []
+    from http.client import HTTPException
+
     wrong = []
     for name, send in (("webhook", _post), ("e-mail", _mail)):
         try:
             send(due, rules)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             wrong.append(f"the {name} could not be told: {type(error).__name__}: {error}")
     _keep(outbox, due if wrong else [])
     return wrong
