@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pipelines.nights.files import write
+
 SAME = ("model_version", "system", "metric", "class", "last")
 
 
@@ -11,13 +13,11 @@ def recorded(path: Path, scores: Any) -> Any:
     """The whole record as a frame, with new scores written to it; the same scores are written once."""
     import pandas as pd
 
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    rows = [json.loads(line) for line in lines]
+    kept = path.read_text(encoding="utf-8") if path.exists() else ""
+    rows = [json.loads(line) for line in kept.splitlines()]
     known = {tuple(row[name] for name in SAME) for row in rows}
     plain = scores.astype(object).where(scores.notna(), None)
     new = [row for row in plain.to_dict("records") if tuple(row[name] for name in SAME) not in known]
     if new:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as stream:
-            stream.writelines(json.dumps(row, default=float) + "\n" for row in new)
+        write(path, kept + "".join(json.dumps(row, default=float) + "\n" for row in new))
     return pd.DataFrame([*rows, *new], columns=list(scores.columns))
