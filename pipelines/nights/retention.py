@@ -75,4 +75,6 @@ def compact(database: Path) -> None:
         con.execute(f"ATTACH '{old}' AS old (READ_ONLY)")
         con.execute(f"ATTACH '{new}' AS new (ROW_GROUP_SIZE 20480)")
         con.execute("COPY FROM DATABASE old TO new")
-    made.replace(database)
+        con.execute("DETACH new")
+        # While the old one is open nobody else can write to it: nothing can come that the new one lacks.
+        made.replace(database)
