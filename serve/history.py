@@ -68,31 +68,31 @@ _SERIES = (
     """,
 )
 
+# Sums of each LPAR first: what LPARs of a system do adds up, while seconds pass once for all of them.
 # A mean response leaves out intervals whose transactions were not timed.
-_CLASS_FIGURES = """
-      sum(transactions_ended) / sum(interval_s) AS rate_tps,
-      sum(appl_cp_pct * interval_s) * 1e4 / nullif(sum(transactions_ended), 0) AS cpu_us_per_tran,
-      sum(appl_cp_pct * interval_s) / sum(interval_s) / 100 AS engines,
-      sum(response_ms * transactions_ended)
-        / nullif(sum(transactions_ended) FILTER (response_ms IS NOT NULL), 0) AS response_ms
-"""
+CLASS_SUMS = """smf_sid, sum(transactions_ended) AS ended, sum(interval_s) AS seconds,
+        sum(appl_cp_pct * interval_s) / 100 AS cpu_s, sum(response_ms * transactions_ended) AS response,
+        sum(transactions_ended) FILTER (response_ms IS NOT NULL) AS timed"""
+CLASS_FIGURES = """sum(ended / seconds) AS rate_tps, sum(cpu_s) * 1e6 / nullif(sum(ended), 0) AS cpu_us_per_tran,
+      sum(cpu_s / seconds) AS engines, sum(response) / nullif(sum(timed), 0) AS response_ms"""
 
-_CLASS = """
-    SELECT {bucket} AS bucket, {figures}
-    FROM marts.fct_transaction_cost
-    WHERE {within} AND class_kind = 'service_class' AND class_name = ?
+_CLASS = f"""
+    SELECT bucket, {CLASS_FIGURES}
+    FROM (SELECT {{bucket}} AS bucket, {CLASS_SUMS}
+          FROM marts.fct_transaction_cost
+          WHERE {{within}} AND class_kind = 'service_class' AND class_name = ? GROUP BY ALL)
     GROUP BY ALL ORDER BY bucket
 """
 
-_CLASSES = """
+_CLASSES = f"""
     WITH recent AS (
       SELECT *, interval_start_local > last - INTERVAL 7 DAY AS is_last
       FROM marts.fct_transaction_cost, (
         SELECT max(interval_start_local) AS last FROM marts.fct_interval_utilization WHERE system_id = ?)
       WHERE system_id = ? AND class_kind = 'service_class' AND interval_start_local > last - INTERVAL 14 DAY)
-    SELECT class_name, any_value(workload) AS workload, is_last,
-      {figures}
-    FROM recent GROUP BY ALL
+    SELECT class_name, any_value(workload) AS workload, is_last, {CLASS_FIGURES}
+    FROM (SELECT class_name, any_value(workload) AS workload, is_last, {CLASS_SUMS} FROM recent GROUP BY ALL)
+    GROUP BY ALL
 """
 
 _GOALS = """
@@ -213,7 +213,7 @@ def classes(snapshot: Snapshot, system: str) -> list[ClassRow]:
     """Service classes of the last seven days, with the change from the seven before."""
     goals = {row["class_name"]: row for row in snapshot.rows(_GOALS, [system])}
     weeks: dict[str, dict[bool, dict[str, Any]]] = {}
-    for row in snapshot.rows(_CLASSES.format(figures=_CLASS_FIGURES), [system, system]):
+    for row in snapshot.rows(_CLASSES, [system, system]):
         weeks.setdefault(row["class_name"], {})[row["is_last"]] = row
     rows = []
     for name, known in weeks.items():
@@ -242,9 +242,7 @@ def class_history(
     snapshot: Snapshot, system: str, name: str, first: dt.datetime, last: dt.datetime, every: str
 ) -> ClassHistory:
     """Rate, cost, engines in use and mean response of a service class."""
-    rows = snapshot.rows(
-        _CLASS.format(bucket=BUCKETS[every], within=_WITHIN, figures=_CLASS_FIGURES), [system, first, last, name]
-    )
+    rows = snapshot.rows(_CLASS.format(bucket=BUCKETS[every], within=_WITHIN), [system, first, last, name])
     units = {"rate_tps": "tran/s", "cpu_us_per_tran": "us/tran", "engines": "engines", "response_ms": "ms"}
     return ClassHistory(
         system=system,

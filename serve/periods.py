@@ -6,6 +6,7 @@ import datetime as dt
 import math
 from statistics import fmean, stdev
 
+from serve.history import CLASS_FIGURES, CLASS_SUMS
 from serve.records import Change
 from serve.snapshot import Snapshot
 
@@ -14,19 +15,19 @@ Z_95 = 1.6448536
 UNITS = {"cpu_busy_pct": "pct", "rate_tps": "tran/s", "cpu_us_per_tran": "us/tran", "response_ms": "ms"}
 
 # A row for each day of the week and each metric of the LPAR and of each service class.
-_WEEKDAYS = """
+_WEEKDAYS = f"""
     SELECT isodow(interval_start_local) AS weekday, 'cpu_busy_pct' AS metric, '' AS class_name,
       100 * sum(busy_s) / sum(online_s) AS value
     FROM marts.fct_interval_utilization
     WHERE system_id = $system AND engine_type = 'CP' AND interval_start_local BETWEEN $first AND $last GROUP BY ALL
     UNION ALL
     SELECT weekday, unnest(['rate_tps', 'cpu_us_per_tran', 'response_ms']), class_name,
-      unnest([ended / seconds, cpu_us / nullif(ended, 0), response / nullif(ended, 0)])
-    FROM (SELECT isodow(interval_start_local) AS weekday, class_name, sum(transactions_ended) AS ended,
-            sum(interval_s) AS seconds, sum(appl_cp_pct * interval_s) * 1e4 AS cpu_us,
-            sum(response_ms * transactions_ended) AS response
-          FROM marts.fct_transaction_cost
-          WHERE system_id = $system AND class_kind = 'service_class' AND interval_start_local BETWEEN $first AND $last
+      unnest([rate_tps, cpu_us_per_tran, response_ms])
+    FROM (SELECT weekday, class_name, {CLASS_FIGURES}
+          FROM (SELECT isodow(interval_start_local) AS weekday, class_name, {CLASS_SUMS}
+                FROM marts.fct_transaction_cost
+                WHERE system_id = $system AND class_kind = 'service_class'
+                  AND interval_start_local BETWEEN $first AND $last GROUP BY ALL)
           GROUP BY ALL)
 """
 

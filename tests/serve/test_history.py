@@ -2,6 +2,7 @@
 
 import json
 
+import duckdb
 import pytest
 
 from serve.options import options
@@ -50,6 +51,23 @@ def test_classes_have_goal_cost_and_change_from_the_week_before(client, history)
     assert row["response_ms_change_pct"] == pytest.approx(0.0)
     series = client("GET", "/v1/systems/PRDA/classes/HIGH?every=day").json()
     assert [column["kind"] for column in series["columns"]] == ["rate_tps", "cpu_us_per_tran", "engines", "response_ms"]
+
+
+def test_transactions_of_lpars_measured_together_add_up_and_untimed_ones_leave_the_mean_as_it_is(client, history):
+    with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
+        con.execute(
+            "INSERT INTO marts.fct_transaction_cost BY NAME "
+            "SELECT * REPLACE ('PRDB' AS smf_sid, NULL AS response_ms) FROM marts.fct_transaction_cost"
+        )
+    (row,) = client("GET", "/v1/systems/PRDA/classes").json()["classes"]
+    assert (row["rate_tps"], row["response_ms"]) == (pytest.approx(20.0), pytest.approx(12.5))
+    assert row["engines"] == pytest.approx(2.2, rel=0.02)
+    series = client("GET", "/v1/systems/PRDA/classes/HIGH?every=day").json()
+    by_kind = {column["kind"]: column["values"] for column in series["columns"]}
+    assert (by_kind["rate_tps"][0], by_kind["response_ms"][0]) == (pytest.approx(20.0), pytest.approx(12.5))
+    path = "/v1/systems/PRDA/periods?a_from=2026-09-07&a_to=2026-09-13&b_from=2026-09-14&b_to=2026-09-20"
+    changes = {row["metric"]: row for row in client("GET", path).json()["changes"] if row["class_name"]}
+    assert (changes["rate_tps"]["a"], changes["response_ms"]["a"]) == (pytest.approx(20.0), pytest.approx(12.5))
 
 
 def test_a_class_that_is_not_there_is_404(client, history):
