@@ -44,11 +44,11 @@ def building(home: Home, *, everything: bool = False) -> Iterator[Work | None]:
             touched.forget(con)
         plan = touched.plan(con, project)
         if plan.written and not plan.reason and merge.has_rule(_marts(con)):
-            plan = Plan(everything=True, reason="a mart has no time")
+            plan = touched.everything(con, "a mart has no time")
         if plan.everything:
             touched.forget(con)
-        elif plan.nothing and plan.files:
-            touched.record(con, project, plan.files)
+        elif plan.nothing and (plan.files or plan.gone):
+            touched.record(con, project, plan)
     if plan.nothing:
         yield None
         return
@@ -56,7 +56,7 @@ def building(home: Home, *, everything: bool = False) -> Iterator[Work | None]:
         yield Work(plan, home.warehouse, home.dbt / "target")
         home.window.unlink(missing_ok=True)
         with open_writer(home.warehouse) as con:
-            touched.record(con, project)
+            touched.record(con, project, plan)
         return
     # Named like the warehouse: the models' SQL names the database it was made for.
     scratch = home.window.with_name(home.warehouse.name)

@@ -89,7 +89,7 @@ def merge(warehouse: Path, window: Path, plan: Plan, project: str, compiled: Pat
             made = next(compiled.rglob(f"{table}.sql")).read_text(encoding="utf-8")
             con.execute(f"DELETE FROM marts.{table}")
             con.execute(f"INSERT INTO marts.{table} BY NAME {made}")
-        touched.record(con, project, plan.files)
+        touched.record(con, project, plan)
         con.execute("COMMIT")
         con.execute("DETACH part")
         con.execute("CHECKPOINT")

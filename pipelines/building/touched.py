@@ -7,8 +7,8 @@ that of its interval.
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
@@ -71,13 +71,14 @@ class Margins:
 class Plan:
     """What a build has to do: nothing, everything, or the time in `written`, from the records of the time in `read`.
 
-    `files` are the files that made it necessary.
+    `files` are the files that made it necessary, with what the ledger said of each, and `gone` those it had lost.
     """
 
     everything: bool = False
     written: tuple[Span, ...] = ()
     read: tuple[Span, ...] = ()
-    files: tuple[int, ...] = ()
+    files: Mapping[int, str] = field(default_factory=dict)
+    gone: tuple[int, ...] = ()
     reason: str = ""
 
     @property
@@ -122,7 +123,8 @@ def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
     share = _within(history, read) / max(_lasting(history), HOUR)
     if written and share > _MOST:
         return _all(con, f"{100 * share:.0f} % of the history is touched")
-    return Plan(written=written, read=read, files=changed) if written else Plan(files=changed)
+    said = _said(con, changed)
+    return Plan(written=written, read=read, files=said, gone=gone) if written else Plan(files=said, gone=gone)
 
 
 def horizon(con: duckdb.DuckDBPyConnection) -> dt.datetime | None:
@@ -137,9 +139,23 @@ def _all(con: duckdb.DuckDBPyConnection, reason: str) -> Plan:
     """Everything, or all that there still are records of."""
     first = horizon(con)
     if first is None:
-        return Plan(everything=True, reason=reason)
+        return everything(con, reason)
     ever = Span(first, dt.datetime(9000, 1, 1))
-    return Plan(written=(ever,), read=(ever.wider(_DROPPED, HOUR),), files=changes(con)[0], reason=reason)
+    changed, gone = changes(con)
+    read = (ever.wider(_DROPPED, HOUR),)
+    return Plan(written=(ever,), read=read, files=_said(con, changed), gone=gone, reason=reason)
+
+
+def everything(con: duckdb.DuckDBPyConnection, reason: str = "") -> Plan:
+    """The plan to build everything, from all files that count."""
+    files = con.execute("SELECT file_id FROM meta.ledger WHERE status <> 'failed'").fetchall()
+    return Plan(everything=True, files=_said(con, [row[0] for row in files]), reason=reason)
+
+
+def _said(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> dict[int, str]:
+    """What the ledger says of files, as `meta.built_file` keeps it."""
+    query = f"SELECT file_id, {_STATE} FROM meta.ledger WHERE list_contains($ids, file_id) ORDER BY file_id"
+    return dict(con.execute(query, {"ids": list(files)}).fetchall())
 
 
 def _whole_hours(span: Span) -> Span:
@@ -155,31 +171,26 @@ def _since(first: dt.datetime | None, spans: tuple[Span, ...]) -> tuple[Span, ..
     return tuple(Span(max(span.start, first), span.end) for span in spans if span.end > first)
 
 
-def record(con: duckdb.DuckDBPyConnection, project: str, files: Sequence[int] | None = None) -> None:
-    """Put down that the marts hold what the ledger says by now: of these files and of those gone, or of all."""
+def record(con: duckdb.DuckDBPyConnection, project: str, plan: Plan) -> None:
+    """Put down that the marts hold what the ledger said when the plan was made; what came since is built next."""
     for statement in CREATE:
         con.execute(statement)
-    if files is None:
+    if plan.everything:
         con.execute("DELETE FROM meta.built_file")
         con.execute("DELETE FROM meta.built")
-    changed, gone = changes(con)
-    margins = measured_margins(con, changed).wider(_margins_built(con))
+    margins = measured_margins(con, [*plan.files]).wider(_margins_built(con))
     offset_s = None if margins.offset is None else margins.offset.total_seconds()
     con.execute("DELETE FROM meta.built")
     con.execute("INSERT INTO meta.built VALUES (?, ?, ?)", [project, offset_s, margins.length.total_seconds()])
-    con.execute("DELETE FROM meta.built_file WHERE list_contains($ids, file_id)", {"ids": [*changed, *gone]})
-    for file_id in changed:
+    con.execute("DELETE FROM meta.built_file WHERE list_contains($ids, file_id)", {"ids": [*plan.files, *plan.gone]})
+    for file_id, state in plan.files.items():
         found = stretches(con, (file_id,))
         # A file that counts for all time has no stretch, one that counts for none a stretch without length.
         rows: list[tuple[dt.datetime | None, dt.datetime | None]]
         never = dt.datetime(1900, 1, 1)
         rows = [(None, None)] if found is None else [(span.start, span.end) for span in found] or [(never, never)]
         for first, last in rows:
-            con.execute(
-                f"INSERT INTO meta.built_file SELECT file_id, '{_UNPUBLISHED}' || {_STATE}, ?, ? FROM meta.ledger "
-                "WHERE file_id = ?",
-                [first, last, file_id],
-            )
+            con.execute("INSERT INTO meta.built_file VALUES (?, ?, ?, ?)", [file_id, _UNPUBLISHED + state, first, last])
 
 
 def forget(con: duckdb.DuckDBPyConnection) -> None:

@@ -133,7 +133,7 @@ def test_where_records_were_dropped_the_marts_before_are_never_built_anew(tmp_pa
     database = tmp_path / "w.duckdb"
     warehouse.prepare(database, registry.load())
     with warehouse.open_writer(database) as con:
-        touched.record(con, "a")
+        touched.record(con, "a", touched.everything(con))
         con.execute("CREATE TABLE meta.retained AS SELECT TIMESTAMP '2026-11-01' AS before")
         plan = touched.plan(con, "b")
     assert not plan.everything
@@ -150,17 +150,42 @@ def test_what_was_built_and_not_published_is_built_again(tmp_path):
     with warehouse.open_writer(database) as con:
         touched.forget(con)
         assert touched.plan(con, "a").everything
-        touched.record(con, "a")
+        touched.record(con, "a", touched.everything(con))
         assert touched.plan(con, "a").nothing
         assert touched.plan(con, "b").reason == "models or metrics have changed"
-        con.execute(
-            "INSERT INTO meta.ledger SELECT 1, '/x', 'x', 0, 'smf', 'loaded', 0, 0, 0, 0, 0, 0, 0, 0, 0, "
-            "MAP {}, MAP {}, MAP {}, NULL, '', '', now()::TIMESTAMP"
-        )
+        load(con, 1)
         assert touched.changes(con) == ((1,), ())
-        touched.record(con, "a", (1,))
+        touched.record(con, "a", touched.plan(con, "a"))
         assert touched.changes(con) == ((1,), ())
         touched.confirm(con)
         assert touched.changes(con) == ((), ())
         con.execute("DELETE FROM meta.ledger")
         assert touched.changes(con) == ((), (1,))
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_what_comes_while_dbt_runs_is_left_for_the_next_build(tmp_path, everything):
+    from ingest import registry, warehouse
+    from pipelines.building import touched
+
+    database = tmp_path / "w.duckdb"
+    warehouse.prepare(database, registry.load())
+    with warehouse.open_writer(database) as con:
+        touched.record(con, "a", touched.everything(con))
+        load(con, 1)
+        load(con, 2)
+        plan = touched.everything(con) if everything else touched.plan(con, "a")
+        load(con, 3)
+        con.execute("UPDATE meta.ledger SET overlap = 1 WHERE file_id = 2")
+        touched.record(con, "a", plan)
+        touched.confirm(con)
+        assert touched.changes(con) == ((2, 3), ())
+
+
+def load(con: duckdb.DuckDBPyConnection, file_id: int) -> None:
+    """Put a file of a dump without records into the ledger."""
+    con.execute(
+        "INSERT INTO meta.ledger SELECT $1, '/' || $1, $1, 0, 'smf', 'loaded', 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+        "MAP {}, MAP {}, MAP {}, NULL, '', '', now()::TIMESTAMP",
+        [file_id],
+    )
