@@ -176,14 +176,14 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> None:
         night.files = [report.to_dict() for report in reports]
         codes += [Exit(int(report.exit_code)) for report in reports if report.exit_code]
         night.notes += [report.message for report in reports if report.message]
-        wrong = {
-            report.path.partition("!")[0] for report in reports if report.status in ("failed", "busy", "quarantined")
-        }
+        wrong = [report.path for report in reports if report.status in ("failed", "busy", "quarantined")]
         for found in wanted:
-            if str(found.path) in wrong:
+            # A file in an archive is called `archive!file`.
+            if any(path == str(found.path) or path.startswith(f"{found.path}!") for path in wrong):
                 continue
             if rules.landing.archive is not None:
-                landing.archive(found.path, folder, rules.landing.archive, found.mark, rules.landing)
+                if landing.fingerprint([found.path]) == found.mark:
+                    landing.archive(found.path, folder, rules.landing.archive, found.mark, rules.landing)
             else:
                 done = {**done, str(found.path): found.mark}
     kept = {path: mark for path, mark in done.items() if path in marks}

@@ -226,6 +226,14 @@ def test_what_could_not_be_told_waits(tmp_path):
     assert len(json.loads((tmp_path / "outbox.json").read_text())) == 2
 
 
+def test_an_address_that_answers_no_http_is_told_and_fails_no_night(tmp_path):
+    with serving(MailServer) as port:
+        rules = Notify(webhook=f"http://127.0.0.1:{port}/x")
+        (wrong,) = notify.tell(EVENTS, rules, tmp_path / "outbox.json", NOON)
+    assert wrong.startswith("the webhook could not be told: BadStatusLine")
+    assert len(json.loads((tmp_path / "outbox.json").read_text())) == 2
+
+
 def test_a_second_night_beside_a_first_is_refused(tmp_path):
     home = Home(tmp_path)
     with run.only_one(home):
@@ -343,7 +351,7 @@ def made_up(tmp_path, monkeypatch):
 
     def build(home):
         with opened.open_writer(home.warehouse) as con:
-            touched.record(con, "made up")
+            touched.record(con, "made up", touched.everything(con))
         made.append("build")
         return "all of it"
 
@@ -382,6 +390,27 @@ def test_a_night_killed_at_a_step_is_done_whole_by_the_next(made_up, monkeypatch
     again = run.run(home, DAY)
     assert again.verdict == "nothing new"
     assert not again.built
+
+
+def test_a_file_that_grew_while_it_was_loaded_is_not_archived_before_its_end_is(made_up, monkeypatch, tmp_path):
+    home, _ = made_up
+    monkeypatch.setenv("ETALON_LANDING__ARCHIVE", str(tmp_path / "archive"))
+    path, load = home.landing / "a.runs.csv", steps.ingest
+
+    def growing(home, paths):
+        found = load(home, paths)
+        with path.open("a") as stream:
+            stream.write("cics,SYSA,q,rate=2,2020-01-01T00:05:00Z,2020-01-01T00:10:00Z\n")
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(steps, "ingest", growing)
+        run.run(home, DAY)
+    assert path.exists()
+    run.run(home, DAY)
+    assert not path.exists()
+    with duckdb.connect(str(home.snapshot), read_only=True) as con:
+        assert con.execute("SELECT point FROM raw.etalon_run ORDER BY 1").fetchall() == [("p",), ("q",)]
 
 
 def test_a_night_that_fails_says_so_in_its_page_its_code_and_a_message(made_up, monkeypatch):
