@@ -11,12 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from model.calibration.borrowing import borrow_response, borrow_usage, nearest, stray_sd
 from model.calibration.descriptions import SystemDescription, condition_pairs, condition_text
 from model.calibration.draws import around, response_draws, usage_draws
 from model.calibration.family import Priors
 from model.calibration.laws import usage
 from model.calibration.observations import LPAR, SystemPoints, as_frame, rows_of, system_points
+from model.calibration.relatives import deviation_sd, nearest, response_of_relative, usage_of_relative
 from model.calibration.response import fit_response
 from model.calibration.utilization import UtilizationLaw
 from model.hardware.n_way import n_way
@@ -45,7 +45,7 @@ class CapacityModel(BaseEstimator):
         laws_: by system id and series, the moments of the usage laws.
         points_: the measured points it was fitted on.
         left_out_: systems of the mart that cannot be calibrated, each with the reason.
-        stray_sd_: how far ratios of address-space groups stray from the ratio of the total.
+        deviation_sd_: how far ratios of address-space groups deviate from the ratio of the total.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class CapacityModel(BaseEstimator):
         laws: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in observed}
         for members in families.values():
             self._fit_family([observed[key] for key in members], about, laws)
-        self.stray_sd_ = stray_sd([[laws[key] for key in members] for members in families.values()])
+        self.deviation_sd_ = deviation_sd([[laws[key] for key in members] for members in families.values()])
         self.laws_ = laws
         self.systems_ = {}
         for members in families.values():
@@ -151,15 +151,19 @@ class CapacityModel(BaseEstimator):
         key = points.system_id
         own = laws[key]
         metrics = dict(points.metrics)
-        borrowed: dict[str, dict[str, Any]] = {}
-        lenders: dict[str, str] = {}
+        taken: dict[str, dict[str, Any]] = {}
+        origins: dict[str, str] = {}
         for name in sorted({name for other in relatives for name in laws[other]} - set(own)):
-            lender = nearest(about[key], [about[other] for other in relatives if name in laws[other]])
-            law = borrow_usage(name, own, laws[lender.system_id], lender.system_id, self.stray_sd_) if lender else None
-            if lender and law:
-                borrowed[name], lenders[name] = law, lender.system_id
-                metrics[name] = observed[lender.system_id].metrics[name]
-        usages = {**own, **borrowed}
+            relative = nearest(about[key], [about[other] for other in relatives if name in laws[other]])
+            law = (
+                usage_of_relative(name, own, laws[relative.system_id], relative.system_id, self.deviation_sd_)
+                if relative
+                else None
+            )
+            if relative and law:
+                taken[name], origins[name] = law, relative.system_id
+                metrics[name] = observed[relative.system_id].metrics[name]
+        usages = {**own, **taken}
         response = self._responses(points, about, laws, relatives, observed)
         stream = about[key].workload or key
         outputs = [
@@ -179,8 +183,8 @@ class CapacityModel(BaseEstimator):
             }
             for metric in sorted(response)
         ]
-        lending = {*lenders.values(), *(law["lender"] for law in response.values() if "lender" in law)}
-        sources = [about[other] for other in sorted(lending)]
+        named = {*origins.values(), *(law["relative"] for law in response.values() if "relative" in law)}
+        sources = [about[other] for other in sorted(named)]
         outputs.insert(0, {"metric": "etr_tps", "form": "total_rate", "unit": "tran/s"})
         names = [str(output["metric"]) for output in outputs]
         main = main_total(points)
@@ -230,12 +234,14 @@ class CapacityModel(BaseEstimator):
         found = own_responses(points, about[points.system_id], laws[points.system_id])
         if LPAR not in laws[points.system_id]:
             return found
-        lent = {other: own_responses(observed[other], about[other], laws[other]) for other in relatives}
-        for metric in sorted({metric for response in lent.values() for metric in response} - set(found)):
-            lender = nearest(about[points.system_id], [about[other] for other in relatives if metric in lent[other]])
-            if lender:
-                found[metric] = borrow_response(lent[lender.system_id][metric], lender.system_id)
-                found[metric]["lender"] = lender.system_id
+        theirs = {other: own_responses(observed[other], about[other], laws[other]) for other in relatives}
+        for metric in sorted({metric for response in theirs.values() for metric in response} - set(found)):
+            relative = nearest(
+                about[points.system_id], [about[other] for other in relatives if metric in theirs[other]]
+            )
+            if relative:
+                found[metric] = response_of_relative(theirs[relative.system_id][metric], relative.system_id)
+                found[metric]["relative"] = relative.system_id
         return found
 
 
@@ -298,7 +304,7 @@ def own_responses(
 
 
 def published_condition(
-    description: SystemDescription, lenders: list[SystemDescription], points: SystemPoints, point: str, metric: str
+    description: SystemDescription, relatives: list[SystemDescription], points: SystemPoints, point: str, metric: str
 ) -> str:
     """The condition under which the metric is, or would be, published at the point.
 
@@ -309,9 +315,9 @@ def published_condition(
     if own is not None:
         return own
     fallback = description.point_condition.get(point) or points.conditions.get(point) or f"point={point}"
-    for lender in lenders:
-        for name in lender.conditions:
-            theirs = lender.condition(name, metric)
+    for relative in relatives:
+        for name in relative.conditions:
+            theirs = relative.condition(name, metric)
             if theirs is not None:
                 return condition_text({**condition_pairs(theirs), **condition_pairs(fallback)})
     return fallback

@@ -1,4 +1,4 @@
-"""What calibration needs to know of a system besides its points: who may lend to whom, and what was published."""
+"""What calibration needs to know of a system besides its points: its relatives, and what was published."""
 
 from __future__ import annotations
 

@@ -67,5 +67,5 @@ def response_draws(
         "load": around(0.0, scale * law["load_sd"], f"{name} load"),
         "noise": around(0.0, scale * law["noise_rel"], f"{name} noise"),
         "measured_stretch": law["measured_stretch"],
-        **({"lender": law["lender"]} if "lender" in law else {}),
+        **({"relative": law["relative"]} if "relative" in law else {}),
     }

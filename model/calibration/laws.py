@@ -61,7 +61,7 @@ def usage_mean(law: Law, rate: float) -> float:
 
 
 def usage_sd(law: Law, rate: float) -> float:
-    """Predictive standard deviation of the engines in use at ``rate``: parameters, scatter, borrowing and distance."""
+    """Predictive standard deviation of the engines in use at ``rate``: parameters, scatter, relatives, distance."""
     terms = terms_at(law, rate)
     spread = sum(terms[i] * law["cov"][i][j] * terms[j] for i in range(3) for j in range(3))
     mean = usage_mean(law, rate)

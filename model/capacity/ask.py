@@ -18,10 +18,10 @@ from model.capacity.ensemble import State, System
 from model.capacity.explain import explain
 from model.capacity.figures import bottleneck, figure_draws, outputs_of, outputs_of_each, times
 from model.capacity.headroom import headroom
-from model.capacity.lending import lender, lent
 from model.capacity.loads import Load
 from model.capacity.moving import as_measured, moved, needs_network
 from model.capacity.questions import QuestionError, system_entry
+from model.capacity.siblings import answer_by_sibling, sibling_of
 
 __all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep"]
 
@@ -58,8 +58,12 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
         if conditions and needs_network(loads):
             return moved(_by_network, bundle, system, loads, conditions)
         return by_condition(bundle, system, at) if conditions else _as_asked(bundle, system, loads)
-    by = lender(bundle, system)
-    return by_condition(bundle, system, at) if by is None else lent(_by_network, bundle, system, loads, conditions, by)
+    by = sibling_of(bundle, system)
+    return (
+        by_condition(bundle, system, at)
+        if by is None
+        else answer_by_sibling(_by_network, bundle, system, loads, conditions, by)
+    )
 
 
 def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer:
@@ -118,8 +122,8 @@ def size(
     at: Mapping[str, Any] | None = None,
     **wanted: float | None,
 ) -> dict[str, Any]:
-    """The smallest number of engines for a load, see :func:`model.capacity.targets.size`; of a sibling where lent."""
-    by = lender(bundle, system) if lawful(bundle, system) else None
+    """The smallest number of engines for a load, see :func:`model.capacity.targets.size`; or that of a sibling."""
+    by = sibling_of(bundle, system) if lawful(bundle, system) else None
     if by is None:
         return targets.size(bundle, system, etr_tps, at=at, **wanted)
     loads, _ = parted(bundle, system, {**(at or {}), **({} if etr_tps is None else {"etr_tps": etr_tps})})
@@ -130,8 +134,8 @@ def size(
 def max_rate(
     bundle: Mapping[str, Any], system: str, *, at: Mapping[str, Any] | None = None, **wanted: Any
 ) -> dict[str, Any]:
-    """The highest rate of the mix, see :func:`model.capacity.targets.max_rate`; of a sibling's network where lent."""
-    by = lender(bundle, system) if lawful(bundle, system) else None
+    """The highest rate of the mix, see :func:`model.capacity.targets.max_rate`; or that of a sibling."""
+    by = sibling_of(bundle, system) if lawful(bundle, system) else None
     if by is None:
         return targets.max_rate(bundle, system, at=at, **wanted)
     loads, _ = parted(bundle, system, at)

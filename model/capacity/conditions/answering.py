@@ -163,13 +163,13 @@ class Laws:
     def _cells(self, table: Table, system: str, asked: Mapping[str, str]) -> list[Cell]:
         found: dict[Cell, None] = {}
         own = [cell for cell in table.values if cell.system == system]
-        lent = [
+        siblings = [
             cell.at_level(SYSTEM, system)
             for cell in table.values
             if cell.system != system and self._evaluator.beliefs.same_workload(system, cell.system)
         ]
         fixed = table.fixed.get(system, {})
-        for cell in (*own, *lent):
+        for cell in (*own, *siblings):
             moved: Cell | None = cell
             for key, level in asked.items():
                 name = self._key(table, system, key)

@@ -1,4 +1,4 @@
-"""The capacity model over systems: families, borrowing, what is assumed, and what input it refuses."""
+"""The capacity model over systems: families, relatives, what is assumed, and what input it refuses."""
 
 from dataclasses import replace
 
@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from model.calibration.borrowing import stray_sd
 from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription, condition_pairs, condition_text, describe
 from model.calibration.observations import as_frame, group_columns
+from model.calibration.relatives import deviation_sd
 from model.capacity import bundle as bundles
 from model.capacity.answer import Estimate
 from model.capacity.ask import predict
@@ -89,7 +89,7 @@ def relative_half(systems, system: str, series: str, rate: float) -> tuple[float
     return found.value, (found.hi - found.lo) / 2 / found.value
 
 
-def test_groups_not_measured_are_borrowed_scaled_and_widened():
+def test_groups_not_measured_are_taken_scaled_and_widened():
     systems = fitted().systems_
     lent = systems["new"]["usage"]["back"]
     assert lent["points"] == 0
@@ -101,7 +101,7 @@ def test_groups_not_measured_are_borrowed_scaled_and_widened():
     assert half > 2 * relative_half(systems, "old", "back", 6000.0)[1]
 
 
-def test_a_group_that_is_most_of_the_total_is_borrowed_more_surely():
+def test_a_group_that_is_most_of_the_total_is_taken_more_surely():
     systems = fitted().systems_
     assert relative_half(systems, "new", "back", 6500.0)[1] < relative_half(systems, "new", "front", 6500.0)[1]
 
@@ -129,13 +129,13 @@ def test_strangers_lend_nothing():
     assert systems["new"]["response"] == {}
 
 
-def test_stray_is_learnt_from_relatives_that_measured_the_same_groups():
+def test_deviation_is_learnt_from_relatives_that_measured_the_same_groups():
     first = made_points("old", [2000.0, 4000.0, 6000.0], fixed=0.0, demand_us=1000.0)
     second = made_points("new", [2000.0, 4000.0, 6000.0], fixed=0.0, demand_us=1000.0)
     second["front_cpu_pct"] *= 1.5
     second["back_cpu_pct"] = second["total_work_cpu_pct"] - second["front_cpu_pct"]
     model = CapacityModel({"old": OLD, "new": NEW}).fit(pd.concat([first, second], ignore_index=True))
-    assert model.stray_sd_ > 1.5 * stray_sd([])
+    assert model.deviation_sd_ > 1.5 * deviation_sd([])
 
 
 def test_values_assumed_in_rendering_a_published_system_are_marked_and_widened():

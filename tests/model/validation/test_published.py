@@ -47,7 +47,7 @@ def test_left_out_rates_of_the_newer_release_are_within_six_tenths_of_a_percent(
     assert (rows["error_pct"].abs() <= 0.6).all()
 
 
-def test_left_out_rates_of_the_older_release_borrow_from_the_newer(validation):
+def test_left_out_rates_of_the_older_release_follow_the_newer(validation):
     errors = totals(validation, "cics52-18cp")["error_pct"].abs()
     assert (errors[["1", "2"]] <= 0.5).all()
     assert errors["4"] <= 1.5

@@ -16,7 +16,7 @@ BUSY = ("cpu_busy_pct", "lpar_busy_pct")
 
 
 @dataclass(frozen=True)
-class Lender:
+class Sibling:
     """A system with a network, and what to ask it in place of one without: `engines` and the measured `rate`."""
 
     system: str
@@ -24,14 +24,14 @@ class Lender:
     rate: float
 
     def asked(self, loads: Mapping[str, Any]) -> dict[str, Any]:
-        """The loads of a question, with the borrower's engines and rate where it names none."""
+        """The loads of a question, with the asked system's engines and rate where it names none."""
         asked = {"engines": self.engines, **loads}
         if GROWTH in asked:
             asked["etr_tps"] = self.rate * growth(GROWTH, asked.pop(GROWTH))
         return asked if any(key in asked for key in LOADS) else {**asked, "etr_tps": self.rate}
 
     def named(self, found: Mapping[str, Any], system: str) -> dict[str, Any]:
-        """What the lender's network found, in the name of the borrower."""
+        """What the sibling's network found, in the name of the system asked."""
         return {**found, "system": system, "notes": [self.note, *found.get("notes", ())]}
 
     @property
@@ -40,7 +40,7 @@ class Lender:
         return f"CPU was not measured here: answered by the network of {self.system}, which runs the same workload"
 
 
-def lender(bundle: Mapping[str, Any], system: str) -> Lender | None:
+def sibling_of(bundle: Mapping[str, Any], system: str) -> Sibling | None:
     """The sibling of the same workload and machine that shares most tables with a system; None without one."""
     known = bundle.get("conditions", {})
     facts = known.get("facts", {})
@@ -61,7 +61,7 @@ def lender(bundle: Mapping[str, Any], system: str) -> Lender | None:
     if not siblings:
         return None
     best = max(sorted(siblings), key=lambda name: len(tables.get(name, set()) & tables[system]))
-    return Lender(best, engines, float(rate))
+    return Sibling(best, engines, float(rate))
 
 
 def engines_of(facts: Mapping[str, str]) -> int | None:
@@ -70,13 +70,13 @@ def engines_of(facts: Mapping[str, str]) -> int | None:
     return int(found) if found.isdigit() else None
 
 
-def lent(
+def answer_by_sibling(
     network: Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer],
     bundle: Mapping[str, Any],
     system: str,
     loads: Mapping[str, Any],
     conditions: Mapping[str, Any],
-    by: Lender,
+    by: Sibling,
 ) -> Answer:
     """What was measured of a system, and for the rest its sibling's network on the system's own engines.
 

@@ -1,7 +1,7 @@
-"""Lending strength: what a system was not measured for, taken from its nearest relative and widened accordingly.
+"""What a system was not measured for, taken from its nearest relative and widened accordingly.
 
 A relative runs the same workload. Its law is scaled by the ratio of the two systems' totals, which both have
-measured; how far the ratio of one address-space group strays from the ratio of the total is learnt from the systems
+measured; how far the ratio of one address-space group deviates from the ratio of the total is learnt from the systems
 that measured both.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 from model.calibration.descriptions import SystemDescription
 from model.calibration.laws import usage, usage_mean
 
-# Before any pair is seen: ratios of groups stray 8 % from the ratio of the total, worth four observed groups.
-STRAY_SD = 0.08
-STRAY_WEIGHT = 4.0
+# Before any pair is seen: ratios of groups deviate 8 % from the ratio of the total, worth four observed groups.
+DEVIATION_SD = 0.08
+DEVIATION_WEIGHT = 4.0
 # The part of response spent outside the engines: how much it may differ on a relative whose response was not measured.
 OTHER_TIME_SD = 0.15
 
@@ -40,11 +40,11 @@ def shared_total(one: Laws, other: Laws) -> str | None:
     return min(measured, key=lambda name: (name == "lpar", name), default=None)
 
 
-def total_ratio(own: Laws, lender: Laws, total: str) -> tuple[float, float]:
-    """Usage of borrower over lender at the borrower's highest measured rate, and its relative standard deviation."""
+def total_ratio(own: Laws, relative: Laws, total: str) -> tuple[float, float]:
+    """Usage of the system over the relative's at the system's highest measured rate, and its relative deviation."""
     rate = own[total]["support"][1]
-    mine, theirs = usage(own[total], rate), usage(lender[total], rate)
-    return mine.value / theirs.value, math.hypot(own[total]["noise_rel"], lender[total]["noise_rel"])
+    mine, theirs = usage(own[total], rate), usage(relative[total], rate)
+    return mine.value / theirs.value, math.hypot(own[total]["noise_rel"], relative[total]["noise_rel"])
 
 
 def part_shares(laws: Laws, total: str, rate: float) -> dict[str, float]:
@@ -55,9 +55,9 @@ def part_shares(laws: Laws, total: str, rate: float) -> dict[str, float]:
     return shares
 
 
-def stray_sd(families: Iterable[list[Laws]]) -> float:
+def deviation_sd(families: Iterable[list[Laws]]) -> float:
     """Standard deviation of ln(ratio of a group / ratio of the total) over all relatives that measured both."""
-    squares, count = STRAY_WEIGHT * STRAY_SD**2, STRAY_WEIGHT
+    squares, count = DEVIATION_WEIGHT * DEVIATION_SD**2, DEVIATION_WEIGHT
     for members in families:
         for i, one in enumerate(members):
             for other in members[i + 1 :]:
@@ -67,39 +67,41 @@ def stray_sd(families: Iterable[list[Laws]]) -> float:
                     continue
                 rate = min(one[total]["support"][1], other[total]["support"][1])
                 whole = usage_mean(one[total], rate) / usage_mean(other[total], rate)
-                strays = [
+                deviations = [
                     math.log(usage_mean(one[name], rate) / usage_mean(other[name], rate) / whole) for name in parts
                 ]
-                squares += sum(stray**2 for stray in strays)
-                count += len(strays) - 1
+                squares += sum(deviation**2 for deviation in deviations)
+                count += len(deviations) - 1
     return math.sqrt(squares / count)
 
 
-def borrow_usage(name: str, own: Laws, lender: Laws, lender_id: str, stray: float) -> dict[str, Any] | None:
-    """The lender's law of group ``name`` scaled to the borrower; None where they share no total.
+def usage_of_relative(
+    name: str, own: Laws, relative: Laws, relative_id: str, deviation: float
+) -> dict[str, Any] | None:
+    """The relative's law of group ``name`` scaled to the system; None where they share no total.
 
-    The shares of all groups sum to the total, whose ratio is known, so a group that is most of the total can stray
-    little: its variance is ``stray^2 (1 - w^2 / sum of w^2)`` with the shares w.
+    The shares of all groups sum to the total, whose ratio is known, so a group that is most of the total can deviate
+    little: its variance is ``deviation^2 (1 - w^2 / sum of w^2)`` with the shares w.
     """
-    total = shared_total(own, lender)
+    total = shared_total(own, relative)
     if total is None:
         return None
-    ratio, ratio_sd = total_ratio(own, lender, total)
-    shares = part_shares(lender, total, own[total]["support"][1])
+    ratio, ratio_sd = total_ratio(own, relative, total)
+    shares = part_shares(relative, total, own[total]["support"][1])
     bound = 1.0 - shares.get(name, 0.0) ** 2 / sum(share**2 for share in shares.values())
-    law = dict(lender[name])
+    law = dict(relative[name])
     law["scale"] = law["scale"] * ratio
-    law["extra_rel"] = math.sqrt(law["extra_rel"] ** 2 + ratio_sd**2 + stray**2 * max(bound, 0.0))
+    law["extra_rel"] = math.sqrt(law["extra_rel"] ** 2 + ratio_sd**2 + deviation**2 * max(bound, 0.0))
     law["support"] = list(own[total]["support"])
     law["points"] = 0
-    law["origin"] = f"not measured; from {lender_id}, scaled by {ratio:.4f}, the ratio of both systems' {total} usage"
+    law["origin"] = f"not measured; from {relative_id}, scaled by {ratio:.4f}, the ratio of both systems' {total} usage"
     return law
 
 
-def borrow_response(law: Mapping[str, Any], lender_id: str) -> dict[str, Any]:
-    """The lender's response law: the CPU part follows the borrower's own service time, the rest is kept and widened."""
+def response_of_relative(law: Mapping[str, Any], relative_id: str) -> dict[str, Any]:
+    """The relative's response law: the CPU part follows the system's own service time, the rest is kept and widened."""
     widened = dict(law)
     widened["other_sd_ms"] = math.hypot(law["other_sd_ms"], OTHER_TIME_SD * law["other_ms"])
     widened["points"] = 0
-    widened["origin"] = f"not measured; the part outside the engines from {lender_id}, the CPU part its own"
+    widened["origin"] = f"not measured; the part outside the engines from {relative_id}, the CPU part its own"
     return widened
