@@ -11,6 +11,7 @@ from pipelines import steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.nights.files import write
+from pipelines.nights.run import only_one
 from pipelines.settings import FILE
 
 #: What cannot be made again, as paths in the state folder.
@@ -22,6 +23,7 @@ _KEPT = (
     "nights",
     "layouts",
     "metrics.toml",
+    "tokens.json",
     FILE,
 )
 _MANIFEST = "backup.json"
@@ -33,7 +35,7 @@ def backup(home: Home, folder: Path) -> Path:
     """Copy what cannot be made again into a folder, with a digest of every file; the folder.
 
     The warehouse is copied while nobody writes it. Raises WarehouseLocked while another process does, and EtalonError
-    where the folder holds something already or there is nothing to copy.
+    while a night is under way, where the folder holds something already, or there is nothing to copy.
     """
     steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     if folder.exists() and any(folder.iterdir()):
@@ -41,7 +43,7 @@ def backup(home: Home, folder: Path) -> Path:
     from ingest.warehouse import open_writer
 
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with open_writer(home.warehouse) as con:
+    with only_one(home), open_writer(home.warehouse) as con:
         con.execute("CHECKPOINT")
         for name in _KEPT:
             source, target = home.root / name, folder / name

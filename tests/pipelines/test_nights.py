@@ -305,14 +305,20 @@ def test_a_warehouse_made_small_holds_the_same(warehouse):
 
 
 def test_a_copy_is_restored_whole_or_not_at_all(warehouse, tmp_path):
+    from serve.tokens import granted, read
+
     (warehouse.root / "models").mkdir()
     (warehouse.root / "models" / "champion.json").write_text("{}")
+    granted(warehouse.root / "tokens.json", "ci", ["read"], None)
+    with run.only_one(warehouse), pytest.raises(EtalonError, match="another night"):
+        copies.backup(warehouse, tmp_path / "copy")
     copy = copies.backup(warehouse, tmp_path / "copy")
     with pytest.raises(EtalonError, match="not empty"):
         copies.backup(warehouse, copy)
     other = Home(tmp_path / "other")
     copies.restore(other, copy)
     assert other.champion.read_text() == "{}"
+    assert [grant.name for grant in read(other.root / "tokens.json")] == ["ci"]
     with duckdb.connect(str(other.warehouse), read_only=True) as con:
         assert con.execute("SELECT count(*) FROM marts.fct_msu").fetchone() == (60,)
     with pytest.raises(EtalonError, match="is there already"):
