@@ -6,7 +6,6 @@ records. A figure is found in the marts by its value rule, or follows by its der
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from model.lab.printed import Interval, decimals, printed_interval, prints_as
@@ -203,8 +202,3 @@ def named(system: System, figure: Figure, operand: Operand) -> Figure:
 def _apply(rule: DerivedRule, values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return compute(rule.rule, known, rule.factor) if len(known) == len(values) else None
-
-
-def exact_text(value: float | None) -> str:
-    """A computed value as text, with the digits that matter."""
-    return "" if value is None else f"{Decimal(repr(value)):.10g}"

@@ -137,14 +137,3 @@ def busy_at_queue_length(queue_length: float, capacity: ArrayLike, busy: ArrayLi
         else:
             high = middle
     return open_load_dependent(low, alpha, busy).busy
-
-
-def open_fcfs_high_variance(rate: float, service: float, servers: int, scv: float, arrival_scv: float = 1.0) -> float:
-    """Mean response of GI/G/c by the Allen-Cunneen factor on the M/M/c wait.
-
-    Exact for M/G/1 and M/M/c; elsewhere within a few per cent of the mean at high load (Allen, *Probability, Statistics
-    and Queueing Theory*, 1990, section 5.3).
-    """
-    if servers < 0:
-        return service
-    return service + (mmc_response(rate, service, servers) - service) * (scv + arrival_scv) / 2
