@@ -27,7 +27,7 @@ def _():
         # Five questions to the snapshot
 
         Answered from `{snapshot}`. Change the SQL and run a cell again; the
-        [data dictionary](../docs/data-dictionary/README.md) says what every table and column means, and
+        [data dictionary](../data-dictionary/README.md) says what every table and column means, and
         `etalon export marts DIR` writes the same tables as Parquet.
         """
     )
