@@ -64,9 +64,13 @@ def prune(window: Path, plan: Plan) -> None:
 def merge(warehouse: Path, window: Path, plan: Plan, project: str, compiled: Path) -> None:
     """Put the marts of a pruned window in the place of what the warehouse has of that time, in one transaction.
 
-    compiled: folder of the models' SQL as dbt ran it.
+    compiled: folder of the models' SQL as dbt ran it. Raises WarehouseLocked while another process writes.
     """
-    with duckdb.connect(str(warehouse), config={"memory_limit": "2GB", "temp_directory": f"{warehouse}.tmp"}) as con:
+    from ingest.warehouse import open_writer
+
+    with open_writer(warehouse) as con:
+        con.execute("SET memory_limit = '2GB'")
+        con.execute("SET threads = 2")
         path = str(window).replace("'", "''")
         con.execute(f"ATTACH '{path}' AS part (READ_ONLY)")
         con.execute("BEGIN")

@@ -1,6 +1,8 @@
 """A build makes anew what files touch, and ends where a build of everything would have."""
 
 import datetime as dt
+import subprocess
+import sys
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -85,8 +87,8 @@ def dumps(tmp_path_factory) -> dict[tuple[str, int], Path]:
     return found
 
 
-def marts(home: Home) -> dict[str, set[tuple]]:
-    """Every mart as a set of rows, doubles to ten digits: a sum depends on its order."""
+def marts(home: Home) -> dict[str, list[tuple[str, ...]]]:
+    """Every mart as rows in order, doubles to ten digits: a sum depends on its order."""
     with duckdb.connect(str(home.warehouse), read_only=True) as con:
         names = [
             row[0]
@@ -180,6 +182,23 @@ def test_what_comes_while_dbt_runs_is_left_for_the_next_build(tmp_path, everythi
         touched.record(con, "a", plan)
         touched.confirm(con)
         assert touched.changes(con) == ((2, 3), ())
+
+
+HOLD = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print(flush=True); sys.stdin.read()"
+
+
+def test_a_build_that_ends_beside_another_writer_is_told_to_wait(tmp_path):
+    from ingest.warehouse import WarehouseLocked
+    from pipelines.building.touched import Plan
+
+    warehouse = tmp_path / "etalon.duckdb"
+    command = [sys.executable, "-c", HOLD, warehouse]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout
+        writer.stdout.readline()
+        with pytest.raises(WarehouseLocked, match="wait until it is done"):
+            merge.merge(warehouse, tmp_path / "window.duckdb", Plan(), "a", tmp_path)
+        writer.communicate()
 
 
 def load(con: duckdb.DuckDBPyConnection, file_id: int) -> None:
