@@ -87,9 +87,9 @@ def run(home: Home, day: dt.date | None = None, reporter: Reporter | None = None
         except Exception as error:
             night.errors.append(f"{type(error).__name__}: {error}" if code_of(error) is None else str(error))
             codes.append(code_of(error) or Exit.FAILED)
-        night.code = int(next((code for code in _WORST if code in codes), Exit.OK))
+        night.code = int(next((code for code in _WORST if code in codes), Exit.FAILED if night.errors else Exit.OK))
         night.ended = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        night.notes += notify.tell(events(night), rules.notify, home.nights / "outbox.json", now)
+        night.notes += notify.tell(events(night), rules.notify, home.nights / "outbox.json", dt.datetime.now(dt.UTC))
         write(
             home.nights / f"{night.started.replace(':', '')}.json", json.dumps(night.to_dict(), indent=1, default=str)
         )
@@ -125,12 +125,12 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
         _load(home, rules, night, codes)
     from pipelines.building.marts import unpublished
 
-    steps.prepare(home)
+    patiently(lambda: steps.prepare(home))
     if patiently(lambda: unpublished(home)):
         with step("building the marts"):
             night.built = patiently(lambda: steps.build(home))
         with step("checking data quality"):
-            result = steps.check(home)
+            result = patiently(lambda: steps.check(home))
             night.quality = {
                 "verdict": result.verdict,
                 "counts": result.counts,
@@ -142,7 +142,7 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
             codes.append(Exit.QUALITY)
             return
         with step("publishing the snapshot"):
-            steps.publish(home)
+            patiently(lambda: steps.publish(home))
             night.published = True
     if rules.fit:
         with step("calibrating and validating"):
@@ -152,7 +152,8 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
         night.lacks = [lack.to_dict() for lack in found]
     if rules.retain:
         with step("dropping what is too old"):
-            night.retained = retention.retain(home, rules.retain, dt.date.fromisoformat(night.day))
+            until = dt.date.fromisoformat(night.day)
+            night.retained = patiently(lambda: retention.retain(home, rules.retain, until))
 
 
 def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> None:

@@ -434,6 +434,33 @@ def test_a_night_that_fails_says_so_in_its_page_its_code_and_a_message(made_up, 
     assert "No space left on device" in (home.nights / "index.html").read_text()
 
 
+@pytest.mark.parametrize("step", ["prepare", "check", "publish"])
+def test_a_night_waits_at_every_step_for_another_writer(made_up, monkeypatch, step):
+    home, _ = made_up
+    whole, found = getattr(steps, step), iter([EtalonError("busy", Exit.LOCKED)])
+
+    def busy(home):
+        for error in found:
+            raise error
+        return whole(home)
+
+    monkeypatch.setattr(run, "AGAIN_S", (0,))
+    monkeypatch.setattr(steps, step, busy)
+    night = run.run(home, DAY)
+    assert (night.errors, night.code, night.published) == ([], 0, True)
+
+
+def test_a_night_with_an_error_of_any_kind_has_not_gone_well(made_up, monkeypatch):
+    home, _ = made_up
+
+    def refuses(home):
+        raise EtalonError("no such thing", Exit.QUESTION)
+
+    monkeypatch.setattr(steps, "build", refuses)
+    night = run.run(home, DAY)
+    assert (night.errors, night.code) == (["no such thing"], Exit.FAILED)
+
+
 FULL = """
 import resource, sys
 from pathlib import Path
