@@ -68,7 +68,7 @@ def _since(h: History, kept: NDArray[np.bool_], cpu: Array, ended: Array) -> tup
     tops, bottoms = (np.bincount(index, weights=one[kept]).astype(float) for one in (cpu, ended))
     usable = bottoms > 0
     days, cost, weight = days[usable], tops[usable] / bottoms[usable], bottoms[usable]
-    first, told = 0, ""
+    first, note = 0, ""
     while len(cost) - first >= 2 * CHANGE_DAYS + 1:
         best = _split(cost[first:], weight[first:])
         if best is None:
@@ -77,8 +77,8 @@ def _since(h: History, kept: NDArray[np.bool_], cpu: Array, ended: Array) -> tup
         first += at
         date = np.datetime64(int(days[first]), "D")
         size = 100.0 * (after / before - 1.0)
-        told = f"CPU per transaction changed by {size:+.1f} % on {date}; only what came since counts"
-    return int(days[first]) if len(days) else 0, told
+        note = f"CPU per transaction changed by {size:+.1f} % on {date}; only what came since counts"
+    return int(days[first]) if len(days) else 0, note
 
 
 def _split(cost: Array, weight: Array) -> tuple[int, float, float] | None:

@@ -68,6 +68,6 @@ def beyond(
     noise = float(lower.scale**2 * lower.dependence / weight[asked].sum() + mean @ lower.cov @ mean)
     if not further > 0:
         return usual
-    told = usual**2 / (usual**2 + noise / further**2)
+    known = usual**2 / (usual**2 + noise / further**2)
     missed = min(max(off**2 - noise, 0.0) / further**2, 1.0)
-    return float(np.sqrt((WORTH * usual**2 + told * missed) / (WORTH + told)))
+    return float(np.sqrt((WORTH * usual**2 + known * missed) / (WORTH + known)))

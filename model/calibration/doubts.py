@@ -26,15 +26,15 @@ def without_overlap(h: History) -> tuple[History, list[str]]:
     if kept.all():
         return h, []
     first = h.start_local[np.flatnonzero(~kept)[0]]
-    told = (
+    note = (
         f"{(~kept).sum()} intervals from {first} on begin before others have ended and are left out: see to the clock"
     )
-    return h.rows(kept), [told]
+    return h.rows(kept), [note]
 
 
 def below_service(h: History, streams: Sequence[int]) -> tuple[list[int], list[str]]:
     """Classes whose transactions are said to take less time than the CPU they use, and a sentence for each."""
-    found, told = [], []
+    found, notes = [], []
     for c in streams:
         known = np.isfinite(h.response_ms[:, c]) & np.isfinite(h.cp_s[:, c]) & (h.ended[:, c] > 0)
         if not known.any():
@@ -44,11 +44,11 @@ def below_service(h: History, streams: Sequence[int]) -> tuple[list[int], list[s
         service = 1e3 * float((h.cp_s[known, c] + h.ziip_s[known, c]).sum() / ended.sum())
         if response < service:
             found.append(c)
-            told.append(
+            notes.append(
                 f"{h.classes[c]}: its response of {response:.3g} ms is less than the {service:.3g} ms of CPU of a "
                 "transaction: no response of it is predicted; see whether it counts other transactions than it runs"
             )
-    return found, told
+    return found, notes
 
 
 def come_and_gone(h: History, streams: Sequence[int]) -> list[str]:
@@ -56,7 +56,7 @@ def come_and_gone(h: History, streams: Sequence[int]) -> list[str]:
     seen = {c: h.day[h.ended[:, c] > 0] for c in streams}
     gone = [c for c in streams if seen[c].max() <= h.day.max() - GONE_DAYS]
     come = [c for c in streams if seen[c].min() >= h.day.min() + GONE_DAYS]
-    told = []
+    notes = []
     for c in gone:
         heirs = [
             h.classes[n]
@@ -66,8 +66,8 @@ def come_and_gone(h: History, streams: Sequence[int]) -> list[str]:
         ]
         last = np.datetime64(int(seen[c].max()), "D")
         now = f"; {' or '.join(heirs)} may be what it is called now" if heirs else ""
-        told.append(f"{h.classes[c]}: no transactions since {last}{now}")
-    return told
+        notes.append(f"{h.classes[c]}: no transactions since {last}{now}")
+    return notes
 
 
 def _daily(h: History, c: int, days: NDArray[np.int64]) -> float:

@@ -90,8 +90,8 @@ def entry(history: History) -> dict[str, Any]:
         extra[h.classes[c]] = residual
     usage["uncaptured"] = _uncaptured(h, captured)
     ziip = _ziip(h, streams, usage)
-    short, told = below_service(h, streams)
-    notes += told + come_and_gone(h, streams)
+    short, too_short = below_service(h, streams)
+    notes += too_short + come_and_gone(h, streams)
     laws = responses(h, [c for c in streams if c not in short], ziip, name)
     engines = float(h.engines[-1])
     rates = (h.ended[:, streams] / h.seconds[:, None]).T

@@ -16,7 +16,7 @@ TURNS = 4
 # Residuals beyond this many standard deviations count less (Huber).
 OUTLYING = 3.0
 # Intervals of a day that count as independent where designs are compared.
-TOLD_A_DAY = 16
+INDEPENDENT_A_DAY = 16
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def fit(
     weighted = design * (weight * robust / (scale**2 * dependence))[:, None]
     inverse = np.asarray(np.linalg.pinv(design.T @ weighted + np.diag(precision), hermitian=True), np.float64)
     mean = inverse @ (weighted.T @ target + precision * centre)
-    told = min(n, TOLD_A_DAY * max(len(np.unique(day)), 1))
-    bic = 2.0 * told * np.log(scale) + p * np.log(max(told, 2))
+    independent_rows = min(n, INDEPENDENT_A_DAY * max(len(np.unique(day)), 1))
+    bic = 2.0 * independent_rows * np.log(scale) + p * np.log(max(independent_rows, 2))
     return Fit(mean, inverse, scale, float(bic), dependence)
 
 

@@ -102,8 +102,8 @@ def divided(cpu_s: Array, ended: Array, seconds: Array, day: NDArray[np.int64]) 
         prior = np.array([0.0, *[cost] * ended.shape[1]])
         sd = np.array([usual, *[spread * cost] * ended.shape[1]])
         one = positive(design, cpu_s, weight, day, prior, sd, [usual, *[cost] * ended.shape[1]])
-        told = np.minimum(np.diag(one.cov), sd**2)
-        criterion = one.bic + float(np.sum(((one.mean - prior) / sd)[1:] ** 2 + np.log(sd**2 / told)[1:]))
+        posterior_var = np.minimum(np.diag(one.cov), sd**2)
+        criterion = one.bic + float(np.sum(((one.mean - prior) / sd)[1:] ** 2 + np.log(sd**2 / posterior_var)[1:]))
         if criterion < best:
             best, found = criterion, one
     return found

@@ -71,8 +71,9 @@ class Seen:
     def strain(self, found: Fit) -> float:
         """Minus twice the logarithm of what a prior costs: how far the factors are from it, and how wide it was."""
         prior, spread = (np.array(one)[1:] for one in self.prior(len(found.mean) > len(PRIOR)))
-        told = np.maximum(np.diag(found.cov)[1:], (NARROWEST * spread) ** 2)
-        return float(np.sum(((found.mean[1:] - prior) / spread) ** 2 + np.log(spread**2 / np.minimum(told, spread**2))))
+        posterior = np.maximum(np.diag(found.cov)[1:], (NARROWEST * spread) ** 2)
+        narrowed = np.log(spread**2 / np.minimum(posterior, spread**2))
+        return float(np.sum(((found.mean[1:] - prior) / spread) ** 2 + narrowed))
 
     def design(self, wait: Array | None = None) -> Array:
         """(n, p) columns of the regression: the rest, the waits, and the ``wait`` for a limit, if any."""

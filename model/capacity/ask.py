@@ -76,8 +76,8 @@ def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> 
         except QuestionError as also:
             if refused.field != "at.point":
                 raise refused from None
-            told = f"point: {refused.value!r} was not measured"
-            raise QuestionError(refused.field, refused.value, told, {*refused.allowed, *also.allowed}) from None
+            text = f"point: {refused.value!r} was not measured"
+            raise QuestionError(refused.field, refused.value, text, {*refused.allowed, *also.allowed}) from None
 
 
 def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:

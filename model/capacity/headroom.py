@@ -73,9 +73,9 @@ def headroom(
         }
         for name, one in zip(ready.streams, entry["growth_per_week"], strict=True)
     ]
-    told = "growth goes on as it did in the recorded weeks"
+    note = "growth goes on as it did in the recorded weeks"
     if not any(one["centre"] for one in entry["growth_per_week"]):
-        told = "the records are too short to show growth: none is assumed, and the range says how little is known"
+        note = "the records are too short to show growth: none is assumed, and the range says how little is known"
     return as_plain(
         {
             "system": system,
@@ -87,7 +87,7 @@ def headroom(
             "growth": growth,
             "forecast": forecast,
             "interval_pct": INTERVAL_PCT,
-            "notes": [*load.notes, told],
+            "notes": [*load.notes, note],
             "evidence": evidence(bundle, entry),
         }
     )

@@ -66,5 +66,5 @@ def _here(system: System, value: Any) -> Speed:
     try:
         return engine_speed(known, system.engines)
     except MachineError:
-        told = f"machine: {known or 'the machine measured on'} has no rating, neither in its records nor in a table"
-        raise QuestionError("machine", value, told) from None
+        text = f"machine: {known or 'the machine measured on'} has no rating, neither in its records nor in a table"
+        raise QuestionError("machine", value, text) from None

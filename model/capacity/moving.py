@@ -31,18 +31,18 @@ def as_measured(network: Network, bundle: Mapping[str, Any], system: str, at: Ma
     Raises:
         QuestionError: neither knows the point.
     """
-    told = by_condition(bundle, system, at)
-    rate = told.output(RATE)
+    measured = by_condition(bundle, system, at)
+    rate = measured.output(RATE)
     others = {key: value for key, value in at.items() if key != "point"}
     if rate is None or rate.value is None:
-        return told
+        return measured
     computed = network(bundle, system, {**others, RATE: rate.value})
     known = {output.metric: output for output in computed.outputs}
-    conditions = {output.metric: output.condition for output in told.outputs}
+    conditions = {output.metric: output.condition for output in measured.outputs}
     outputs = [
         replace(output, condition=conditions.get(output.metric, f"point={at['point']}")) for output in known.values()
     ]
-    outputs = [output for output in told.outputs if output.metric not in known] + outputs
+    outputs = [output for output in measured.outputs if output.metric not in known] + outputs
     note = f"point {at['point']} has a rate and no CPU figure of its own: the network answers at this rate"
     return replace(computed, at=dict(at), outputs=tuple(outputs), notes=(note, *computed.notes))
 
@@ -56,8 +56,8 @@ def moved(
         QuestionError: a key or level is unknown, or no transaction rate was measured at the condition.
     """
     adjustments = {key: value for key, value in loads.items() if key.startswith(PREFIX)}
-    told = by_condition(bundle, system, {**conditions, **adjustments})
-    rates = [output for output in told.outputs if output.metric in RATES and output.value]
+    measured = by_condition(bundle, system, {**conditions, **adjustments})
+    rates = [output for output in measured.outputs if output.metric in RATES and output.value]
     if not rates or rates[0].value is None:
         key = next(iter(loads))
         raise QuestionError(key, loads[key], f"{key}: no transaction rate was measured at {_words(conditions)}")
@@ -68,7 +68,7 @@ def moved(
     asked = {key: value for key, value in loads.items() if key not in adjustments}
     if GROWTH in asked:
         asked[RATE] = rates[0].value * growth(GROWTH, asked.pop(GROWTH))
-    busy = told.output(BUSY), before.output(BUSY)
+    busy = measured.output(BUSY), before.output(BUSY)
     if BUSY in asked and busy[0] and busy[1] and busy[0].value and busy[1].value:
         asked[BUSY] = min(100.0, float(asked[BUSY]) * busy[1].value / busy[0].value)
     elif RATE not in asked:
@@ -77,12 +77,12 @@ def moved(
     rate = float(asked[RATE]) if RATE in asked else getattr(after.output(RATE), "value", None)
     if rate is None:
         raise QuestionError(BUSY, loads[BUSY], f"{BUSY}: the rate at which {system} is this busy is not known")
-    outputs = tuple(_at_load(output, before, after, rate / rates[0].value, loads) for output in told.outputs)
-    still = sorted({a.metric for a, b in zip(told.outputs, outputs, strict=True) if a is b})
+    outputs = tuple(_at_load(output, before, after, rate / rates[0].value, loads) for output in measured.outputs)
+    still = sorted({a.metric for a, b in zip(measured.outputs, outputs, strict=True) if a is b})
     notes = [f"not changed by the load, as far as is known: {', '.join(still)}"] if still else []
     return replace(
-        after, at={**conditions, **loads}, outputs=outputs, notes=(*told.notes, *after.notes, *notes),
-        extrapolated=told.extrapolated or after.extrapolated, evidence={**after.evidence, **told.evidence},
+        after, at={**conditions, **loads}, outputs=outputs, notes=(*measured.notes, *after.notes, *notes),
+        extrapolated=measured.extrapolated or after.extrapolated, evidence={**after.evidence, **measured.evidence},
     )  # fmt: skip
 
 

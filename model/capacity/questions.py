@@ -67,10 +67,10 @@ def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
     if reason:
         raise QuestionError("system", system, f"system: {system} cannot be asked: {reason}")
     if system in askable(bundle):
-        told = f"system: {system} has figures by condition and no network; ask predict, sweep or what-if"
-        raise QuestionError("system", system, told)
-    told = f"system: {system!r} is not in model {bundle['model_version']}"
-    raise QuestionError("system", system, told, askable(bundle))
+        refusal = f"system: {system} has figures by condition and no network; ask predict, sweep or what-if"
+        raise QuestionError("system", system, refusal)
+    refusal = f"system: {system!r} is not in model {bundle['model_version']}"
+    raise QuestionError("system", system, refusal, askable(bundle))
 
 
 def positive(field: str, value: Any, most: float = math.inf) -> float:

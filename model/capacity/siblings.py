@@ -83,15 +83,15 @@ def answer_by_sibling(
     Raises:
         QuestionError: a key or level is unknown, or the network refuses the load.
     """
-    told = by_condition(bundle, system, conditions)
+    own = by_condition(bundle, system, conditions)
     asked = by.asked(loads)
     computed = network(bundle, by.system, asked)
     moves = asked.get("etr_tps") != by.rate
-    measured = {entry["metric"] for entry in told.evidence["figures"] if "measured" in entry}
+    measured = {entry["metric"] for entry in own.evidence["figures"] if "measured" in entry}
     figures = {output.metric: output for output in computed.outputs}
     busy = next((figures[name] for name in BUSY if name in figures), None)
     outputs = []
-    for output in told.outputs:
+    for output in own.outputs:
         if output.metric in BUSY and output.metric not in measured and busy is not None:
             outputs.append(replace(busy, metric=output.metric, condition=output.condition))
         elif not moves:
@@ -100,5 +100,5 @@ def answer_by_sibling(
     outputs += [replace(output, condition="") for metric, output in figures.items() if metric not in named]
     return replace(
         computed, system=system, at={**conditions, **loads}, outputs=tuple(outputs),
-        notes=(by.note, *told.notes, *computed.notes), evidence={**computed.evidence, **told.evidence},
+        notes=(by.note, *own.notes, *computed.notes), evidence={**computed.evidence, **own.evidence},
     )  # fmt: skip

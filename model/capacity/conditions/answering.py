@@ -200,14 +200,15 @@ class Laws:
         measured = table.values.get(cell)
         if measured is not None:
             evidence["measured"] = measured[0]
-        if found.told is not None:
-            evidence["points"] = found.told.points
-            evidence["extrapolated"] = found.told.extrapolated
-            if cell.x is not None and 0 < found.told.points < FEW_POINTS:
-                notes.append(f"{found.told.points} measured level(s) of {table.numeric} are too few to judge the law")
-            if found.told.extrapolated:
+        if found.inference is not None:
+            evidence["points"] = found.inference.points
+            evidence["extrapolated"] = found.inference.extrapolated
+            if cell.x is not None and 0 < found.inference.points < FEW_POINTS:
+                points = found.inference.points
+                notes.append(f"{points} measured level(s) of {table.numeric} are too few to judge the law")
+            if found.inference.extrapolated:
                 notes.append(f"outside the measured levels of {table.numeric}")
-            if found.told.points and self._evaluator.beliefs.family(table, cell) in self._model.get("behind", ()):
+            if found.inference.points and self._evaluator.beliefs.family(table, cell) in self._model.get("behind", ()):
                 notes.append(
                     f"{cell.metric}: levels left out were nearer to the mean of their neighbours than to the law"
                 )

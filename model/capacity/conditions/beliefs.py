@@ -27,7 +27,7 @@ KEPT_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True)
-class Told:
+class Inference:
     """A belief, and where it comes from in words."""
 
     belief: Belief
@@ -51,7 +51,7 @@ class Beliefs:
         self.ratios = Ratios(tables)
         self._weights = weights
         self._widening = widening or {}
-        self._cache: dict[Cell, Told | None] = {}
+        self._cache: dict[Cell, Inference | None] = {}
         self._siblings_alone: dict[Cell, tuple[float, float] | None] = {}
 
     def family(self, table: Table, cell: Cell) -> str:
@@ -62,13 +62,13 @@ class Beliefs:
         """The weights of laws for a series: those of its kin, else of its family; None for equal ones."""
         return self._weights.get(kin(table, cell), self._weights.get(self.family(table, cell)))
 
-    def told(self, cell: Cell) -> Told | None:
+    def infer(self, cell: Cell) -> Inference | None:
         """What is believed of a cell; None when nothing measured is related to it."""
         if cell not in self._cache:
-            self._cache[cell] = self._told(cell)
+            self._cache[cell] = self._infer(cell)
         return self._cache[cell]
 
-    def _told(self, cell: Cell) -> Told | None:
+    def _infer(self, cell: Cell) -> Inference | None:
         table = self.tables.blocks[cell.block]
         if cell.x is not None:
             points = table.series(cell)
@@ -77,10 +77,10 @@ class Beliefs:
         measured = table.values.get(cell)
         if measured is not None:
             value, se = measured
-            return Told(Belief.of(value, max(se, REPEATABILITY * abs(value))), "measured", 1)
+            return Inference(Belief.of(value, max(se, REPEATABILITY * abs(value))), "measured", 1)
         return self._related(table, cell)
 
-    def _law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Told | None:
+    def _law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Inference | None:
         x = np.array([point[0] for point in points])
         y = np.array([point[1] for point in points])
         basis = f"law over {len(points)} measured level{'s' if len(points) > 1 else ''} of {table.numeric}"
@@ -88,7 +88,7 @@ class Beliefs:
         outside = not x.min() <= cell.x <= x.max()
         if np.any(y <= 0):
             near = float(np.interp(math.log(cell.x), np.log(x), y))
-            return Told(Belief.of(near, float(np.std(y))), basis, len(points), outside)
+            return Inference(Belief.of(near, float(np.std(y))), basis, len(points), outside)
         factor = self._widening.get(kin(table, cell), self._widening.get(self.family(table, cell), 1.0))
         if len(points) == 2:
             factor = max(factor, TWO_LEVELS)
@@ -96,7 +96,7 @@ class Beliefs:
         if outside:
             away = max(math.log(cell.x / x.max()), math.log(x.min() / cell.x))
             belief = belief.scaled(1.0, OUTSIDE_SD * away)
-        return Told(belief, basis, len(points), outside)
+        return Inference(belief, basis, len(points), outside)
 
     def by_law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Belief:
         """What the laws say of a cell, given the points of its series."""
@@ -191,16 +191,16 @@ class Beliefs:
         belief = combine(explain(series, cell.x), self.weights(table, cell))
         return belief.median(), belief.relative_sd()
 
-    def _related(self, table: Table, cell: Cell) -> Told | None:
+    def _related(self, table: Table, cell: Cell) -> Inference | None:
         """From the relative whose ratio to the cell is known best."""
-        best: tuple[float, Told] | None = None
+        best: tuple[float, Inference] | None = None
         for donor, key in self._donors(table, cell):
-            told = self._told(donor) if donor.x is not None else None
+            inference = self._infer(donor) if donor.x is not None else None
             measured = table.values.get(donor)
-            if told is None:
+            if inference is None:
                 if measured is None:
                     continue
-                told = Told(Belief.of(measured[0], measured[1]), "measured", 1)
+                inference = Inference(Belief.of(measured[0], measured[1]), "measured", 1)
             ratio = self.ratios.ratio(donor, cell, key)
             growth = response_growth(self.tables, self.facts, donor, cell) if key == SYSTEM else None
             if growth is not None:
@@ -209,14 +209,14 @@ class Beliefs:
             rates = self.ratios.rate(donor), self.ratios.rate(cell)
             if rates[0] and rates[1]:
                 factor *= rates[1] / rates[0]
-            own = told.belief.relative_sd()
+            own = inference.belief.relative_sd()
             doubt = math.hypot(own, ratio.sd)
             if best is None or doubt < best[0]:
                 come, gone = cell.level(key), donor.level(key)
                 words = f"{gone}, times the ratio of {come} to {gone} ({ratio.seen} such ratios seen)"
                 if growth is not None:
                     words = f"{gone}, response from users over rate, of users who do not wait between requests"
-                best = doubt, Told(told.belief.scaled(factor, ratio.sd), words, 0, told.extrapolated)
+                best = doubt, Inference(inference.belief.scaled(factor, ratio.sd), words, 0, inference.extrapolated)
         return None if best is None else best[1]
 
     def _donors(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:

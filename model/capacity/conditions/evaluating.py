@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.capacity.conditions.beliefs import Beliefs, Told
+from model.capacity.conditions.beliefs import Beliefs, Inference
 from model.capacity.conditions.identities import Sum, all_sums, definitions
 from model.capacity.conditions.mixtures import Array
 from model.capacity.conditions.rows import Identity, Operand
@@ -22,13 +22,13 @@ DIGITS = 10
 
 @dataclass(frozen=True)
 class Value:
-    """A value with draws of what it may be; `told` is None where it follows from other cells."""
+    """A value with draws of what it may be; `inference` is None where it follows from other cells."""
 
     value: float
     low: float
     high: float
     draws: Array
-    told: Told | None
+    inference: Inference | None
     basis: str
 
 
@@ -109,11 +109,11 @@ class Evaluator:
         return None
 
     def _believed(self, cell: Cell) -> Value | None:
-        told = self.beliefs.told(cell)
-        if told is None:
+        inference = self.beliefs.infer(cell)
+        if inference is None:
             return None
         table = self.tables.blocks[cell.block]
-        belief = told.belief
+        belief = inference.belief
         least, most = _bounds([value for other, (value, _) in table.values.items() if other.metric == cell.metric],
                               table.units.get(cell.metric, ""))  # fmt: skip
         ends = np.clip(belief.quantiles(0.05, 0.5, 0.95), least, most)
@@ -122,7 +122,7 @@ class Evaluator:
             value = float(round(value))
             low, high = min(low, value), max(high, value)
         seed = zlib.crc32(repr(cell).encode()) ^ self._seed
-        return Value(value, low, high, np.clip(belief.draws(seed), least, most), told, told.basis)
+        return Value(value, low, high, np.clip(belief.draws(seed), least, most), inference, inference.basis)
 
 
 def _whole(table: Table, metric: str) -> bool:
@@ -142,7 +142,7 @@ def _with_metric(cell: Cell, metric: str) -> Cell:
 
 def _times(value: Value, factor: float) -> Value:
     ends = sorted((value.low * factor, value.high * factor))
-    return Value(value.value * factor, ends[0], ends[1], value.draws * factor, value.told, value.basis)
+    return Value(value.value * factor, ends[0], ends[1], value.draws * factor, value.inference, value.basis)
 
 
 def _combine(rule: str, parts: list[Value | float] | list[Value], factor: float) -> Value | None:
