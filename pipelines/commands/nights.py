@@ -56,7 +56,8 @@ def retain() -> None:
 
     home = Home.from_environment()
     dropped = retention.retain(home, settings.read(home).retain, dt.datetime.now(dt.UTC).date())
-    typer.echo(text.table([{"table": name, "rows dropped": rows} for name, rows in dropped.items()] or []))
+    rows = [{"table": name, "rows dropped": gone} for name, gone in dropped.items()]
+    typer.echo(text.table(rows) if rows else "nothing is older than it has to be kept")
 
 
 def backup(

@@ -63,7 +63,11 @@ def restore(home: Home, folder: Path) -> Path:
     EtalonError where the copy is not whole, naming the file, or the state folder has a warehouse already.
     """
     manifest = folder / _MANIFEST
-    steps.require(manifest, f"no copy of a state, which has a {_MANIFEST},", "name a folder that `etalon backup` made")
+    if not manifest.is_file():
+        raise EtalonError(
+            f"{folder}: is no copy of a state, it has no {_MANIFEST}; name a folder that `etalon backup` made",
+            Exit.NO_INPUT,
+        )
     if home.warehouse.exists():
         raise EtalonError(
             f"{home.warehouse}: is there already; name an empty state folder with --home, or move this one away",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from pipelines import steps
 from pipelines.building.merge import TIMES
 from pipelines.home import Home
 
@@ -18,8 +19,9 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
 
     rules: days by pattern of `schema.table`; the first that fits counts. Raw rows go with the file that all of them
     came from in time, judged by the last record of the file: the ledger keeps what became of it. The file of the
-    warehouse becomes smaller when a quarter of it or more is free.
+    warehouse becomes smaller when a quarter of it or more is free. Raises EtalonError where there is no warehouse.
     """
+    steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     from ingest.warehouse import open_writer
 
     dropped: dict[str, int] = {}

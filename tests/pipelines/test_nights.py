@@ -291,6 +291,13 @@ def test_rows_older_than_their_days_are_dropped_and_others_kept(warehouse):
         )
 
 
+def test_without_a_warehouse_nothing_is_dropped_and_none_is_made(tmp_path):
+    home = Home(tmp_path / "state")
+    with pytest.raises(EtalonError, match="no warehouse"):
+        retention.retain(home, {"marts.*": 30}, dt.date(2026, 11, 20))
+    assert not home.warehouse.exists()
+
+
 def test_a_warehouse_made_small_holds_the_same(warehouse):
     with duckdb.connect(str(warehouse.warehouse)) as con:
         con.execute("CREATE TABLE marts.big AS SELECT random() AS x FROM range(2_000_000)")
@@ -326,6 +333,9 @@ def test_a_copy_is_restored_whole_or_not_at_all(warehouse, tmp_path):
     (copy / "models" / "champion.json").write_text("{ }")
     with pytest.raises(EtalonError, match=r"champion\.json"):
         copies.restore(Home(tmp_path / "third"), copy)
+    with pytest.raises(EtalonError, match="no copy of a state") as refused:
+        copies.restore(Home(tmp_path / "third"), tmp_path / "other")
+    assert refused.value.code == Exit.NO_INPUT
 
 
 def test_a_warehouse_from_before_versions_is_brought_up_and_a_later_one_refused(warehouse):
