@@ -123,10 +123,11 @@ def _gate(gate: Mapping[str, Any] | None) -> list[str]:
     simulated = gate.get("simulated")
     if simulated and not simulated["passed"]:
         worst = max(simulated["loads"], key=lambda row: (not row["agrees"], abs(row["response_error_pct"])))
-        off = f"{worst['class'] or 'busy'} {worst['response_error_pct']:+.0f} %"
+        off = float(worst["response_error_pct"] if worst["class"] else worst["busy_error_pct"])
+        of = f"response of {worst['class']}" if worst["class"] else "busy"
         notes.append(
-            f"validation: the simulator gives {off} where the fullest resource is {worst['filled_pct']:g} % used; "
-            "the error of the solver is stated as seen there"
+            f"validation: with the fullest resource {worst['filled_pct']:g} % used, the simulator gives a {of} "
+            f"{abs(off):.0f} % {'above' if off > 0 else 'below'} the solver's, whose error is stated as at least that"
         )
     if gate.get("behind_baseline"):
         notes.append(f"validation: a naive answer was nearer on later days for {', '.join(gate['behind_baseline'])}")
