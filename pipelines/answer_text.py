@@ -153,7 +153,8 @@ def sizing(found: Mapping[str, Any]) -> str:
         "probability": "probability",
         "meets": "meets",
     }
-    need = f"  engines: {engines['value'] or '–'} (5 % to 95 % sure: {engines['lo'] or '–'} to {engines['hi'] or '–'})"
+    sure = f"5 % to 95 % sure: {engines['lo']} to {engines['hi'] or 'more than can be said'}"
+    need = f"  engines: {engines['value'] or 'none suffice'}" + (f" ({sure})" if engines["lo"] else "")
     lines = [_asked(found), need, table(rows, columns, "  "), f"  bottleneck: {bottleneck(found)}"]
     return "\n".join([*lines, *basis(found)])
 
@@ -169,7 +170,7 @@ def max_rate(found: Mapping[str, Any]) -> str:
         }
         for limit in found["limits"]
     ]
-    columns = {"resource": "limited by", "rate": "transactions/s", "growth": "growth %", "first": "first with"}
+    columns = {"resource": "limited by", "rate": "transactions/s", "growth": "growth %", "first": "chance to be first"}
     head = f"  highest rate: {within(found['etr_tps'])} transactions/s, growth {within(found['growth_pct'])} %"
     return "\n".join([_asked(found), head, table(rows, columns, "  "), *basis(found)])
 
@@ -226,7 +227,7 @@ def headroom(found: Mapping[str, Any]) -> str:
         }
         for row in found["crossings"]
     ]
-    columns = {"resource": "crossed by", "date": "on", "lo": "not before", "hi": "not after"}
+    columns = {"resource": "crossed by", "date": "likeliest", "lo": "5 % sure by", "hi": "95 % sure by"}
     growth = (f"{row['class']} {within(row['growth_pct_per_year'])} %" for row in found["growth"])
     lines = [_asked(found), table(rows, columns, "  "), f"  growth a year: {', '.join(growth)}"]
     return "\n".join([*lines, *basis(found)])

@@ -44,6 +44,12 @@ def test_conditions_that_all_figures_of_a_metric_share_are_not_repeated_beside_t
     assert answer_text.subjects(outputs) == ["", "value", "delta"]
 
 
+def test_where_no_number_of_engines_suffices_that_is_said(bundle):
+    found = ask.size(bundle, "shop", 5000, max_response_ms=0.5)
+    assert found["engines"]["value"] is None
+    assert "engines: none suffice\n" in answer_text.sizing(found)
+
+
 def test_a_sweep_has_its_notes(bundle):
     said = answer_text.sweep(ask.sweep(bundle, "shop", "etr_tps", [2000, 90_000], metrics=["cpu_busy_pct"]))
     assert "note: the engines are saturated" in said
