@@ -101,8 +101,16 @@ def _validation(error: RequestValidationError) -> Problem:
     errors = list({found["field"]: found for found in map(_one, reversed(error.errors()))}.values())[::-1]
     first = errors[0]
     status, kind = (400, "malformed-json") if first["reason"] == "json_invalid" else (422, "invalid-request")
-    where = f"{first['field']}: " if first["field"] else ""
-    return Problem(status, kind, f"{where}{first['message']}", field=first["field"], errors=errors)
+    return Problem(status, kind, _placed(first), field=first["field"], errors=errors)
+
+
+def said(item: Mapping[str, Any]) -> str:
+    """An error of pydantic's in one sentence: the field, and what is wrong with it."""
+    return _placed(_one(item))
+
+
+def _placed(found: Mapping[str, Any]) -> str:
+    return f"{found['field']}: {found['message']}" if found["field"] else str(found["message"])
 
 
 def _one(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,7 +125,10 @@ def _one(item: Mapping[str, Any]) -> dict[str, Any]:
     if reason in ("model_attributes_type", "model_type"):
         message = f"{'' if path else 'the body '}should be a JSON object, not {_kind(item['input'])}"
         return {"field": ".".join(path), "reason": reason, "message": message}
+    context = item.get("ctx", {})
     message = {
+        "union_tag_not_found": "this question has no kind",
+        "union_tag_invalid": f"no kind {context.get('tag')!r}; there are {context.get('expected_tags')}",
         "extra_forbidden": "this field is not known; remove it or correct its name (see /openapi.json)",
         "missing": "this field is required" if path else "a JSON body is required",
     }.get(reason, str(item["msg"]).replace("Input should", "should"))

@@ -181,15 +181,17 @@ def batch(
     from pydantic import ValidationError
 
     from serve import batch as many
+    from serve import problems
     from serve.encoding import as_json
 
     given = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     try:
-        asked = many.BatchQuestion.model_validate_json(given)
+        asked = many.BatchQuestion.model_validate(json.loads(given))
+    except json.JSONDecodeError as error:
+        raise EtalonError(f"{file}: is not JSON: {error}", Exit.QUESTION) from error
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise EtalonError(f"{file}: {where}: {first['msg']} (docs/service.md shows how)", Exit.QUESTION) from error
+        first = error.errors(include_url=False)[0]
+        raise EtalonError(f"{file}: {problems.said(first)} (docs/service.md shows how)", Exit.QUESTION) from error
     champion = _champion()
 
     def evaluate(kind: Any, question: Any) -> bytes:

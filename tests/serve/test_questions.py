@@ -206,6 +206,13 @@ def test_a_misspelt_system_is_told_the_nearest(client):
     assert problem["allowed"] == ["shop"]
 
 
+def test_a_question_of_a_batch_without_a_known_kind_is_told_the_kinds(client):
+    unknown = client.ask("/v1/batch", {"questions": [{"kind": "predcit", "question": {"system": "shop"}}]}).json()
+    assert "no kind 'predcit'; there are 'predict', 'size'" in unknown["detail"]
+    lacking = client.ask("/v1/batch", {"questions": [{"question": {"system": "shop"}}]}).json()
+    assert lacking["detail"] == "questions.0: this question has no kind"
+
+
 @pytest.mark.parametrize("body", [b"{", b"", b"\xff\xfe", b"[]", b'{"system": "shop", "at": {"etr_tps": NaN}}'])
 def test_a_body_that_is_no_question_is_a_problem_and_not_a_fault(client, body):
     response = client("POST", "/v1/predict", content=body, headers={"Content-Type": "application/json"})
