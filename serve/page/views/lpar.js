@@ -3,7 +3,7 @@
 import { ask } from "/static/client.js";
 import { chart, withHoles } from "/static/chart.js";
 import { h, refusal, section } from "/static/dom.js";
-import { change, figure, minute, seconds } from "/static/figures.js";
+import { change, figure, minute, seconds, whole } from "/static/figures.js";
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
@@ -250,8 +250,8 @@ function behind(path, about, params) {
               [
                 { name: "File" },
                 { name: "record type" },
-                { name: "records", number: true },
-                { name: "first record, from 0", number: true, text: (v) => String(v) },
+                { name: "records", number: true, text: whole },
+                { name: "first record, from 0", number: true, text: whole },
               ],
               known.records.map((row) => [row.file, row.record_type, row.records, row.first_record]),
               `Records of the interval of ${minute(known.interval_start_local)}`,

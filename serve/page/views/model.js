@@ -3,7 +3,7 @@
 import { ask } from "/static/client.js";
 import { chart, withHoles } from "/static/chart.js";
 import { h, notes, refusal, section } from "/static/dom.js";
-import { figure, minute, seconds, within } from "/static/figures.js";
+import { figure, minute, seconds, whole, within } from "/static/figures.js";
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
@@ -33,9 +33,7 @@ function gates(champion, known, chosen) {
     h(
       "p",
       { className: "quiet" },
-      `Fitted on ${Object.entries(champion.data ?? {})
-        .map(([name, value]) => `${name} ${String(value).slice(0, 16)}`)
-        .join(", ")}. etalon validate prints every held-out figure.`,
+      `Calibrated on ${fitted(champion.data ?? {})}. etalon validate prints every held-out figure.`,
     ),
     checks.length
       ? table(
@@ -108,6 +106,11 @@ async function residuals(system) {
   );
 }
 
+const fitted = ({ files, bytes, sha256 }) =>
+  files === undefined
+    ? "data that the model does not name"
+    : `${whole(files)} files, ${figure(bytes / 1e6, 3)} MB, whose SHA-256 digest begins ${sha256.slice(0, 16)}`;
+
 function rests(system, explained) {
   const seen = explained.evidence;
   const facts = {
@@ -116,7 +119,7 @@ function rests(system, explained) {
       : String(seen.points),
     Rates: `${figure(seen.etr_tps[0], 5)} to ${figure(seen.etr_tps.at(-1), 5)} transactions/s`,
     Engines: `${seen.engines} CPs, machine ${seen.machine}`,
-    Intervals: `${seen.intervals}, ${figure(seen.seconds / 3600, 4)} hours`,
+    Intervals: `${whole(seen.intervals)}, ${figure(seen.seconds / 3600, 4)} hours`,
     "Borrows strength from": seen.relatives.join(", ") || "no other system",
     "Not measured here":
       Object.entries(seen.origins)

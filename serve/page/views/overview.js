@@ -20,7 +20,7 @@ export async function overview(body, { known }) {
   const VERDICTS = { pass: "sound", warn: "usable, with warnings", fail: "not fit for use" };
   if (quality.verdict && quality.verdict !== "pass")
     look(
-      `Data of the last night: ${VERDICTS[quality.verdict]} (${quality.problems.map((one) => one.title.toLowerCase()).join("; ")})`,
+      `The last check of the data: ${VERDICTS[quality.verdict]} (expectations not met: ${quality.problems.map((one) => one.title).join("; ")})`,
       "data",
       {},
     );
@@ -32,7 +32,7 @@ export async function overview(body, { known }) {
       tile("Model", known.modelVersion ?? "no champion", known.modelVersion ? "pass" : "fail", "#/model"),
       tile("LPARs", String(known.histories.size), null, "#/overview"),
       tile(
-        "Measured points",
+        "Systems of measured points",
         String([...known.systems.values()].filter((system) => !system.period).length),
         null,
         "#/what-if",
