@@ -40,8 +40,8 @@ def moved(system: System, scenario: Scenario, value: Any, notes: list[str]) -> t
     """
     try:
         there = engine_speed(str(value), scenario.engines)
-    except MachineError as error:
-        raise QuestionError("machine", value, f"machine: {error}", rated()) from None
+    except MachineError:
+        raise QuestionError("machine", value, f"machine: no rating of machine {value!r} is known", rated()) from None
     here = _here(system, value)
     sd = math.hypot(there.sd, here.sd)
     factor = here.su_per_s / there.su_per_s

@@ -76,9 +76,12 @@ def choose(
         window = _window(asked, what, intervals)
         if window is not None:
             return [_in_window(asked, intervals, measures, window)]
-    raise ComparisonError(
-        f"{asked.system} has no point {what!r}; there is: {_some(_labels(points)) or 'none with a name'}"
-    )
+    if not points:
+        raise ComparisonError(
+            f"{asked.system} has no named points, and {what!r} is no time window: write one as "
+            f"{asked.system}@2026-11-21T10:00/2026-11-21T12:00"
+        )
+    raise ComparisonError(f"{asked.system} has no point {what!r}; there is: {_some(_labels(points))}")
 
 
 def _points(intervals: Sequence[Interval]) -> dict[tuple[str, str], list[Interval]]:

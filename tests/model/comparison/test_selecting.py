@@ -83,6 +83,11 @@ def test_what_does_not_exist_is_refused_with_what_there_is(text: str, said: str)
         choose(parse(text), intervals([80, 81], point="80"), MEASURES)
 
 
+def test_a_window_that_cannot_be_read_is_refused_with_one_that_can() -> None:
+    with pytest.raises(ComparisonError, match="is no time window: write one as S@2026"):
+        choose(parse("S@monday/tuesday"), intervals([80, 81]), MEASURES)
+
+
 def test_a_point_measured_under_two_conditions_is_told_apart_by_condition() -> None:
     from dataclasses import replace
 
