@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from model.calibration.intervals import History, enough
 from model.calibration.production import Unusable, entry
 from model.capacity.ensemble import Scenario, State, System
+from model.capacity.fitted import HELD_OUT_FROM
 from model.capacity.queues import stretch
 from model.validation.gate import Check
 
 Array = NDArray[np.float64]
 
-# Part of the days that is fitted, and the quantile of load below which intervals are.
-FITTED_DAYS, FITTED_LOAD = 0.7, 0.7
+# Quantile of load below which intervals are fitted.
+FITTED_LOAD = 0.7
 FEWEST_ENDED = 200.0
 FEWEST_COMPARED, MOST_LOADS = 10, 400
 LAST_WEEK = "same hour last week"
@@ -40,7 +41,7 @@ COLUMNS = [
 def held_out(history: History) -> pd.DataFrame:
     """Errors by scheme (``later days``, ``higher load``), metric and class; empty where too little is left."""
     days = np.unique(history.day)
-    split = days[min(int(len(days) * FITTED_DAYS), len(days) - 1)]
+    split = days[min(int(len(days) * HELD_OUT_FROM), len(days) - 1)]
     load = history.busy_s / history.seconds / history.engines
     schemes = {
         "later days": history.day < split,

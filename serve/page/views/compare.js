@@ -88,6 +88,10 @@ function measuredTable(changes) {
     SAID[String(one.significant)],
     unit(one.unit),
   ]);
+  return changeTable(rows, "Two periods as measured, over the days of the week that both have");
+}
+
+function changeTable(rows, caption) {
   return table(
     [
       { name: "Figure" },
@@ -99,7 +103,7 @@ function measuredTable(changes) {
       { name: "unit" },
     ],
     rows,
-    "Two periods as measured, over the days of the week that both have",
+    caption,
   );
 }
 
@@ -166,19 +170,7 @@ function predictedTable(both) {
   return h(
     "div",
     {},
-    table(
-      [
-        { name: "Figure" },
-        { name: "A", number: true },
-        { name: "B", number: true },
-        { name: "change", number: true },
-        { name: "interval, %", term: term("90 % interval", "interval, %") },
-        { name: "significant" },
-        { name: "unit" },
-      ],
-      rows,
-      "Two questions as predicted; what both share cancels in the interval",
-    ),
+    changeTable(rows, "Two questions as predicted; what both share cancels in the interval"),
     h(
       "p",
       {},
