@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from serve.evidence import number
 from serve.records import ClassHistory, ClassRow, Column, History, Overview, SystemOverview
 from serve.snapshot import Snapshot
 
-BUCKETS = {
+Every = Literal["interval", "hour", "day"]
+BUCKETS: dict[Every, str] = {
     "interval": "interval_start_local",
     "hour": "date_trunc('hour', interval_start_local)",
     "day": "date_trunc('day', interval_start_local)",
@@ -175,13 +176,13 @@ def span(snapshot: Snapshot, system: str) -> tuple[dt.datetime, dt.datetime] | N
     return None if row["first"] is None else (row["first"], row["last"])
 
 
-def finest(first: dt.datetime, last: dt.datetime, interval_s: float = 900.0) -> str:
+def finest(first: dt.datetime, last: dt.datetime, interval_s: float = 900.0) -> Every:
     """The finest bucket that keeps a span within the most rows."""
     seconds = (last - first).total_seconds()
     return "interval" if seconds / interval_s <= MOST_ROWS else "hour" if seconds / 3600 <= MOST_ROWS else "day"
 
 
-def history(snapshot: Snapshot, system: str, first: dt.datetime, last: dt.datetime, every: str) -> History:
+def history(snapshot: Snapshot, system: str, first: dt.datetime, last: dt.datetime, every: Every) -> History:
     """Engines in use by class group, capacity and MSU of a system, one value for every bucket of local time."""
     found: list[tuple[Any, ...]] = []
     with snapshot.cursor() as cursor:
@@ -239,7 +240,7 @@ def classes(snapshot: Snapshot, system: str) -> list[ClassRow]:
 
 
 def class_history(
-    snapshot: Snapshot, system: str, name: str, first: dt.datetime, last: dt.datetime, every: str
+    snapshot: Snapshot, system: str, name: str, first: dt.datetime, last: dt.datetime, every: Every
 ) -> ClassHistory:
     """Rate, cost, engines in use and mean response of a service class."""
     rows = snapshot.rows(_CLASS.format(bucket=BUCKETS[every], within=_WITHIN), [system, first, last, name])

@@ -2,18 +2,18 @@
 
 import datetime as dt
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 
 from model.capacity.fitted import fitted
 from serve import data_state, history, periods
 from serve.champion import Champion
+from serve.history import Every
 from serve.problems import Problem
 from serve.records import Classes, ClassHistory, Files, Fitted, History, Overview, Periods, Quality, Records
 from serve.snapshot import Snapshot
 
-Every = Literal["interval", "hour", "day"]
 From = Annotated[dt.datetime | None, Query(alias="from", description="first local start, without an offset")]
 To = Annotated[dt.datetime | None, Query(description="local time before which intervals begin")]
 
@@ -32,7 +32,7 @@ def router(champion: Champion, snapshot: Snapshot, quality_folder: Path) -> APIR
     def series(system: str, first: From = None, to: To = None, every: Every | None = None) -> History:
         """Follow engines in use by class group, capacity and MSU of a system over local time."""
         begin, end = _span(snapshot, system, first, to)
-        return history.history(snapshot, system, begin, end, every or history.finest(begin, end))
+        return history.history(snapshot, system, begin, end, _step(every, begin, end))
 
     @routes.get("/v1/systems/{system}/classes")
     def classes(system: str) -> Classes:
@@ -109,11 +109,20 @@ def _local(field: str, given: dt.datetime) -> dt.datetime:
 def _span(
     snapshot: Snapshot, system: str, first: dt.datetime | None, to: dt.datetime | None
 ) -> tuple[dt.datetime, dt.datetime]:
-    """The asked span, or all that was recorded; Problem 404 for a system the snapshot does not know."""
+    """The asked span, as far as anything was recorded; Problem 404 for a system the snapshot does not know."""
     known = history.span(snapshot, system)
     if known is None:
         told = f"the snapshot has no intervals of {system!r}; see /v1/overview"
         raise Problem(404, "unknown-system", told, field="system")
-    begin = known[0] if first is None else _local("from", first)
-    end = known[1] + dt.timedelta(seconds=1) if to is None else _local("to", to)
-    return begin, end
+    end = known[1] + dt.timedelta(seconds=1)
+    begin = known[0] if first is None else max(_local("from", first), known[0])
+    return begin, end if to is None else min(_local("to", to), end)
+
+
+def _step(every: Every | None, begin: dt.datetime, end: dt.datetime) -> Every:
+    """The step asked for, or the finest that suits the span; Problem 422 where that of all groups is too much."""
+    finest = history.finest(begin, end)
+    if every == "interval" and finest == "day":
+        told = f"every: a span of more than {history.MOST_ROWS:,} hours takes hour or day; or ask for less"
+        raise Problem(422, "invalid-request", told, field="every")
+    return every or finest

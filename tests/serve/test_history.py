@@ -44,6 +44,20 @@ def test_a_span_keeps_to_its_limits_and_refuses_offsets(client, history):
     assert (refused.status_code, refused.json()["field"]) == (422, "from")
 
 
+def test_a_span_is_cut_to_what_was_recorded_and_one_of_years_is_not_given_interval_by_interval(client, history):
+    path = "/v1/systems/PRDA/history?from=1990-01-01T00:00:00&to=2090-01-01T00:00:00"
+    with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
+        con.execute(
+            "INSERT INTO marts.fct_interval_utilization BY NAME SELECT * REPLACE ('2024-09-07T00:00:00' AS "
+            "interval_start_local) FROM marts.fct_interval_utilization LIMIT 1"
+        )
+    refused = client("GET", f"{path}&every=interval")
+    assert (refused.status_code, refused.json()["field"]) == (422, "every")
+    assert client("GET", path).json()["every"] == "day"
+    recent = client("GET", "/v1/systems/PRDA/history?from=2026-09-01T00:00:00&to=2090-01-01T00:00:00")
+    assert recent.json()["every"] == "interval"
+
+
 def test_classes_have_goal_cost_and_change_from_the_week_before(client, history):
     (row,) = client("GET", "/v1/systems/PRDA/classes").json()["classes"]
     assert (row["class_name"], row["importance"], row["goal_ms"]) == ("HIGH", 2, 30.0)
