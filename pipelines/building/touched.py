@@ -25,7 +25,7 @@ _DROPPED = 2 * (_FURTHEST + ROLLING)
 #: Above this share of the history, building all of it is less work.
 _MOST = 0.6
 #: Kinds of file whose records carry their time; others count for all time (such as groups), or, these, for none.
-_TIMELESS = ("cics_dictionary", "lab_manifest", "unrecognised")
+_TIMELESS = ("cics_dictionary", "dcollect", "lab_manifest", "unrecognised")
 
 CREATE = (
     "CREATE SCHEMA IF NOT EXISTS meta",
@@ -231,7 +231,7 @@ def stretches(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> tuple[Spa
     for file_id, kind in kinds:
         if kind in ("smf", "ims_log"):
             found = _hours_written(con, file_id, kind)
-        elif kind in ("rmf_xml", "rmf_json"):
+        elif kind in ("rmf_xml", "rmf_json", "rmf_text"):
             found = [
                 row[0]
                 for row in con.execute(

@@ -184,6 +184,28 @@ def test_what_comes_while_dbt_runs_is_left_for_the_next_build(tmp_path, everythi
         assert touched.changes(con) == ((2, 3), ())
 
 
+def test_what_reaches_no_mart_touches_no_time_and_a_printed_report_its_own(tmp_path):
+    from ingest import registry, warehouse
+    from pipelines.building import touched
+    from pipelines.coverage import marts_of
+
+    assert not [table for table in marts_of() if table.startswith("dcollect")]
+    database = tmp_path / "w.duckdb"
+    warehouse.prepare(database, registry.load())
+    with warehouse.open_writer(database) as con:
+        load(con, 1, "dcollect")
+        load(con, 2, "rmf_text")
+        load(con, 3, "table")
+        con.execute(
+            "INSERT INTO raw.rmf_report BY NAME SELECT 2::ubigint AS file_id, 0::uinteger AS record_seq, "
+            "0::uinteger AS section_seq, 'data' AS status, TIMESTAMP '2026-03-01 10:15:00' AS interval_start_local"
+        )
+        hour = dt.datetime(2026, 3, 1, 10)
+        assert touched.stretches(con, (1,)) == ()
+        assert touched.stretches(con, (1, 2)) == (Span(hour, hour + dt.timedelta(hours=1)),)
+        assert touched.stretches(con, (1, 2, 3)) is None
+
+
 HOLD = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print(flush=True); sys.stdin.read()"
 
 
@@ -201,10 +223,11 @@ def test_a_build_that_ends_beside_another_writer_is_told_to_wait(tmp_path):
         writer.communicate()
 
 
-def load(con: duckdb.DuckDBPyConnection, file_id: int) -> None:
-    """Put a file of a dump without records into the ledger."""
+def load(con: duckdb.DuckDBPyConnection, file_id: int, kind: str = "smf") -> None:
+    """Put a file into the ledger that has a record, which is not there."""
+    # file_id, path, sha256, bytes, kind, status, records, decoded; then counts of nothing.
     con.execute(
-        "INSERT INTO meta.ledger SELECT $1, '/' || $1, $1, 0, 'smf', 'loaded', 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+        "INSERT INTO meta.ledger SELECT $1, '/' || $1, $1, 0, $2, 'loaded', 1, 1, 0, 0, 0, 0, 0, 0, 0, "
         "MAP {}, MAP {}, MAP {}, NULL, '', '', now()::TIMESTAMP",
-        [file_id],
+        [file_id, kind],
     )
