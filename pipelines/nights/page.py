@@ -59,12 +59,15 @@ def _file(file: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _changes(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Findings and lacks that were not there the night before, and those that are gone."""
+    """Findings and lacks that were not there the night before, and those that are gone.
+
+    A night that had nothing to build checked nothing: then only what is missing is compared.
+    """
+    checked = bool(night.get("quality") and before.get("quality"))
 
     def told(one: Mapping[str, Any]) -> set[str]:
-        return {lack["what"] + " of " + lack["system"] for lack in one.get("lacks", [])} | set(
-            (one.get("quality") or {}).get("problems", [])
-        )
+        lacks = {lack["what"] + " of " + lack["system"] for lack in one.get("lacks", [])}
+        return lacks | set(one["quality"]["problems"] if checked else [])
 
     new, old = told(night), told(before)
     return [{"change": "new", "what": what} for what in sorted(new - old)] + [

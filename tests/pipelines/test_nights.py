@@ -490,3 +490,16 @@ def test_where_the_disk_is_full_the_file_before_stays(tmp_path):
     assert done.stdout.strip() == "File too large"
     assert [path.name for path in tmp_path.iterdir()] == ["landing.json"]
     assert target.read_text() == "{}"
+
+
+def test_a_night_that_checked_nothing_says_of_no_finding_that_it_is_gone(made_up):
+    home, _ = made_up
+    run.run(home, DAY)
+    [written] = home.nights.glob("20*.json")
+    first = json.loads(written.read_text())
+    first["quality"]["problems"] = ["warn: some hours are short (PRDA): look at the dump"]
+    written.unlink()
+    (home.nights / "2020-01-01T000000Z.json").write_text(json.dumps(first))
+    assert run.run(home, DAY).quality is None
+    latest = max(home.nights.glob("20*.html"))
+    assert "some hours are short" not in latest.read_text()
