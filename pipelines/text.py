@@ -5,11 +5,16 @@ from typing import Any
 
 
 def figure(value: float | None, digits: int = 4) -> str:
-    """A number with `digits` significant digits and thousands separated; a dash for none."""
+    """A number with `digits` significant digits and thousands separated; a dash for none.
+
+    Below 1 there are `digits` decimals, and below 0.001 as many as it takes; what is below 1e-9 is taken for zero.
+    """
     if value is None:
         return "–"
     if float(value).is_integer():
         return f"{value:,.0f}"
+    if 1e-9 <= abs(value) < 1e-3:
+        return f"{value:.{digits}g}"
     decimals = max(0, digits - len(str(int(abs(value))))) if abs(value) >= 1 else digits
     return f"{value:,.{decimals}f}"
 

@@ -2,6 +2,8 @@
 
 export function figure(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  // Costs of single bytes are below any fixed number of decimals; below 1e-9 is rounding.
+  if (Math.abs(value) >= 1e-9 && Math.abs(value) < 1e-3) return String(Number(value.toPrecision(digits)));
   const whole = Math.abs(value) >= 1 ? String(Math.floor(Math.abs(value))).length : 0;
   const decimals = value === 0 ? 0 : Math.min(6, Math.max(0, digits - whole));
   const text = value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });

@@ -160,6 +160,8 @@ def test_errors_of_rooms_have_their_exit_codes():
         (0.4845, "0.4845"),
         (99.9, "99.90"),
         (6.0, "6"),
+        (0.00000123456, "1.235e-06"),
+        (1e-15, "0.0000"),
     ],
 )
 def test_figures_keep_four_significant_digits(value, text):
