@@ -2,11 +2,13 @@
 
 import datetime as dt
 import json
+import logging
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -238,7 +240,7 @@ def test_the_marts_of_a_day_without_files_are_built_over_empty_tables(demo, tmp_
     from pipelines.home import Home
 
     class Dbt:
-        def cli(self, arguments, context):
+        def cli(self, arguments, context, target_path):
             with duckdb.connect(str(Home(tmp_path).warehouse), read_only=True) as con:
                 self.files = con.execute("SELECT count(*) FROM meta.ledger").fetchone()[0]
             return self
@@ -248,7 +250,8 @@ def test_the_marts_of_a_day_without_files_are_built_over_empty_tables(demo, tmp_
 
     monkeypatch.setattr("os.environ", os.environ | Home(tmp_path).environment())
     built, dbt = assets.marts(assets.dbt_project(Home(demo[0]))), Dbt()
-    assert list(built.op.compute_fn.decorated_fn(None, dbt)) == []
+    context = SimpleNamespace(selected_asset_keys=built.keys, assets_def=built, log=logging.getLogger("dagster"))
+    assert list(built.op.compute_fn.decorated_fn(context, dbt)) == []
     assert dbt.files == 0
 
 
