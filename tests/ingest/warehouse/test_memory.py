@@ -25,7 +25,7 @@ def test_rows_are_let_go_before_the_transaction_ends(tmp_path: Path):
             held += [weakref.ref(rows), weakref.ref(identities)]
             tables.append("letters", rows, 7)
             overlaps.record(con, 7, identities)
-            ledger.quarantine(con, 7, [Quarantined(place, place, 1, "reason", "detail", b"x")])
+            ledger.quarantine(con, 7, [Quarantined(place, 1, "reason", "detail", b"x", record_seq=place)])
             del rows, identities
         assert [table() for table in held] == [None] * len(held)
         con.execute("COMMIT")
