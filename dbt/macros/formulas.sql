@@ -18,6 +18,12 @@
   (case trim({{ name }}) when 'IIP' then 'zIIP' when 'AAP' then 'zAAP' else coalesce(nullif(trim({{ name }}), ''), 'unknown') end)
 {%- endmacro %}
 
+{#- Whether two intervals start alike, in UTC where it is known and else in local time. -#}
+{% macro same_start(one, other) -%}
+  ({{ one }}_utc is null) = ({{ other }}_utc is null)
+    and coalesce({{ one }}_utc, {{ one }}_local) = coalesce({{ other }}_utc, {{ other }}_local)
+{%- endmacro %}
+
 {#- Name of an interval: system and start, UTC where it is known. -#}
 {% macro interval_key(smf_sid, start_utc, start_local) -%}
   ({{ smf_sid }} || ' ' || coalesce(strftime({{ start_utc }}, '%Y-%m-%dT%H:%M:%SZ'),

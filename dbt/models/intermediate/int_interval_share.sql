@@ -18,7 +18,7 @@ interval_hour as (
 ),
 
 met as (
-  select r.smf_sid, r.interval_start_utc, r.interval_s, n.interval_key,
+  select r.smf_sid, r.interval_start_utc, r.interval_start_local, r.interval_s, n.interval_key,
     {{ overlap_s('r.interval_start_utc', 'r.interval_s', 'n.interval_start_utc', 'n.interval_s') }} as common_s
   from recorded_hour r
   join interval_hour n
@@ -34,13 +34,15 @@ covered as (
 
 {{ run_of_interval('recorded') }}
 
-select m.smf_sid, m.interval_start_utc as recorded_start_utc, m.interval_s as recorded_s, m.common_s / c.whole_s as share,
+select m.smf_sid, m.interval_start_local as recorded_start_local, m.interval_start_utc as recorded_start_utc,
+  m.interval_s as recorded_s, m.common_s / c.whole_s as share,
   n.interval_key, n.system_id, n.point, n.condition, n.interval_start_utc, n.interval_start_local
 from met m
 join covered c using (smf_sid, interval_start_utc, interval_s)
 join {{ ref('int_interval') }} n using (interval_key)
 union all by name
-select r.smf_sid, r.interval_start_utc as recorded_start_utc, r.interval_s as recorded_s,
+select r.smf_sid, r.interval_start_local as recorded_start_local, r.interval_start_utc as recorded_start_utc,
+  r.interval_s as recorded_s,
   1 - coalesce(c.covered_s / c.whole_s, 0) as share,
   {{ interval_key('r.smf_sid', 'r.interval_start_utc', 'r.interval_start_local') }} as interval_key,
   coalesce(w.system_id, o.system_id, r.smf_sid) as system_id, w.point, w.condition, r.interval_start_utc,

@@ -1,12 +1,12 @@
 -- A structure held in two coupling facilities is told twice for an interval: its parts add up, seconds pass once.
 with structure as (
-  select smf_sid, interval_start_utc, interval_s, trim(structure_name) as structure_name,
+  select smf_sid, interval_start_utc, interval_start_local, interval_s, trim(structure_name) as structure_name,
     {% for column in ['sync_requests', 'async_requests', 'sync_service_us', 'async_service_us', 'sync_to_async',
         'queued_requests', 'queue_delay_us', 'lock_contentions', 'false_lock_contentions'] -%}
     sum({{ column }}) as {{ column }}{{ ',' if not loop.last }}
     {% endfor %}
   from {{ ref('stg_smf74_4_request') }}
-  group by smf_sid, interval_start_utc, interval_s, trim(structure_name)
+  group by smf_sid, interval_start_utc, interval_start_local, interval_s, trim(structure_name)
 ),
 
 measured as (
@@ -21,7 +21,7 @@ measured as (
     {% endfor %}
   from structure s
   join {{ ref('int_interval_share') }} k
-    on k.smf_sid = s.smf_sid and k.recorded_start_utc = s.interval_start_utc and k.recorded_s = s.interval_s
+    on k.smf_sid = s.smf_sid and {{ same_start('k.recorded_start', 's.interval_start') }} and k.recorded_s = s.interval_s
   group by k.interval_key, k.smf_sid, s.structure_name
 ),
 

@@ -13,7 +13,7 @@ with device as (
     {% endfor %}
   from {{ ref('stg_smf74_1_device') }} d
   join {{ ref('int_interval_share') }} k
-    on k.smf_sid = d.smf_sid and k.recorded_start_utc = d.interval_start_utc and k.recorded_s = d.interval_s
+    on k.smf_sid = d.smf_sid and {{ same_start('k.recorded_start', 'd.interval_start') }} and k.recorded_s = d.interval_s
   group by k.interval_key, k.smf_sid, d.device_number_text
 )
 

@@ -24,7 +24,7 @@ measured as (
     sum(k.share * a.total) as sampled_bytes, sum(k.share * a.job_samples) as samples, max(a.most) as most
   from area a
   join {{ ref('int_interval_share') }} k
-    on k.smf_sid = a.smf_sid and k.recorded_start_utc = a.interval_start_utc and k.recorded_s = a.interval_s
+    on k.smf_sid = a.smf_sid and {{ same_start('k.recorded_start', 'a.interval_start') }} and k.recorded_s = a.interval_s
   group by k.interval_key, k.smf_sid, a.job_name, a.area, a.location
 )
 
