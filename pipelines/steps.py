@@ -340,7 +340,7 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     simulated = {name: agreement(name, entry) for name, entry in sorted(fitted.systems.items())}
     from model.validation.drift import challenge, drifted
 
-    found = challenge(fitted.systems, _standing(home), usable(intervals), simulated)
+    found = challenge(fitted.systems, _standing(home), usable(intervals), simulated, fitted.refused)
     fitted = replace(fitted, systems=found.systems)
     validation = replace(validation, simulated=simulated, drift=drift.recorded(home.drift, found.scores))
     say("registering")

@@ -43,24 +43,33 @@ def challenge(
     standing: Mapping[str, Any] | None,
     histories: Mapping[str, History],
     simulated: Mapping[str, Mapping[str, Any]],
+    refused: Mapping[str, str] | None = None,
 ) -> Challenge:
     """Score the standing champion on the days it has not seen, and keep it for each system where it is better.
 
     A system is kept from the champion where the newer calibration does not agree with the simulator and the champion's
-    did, or where a calibration without the last new day is further off on that day than the champion: by more than
-    0.25 points of busy or 1 point of response, each the median error.
+    did, where the system could not be calibrated anew, or where a calibration without the last new day is further off
+    on that day than the champion: by more than 0.25 points of busy or 1 point of response, each the median error.
 
     Args:
         systems: the newly calibrated entries.
         standing: the champion's bundle; None where there is none.
         histories: the LPARs with intervals.
         simulated: agreement of the new entries with the simulator.
+        refused: why a system could not be calibrated anew.
     """
     chosen, scores = dict(systems), []
     for name, own in (standing or {"systems": {}})["systems"].items():
-        if name not in systems or standing is None:
+        reason = (refused or {}).get(name, "")
+        if standing is None or (name not in systems and not reason):
             continue
         version = own.get("kept", {}).get("model_version", standing["model_version"])
+        if name not in systems:
+            chosen[name] = {
+                **own,
+                "kept": {"model_version": version, "reason": f"it was not calibrated anew: {reason}"},
+            }
+            continue
         reason = _disagrees(own, simulated.get(name))
         history = histories.get(name)
         if history is not None and own.get("period"):

@@ -73,6 +73,20 @@ def test_a_champion_is_kept_where_the_newer_one_does_not_agree_with_the_simulato
     assert "12 % off the simulator" in found.systems["PRDA"]["kept"]["reason"]
 
 
+def test_a_champion_stays_in_service_where_its_system_cannot_be_calibrated_anew(standing):
+    found = challenge({}, standing, {}, {}, {"PRDA": "no class has both transactions and CPU"})
+    kept = found.systems["PRDA"]["kept"]
+    assert kept == {
+        "model_version": "etalon-capacity/1",
+        "reason": "it was not calibrated anew: no class has both transactions and CPU",
+    }
+    assert found.systems["PRDA"]["gate"]["passed"]
+
+
+def test_a_system_that_is_no_longer_recorded_leaves_with_its_records(standing):
+    assert challenge({}, standing, {}, {}, {}).systems == {}
+
+
 def test_scores_are_recorded_once(standing, tmp_path):
     scores = challenge({"PRDA": SEEN}, standing, {"PRDA": HISTORY}, AGREES).scores
     path = tmp_path / "models" / "drift.jsonl"
