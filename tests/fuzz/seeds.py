@@ -14,12 +14,14 @@ import pyarrow as pa
 from ingest.formats.cics import csrcesrv
 from ingest.formats.cics.dictionary import Dictionary, Key, full_dictionary, write_dictionary_file
 from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.formats.dcollect.encode import encode_dcollect
 from ingest.formats.ims.encode import encode_log
 from ingest.formats.rmf.render import render_text
 from ingest.formats.rmf.text_layouts import report_layouts
 from ingest.formats.smf import encode_dump
 from ingest.formats.tables.tabular import sources
 from tests.fuzz.checks import layouts
+from tests.ingest.dcollect.test_dcollect import written
 from tests.ingest.ims.logs import random_codes, records
 from tests.ingest.reports.made import random_report
 from tests.ingest.rmf.monitor3 import CPC, DELAY, reply_json
@@ -27,6 +29,7 @@ from tests.ingest.rmf.test_robust_reading import document
 from tests.ingest.tables import random_tables
 from tests.ingest.terse_writer import terse
 from tests.ingest.test_data_set_records import made as made_data_sets
+from tests.ingest.transmit_writer import transmit
 
 _NOW = dt.datetime(2026, 3, 4, 13, 14, 15)
 _LISTING = b"""1Applid REGION1   Sysid REG1  Jobname CICSJOB1  02/17/2005  Time 15:45:21  CICS 6.4.0  PAGE    5
@@ -114,6 +117,21 @@ def terse_files() -> list[bytes]:
     parts = [bytes([rng.randrange(4)]) * rng.randrange(1, 30) for _ in range(20)]
     made = [terse(parts, spack=spack, variable=variable) for spack in (False, True) for variable in (False, True)]
     return [data.rstrip(b"\0") + bytes(4) for data in (*made, terse([b"\x40" * 3000], spack=False, variable=False))]
+
+
+def transmitted_files() -> list[bytes]:
+    """TRANSMIT files of fixed and variable data, with a message, and of what is refused."""
+    records = [b"\x1e\x46" + bytes(range(200)), b"", b"a" * 600]
+    made = [transmit(records, variable=variable) for variable in (False, True)]
+    return [*made, transmit(records, variable=True, message=[b"note"]), transmit([], variable=True, utility="IEBCOPY")]
+
+
+def dcollect_files() -> list[bytes]:
+    """Records of every kind with a layout, and one without."""
+    whole = encode_dcollect(written(1, dict.fromkeys(("dcollect_a", "dcollect_d", "dcollect_v"), 2)), layouts())
+    other = bytearray(whole[: int.from_bytes(whole[:2])])
+    other[4:6] = "M ".encode("cp037")
+    return [whole, bytes(other)]
 
 
 def rmf_documents() -> list[bytes]:

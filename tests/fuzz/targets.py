@@ -9,6 +9,7 @@ import pytest
 
 from ingest.containers import opening
 from ingest.containers.terse import TerseError, is_terse, unterse
+from ingest.containers.transmit import TransmitError, TransmitRefused, is_transmitted, transmitted
 from ingest.formats.cics import csrcesrv
 from ingest.formats.identify import Identity, Kind
 from ingest.formats.smf.decode import decode_batches
@@ -125,6 +126,26 @@ def terse_file(data: bytes) -> None:
     assert total <= EXPANDED_BYTES
 
 
+def transmitted_file(data: bytes) -> None:
+    """Any bytes as a TRANSMIT file: no more than was sent and the descriptors, or an error that says what is wrong."""
+    if not is_transmitted(data):
+        return
+    total = 0
+    try:
+        for piece in transmitted(data):
+            total += len(piece)
+    except (TransmitError, TransmitRefused) as error:
+        assert str(error)
+    assert total <= 3 * len(data)
+
+
+def dcollect(data: bytes) -> None:
+    """Any records as the output of DCOLLECT."""
+    found = reframed(data)
+    if found:
+        read_whole("volumes.dcollect", found, Identity(Kind.DCOLLECT))
+
+
 def rmf_xml(data: bytes) -> None:
     """Any bytes as a report in XML: accounted for, and both readings say the same."""
     read_whole("report.xml", data, Identity(Kind.RMF_XML))
@@ -161,6 +182,8 @@ TARGETS = {
     "ims": Target(seeds.ims_logs, ims),
     "containers": Target(seeds.containers, container),
     "amaterse": Target(seeds.terse_files, terse_file),
+    "transmit": Target(seeds.transmitted_files, transmitted_file),
+    "dcollect": Target(seeds.dcollect_files, dcollect),
     "rmf-xml": Target(seeds.rmf_documents, rmf_xml),
     "rmf-json": Target(seeds.rmf_replies, rmf_json),
     "rmf-text": Target(seeds.rmf_listings, printed),
