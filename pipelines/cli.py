@@ -102,7 +102,7 @@ def explain(error: Exception) -> tuple[str, Exit]:
         "model.capacity.questions.QuestionError": Exit.QUESTION,
         "model.capacity.bundle.BundleError": Exit.NOT_READY,
         "model.lab.errors.LabError": Exit.QUESTION,
-        "model.comparison.errors.ComparisonError": Exit.QUESTION,
+        "model.studies.comparison.errors.ComparisonError": Exit.QUESTION,
         "model.systems.catalogue.CatalogueError": Exit.QUESTION,
         "model.network.errors.NetworkError": Exit.QUESTION,
     }

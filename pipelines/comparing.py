@@ -28,15 +28,15 @@ def compare(
     equal_busy_pct: float | None = None,
     steady_points: float,
 ) -> Any:
-    """The runs asked for, side by side, as a `model.comparison.Comparison`.
+    """The runs asked for, side by side, as a `model.studies.comparison.Comparison`.
 
     Raises ComparisonError, naming what there is, for a system, point or window that is not published.
     """
     from ingest import warehouse
-    from model import comparison
-    from model.comparison.judging import About
-    from model.comparison.runs import from_rows
-    from model.comparison.selecting import unknown_system
+    from model.studies import comparison
+    from model.studies.comparison.judging import About
+    from model.studies.comparison.runs import from_rows
+    from model.studies.comparison.selecting import unknown_system
 
     asked = [comparison.parse(text) for text in runs]
     catalogue = {
@@ -79,7 +79,7 @@ def _systems(home: Home) -> list[str]:
 
 def write(found: Any, folder: Path) -> Report:
     """The comparison as a page, Markdown and CSV in `folder`."""
-    from model.comparison import report
+    from model.studies.comparison import report
 
     folder.mkdir(parents=True, exist_ok=True)
     written = Report(folder / "comparison.html", folder / "comparison.md", folder / "comparison.csv")
@@ -91,7 +91,7 @@ def write(found: Any, folder: Path) -> Report:
 
 def save_figures(found: Any, folder: Path) -> list[Path]:
     """Every picture of the comparison as an SVG file. Raises EtalonError where there is nothing to draw."""
-    from model.comparison.pictures import figures
+    from model.studies.comparison.pictures import figures
 
     drawn = figures(found)
     if not drawn:

@@ -37,8 +37,8 @@ def run(home: Home, systems: Sequence[str], reporter: Reporter) -> Mapping[str, 
     Systems that others follow from are rendered too. Raises EtalonError when a file cannot be loaded.
     """
     from model.lab import renderable
-    from model.reproduction.comparing import Marts, compare
-    from model.reproduction.needs import with_references
+    from model.studies.reproduction.comparing import Marts, compare
+    from model.studies.reproduction.needs import with_references
 
     scratch = Home(home.root / "reproduce")
     _clear(scratch)
@@ -66,7 +66,7 @@ def run(home: Home, systems: Sequence[str], reporter: Reporter) -> Mapping[str, 
 
 def write(results: Mapping[str, Sequence[Any]], folder: Path) -> Report:
     """The comparison as a page, Markdown and CSV in `folder`."""
-    from model.reproduction import report
+    from model.studies.reproduction import report
 
     folder.mkdir(parents=True, exist_ok=True)
     written = Report(folder / "reproduce.html", folder / "reproduce.md", folder / "reproduce.csv")

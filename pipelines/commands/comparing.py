@@ -54,7 +54,7 @@ def compare(
     """Set measured runs side by side. Values, differences, and whether they are better, worse or equivalent."""
     if band is not None and confidence is not None:
         raise typer.BadParameter("choose one of --band and --confidence")
-    from model.comparison import report
+    from model.studies.comparison import report
     from pipelines import comparing
 
     band = 1.0 if band is None else band

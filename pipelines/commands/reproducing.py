@@ -28,8 +28,8 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Compare printed figures with what comes of their records."""
-    from model.reproduction import report
-    from model.reproduction.comparing import FAILING
+    from model.studies.reproduction import report
+    from model.studies.reproduction.comparing import FAILING
     from pipelines import reproduction
 
     home = Home.from_environment()

@@ -12,8 +12,8 @@ import pytest
 from ingest import registry
 from ingest.warehouse import load
 from model import lab
-from model.reproduction.comparing import Marts, Result, compare
-from model.reproduction.report import summary
+from model.studies.reproduction.comparing import Marts, Result, compare
+from model.studies.reproduction.report import summary
 from model.systems import catalogue
 from tests.marts.dbt_project import build
 from tests.shared import shared

@@ -11,7 +11,7 @@ import pytest
 from ingest import registry
 from ingest.warehouse import load
 from model import lab
-from model.reproduction.comparing import EXCEPTED, FAILING, Marts, Result, compare
+from model.studies.reproduction.comparing import EXCEPTED, FAILING, Marts, Result, compare
 from tests.marts.dbt_project import build
 
 #: Each kind of record and file that carries figures beside CPU and workload activity stands in one of these.

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from benchmarks.marts import add_tasks
-from model.comparison import ComparisonError
+from model.studies.comparison import ComparisonError
 from pipelines import comparing, dictionary, questions, record_marts, steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home

@@ -3,7 +3,7 @@
 import pytest
 
 from model.lab.targeting import contradiction, derived_rule, target, targets_by_writer
-from model.reproduction.comparing import named
+from model.studies.reproduction.comparing import named
 from model.systems import catalogue
 from model.systems.overview import overview
 from model.systems.values import RuleError, fill

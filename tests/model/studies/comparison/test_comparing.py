@@ -13,12 +13,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.comparison import Band, ComparisonError, Figure, Measure, Metric, Run, choose, compare, parse, ratio_of_sums
-from model.comparison.judging import About
-from model.comparison.pictures import figures
-from model.comparison.report import as_csv, as_dict, heads, html, markdown, shown
-from model.comparison.runs import Part, aggregate, from_rows, run
-from tests.model.comparison.made import CATALOGUE, MEASURES, START, intervals
+from model.studies.comparison import (
+    Band,
+    ComparisonError,
+    Figure,
+    Measure,
+    Metric,
+    Run,
+    choose,
+    compare,
+    parse,
+    ratio_of_sums,
+)
+from model.studies.comparison.judging import About
+from model.studies.comparison.pictures import figures
+from model.studies.comparison.report import as_csv, as_dict, heads, html, markdown, shown
+from model.studies.comparison.runs import Part, aggregate, from_rows, run
+from tests.model.studies.comparison.made import CATALOGUE, MEASURES, START, intervals
 
 
 def made(name: str, busy: list[float], rate: float):

@@ -4,11 +4,11 @@ A run is a system and a set of its intervals. Every metric of a run is the ratio
 numerators and denominators the marts give; no metric is defined here.
 """
 
-from model.comparison.errors import ComparisonError
-from model.comparison.judging import Band, Comparison, Row, Side, compare
-from model.comparison.runs import Figure, Interval, Measure, Metric, Run, ratio_of_sums
-from model.comparison.selecting import Asked, choose, parse
-from model.comparison.steady import Stretch, steady_stretch
+from model.studies.comparison.errors import ComparisonError
+from model.studies.comparison.judging import Band, Comparison, Row, Side, compare
+from model.studies.comparison.runs import Figure, Interval, Measure, Metric, Run, ratio_of_sums
+from model.studies.comparison.selecting import Asked, choose, parse
+from model.studies.comparison.steady import Stretch, steady_stretch
 
 __all__ = [
     "Asked",

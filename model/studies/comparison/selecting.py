@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from model.comparison.errors import ComparisonError
-from model.comparison.runs import Interval, Measure, Metric, Run, clock, run
-from model.comparison.steady import BAND_POINTS, steady_stretch
+from model.studies.comparison.errors import ComparisonError
+from model.studies.comparison.runs import Interval, Measure, Metric, Run, clock, run
+from model.studies.comparison.steady import BAND_POINTS, steady_stretch
 
 _MOST_NAMED = 30
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from model.reproduction.comparing import EQUAL, EXCEPTED, FAILING, STATEMENT, Result
+from model.studies.reproduction.comparing import EQUAL, EXCEPTED, FAILING, STATEMENT, Result
 
 VERDICTS = (EQUAL, EXCEPTED, FAILING)
 HEADS = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from model.comparison import ComparisonError, choose, parse, steady_stretch
-from tests.model.comparison.made import MEASURES, START, intervals
+from model.studies.comparison import ComparisonError, choose, parse, steady_stretch
+from tests.model.studies.comparison.made import MEASURES, START, intervals
 
 RAMP = [10, 35, 60, 74, 79.5, 80.2, 80.4, 79.8, 80.1, 71, 30]
 

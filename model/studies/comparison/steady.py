@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from model.comparison.errors import ComparisonError
-from model.comparison.runs import Interval
+from model.studies.comparison.errors import ComparisonError
+from model.studies.comparison.runs import Interval
 
 #: Busy may differ by so many percent points from the middle of the stretch (the IMS laboratory holds 80 % ± 1 %).
 BAND_POINTS = 1.0

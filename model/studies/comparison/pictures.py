@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from model.comparison.charts import COLOURS, REST, Layers, Marks, bars, lines, stacked
-from model.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
-from model.comparison.runs import Figure, Metric, Run
+from model.studies.comparison.charts import COLOURS, REST, Layers, Marks, bars, lines, stacked
+from model.studies.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
+from model.studies.comparison.runs import Figure, Metric, Run
 
 _WHOLE, _PART = "cpu_us_per_tran", "_cpu_us_per_tran"
 _OWN, _UNCAPTURED = "service_cpu_us_per_tran", "uncaptured_us_per_tran"

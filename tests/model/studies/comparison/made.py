@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from model.comparison import Interval, Measure, Metric
-from model.comparison.judging import About
-from model.comparison.runs import Part
+from model.studies.comparison import Interval, Measure, Metric
+from model.studies.comparison.judging import About
+from model.studies.comparison.runs import Part
 
 START = datetime(2026, 3, 1, 10)
 SECONDS = 120.0

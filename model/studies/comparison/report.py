@@ -10,9 +10,9 @@ from datetime import timedelta
 from html import escape
 from typing import Any
 
-from model.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
-from model.comparison.pictures import figures, labels
-from model.comparison.runs import Figure, Metric, Run
+from model.studies.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
+from model.studies.comparison.pictures import figures, labels
+from model.studies.comparison.runs import Figure, Metric, Run
 
 _CSS = """body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color:#222}p,ul{max-width:60rem}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse;font-size:.9rem}

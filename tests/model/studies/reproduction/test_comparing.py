@@ -5,9 +5,9 @@ from html import unescape
 
 import pytest
 
-from model.reproduction import report
-from model.reproduction.comparing import EQUAL, EXCEPTED, FAILING, STATEMENT, Marts, compare
-from model.reproduction.needs import with_references
+from model.studies.reproduction import report
+from model.studies.reproduction.comparing import EQUAL, EXCEPTED, FAILING, STATEMENT, Marts, compare
+from model.studies.reproduction.needs import with_references
 from model.systems import catalogue
 
 FAST_PATH = "ims10-base-fp"

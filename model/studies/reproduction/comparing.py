@@ -10,7 +10,7 @@ from typing import Any
 
 from model.lab.printed import Interval, decimals, printed_interval, prints_as
 from model.lab.targeting import contradiction, derived_rule, target, value_rule
-from model.reproduction.arithmetic import admitted, as_text
+from model.studies.reproduction.arithmetic import admitted, as_text
 from model.systems import catalogue
 from model.systems.arithmetic import compute
 from model.systems.catalogue import Figure, System

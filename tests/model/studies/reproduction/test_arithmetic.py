@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.lab.printed import Interval, prints_as
-from model.reproduction.arithmetic import RULES, admitted, as_text
+from model.studies.reproduction.arithmetic import RULES, admitted, as_text
 from model.systems.arithmetic import COMPUTED, compute
 
 
