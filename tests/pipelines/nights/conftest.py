@@ -1,0 +1,72 @@
+"""A night of made-up files, and a warehouse of made-up rows."""
+
+import datetime as dt
+import os
+import time
+
+import pytest
+
+from pipelines import steps
+from pipelines.home import Home
+from pipelines.nights import coverage
+
+DAY = dt.date(2026, 11, 20)
+
+
+def landed(folder, name, age_s=3600.0):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x")
+    when = time.time() - age_s
+    os.utime(path, (when, when))
+    return path
+
+
+@pytest.fixture
+def warehouse(tmp_path):
+    """A state folder with a warehouse of made-up rows: a raw table and a mart of sixty days."""
+    from ingest import registry
+    from ingest import warehouse as opened
+
+    home = Home(tmp_path / "state")
+    opened.prepare(home.warehouse, registry.load())
+    with opened.open_writer(home.warehouse) as con:
+        con.execute("CREATE SCHEMA marts")
+        con.execute(
+            "CREATE TABLE marts.fct_msu AS SELECT NULL::TIMESTAMP AS interval_start_local, repeat('x', 100) AS name, "
+            "TIMESTAMP '2026-09-21' + INTERVAL 1 DAY * range AS interval_start_utc FROM range(60)"
+        )
+    return home
+
+
+@pytest.fixture
+def made_up(tmp_path, monkeypatch):
+    """A state folder with a landed runs file, dbt and expectations replaced by what they leave behind."""
+    from ingest import warehouse as opened
+    from pipelines.building import touched
+
+    home = Home(tmp_path / "state")
+    landed(home.landing, "a.runs.csv").write_text(
+        "system_id,smf_sid,point,condition,start_utc,end_utc\n"
+        "cics,SYSA,p,rate=1,2020-01-01T00:00:00Z,2020-01-01T00:05:00Z\n"
+    )
+    (home.root / "etalon.toml").write_text("fit = false\n[landing]\nsettle_s = 0\n")
+    made: list[str] = []
+
+    def build(home):
+        with opened.open_writer(home.warehouse) as con:
+            touched.record(con, "made up", touched.everything(con))
+        made.append("build")
+        return "all of it"
+
+    class Passed:
+        verdict, counts, problems = "pass", {"pass": 1, "warn": 0, "fail": 0}, ()
+
+    def check(home):
+        made.append("check")
+        return Passed
+
+    monkeypatch.setattr(steps, "build", build)
+    monkeypatch.setattr(steps, "check", check)
+    monkeypatch.setattr(coverage, "lacks", lambda *_: [])
+    return home, made

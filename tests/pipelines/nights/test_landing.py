@@ -1,0 +1,72 @@
+"""Which files of the landing folder are complete, and where they go afterwards."""
+
+import subprocess
+import sys
+
+from pipelines.nights import landing
+from pipelines.settings import Landing
+from tests.pipelines.nights.conftest import landed
+
+
+def states(folder, rules, before=None):
+    return {found.path.name: found.state for found in landing.arrivals(folder, rules, before or {})}
+
+
+def test_a_file_is_complete_when_it_has_not_changed_for_a_while(tmp_path):
+    landed(tmp_path, "old.smf")
+    landed(tmp_path, "new.smf", age_s=1)
+    landed(tmp_path, "under.smf.part")
+    assert states(tmp_path, Landing(settle_s=60)) == {"old.smf": "complete", "new.smf": "arriving"}
+
+
+def test_a_file_from_a_server_whose_clock_is_ahead_is_complete_at_the_second_look(tmp_path):
+    landed(tmp_path, "ahead.smf", age_s=-7200)
+    rules = Landing(settle_s=60)
+    first = landing.arrivals(tmp_path, rules, {})
+    assert [found.state for found in first] == ["arriving"]
+    assert states(tmp_path, rules, {str(first[0].path): first[0].mark}) == {"ahead.smf": "complete"}
+
+
+def test_with_a_marker_set_a_file_waits_for_it(tmp_path):
+    rules = Landing(marker=".ok")
+    landed(tmp_path, "a.smf")
+    assert states(tmp_path, rules) == {"a.smf": "arriving"}
+    landed(tmp_path, "a.smf.ok", age_s=0)
+    assert states(tmp_path, rules) == {"a.smf": "complete"}
+
+
+def test_a_file_of_no_known_system_is_left_and_told(tmp_path):
+    landed(tmp_path, "PRDA.D1.smf")
+    landed(tmp_path, "TEST.D1.smf")
+    rules = Landing(systems={"PRDA": ["PRDA.*"]})
+    assert states(tmp_path, rules) == {"PRDA.D1.smf": "complete", "TEST.D1.smf": "unexpected"}
+
+
+def test_the_archive_keeps_folders_and_never_writes_over_a_file(tmp_path):
+    folder, to = tmp_path / "landing", tmp_path / "archive"
+    for _ in range(2):
+        path = landed(folder, "2026-11-20/a.smf")
+        landing.archive(path, folder, to, landing.fingerprint([path]), Landing())
+    assert len(list((to / "2026-11-20").iterdir())) == 2
+    assert not list(landing.files(folder, Landing()))
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from pipelines.nights.files import write
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    write(Path(sys.argv[1]), "x" * 5000)
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+def test_where_the_disk_is_full_the_file_before_stays(tmp_path):
+    target = tmp_path / "landing.json"
+    target.write_text("{}")
+    done = subprocess.run([sys.executable, "-c", FULL, target], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "File too large"
+    assert [path.name for path in tmp_path.iterdir()] == ["landing.json"]
+    assert target.read_text() == "{}"

@@ -1,0 +1,131 @@
+"""A night as a whole: one at a time, repeated until it is done, and honest about what failed."""
+
+import os
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from pipelines import steps
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
+from pipelines.nights import run
+from tests.pipelines.nights.conftest import DAY
+from tests.pipelines.nights.receivers import Webhook, serving
+
+
+def test_a_second_night_beside_a_first_is_refused(tmp_path):
+    home = Home(tmp_path)
+    with run.only_one(home):
+        code = "import sys; from pipelines.cli import main; main(['nightly'])"
+        environment = {**os.environ, "ETALON_HOME": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+        )
+    assert done.returncode == Exit.LOCKED
+    assert "another night is under way" in done.stderr
+
+
+def test_a_night_waits_for_another_writer_and_tells_other_faults_at_once():
+    waits = iter([EtalonError("locked", Exit.LOCKED), None])
+
+    def do():
+        if (error := next(waits)) is not None:
+            raise error
+        return "done"
+
+    assert run.patiently(do, (0,)) == "done"
+    with pytest.raises(EtalonError, match="broken"):
+        run.patiently(lambda: (_ for _ in ()).throw(EtalonError("broken")), (0,))
+
+
+class Killed(BaseException):
+    """Stands for a process that ends at once: nothing after it runs."""
+
+
+@pytest.mark.parametrize("step", ["ingest", "build", "check", "publish"])
+def test_a_night_killed_at_a_step_is_done_whole_by_the_next(made_up, monkeypatch, step):
+    home, made = made_up
+    whole = getattr(steps, step)
+
+    def dies(*arguments, **options):
+        whole(*arguments, **options)
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(steps, step, dies)
+        with pytest.raises(Killed):
+            run.run(home, DAY)
+    night = run.run(home, DAY)
+    assert (night.errors, night.code) == ([], 0)
+    assert made[-2:] == ["build", "check"] or step == "publish"
+    with duckdb.connect(str(home.snapshot), read_only=True) as con:
+        assert con.execute("SELECT point FROM raw.etalon_run").fetchall() == [("p",)]
+        assert con.execute("SELECT count(*) FROM meta.ledger").fetchone() == (1,)
+    again = run.run(home, DAY)
+    assert again.verdict == "nothing new"
+    assert not again.built
+
+
+def test_a_file_that_grew_while_it_was_loaded_is_not_archived_before_its_end_is(made_up, monkeypatch, tmp_path):
+    home, _ = made_up
+    monkeypatch.setenv("ETALON_LANDING__ARCHIVE", str(tmp_path / "archive"))
+    path, load = home.landing / "a.runs.csv", steps.ingest
+
+    def growing(home, paths):
+        found = load(home, paths)
+        with path.open("a") as stream:
+            stream.write("cics,SYSA,q,rate=2,2020-01-01T00:05:00Z,2020-01-01T00:10:00Z\n")
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(steps, "ingest", growing)
+        run.run(home, DAY)
+    assert path.exists()
+    run.run(home, DAY)
+    assert not path.exists()
+    with duckdb.connect(str(home.snapshot), read_only=True) as con:
+        assert con.execute("SELECT point FROM raw.etalon_run ORDER BY 1").fetchall() == [("p",), ("q",)]
+
+
+def test_a_night_that_fails_says_so_in_its_page_its_code_and_a_message(made_up, monkeypatch):
+    home, _ = made_up
+
+    def full(home):
+        raise OSError(28, "No space left on device", str(home.snapshot))
+
+    with serving(Webhook) as hook:
+        monkeypatch.setenv("ETALON_NOTIFY__WEBHOOK", f"http://127.0.0.1:{hook}/x")
+        monkeypatch.setattr(steps, "publish", full)
+        night = run.run(home, DAY)
+    assert night.code == Exit.FAILED
+    assert "No space left on device" in Webhook.received[0]["text"]
+    assert "No space left on device" in (home.nights / "index.html").read_text()
+
+
+@pytest.mark.parametrize("step", ["prepare", "check", "publish"])
+def test_a_night_waits_at_every_step_for_another_writer(made_up, monkeypatch, step):
+    home, _ = made_up
+    whole, found = getattr(steps, step), iter([EtalonError("busy", Exit.LOCKED)])
+
+    def busy(home):
+        for error in found:
+            raise error
+        return whole(home)
+
+    monkeypatch.setattr(run, "AGAIN_S", (0,))
+    monkeypatch.setattr(steps, step, busy)
+    night = run.run(home, DAY)
+    assert (night.errors, night.code, night.published) == ([], 0, True)
+
+
+def test_a_night_with_an_error_of_any_kind_has_not_gone_well(made_up, monkeypatch):
+    home, _ = made_up
+
+    def refuses(home):
+        raise EtalonError("no such thing", Exit.QUESTION)
+
+    monkeypatch.setattr(steps, "build", refuses)
+    night = run.run(home, DAY)
+    assert (night.errors, night.code) == (["no such thing"], Exit.FAILED)
