@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from model.calibration.descriptions import SystemDescription, condition_pairs, condition_text
+from model.calibration.descriptions import SystemDescription
 from model.calibration.draws import around, response_draws, usage_draws
 from model.calibration.family import Priors
 from model.calibration.laws import usage
@@ -20,6 +20,7 @@ from model.calibration.relatives import deviation_sd, nearest, response_of_relat
 from model.calibration.response import fit_response
 from model.calibration.utilization import UtilizationLaw
 from model.hardware.n_way import n_way
+from model.systems.conditions import condition_text, parse_condition
 
 # A busy value that was assumed in rendering a published system carries this relative uncertainty.
 ASSUMED_SD = 0.03
@@ -319,5 +320,5 @@ def published_condition(
         for name in relative.conditions:
             theirs = relative.condition(name, metric)
             if theirs is not None:
-                return condition_text({**condition_pairs(theirs), **condition_pairs(fallback)})
+                return condition_text({**parse_condition(theirs), **parse_condition(fallback)})
     return fallback

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
-SYSTEMS = Path(__file__).resolve().parent.parent / "systems"
+from model.systems import catalogue
+from model.systems.catalogue import System
+from model.systems.plan import Point
 
 # The CPU activity report's own name for what the marts call CPU busy.
 ALIASES = {"cpu_busy_pct": ("cpu_busy_pct", "lpar_busy_pct")}
-
-
-def condition_pairs(condition: str) -> dict[str, str]:
-    """``"key=value; key=value"`` as a mapping, in order."""
-    pairs = (part.split("=", 1) for part in condition.split(";") if "=" in part)
-    return {key.strip(): value.strip() for key, value in pairs}
-
-
-def condition_text(pairs: Mapping[str, str]) -> str:
-    """The inverse of :func:`condition_pairs`."""
-    return "; ".join(f"{key}={value}" for key, value in pairs.items())
 
 
 @dataclass(frozen=True)
@@ -54,46 +42,28 @@ class SystemDescription:
         return self.conditions.get(point, {}).get(metric)
 
 
-def describe(entry: Mapping[str, Any]) -> SystemDescription:
-    """A reference system's file, as read from TOML, reduced to what calibration uses."""
-    lab = entry.get("lab", {})
-    figures = {table["name"]: table["figures"] for table in entry.get("table", [])}
-    points = lab.get("points", [])
-    conditions = {point["id"]: _published_at(point, figures) for point in points if "table" in point}
-    releases = [fact for fact in entry.get("facts", []) if _is_release(fact)]
+def describe(system: System) -> SystemDescription:
+    """What calibration uses of a reference system."""
+    points = system.lab.points if system.lab is not None else ()
+    conditions = {point.id: _published_at(system, point) for point in points if point.table}
+    releases = [fact for fact in system.facts if fact.component == "software" or fact.attribute == "version"]
     return SystemDescription(
-        system_id=entry["id"],
-        workload=entry.get("workload", ""),
-        machine=entry.get("machine", ""),
-        software="; ".join(sorted(f"{fact['component']} {fact['attribute']} {fact['value']}" for fact in releases)),
-        engines=lab.get("engines"),
+        system_id=system.id,
+        workload=system.workload.id if system.workload is not None else "",
+        machine=system.machine or "",
+        software="; ".join(sorted(f"{fact.component} {fact.attribute} {fact.value}" for fact in releases)),
+        engines=system.lab.engines or None if system.lab is not None else None,
         published=bool(conditions),
-        point_condition={point["id"]: point.get("condition", "") for point in points},
+        point_condition={point.id: point.condition for point in points},
         conditions=conditions,
     )
 
 
-def load_descriptions(folder: Path = SYSTEMS) -> dict[str, SystemDescription]:
-    """Every reference system described under ``folder``, by id."""
-    found = {}
-    for path in sorted(folder.glob("*.toml")):
-        with path.open("rb") as stream:
-            description = describe(tomllib.load(stream))
-        found[description.system_id] = description
-    return found
+def load_descriptions() -> dict[str, SystemDescription]:
+    """Every reference system, by id."""
+    return {name: describe(catalogue.system(name)) for name in catalogue.systems()}
 
 
-def _is_release(fact: Mapping[str, Any]) -> bool:
-    return fact["component"] == "software" or fact["attribute"] == "version"
-
-
-def _published_at(point: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, str]:
-    wanted = condition_pairs(point.get("condition", "")).items()
-    found = {
-        figure["metric"]: figure["condition"]
-        for figure in figures.get(point["table"], [])
-        if wanted <= condition_pairs(figure["condition"]).items()
-    }
-    for extra in point.get("also", []):
-        found[extra["metric"]] = extra["condition"]
-    return found
+def _published_at(system: System, point: Point) -> dict[str, str]:
+    found = {figure.metric: figure.condition for figure in system.select(point.table, point.condition)}
+    return found | {metric: condition for _, condition, metric in point.also}

@@ -7,12 +7,12 @@ from typing import Any
 
 from model.lab.construct import IntervalData
 from model.lab.measure import Check
-from model.lab.printed import decimals
 from model.lab.records.common import SOFTWARE_RATING, Setting
-from model.lab.targeting import contradiction, derived_rule
 from model.lab.targets import PointTargets, why_not_rendered
 from model.lab.writers.interface import Target
 from model.systems.catalogue import Figure, System
+from model.systems.printed import decimals
+from model.systems.targeting import contradiction, derived_rule
 
 SCHEMA = "etalon-lab/1"
 ASSUMED = "assumed"

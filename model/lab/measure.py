@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from model.lab.construct import IntervalData
 from model.lab.errors import LabError
 from model.lab.identities import Sum, identities, narrow
-from model.lab.printed import Interval, Reading, prints_as
 from model.lab.records.common import Setting
 from model.lab.targets import PointTargets, cpu_in_unit
 from model.systems.catalogue import Figure
 from model.systems.plan import Group
+from model.systems.printed import Interval, Reading, prints_as
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from model.lab.records.smf70_1 import cpu_activity
 from model.lab.records.smf72_3 import workload_activity
 from model.lab.records.tables import to_tables
 from model.lab.reports import rmf_xml
-from model.lab.targeting import targets_by_writer
 from model.lab.targets import point_targets, why_not_rendered
 from model.lab.writing import Part, collected, window_starts, write_parts
 from model.systems import catalogue
 from model.systems.catalogue import System
+from model.systems.targeting import targets_by_writer
 from model.systems.values import ACTIVITY
 
 DEFAULT_SEED = 20171

@@ -11,12 +11,12 @@ import numpy as np
 
 from model.lab.errors import LabError
 from model.lab.records.common import Setting
-from model.lab.targeting import targets_by_writer
 from model.lab.targets import why_not_rendered
 from model.lab.writers.interface import Cell, Output, Span, Target, Window
 from model.lab.writers.table import writer
 from model.systems.catalogue import System
 from model.systems.plan import LabPlan, Point
+from model.systems.targeting import targets_by_writer
 from model.systems.values import ACTIVITY
 
 

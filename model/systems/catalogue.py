@@ -16,6 +16,7 @@ from typing import Any
 
 import tomli as tomllib
 
+from model.systems.conditions import condition_text, parse_condition
 from model.systems.plan import LabPlan, PlanError, read_plan
 from model.systems.values import RuleError, Suspect, WorkloadIdentity, read_identities, read_suspects
 
@@ -173,21 +174,6 @@ def workload(workload_id: str, folder: Path = HERE) -> Workload:
 
 
 @cache
-def parse_condition(condition: str) -> dict[str, str]:
-    """`key=value; key=value` as a mapping, made once and not to be changed; an empty text is an empty mapping.
-
-    Raises CatalogueError for a part without an equals sign.
-    """
-    parts: dict[str, str] = {}
-    for part in filter(None, (text.strip() for text in condition.split("; "))):
-        key, separator, value = part.partition("=")
-        if not separator:
-            raise CatalogueError(f"condition {condition!r}: {part!r} is not key=value")
-        parts[key] = value
-    return parts
-
-
-@cache
 def _load_system(system_id: str, folder: Path) -> System:
     path = folder / f"{system_id}.toml"
     if not path.is_file():
@@ -263,7 +249,8 @@ def _check_system(loaded: System, path: Path) -> None:
             raise CatalogueError(f"{where}: kind {figure.kind!r}, confidence {figure.confidence!r}")
         if figure.number is None and figure.kind != "statement" and not RANGE.fullmatch(figure.value):
             raise CatalogueError(f"{where}: {figure.value!r} is neither a number nor a range of numbers")
-        parse_condition(figure.condition)
+        if condition_text(figure.conditions) != figure.condition:
+            raise CatalogueError(f"{where}: the condition is not key=value; key=value")
         key = (figure.table, figure.condition, figure.metric, figure.unit)
         if seen.setdefault(key, figure.value) != figure.value:
             raise CatalogueError(f"{where}: stands as {seen[key]} and as {figure.value}")

@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from model.calibration.descriptions import condition_pairs
 from model.capacity.conditions.rows import WORKLOAD, Identity, Operand, Row, Study
-from model.lab.targeting import contradiction, derived_rule, target
 from model.systems import catalogue
 from model.systems.arithmetic import compute
 from model.systems.catalogue import Figure, System
+from model.systems.conditions import parse_condition
+from model.systems.targeting import contradiction, derived_rule, target
 from model.systems.values import Contradiction
 
 SUSPECT_SD = 1.0
@@ -54,7 +54,7 @@ def read_catalogue(systems: Iterable[str] | None = None, marts: Iterable[Mapping
 
 def read_points(marts: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
     """Rows of measured points, of `fct_point_metric`, of systems whose runs were made at several conditions."""
-    named = [row for row in marts if condition_pairs(row["condition"] or "") and row["value"] is not None]
+    named = [row for row in marts if parse_condition(row["condition"] or "") and row["value"] is not None]
     conditions: dict[str, set[str]] = defaultdict(set)
     for row in named:
         conditions[row["system_id"]].add(row["condition"])
@@ -63,7 +63,7 @@ def read_points(marts: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
             system=row["system_id"],
             metric=row["metric"],
             condition={
-                **condition_pairs(row["condition"]),
+                **parse_condition(row["condition"]),
                 **({"subject": row["subject"]} if row["subject"] else {}),
             },
             value=row["value"],

@@ -3,14 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
 import numpy as np
 
-from model.lab.printed import Interval, rounded_interval
 from model.lab.records.common import Record, Setting
-from model.systems.catalogue import Figure
 from model.systems.plan import Point
+from model.systems.targeting import Target
 
 Cell = str | int | float | None
 
@@ -51,34 +49,6 @@ class Window:
     def seconds(self) -> float:
         """Length of the point."""
         return sum(span.length_ms for span in self.spans) / 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A published figure and the row of the marts it has to come out of.
-
-    printed = `factor` x value of `metric` of `subject` at the point.
-    """
-
-    figure: Figure
-    point: str
-    smf_sid: str
-    subject: str
-    metric: str
-    factor: float
-    options: Mapping[str, Any]
-    step: str = ""
-
-    @property
-    def value(self) -> float:
-        """The printed figure in the unit of the marts."""
-        return float(self.figure.value) / self.factor
-
-    @property
-    def interval(self) -> Interval:
-        """Values in the unit of the marts that round to the printed figure."""
-        lo, hi = rounded_interval(self.figure.value, self.step)
-        return Interval(lo / self.factor, hi / self.factor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ import pyarrow as pa
 from ingest.formats.cics.dictionary import Entry, full_dictionary
 from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
 from model.lab.errors import LabError
-from model.lab.printed import Interval, prints_as
 from model.lab.records.clock import tod
 from model.lab.records.common import Setting
 from model.lab.samples import Moments, Ticks, sample
 from model.lab.writers.interface import Cell, Output, Target, Window, by_subject
+from model.systems.printed import Interval, prints_as
 
 TICKS_PER_S = 10_000
 US_PER_TICK = 1_000_000 // TICKS_PER_S

@@ -9,13 +9,14 @@ import pytest
 from sklearn.base import clone
 
 from model.calibration.capacity import CapacityModel
-from model.calibration.descriptions import SystemDescription, condition_pairs, condition_text, describe
+from model.calibration.descriptions import SystemDescription, describe
 from model.calibration.observations import as_frame, group_columns
 from model.calibration.relatives import deviation_sd
 from model.capacity import bundle as bundles
 from model.capacity.answer import Estimate
 from model.capacity.ask import predict
 from model.capacity.ensemble import Law
+from model.systems import catalogue
 from model.validation import validate
 from tests.model.points import made_points
 
@@ -213,40 +214,9 @@ def test_a_system_that_was_not_fitted_is_named():
         fitted().usage_at("nobody", 100.0)
 
 
-def test_conditions_are_read_and_written_back():
-    text = "group=CPU; machine=z13; quantity=value"
-    assert condition_text(condition_pairs(text)) == text
-
-
 def test_description_finds_what_was_published_at_each_point():
-    entry = {
-        "id": "s",
-        "workload": "w",
-        "machine": "m",
-        "facts": [{"component": "software", "attribute": "CICS TS", "value": "V1"}],
-        "table": [
-            {
-                "name": "t",
-                "figures": [
-                    {"metric": "etr_tps", "condition": "group=rate; point=1"},
-                    {"metric": "etr_tps", "condition": "point=2"},
-                ],
-            },
-        ],
-        "lab": {
-            "engines": 4,
-            "points": [
-                {
-                    "id": "1",
-                    "table": "t",
-                    "condition": "point=1",
-                    "also": [{"metric": "lpar_busy_pct", "condition": ""}],
-                }
-            ],
-        },
-    }
-    found = describe(entry)
-    assert found.condition("1", "etr_tps") == "group=rate; point=1"
-    assert found.measured("1", "cpu_busy_pct")
-    assert not found.measured("1", "tor_cpu_pct")
-    assert (found.engines, found.software) == (4, "software CICS TS V1")
+    found = describe(catalogue.system("ims14-ff-haldb-z13"))
+    assert found.condition("80", "cpu_busy_pct") == "group=CPU; machine=z13; quantity=value"
+    assert found.measured("80", "cpu_busy_pct")
+    assert not found.measured("80", "tor_cpu_pct")
+    assert (found.engines, found.workload) == (4, "ims-ff-haldb")

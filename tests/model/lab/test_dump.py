@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from model.lab import render
-from model.lab.printed import prints_as
 from model.lab.targets import why_not_rendered
 from model.systems import catalogue
+from model.systems.printed import prints_as
 from tests.model.lab.smf_reader import add_up, records, text
 from tests.model.lab.systems import with_activity
 

@@ -5,8 +5,8 @@ import pytest
 from model.capacity.conditions.identities import all_sums, definitions
 from model.capacity.conditions.reading import read_catalogue
 from model.capacity.conditions.tables import Tables
-from model.lab.targeting import target
 from model.systems import catalogue
+from model.systems.targeting import target
 
 
 def marts_of(system_id):

@@ -1,12 +1,41 @@
 """Which row of the marts each published figure of a system has to come out of, by the value rules of its file."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
-from model.lab.errors import LabError
-from model.lab.writers.interface import Target
-from model.systems.catalogue import Figure, System
+from model.systems.catalogue import CatalogueError, Figure, System
+from model.systems.printed import Interval, rounded_interval
 from model.systems.values import Contradiction, DerivedRule, RuleError, ValueRule, fill
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A published figure and the row of the marts it has to come out of.
+
+    printed = `factor` x value of `metric` of `subject` at the point.
+    """
+
+    figure: Figure
+    point: str
+    smf_sid: str
+    subject: str
+    metric: str
+    factor: float
+    options: Mapping[str, Any]
+    step: str = ""
+
+    @property
+    def value(self) -> float:
+        """The printed figure in the unit of the marts."""
+        return float(self.figure.value) / self.factor
+
+    @property
+    def interval(self) -> Interval:
+        """Values in the unit of the marts that round to the printed figure."""
+        lo, hi = rounded_interval(self.figure.value, self.step)
+        return Interval(lo / self.factor, hi / self.factor)
 
 
 def derived_rule(system: System, figure: Figure) -> DerivedRule | None:
@@ -38,7 +67,10 @@ def value_rule(system: System, figure: Figure) -> ValueRule | None:
 
 
 def target(system: System, figure: Figure) -> Target | None:
-    """Where a figure has to come out; None when no value rule selects it. LabError when its rule does not fit it."""
+    """Where a figure has to come out; None when no value rule selects it.
+
+    Raises CatalogueError where the rule does not fit the figure.
+    """
     rule = value_rule(system, figure)
     if rule is None or system.lab is None:
         return None
@@ -57,7 +89,7 @@ def target(system: System, figure: Figure) -> Target | None:
             step=rule.step,
         )
     except (RuleError, ValueError) as error:
-        raise LabError(f"{system.id}: {printed} of {figure.table} [{figure.condition}]: {error}") from error
+        raise CatalogueError(f"{system.id}: {printed} of {figure.table} [{figure.condition}]: {error}") from error
 
 
 def targets_by_writer(system: System) -> Mapping[tuple[str, str, str], Sequence[Target]]:
