@@ -1,17 +1,14 @@
 """`etalon decode`: a dump to files or JSON lines, batch by batch, without a database."""
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pipelines import forms
 from pipelines.exits import EtalonError, Exit
-
-Write = Callable[[Any], None]
+from pipelines.table_files import TableFiles
 
 
 def decode_file(
@@ -50,22 +47,23 @@ def decode_file(
         name, path = found, Path(found)
         if found == STANDARD_INPUT:
             name, path = "standard input", stack.enter_context(standard_input(_scratch(stack)))
-        writers = _Writers(stack, form, folder, tables)
+        files = TableFiles(stack, form, folder, tables)
         try:
             with path.open("rb") as stream:
                 packed = form_of(stream.read(HEAD_BYTES))
         except OSError as error:
             return [outcome.unreadable(name, error)]
         if packed is None:
-            reports = [_decode(path, name, known, handlers, writers)]
+            reports = [_decode(path, name, known, handlers, files)]
         else:
             reports = []
             for member in unpack(path, name, packed, _scratch(stack)):
-                writers.member = member.name.removeprefix(f"{name}!") if member.name != name else None
-                report = _decode(member.path, member.name, known, handlers, writers)
+                files.member = member.name.removeprefix(f"{name}!") if member.name != name else None
+                report = _decode(member.path, member.name, known, handlers, files)
                 if member.damage:
                     outcome.damaged(report, member.damage)
                 reports.append(report)
+        files.finish()
     _require(tables, name, reports)
     return reports or [outcome.holds_nothing(name, str(packed))]
 
@@ -114,7 +112,7 @@ def _scratch(stack: ExitStack) -> Path:
     return Path(stack.enter_context(TemporaryDirectory(prefix="etalon-")))
 
 
-def _decode(path: Path, name: str, known: Any, handlers: Mapping[str, Any], writers: "_Writers") -> Any:
+def _decode(path: Path, name: str, known: Any, handlers: Mapping[str, Any], files: TableFiles) -> Any:
     """Decode one dump; its report."""
     from ingest.containers.opening import inner_name
     from ingest.formats.identify import HEAD_BYTES, identify
@@ -142,72 +140,7 @@ def _decode(path: Path, name: str, known: Any, handlers: Mapping[str, Any], writ
                 break
             accounts.add(batch)
             for table, rows in batch.tables.items():
-                writers.write(table, rows)
+                files.add(table, rows)
     report = FileReport(name, bytes=size, kind=str(identity.kind))
     accounts.judge(report)
     return report
-
-
-class _Writers:
-    """One open file per table, made when its first rows come; standard output without a folder.
-
-    member: the file of an archive that the rows come from, a column before the others; None outside archives.
-    """
-
-    def __init__(self, stack: ExitStack, form: str, folder: Path | None, tables: Collection[str]) -> None:
-        self.member: str | None = None
-        self._stack, self._form, self._folder, self._tables = stack, form, folder, frozenset(tables)
-        self._open: dict[str, Write] = {}
-
-    def write(self, table: str, rows: Any) -> None:
-        """Put rows behind those of the table that came before."""
-        if self._tables and table not in self._tables:
-            return
-        if self.member is not None:
-            import pyarrow as pa
-
-            rows = rows.add_column(0, "member", pa.repeat(self.member, rows.num_rows))
-        if table not in self._open:
-            self._open[table] = self._opened(table, rows.schema)
-        self._open[table](rows)
-
-    def _opened(self, table: str, schema: Any) -> Write:
-        sink: Any
-        if self._form == "json":
-            if self._folder is None:
-                return lambda rows: _json_lines(sys.stdout, {"table": table}, rows)
-            sink = self._stack.enter_context(self._file(table).open("w", encoding="utf-8"))
-            return lambda rows: _json_lines(sink, {}, rows)
-        sink = sys.stdout.buffer if self._folder is None else str(self._file(table))
-        writer: Any
-        if self._form == "arrow":
-            import pyarrow as pa
-
-            opened = pa.ipc.new_stream if self._folder is None else pa.ipc.new_file
-            writer = self._stack.enter_context(opened(sink, schema))
-        elif self._form == "parquet":
-            import pyarrow.parquet
-            from pyarrow import types
-
-            # Figures seldom repeat enough for a dictionary, and bounds of every column take a fifth of the time.
-            texts = [field.name for field in schema if types.is_string(field.type)]
-            bounded = [field.name for field in schema if types.is_temporal(field.type)]
-            writer = self._stack.enter_context(
-                pyarrow.parquet.ParquetWriter(sink, schema, use_dictionary=texts, write_statistics=texts + bounded)
-            )
-        else:
-            import pyarrow.csv
-
-            writer = self._stack.enter_context(pyarrow.csv.CSVWriter(sink, forms.flat(schema.empty_table()).schema))
-            return lambda rows: writer.write_table(forms.flat(rows))
-        return lambda rows: writer.write_table(rows)
-
-    def _file(self, table: str) -> Path:
-        assert self._folder is not None
-        self._folder.mkdir(parents=True, exist_ok=True)
-        return self._folder / f"{table}.{self._form}"
-
-
-def _json_lines(sink: Any, label: dict[str, str], rows: Any) -> None:
-    for row in forms.records(rows):
-        sink.write(forms.dumps(label | row) + "\n")

@@ -16,7 +16,7 @@ from ingest.formats.smf import decode_batches
 from ingest.identity import read_identities
 from ingest.registry import Registry
 from ingest.warehouse import overlaps
-from ingest.warehouse.tables import Rows, Tables
+from ingest.warehouse.tables import Tables
 
 HANDLER = "cics_monitoring"
 WAITING = "cics_dictionary_missing"
@@ -91,7 +91,7 @@ def _decode_some(
     waiting: set[int] = set()
     counts: dict[str, int] = {}
     dump = b"".join(raw for _, raw in rows)
-    own_rows = Rows(tables, file_id)
+    own_rows = tables.held(file_id)
     for batch in decode_batches(dump, registry, handlers={HANDLER: MonitoringDecoder(memory)}):
         waiting.update(piece.record_seq for piece in batch.quarantined if piece.record_seq is not None)
         for name, table in batch.tables.items():

@@ -29,7 +29,7 @@ from ingest.warehouse.outcome import (
     holds_nothing,
     unreadable,
 )
-from ingest.warehouse.tables import Rows, Tables, layouts_version
+from ingest.warehouse.tables import Tables, layouts_version
 from ingest.warehouse.writer import open_writer
 
 #: When to load content again that the ledger already has: never, when layouts have changed since, or always.
@@ -245,7 +245,7 @@ class _Loader:
         # What loads nothing does without every kind of reader.
         from ingest.formats.readers import read
 
-        accounts, rows, replaced = Accounts(), Rows(self._tables, file_id), list[int]()
+        accounts, rows, replaced = Accounts(), self._tables.held(file_id), list[int]()
         with (
             closing(made_ahead(read(path, identity, self._registry, self._handlers))) as batches,
             closing(overlaps.Recorder(self._con, self._registry, path, identity.kind)) as recorder,

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ingest.formats.schemas import DATA_FILES
 from ingest.formats.schemas import schemas as report_schemas
+from ingest.held import Held
 from ingest.registry import LOGS, Registry
 from ingest.schema import column_definitions
 
@@ -22,9 +23,6 @@ _TYPES = {
 }
 
 _HELD_BYTES = 32 << 20
-
-_COLUMN_BYTES = 1 << 10
-"""About what a column takes whatever is in it; of many short tables that is all they take."""
 
 
 def layouts_version(registry: Registry) -> str:
@@ -74,6 +72,10 @@ class Tables:
             described = con.execute("DESCRIBE SELECT * FROM rows").fetchall()
             self._ensure(name, [("file_id", "UBIGINT NOT NULL"), *((row[0], row[1]) for row in described)])
         con.execute(f"INSERT INTO raw.{_quoted(name)} BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM rows")
+
+    def held(self, file_id: int) -> Held:
+        """Rows of a file on their way into the tables: a statement for several hundred columns takes milliseconds."""
+        return Held(lambda name, rows: self.append(name, rows, file_id), _HELD_BYTES)
 
     def remove(self, file_id: int, names: Sequence[str] | None = None) -> None:
         """Remove what a file once put into the tables named (all, unless named) and into the quarantine."""
@@ -136,38 +138,6 @@ class Tables:
         ).fetchall():
             found.setdefault(table, {})[column] = kind
         self._columns = found
-
-
-class Rows:
-    """Rows of one file on their way into the tables.
-
-    They are held until there are enough: a statement for a table of several hundred columns takes milliseconds, however
-    few its rows.
-    """
-
-    def __init__(self, tables: Tables, file_id: int) -> None:
-        self._tables, self._file_id = tables, file_id
-        self._held: dict[str, list[pa.Table]] = {}
-        self._bytes = 0
-
-    def add(self, name: str, rows: pa.Table) -> None:
-        """Add rows to a table, behind those added before."""
-        held = self._held.setdefault(name, [])
-        if held and held[0].schema != rows.schema:
-            self._write(name)
-        self._held.setdefault(name, []).append(rows)
-        self._bytes += rows.nbytes + _COLUMN_BYTES * rows.num_columns
-        if self._bytes >= _HELD_BYTES:
-            self.write()
-
-    def write(self) -> None:
-        """Write what is held."""
-        for name in list(self._held):
-            self._write(name)
-        self._bytes = 0
-
-    def _write(self, name: str) -> None:
-        self._tables.append(name, pa.concat_tables(self._held.pop(name)), self._file_id)
 
 
 def _quoted(name: str) -> str:

@@ -5,8 +5,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from ingest import held
 from ingest.warehouse import tables
-from ingest.warehouse.tables import Rows, Tables
+from ingest.warehouse.tables import Tables
 from ingest.warehouse.writer import open_writer
 
 
@@ -15,7 +16,7 @@ def test_parts_of_a_table_arrive_in_order_also_with_new_columns(tmp_path: Path, 
     monkeypatch.setattr(tables, "_HELD_BYTES", room)
     with open_writer(tmp_path / "etalon.duckdb") as con:
         con.execute("CREATE SCHEMA raw")
-        rows = Rows(Tables(con), 7)
+        rows = Tables(con).held(7)
         for place in range(6):
             part = {"record_seq": pa.array([place], pa.uint32())}
             rows.add("letters", pa.table(part | ({"name": ["A"]} if place in (2, 3) else {})))
@@ -29,10 +30,10 @@ def test_parts_of_a_table_arrive_in_order_also_with_new_columns(tmp_path: Path, 
 
 def test_what_is_held_is_bounded(tmp_path: Path, monkeypatch):
     part = pa.table({"record_seq": pa.array(range(1000), pa.uint32())})
-    monkeypatch.setattr(tables, "_HELD_BYTES", 3 * (part.nbytes + tables._COLUMN_BYTES))
+    monkeypatch.setattr(tables, "_HELD_BYTES", 3 * (part.nbytes + held._COLUMN_BYTES))
     with open_writer(tmp_path / "etalon.duckdb") as con:
         con.execute("CREATE SCHEMA raw")
-        rows = Rows(Tables(con), 7)
+        rows = Tables(con).held(7)
         rows.add("figures", part)
         rows.add("figures", part)
         assert not con.execute("SELECT * FROM duckdb_tables() WHERE table_name = 'figures'").fetchall()
@@ -44,7 +45,7 @@ def test_many_short_tables_are_held_no_longer_than_long_ones(tmp_path: Path):
     wide = pa.table({f"c{place}": pa.array([place], pa.uint32()) for place in range(500)})
     with open_writer(tmp_path / "etalon.duckdb") as con:
         con.execute("CREATE SCHEMA raw")
-        rows = Rows(Tables(con), 7)
+        rows = Tables(con).held(7)
         batches = 2 * tables._HELD_BYTES // (wide.nbytes + 1000 * wide.num_columns)
         for _ in range(batches):
             rows.add("wide", wide)
