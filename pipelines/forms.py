@@ -15,7 +15,7 @@ _SHOWN = 60
 
 def records(table: Any) -> Iterator[dict[str, Any]]:
     """Rows of a `pyarrow.Table` as plain values that JSON can hold; columns of one name are told apart (`a`, `a_1`)."""
-    names = _distinct(table.column_names)
+    names = distinct(table.column_names)
     for batch in table.to_batches():
         columns = [_plain(column) for column in batch.columns]
         for row in zip(*columns, strict=True):
@@ -26,36 +26,20 @@ def shown(table: Any) -> list[dict[str, Any]]:
     """Rows for a reader: the beginning of nested values as JSON, bytes in hexadecimal digits, figures as they are."""
     from pyarrow import types
 
-    plain = flat(table).combine_chunks()
     columns = []
-    for given, column in zip(table.columns, plain.columns, strict=True):
-        values = column.to_pylist() if types.is_floating(column.type) else [v for c in column.chunks for v in _plain(c)]
-        columns.append([_cut(value) for value in values] if types.is_nested(given.type) else values)
-    return [dict(zip(plain.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+    for column in table.columns:
+        if types.is_nested(column.type):
+            columns.append([_cut(text) for chunk in column.chunks for text in csv_texts(chunk).to_pylist()])
+        elif types.is_floating(column.type):
+            columns.append(column.to_pylist())
+        else:
+            columns.append([value for chunk in column.chunks for value in _plain(chunk)])
+    names = distinct(table.column_names)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _cut(text: str | None) -> str | None:
     return text if text is None or len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-
-
-def flat(table: Any) -> Any:
-    """The `pyarrow.Table` with what CSV cannot hold as text: bytes in hexadecimal digits, nested values as JSON."""
-    import pyarrow as pa
-    from pyarrow import types
-
-    for place, name in enumerate(_distinct(table.column_names)):
-        column = table.column(place)
-        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-        if (
-            types.is_string(kind)
-            or (types.is_primitive(kind) and not types.is_interval(kind))
-            or types.is_decimal(kind)
-        ):
-            table = table.set_column(place, name, column)
-            continue
-        texts = pa.chunked_array([_csv_texts(chunk) for chunk in column.chunks], pa.string())
-        table = table.set_column(place, pa.field(name, pa.string()), texts)
-    return table
 
 
 def dumps(value: Any, indent: int | None = None) -> str:
@@ -63,13 +47,11 @@ def dumps(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, indent=indent, allow_nan=False)
 
 
-def _csv_texts(column: Any) -> Any:
-    """Text of values that CSV has no form for: JSON, without quotes where it is one text."""
+def csv_texts(column: Any) -> Any:
+    """Text of values that CSV has no form for: JSON, without quotes where it is one text; an Arrow array of strings."""
     import pyarrow as pa
     from pyarrow import types
 
-    if types.is_fixed_size_binary(column.type):
-        return _hexadecimal(column)
     if types.is_list(column.type) or types.is_fixed_size_list(column.type):
         return _json_texts(column)
     texts = [value if value is None or isinstance(value, str) else dumps(value) for value in _plain(column)]
@@ -98,20 +80,8 @@ def _json_texts(column: Any) -> Any:
     return pa.array([None if value is None else dumps(value) for value in _plain(column)], pa.string())
 
 
-def _hexadecimal(column: Any) -> Any:
-    """Fixed-size binary values as hexadecimal digits."""
-    import numpy as np
-    import pyarrow as pa
-
-    width, rows = column.type.byte_width, len(column)
-    data = np.frombuffer(column.buffers()[1], np.uint8)[column.offset * width :][: rows * width]
-    digits = np.frombuffer(b"0123456789abcdef", np.uint8)[np.stack([data >> 4, data & 15], axis=1)]
-    ends = np.arange(rows + 1, dtype=np.int32) * (2 * width)
-    texts = pa.StringArray.from_buffers(rows, pa.py_buffer(ends), pa.py_buffer(digits.tobytes()))
-    return pa.compute.if_else(column.is_valid(), texts, None) if column.null_count else texts
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
+def distinct(names: Sequence[str]) -> list[str]:
+    """Names of columns, those that are there twice told apart (`a`, `a_1`)."""
     found: list[str] = []
     for name in names:
         nth, candidate = 0, name

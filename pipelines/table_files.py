@@ -69,6 +69,8 @@ class TableFiles:
                 return lambda rows: _json_lines(sys.stdout, {"table": table}, rows)
             sink = self._files.enter_context(self._file(table).open("w", encoding="utf-8"))
             return lambda rows: _json_lines(sink, {}, rows)
+        if self._form == "csv":
+            return self._csv(table, schema)
         sink = sys.stdout.buffer if self._folder is None else str(self._file(table))
         writer: Any
         if self._form == "arrow":
@@ -76,7 +78,7 @@ class TableFiles:
 
             opened = pa.ipc.new_stream if self._folder is None else pa.ipc.new_file
             writer = self._files.enter_context(opened(sink, schema))
-        elif self._form == "parquet":
+        else:
             import pyarrow.parquet
             from pyarrow import types
 
@@ -86,12 +88,19 @@ class TableFiles:
             writer = self._files.enter_context(
                 pyarrow.parquet.ParquetWriter(sink, schema, use_dictionary=texts, write_statistics=texts + bounded)
             )
-        else:
-            import pyarrow.csv
-
-            writer = self._files.enter_context(pyarrow.csv.CSVWriter(sink, forms.flat(schema.empty_table()).schema))
-            return lambda rows: writer.write_table(forms.flat(rows))
         return lambda rows: writer.write_table(rows)
+
+    def _csv(self, table: str, schema: Any) -> Write:
+        from pipelines import csv_rows
+
+        sink = sys.stdout.buffer if self._folder is None else self._files.enter_context(self._file(table).open("wb"))
+        sink.write(csv_rows.heading(schema))
+
+        def write(rows: Any) -> None:
+            for part in csv_rows.lines(rows):
+                sink.write(part)
+
+        return write
 
     def _file(self, table: str) -> Path:
         assert self._folder is not None

@@ -282,15 +282,15 @@ def sql(
     statement = sys.stdin.read() if query == "-" else query
     found = warehouse.query(Home.from_environment().snapshot, statement)
     if as_csv:
-        import pyarrow.csv
+        from pipelines import csv_rows
 
         sys.stdout.flush()
         with open(sys.stdout.fileno(), "wb", closefd=False) as sink:
-            pyarrow.csv.write_csv(forms.flat(found), sink)
+            csv_rows.write(found, sink)
     elif as_json:
         typer.echo(forms.dumps(list(forms.records(found)), indent=2))
     else:
-        names = forms.flat(found.slice(0, 0)).column_names
+        names = forms.distinct(found.column_names)
         typer.echo(text.table(forms.shown(found), {name: name for name in names}, number=text.exact))
         typer.echo(f"({text.counted(found.num_rows, 'row')})", err=True)
 
