@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,15 @@ def with_room(compile_: Callable[..., Any], file: str) -> Callable[[Callable[...
         index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
         if index is not None:
             index._source_stamp = (index._source_stamp, room_stamp(Path(file).parent))
+            index._load_index = partial(_known_index, index._load_index)
         return dispatcher
 
     return decorate
+
+
+def _known_index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
+    """The index of cached code; empty where it names a type that the code no longer has."""
+    try:
+        return load()
+    except (AttributeError, ImportError):
+        return {}

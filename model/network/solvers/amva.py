@@ -1,8 +1,4 @@
-"""Approximate mean value analysis of arrays: the Linearizer, at several servers, with priorities and weights.
-
-Networks whose stations all share or delay, the bulk of a sweep, go to a kernel of their own that does the same much
-faster (:mod:`model.network.solvers.linearizer_sharing`); everything else to :mod:`model.network.solvers.linearizer`.
-"""
+"""Approximate mean value analysis of arrays: the Linearizer, at several servers, with priorities and weights."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from model.network.solvers.linearizer import (
+from model.network.solvers.arrays import (
     DELAY,
     FCFS,
     HEAD_OF_LINE,
@@ -20,11 +16,13 @@ from model.network.solvers.linearizer import (
     PRIORITY_SHARING,
     SHARING,
     WEIGHTED,
+    Classes,
     Floats,
     Ints,
-    linearizer,
+    Stations,
+    Visits,
 )
-from model.network.solvers.linearizer_sharing import linearizer_sharing
+from model.network.solvers.linearizer import Solution, linearizer
 
 __all__ = [
     "DELAY",
@@ -103,29 +101,24 @@ def amva(
         load_dependent: station index -> capacity with 1, 2, ... customers, in multiples of one server, the last beyond.
         passes: 1 is Bard-Schweitzer, 3 the Linearizer.
     """
-    d = np.ascontiguousarray(np.atleast_2d(np.asarray(demands, dtype=float)))
-    stations, classes = d.shape
+    d = np.atleast_2d(np.asarray(demands, dtype=float)).T.copy()
     m = np.asarray(servers, dtype=np.int64)
-    codes = np.zeros(stations, dtype=np.int64) if discipline is None else np.asarray(discipline, dtype=np.int64)
-    codes = np.where(m < 0, DELAY, codes)
-    n = np.asarray(populations, dtype=float)
-    x = np.full(classes, -1.0) if rates is None else np.asarray(rates, dtype=float)
-    z = np.zeros(classes) if think_times is None else np.asarray(think_times, dtype=float)
-    one = d.copy() if service is None else np.ascontiguousarray(service, dtype=float)
-    one = np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one))
-    variation = np.ones_like(d) if scv is None else np.nan_to_num(np.asarray(scv, dtype=float), nan=1.0)
-    levels_of_priority = np.zeros(classes) if priority is None else np.asarray(priority, dtype=float)
-    shares = np.ones(classes) if weights is None else np.asarray(weights, dtype=float)
-    queue, residence, throughput = np.zeros_like(d), np.zeros_like(d), np.zeros(classes)
+    codes = np.full(len(m), SHARING) if discipline is None else np.asarray(discipline, dtype=np.int64)
     capacity, levels = capacities(m, {} if load_dependent is None else load_dependent)
-    if np.all((codes == SHARING) | (codes == DELAY)):
-        iterations, converged = linearizer_sharing(
-            n, x, d, capacity, levels, codes, z, passes, tolerance, queue, residence, throughput
-        )
-    else:
-        iterations, converged = linearizer(
-            n, x, d, one, variation, capacity, levels, codes, levels_of_priority, shares, z, passes, tolerance, queue,
-            residence, throughput,
-        )  # fmt: skip
-    utilisation = d * throughput / np.where(m < 0, 1.0, capacity[np.arange(stations), levels - 1])[:, None]
-    return AmvaResult(throughput, queue, residence, utilisation, iterations, converged)
+    n = np.asarray(populations, dtype=float)
+    known = Classes(
+        rates=np.full(len(n), -1.0) if rates is None else np.asarray(rates, dtype=float),
+        think=np.zeros(len(n)) if think_times is None else np.asarray(think_times, dtype=float),
+        priority=np.zeros(len(n)) if priority is None else np.asarray(priority, dtype=float),
+        weights=np.ones(len(n)) if weights is None else np.asarray(weights, dtype=float),
+    )
+    one = d.copy() if service is None else np.asarray(service, dtype=float).T
+    variation = np.ones_like(d) if scv is None else np.nan_to_num(np.asarray(scv, dtype=float), nan=1.0).T.copy()
+    visits = Visits(d, np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one)), variation)
+    solution = Solution(np.zeros_like(d), np.zeros_like(d), np.zeros(len(n)))
+    iterations, converged = linearizer(
+        n, known, visits, Stations(np.where(m < 0, DELAY, codes), capacity, levels), passes, tolerance, solution
+    )
+    queue, residence, throughput = solution
+    utilisation = d.T * throughput / np.where(m < 0, 1.0, capacity[np.arange(len(m)), levels - 1])[:, None]
+    return AmvaResult(throughput, queue.T, residence.T, utilisation, iterations, converged)

@@ -1,196 +1,150 @@
 """The compiled Linearizer: approximate mean value analysis of closed, open and mixed classes at any stations.
 
-Source of the iteration: Chandy and Neuse, *Comm. ACM* 25, 1982. The residence at several servers conditions on the
-distribution of a two-station network matched to the mean queue (see docs/solvers.md); priorities follow Bryant et al.,
-*ACM TOCS* 2, 1984; class-dependent first come, first served and its variability follow Lazowska et al., *Quantitative
-System Performance*, 1984, sections 11.4-11.5.
+Source of the iteration: Chandy and Neuse, *Comm. ACM* 25, 1982. Stations that share, and delays, are computed side by
+side in the vector units of the processor; those where the order of service matters follow, one after another.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from model.network.kernel_cache import with_room
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-SHARING, FCFS, HEAD_OF_LINE, PREEMPTIVE, WEIGHTED, PRIORITY_SHARING, DELAY = range(7)
+from model.network.solvers.arrays import DELAY, SHARING, Classes, Floats, Stations, Visits
+from model.network.solvers.residence import residence
+from model.network.solvers.servers import Servers, feed, idle_credit, one_less, servers_of
 
 ITERATIONS = 2000
+FEWER_TOLERANCE = 1e-4
+"""How far populations of one customer less, and all passes but the last, are taken."""
+
+# Sums may be taken in any order, which lets them be vectorised; nothing is assumed about infinities.
+_FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@with_room(njit(cache=True), __file__)
-def idle_credit(
-    mean: float,
-    capacity: Floats,
-    inverse: Floats,
-    credits: Floats,
-    levels: int,
-    population: float,
-    slope: float,
-    log_x: float,
-) -> tuple[float, float, float]:
-    """(phi, busy, log_x) of a station that works at ``capacity[n - 1]`` with n customers.
+class Solution(NamedTuple):
+    """``queue`` and ``residence`` (classes, stations), ``throughput`` (classes,), filled by the solver."""
 
-    The last of ``levels`` capacities, and of their ``inverse``, holds beyond. phi is the mean of (n+1)/capacity(n+1) -
-    n/capacity(infinity), given in ``credits[n]``, over what an arrival finds; busy is the chance that the last level is
-    reached. n has the distribution of that station fed by the rest of the network: ``population`` customers at most
-    (infinite below zero), the rest giving x j / (1 + slope (j - 1)) with j customers there; x = exp(log_x) moves one
-    Newton step towards ``mean``.
-    """
-    last = capacity[levels - 1]
-    if population >= 0.0 and mean >= population - 1e-9:
-        n = int(population)
-        full = 1.0 if n >= levels else 0.0
-        return (population + 1.0) / capacity[min(n, levels - 1)] - mean / last, full, log_x
-    if mean < 1e-9:
-        return credits[0], 0.0, log_x
-    rate = np.exp(log_x)
-    # Multiplied through by 1 + slope (population - 1), so that x stays of the order of an arrival rate.
-    share = rate * (1.0 + slope * (population - 1.0)) / population if population >= 0.0 else rate
-    weight, total, first, second, credit, idle = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    n, count = 0, 0.0
-    while True:
-        level = min(n, levels - 1)
-        total += weight
-        first += count * weight
-        second += count * count * weight
-        credit += weight * credits[level]
-        if n < levels:
-            idle += weight
-        ratio = share * inverse[level]
-        if population >= 0.0:
-            rest = population - count
-            if rest < 0.5:
-                break
-            ratio *= rest / (1.0 + slope * (rest - 1.0))
-        weight *= ratio
-        n += 1
-        count += 1.0
-        # Beyond the peak the weights fall ever faster.
-        if weight < 1e-9 * total and (n > levels or ratio < 0.5):
-            break
-        if weight > 1e200:
-            weight, total, first, second = weight * 1e-200, total * 1e-200, first * 1e-200, second * 1e-200
-            credit, idle = credit * 1e-200, idle * 1e-200
-        if n > 200000:
-            break
-    at = first / total
-    variance = max(second / total - at * at, 1e-9)
-    step = min(max((mean - at) / variance, -1.0), 1.0)
-    log_x = log_x + step
-    if population < 0.0:
-        log_x = min(log_x, np.log(last * (1.0 - 1e-6)))
-    return credit / total, 1.0 - idle / total, min(max(log_x, -60.0), 60.0)
+    queue: Floats
+    residence: Floats
+    throughput: Floats
 
 
-@with_room(njit(cache=True), __file__)
-def _core(
+@with_room(njit(cache=True, fastmath=_FAST, error_model="numpy"), __file__)
+def _settle(
     n: Floats,
-    rates: Floats,
-    demands: Floats,
-    service: Floats,
-    scv: Floats,
-    capacity: Floats,
-    levels: Ints,
-    inverse: Floats,
-    credits: Floats,
-    discipline: Ints,
-    priority: Floats,
-    weights: Floats,
-    think: Floats,
+    classes: Classes,
+    visits: Visits,
+    stations: Stations,
     delta: Floats,
-    sources: Floats,
-    slopes: Floats,
-    log_x: Floats,
-    phi: Floats,
-    busy: Floats,
+    servers: Servers,
     tolerance: float,
-    queue: Floats,
-    residence: Floats,
-    throughput: Floats,
+    solution: Solution,
 ) -> tuple[int, bool]:
-    """Solves one population given how queues change with one customer less (``delta``). Fills the last three."""
-    stations, classes = demands.shape
-    ahead = np.empty(classes)
-    shift = np.zeros((stations, classes))
-    totals = np.empty(stations)
-    for k in range(stations):
-        for r in range(classes):
-            for s in range(classes):
-                scale = 1.0 if rates[s] >= 0.0 else n[s]
-                shift[k, r] += scale * delta[k, s, r]
+    """Solves one population; gives the iterations and whether they settled.
+
+    ``delta[r, s]`` (stations,) is how the queues of class s, per customer of it, change with one customer of r less.
+    """
+    rates, levels, capacity, discipline = classes.rates, stations.levels, stations.capacity, stations.discipline
+    queue, stay, throughput = solution.queue, solution.residence, solution.throughput
+    work = visits.demands
+    n_classes, n_stations = work.shape
+    shift = np.zeros((n_classes, n_stations))
+    for r in range(n_classes):
+        for s in range(n_classes):
+            scale = 1.0 if rates[s] >= 0.0 else n[s]
+            for k in range(n_stations):
+                shift[r, k] += scale * delta[r, s, k]
+    totals, change, found = np.empty(n_stations), np.empty(n_stations), np.empty(n_classes)
+    phi, busy = np.empty(n_stations), np.zeros(n_stations)
+    # Residence over demand is least + stretch x customers found; a delay is a station whose queue stretches nothing.
+    # All three are zero where the order of service matters.
+    first, least, stretch = np.zeros(n_stations), np.zeros(n_stations), np.zeros(n_stations)
+    ordered = np.empty(n_stations, np.int64)
+    n_ordered = 0
+    for k in range(n_stations):
+        phi[k] = 1.0 / capacity[k, 0]
+        if discipline[k] == DELAY:
+            first[k], least[k] = 1.0, 1.0
+        elif discipline[k] == SHARING:
+            first[k], least[k], stretch[k] = phi[k], phi[k], 1.0 / capacity[k, levels[k] - 1]
+        else:
+            ordered[n_ordered] = k
+            n_ordered += 1
     damping = 1.0
-    largest = 0.0
     for iteration in range(ITERATIONS):
         if iteration == 200:
             damping = 0.5
         largest = 0.0
-        for k in range(stations):
-            totals[k] = 0.0
-            for s in range(classes):
-                totals[k] += queue[k, s]
+        for k in range(n_stations):
+            totals[k], change[k] = 0.0, 0.0
+        for s in range(n_classes):
+            for k in range(n_stations):
+                totals[k] += queue[s, k]
+        for k in range(n_stations):
             if levels[k] > 1 and discipline[k] != DELAY:
-                seen = totals[k]
-                if sources[k] > 0.0:
-                    seen = totals[k] * (sources[k] - 1.0) / sources[k]
-                limit = sources[k] - 1.0 if sources[k] > 0.0 else -1.0
-                before = log_x[k]
-                phi[k], busy[k], log_x[k] = idle_credit(
-                    seen, capacity[k], inverse[k], credits[k], levels[k], limit, slopes[k], log_x[k]
+                seen, limit = totals[k], -1.0
+                if servers.sources[k] > 0.0:
+                    limit = servers.sources[k] - 1.0
+                    seen *= limit / servers.sources[k]
+                before = servers.log_x[k]
+                phi[k], busy[k], servers.log_x[k] = idle_credit(
+                    seen,
+                    capacity[k],
+                    servers.inverse[k],
+                    servers.credits[k],
+                    levels[k],
+                    limit,
+                    servers.slopes[k],
+                    before,
                 )
-                largest = max(largest, min(abs(log_x[k] - before), 1.0) * 1e-2)
-            else:
-                phi[k] = 1.0 / capacity[k, 0]
+                largest = max(largest, min(abs(servers.log_x[k] - before), 1.0) * 1e-2)
+                if discipline[k] == SHARING:
+                    first[k] = phi[k]
         # Each class sees at once what the classes before it have become: half as many iterations as all from the old.
-        for r in range(classes):
+        for r in range(n_classes):
             is_open = rates[r] >= 0.0
             if not is_open and n[r] <= 0.0:
                 throughput[r] = 0.0
-                for k in range(stations):
-                    residence[k, r] = 0.0
-                    totals[k] -= queue[k, r]
-                    queue[k, r] = 0.0
+                for k in range(n_stations):
+                    stay[r, k] = 0.0
+                    totals[k] -= queue[r, k]
+                    queue[r, k] = 0.0
                 continue
-            cycle = think[r]
-            for k in range(stations):
-                if demands[k, r] == 0.0:
-                    residence[k, r] = 0.0
-                    continue
-                code = discipline[k]
-                if code == DELAY:
-                    residence[k, r] = demands[k, r]
-                elif code == SHARING:
-                    own = 0.0 if is_open else queue[k, r] / n[r] + delta[k, r, r]
-                    seen = max(totals[k] + shift[k, r] - own, 0.0)
-                    stretch = phi[k] + seen / capacity[k, levels[k] - 1]
-                    residence[k, r] = demands[k, r] * max(stretch, 1.0 / capacity[k, 0])
-                else:
-                    for s in range(classes):
+            per_customer, closed = (0.0, 0.0) if is_open else (1.0 / n[r], 1.0)
+            cycle = 0.0
+            for k in range(n_stations):
+                seen = totals[k] + shift[r, k] - per_customer * queue[r, k] - closed * delta[r, r, k]
+                seen = seen if seen > 0.0 else 0.0
+                factor = first[k] + seen * stretch[k]
+                factor = factor if factor > least[k] else least[k]
+                stay[r, k] = work[r, k] * factor
+                cycle += stay[r, k]
+            for i in range(n_ordered):
+                k = ordered[i]
+                if work[r, k] > 0.0:
+                    for s in range(n_classes):
                         scale = 1.0 if rates[s] >= 0.0 else n[s]
-                        ahead[s] = queue[k, s] + scale * delta[k, s, r]
-                    if not is_open:
-                        ahead[r] -= queue[k, r] / n[r] + delta[k, r, r]
-                    for s in range(classes):
-                        ahead[s] = max(ahead[s], 0.0)
-                    residence[k, r] = _residence(
-                        code, k, r, capacity[k, levels[k] - 1], phi[k], busy[k], ahead, throughput, demands, service,
-                        scv, priority, weights,
-                    )  # fmt: skip
-                cycle += residence[k, r]
-            throughput[r] = rates[r] if is_open else n[r] / cycle
+                        there = queue[s, k] + scale * delta[r, s, k]
+                        if s == r:
+                            there -= per_customer * queue[r, k] + closed * delta[r, r, k]
+                        found[s] = max(there, 0.0)
+                    stay[r, k] = residence(r, k, found, throughput, phi[k], busy[k], classes, visits, stations)
+                    cycle += stay[r, k]
+            rate = rates[r] if is_open else n[r] / (classes.think[r] + cycle)
+            throughput[r] = rate
             scale = 1.0 if is_open else n[r]
-            for k in range(stations):
-                new = throughput[r] * residence[k, r]
-                change = abs(new - queue[k, r]) / max(scale, queue[k, r])
-                if change > largest:
-                    largest = change
-                step = damping * (new - queue[k, r])
-                queue[k, r] += step
-                totals[k] += step
+            for k in range(n_stations):
+                old = queue[r, k]
+                step = rate * stay[r, k] - old
+                moved = abs(step) / (scale if scale > old else old)
+                change[k] = moved if moved > change[k] else change[k]
+                queue[r, k] = old + damping * step
+                totals[k] += damping * step
+        for k in range(n_stations):
+            largest = max(largest, change[k])
         if largest < tolerance:
             return iteration + 1, True
         if not largest < 1e12:
@@ -198,206 +152,69 @@ def _core(
     return ITERATIONS, False
 
 
-@with_room(njit(cache=True), __file__)
-def _residence(
-    code: int,
-    k: int,
-    r: int,
-    c: float,
-    phi: float,
-    busy: float,
-    ahead: Floats,
-    throughput: Floats,
-    demands: Floats,
-    service: Floats,
-    scv: Floats,
-    priority: Floats,
-    weights: Floats,
-) -> float:
-    """Residence per passage of class r at station k, given the customers it finds there."""
-    classes = len(ahead)
-    visits = demands[k, r] / service[k, r]
-    if code == WEIGHTED:
-        shared = 0.0
-        for s in range(classes):
-            shared += weights[s] / weights[r] * ahead[s]
-        return demands[k, r] * (phi + shared / c)
-    backlog, present, above, residual, in_service = 0.0, 0.0, 0.0, 0.0, 0.0
-    for s in range(classes):
-        load = throughput[s] * demands[k, s] / c
-        if code == FCFS or priority[s] >= priority[r]:
-            backlog += service[k, s] * ahead[s]
-            present += ahead[s]
-            residual += load * service[k, s] * (scv[k, s] - 1.0) / 2.0
-            in_service += load * service[k, s]
-        elif code == HEAD_OF_LINE:
-            # Of those behind, the one already in service is not overtaken.
-            started = min(load, ahead[s])
-            backlog += service[k, s] * started
-            present += started
-            residual += load * service[k, s] * (scv[k, s] - 1.0) / 2.0
-        if code != FCFS and priority[s] > priority[r]:
-            above += load
-    mean = backlog / present if present > 0.0 else service[k, r]
-    lead = (phi - 1.0) * mean
-    crowded = 1.0 if c == 1.0 else busy
-    wait = max(backlog / c + lead + residual * crowded / c, 0.0)
-    free = max(1.0 - above, 1e-3)
-    if code == FCFS:
-        return visits * (service[k, r] + wait)
-    if code == HEAD_OF_LINE:
-        return visits * (service[k, r] + wait / free)
-    if code == PREEMPTIVE:
-        return visits * (service[k, r] + wait) / free
-    # Levels served strictly in order, shared within a level: equals delay each other in proportion to their own work.
-    level, over = 0.0, 0.0
-    for s in range(classes):
-        if priority[s] == priority[r]:
-            level += ahead[s]
-        elif priority[s] > priority[r]:
-            over += service[k, s] * ahead[s]
-    # The credit for idle engines is that of the whole queue, which work that goes first does not see.
-    stretched = service[k, r] * max(phi + level / c, 1.0) + over / c
-    return visits * stretched / free
-
-
 @with_room(njit(cache=True, nogil=True), __file__)
 def linearizer(
     populations: Floats,
-    rates: Floats,
-    demands: Floats,
-    service: Floats,
-    scv: Floats,
-    capacity: Floats,
-    levels: Ints,
-    discipline: Ints,
-    priority: Floats,
-    weights: Floats,
-    think: Floats,
+    classes: Classes,
+    visits: Visits,
+    stations: Stations,
     passes: int,
     tolerance: float,
-    queue: Floats,
-    residence: Floats,
-    throughput: Floats,
+    solution: Solution,
 ) -> tuple[int, bool]:
-    """Fills queue, residence (stations, classes) and throughput (classes,); ``rates`` is -1 for closed classes."""
-    stations, classes = demands.shape
-    delta = np.zeros((stations, classes, classes))
+    """Fills ``solution``; gives the iterations and whether the last of ``passes`` settled."""
+    rates, work = classes.rates, visits.demands
+    n_classes, n_stations = work.shape
+    _first_guess(populations, classes, work, solution)
+    servers = servers_of(stations, solution.queue)
+    feed(populations, classes, visits, stations, solution.throughput, servers)
+    delta = np.zeros((n_classes, n_classes, n_stations))
     update = np.zeros_like(delta)
-    sources, slopes = np.zeros(stations), np.zeros(stations)
-    log_x, phi, busy = np.zeros(stations), np.ones(stations), np.zeros(stations)
-    share = np.empty(classes)
-    inverse, credits = 1.0 / capacity, np.empty_like(capacity)
-    for k in range(stations):
-        for n in range(capacity.shape[1]):
-            credits[k, n] = (n + 1.0) / capacity[k, n] - n / capacity[k, levels[k] - 1]
-    for r in range(classes):
-        base = think[r]
-        for k in range(stations):
-            base += demands[k, r]
-        share[r] = rates[r] if rates[r] >= 0.0 else (populations[r] / base if base > 0.0 else 0.0)
-        throughput[r] = share[r]
-        for k in range(stations):
-            queue[k, r] = share[r] * demands[k, r]
-    feeds(populations, rates, demands, capacity, levels, discipline, think, share, sources, slopes)
-    for k in range(stations):
-        load = 0.0
-        for r in range(classes):
-            load += share[r] * demands[k, r]
-        log_x[k] = np.log(max(min(load, capacity[k, levels[k] - 1] * 0.95), 1e-9))
-    iterations, converged = 0, True
     less = populations.copy()
-    less_queue, less_residence = queue.copy(), residence.copy()
-    less_throughput = throughput.copy()
+    fewer = Solution(solution.queue.copy(), solution.residence.copy(), solution.throughput.copy())
+    iterations, settled = 0, True
     for outer in range(passes):
         # Only the last pass is an answer.
-        wanted = tolerance if outer == passes - 1 else max(tolerance, 1e-4)
-        steps, converged = _core(
-            populations, rates, demands, service, scv, capacity, levels, inverse, credits, discipline, priority,
-            weights, think, delta, sources, slopes, log_x, phi, busy, wanted, queue, residence, throughput,
-        )  # fmt: skip
+        last = outer == passes - 1
+        wanted = tolerance if last else max(tolerance, FEWER_TOLERANCE)
+        steps, settled = _settle(populations, classes, visits, stations, delta, servers, wanted, solution)
         iterations += steps
-        if outer == passes - 1 or not converged:
+        if last or not settled:
             break
-        for r in range(classes):
+        for r in range(n_classes):
             if rates[r] >= 0.0 or populations[r] <= 0.0:
                 continue
-            taken = min(1.0, populations[r])
             less[:] = populations
-            less[r] -= taken
-            for k in range(stations):
-                for s in range(classes):
-                    less_queue[k, s] = queue[k, s]
-                less_queue[k, r] = queue[k, r] * less[r] / populations[r]
-            less_throughput[:] = throughput
-            less_sources = np.maximum(sources - 1.0, np.minimum(sources, 1.0))
-            less_x, less_phi, less_busy = log_x.copy(), phi.copy(), busy.copy()
-            steps, _ = _core(
-                less, rates, demands, service, scv, capacity, levels, inverse, credits, discipline, priority, weights,
-                think, delta, less_sources, slopes, less_x, less_phi, less_busy, max(tolerance, 1e-4), less_queue,
-                less_residence, less_throughput,
-            )  # fmt: skip
+            less[r] -= min(1.0, populations[r])
+            fewer.queue[:] = solution.queue
+            fewer.queue[r] *= less[r] / populations[r]
+            fewer.throughput[:] = solution.throughput
+            steps, _ = _settle(
+                less, classes, visits, stations, delta, one_less(servers), max(tolerance, FEWER_TOLERANCE), fewer
+            )
             iterations += steps
-            for k in range(stations):
-                for s in range(classes):
-                    change = 0.0
-                    if rates[s] >= 0.0:
-                        change = less_queue[k, s] - queue[k, s]
-                    elif populations[s] > 0.0 and less[s] > 0.0:
-                        change = less_queue[k, s] / less[s] - queue[k, s] / populations[s]
+            for s in range(n_classes):
+                before, after = 0.0, 0.0
+                if rates[s] >= 0.0:
+                    before, after = 1.0, 1.0
+                elif less[s] > 0.0:
+                    before, after = 1.0 / populations[s], 1.0 / less[s]
+                for k in range(n_stations):
+                    change = after * fewer.queue[s, k] - before * solution.queue[s, k]
                     # Successive corrections overshoot alternately; the mean of two is closer than either.
-                    update[k, s, r] = change if outer == 0 else (delta[k, s, r] + change) / 2.0
+                    update[r, s, k] = change if outer == 0 else (delta[r, s, k] + change) / 2.0
         delta[:] = update
-        feeds(populations, rates, demands, capacity, levels, discipline, think, throughput, sources, slopes)
-    return iterations, converged
+        feed(populations, classes, visits, stations, solution.throughput, servers)
+    return iterations, settled
 
 
 @with_room(njit(cache=True), __file__)
-def feeds(
-    populations: Floats,
-    rates: Floats,
-    demands: Floats,
-    capacity: Floats,
-    levels: Ints,
-    discipline: Ints,
-    think: Floats,
-    share: Floats,
-    sources: Floats,
-    slopes: Floats,
-) -> None:
-    """How the rest of the network feeds each station: its customers, and how it slows down as they gather there."""
-    stations, classes = demands.shape
-    for k in range(stations):
-        sources[k], slopes[k] = 0.0, 0.0
-        if levels[k] <= 1 or discipline[k] == DELAY:
-            continue
-        unlimited = False
-        delay, flow = 0.0, 0.0
-        for r in range(classes):
-            if demands[k, r] > 0.0:
-                if rates[r] >= 0.0:
-                    unlimited = unlimited or rates[r] > 0.0
-                else:
-                    sources[k] += populations[r]
-                    delay += share[r] * think[r]
-                    flow += share[r]
-        if unlimited or flow == 0.0:
-            sources[k] = 0.0
-            continue
-        queued, squared = 0.0, 0.0
-        for j in range(stations):
-            if j == k:
-                continue
-            mean = 0.0
-            for r in range(classes):
-                if demands[k, r] > 0.0:
-                    mean += share[r] * demands[j, r]
-            if discipline[j] == DELAY:
-                delay += mean
-            else:
-                part = min(mean / capacity[j, levels[j] - 1], mean)
-                delay += mean - part
-                queued += part
-                squared += part * part
-        if delay + queued > 0.0 and queued > 0.0:
-            slopes[k] = squared / queued / (delay + queued)
+def _first_guess(populations: Floats, classes: Classes, work: Floats, solution: Solution) -> None:
+    """Throughput and queues as if nobody waited."""
+    for r in range(len(work)):
+        cycle = classes.think[r] + work[r].sum()
+        rate = classes.rates[r]
+        if rate < 0.0:
+            rate = populations[r] / cycle if cycle > 0.0 else 0.0
+        solution.throughput[r] = rate
+        solution.queue[r] = rate * work[r]

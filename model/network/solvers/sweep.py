@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from model.network.kernel_cache import with_room
 from model.network.solvers.amva import OUTER_PASSES, capacities
-from model.network.solvers.linearizer import DELAY, Floats, Ints
-from model.network.solvers.linearizer_sharing import linearizer_sharing
+from model.network.solvers.arrays import DELAY, SHARING, Classes, Floats, Stations, Visits
+from model.network.solvers.linearizer import Solution, linearizer
 
 
 class SweepResult(NamedTuple):
@@ -30,34 +30,34 @@ def _points(
     populations: Floats,
     rates: Floats,
     demands: Floats,
-    capacity: Floats,
-    levels: Ints,
-    discipline: Ints,
+    places: Stations,
     think: Floats,
     passes: int,
     tolerance: float,
-    throughput: Floats,
-    response: Floats,
-    utilisation: Floats,
-    converged: np.ndarray,
+    result: SweepResult,
 ) -> None:
-    stations, classes = demands.shape[1:]
-    queue, residence = np.empty((stations, classes)), np.empty((stations, classes))
+    """Fills ``result``, point after point; ``demands`` (points or 1, classes, stations)."""
+    n_classes, n_stations = demands.shape[1:]
+    queue, residence = np.empty((n_classes, n_stations)), np.empty((n_classes, n_stations))
+    ones, even = np.ones((n_classes, n_stations)), np.ones(n_classes)
     for p in range(len(populations)):
         d = demands[p if len(demands) > 1 else 0]
         queue[:] = 0.0
         residence[:] = 0.0
-        _, converged[p] = linearizer_sharing(
-            populations[p], rates[p], d, capacity, levels, discipline, think, passes, tolerance, queue, residence,
-            throughput[p],
+        throughput = result.throughput[p]
+        _, result.converged[p] = linearizer(
+            populations[p], Classes(rates[p], think, even, even), Visits(d, d, ones), places, passes, tolerance,
+            Solution(queue, residence, throughput),
         )  # fmt: skip
-        for r in range(classes):
-            response[p, r] = residence[:, r].sum()
-        for k in range(stations):
+        for r in range(n_classes):
+            result.response[p, r] = residence[r].sum()
+        for k in range(n_stations):
             busy = 0.0
-            for r in range(classes):
-                busy += throughput[p, r] * d[k, r]
-            utilisation[p, k] = busy if discipline[k] == DELAY else busy / capacity[k, levels[k] - 1]
+            for r in range(n_classes):
+                busy += throughput[r] * d[r, k]
+            if places.discipline[k] != DELAY:
+                busy /= places.capacity[k, places.levels[k] - 1]
+            result.utilisation[p, k] = busy
 
 
 def sweep(
@@ -88,13 +88,14 @@ def sweep(
     """
     n = np.ascontiguousarray(np.atleast_2d(np.asarray(populations, dtype=float)))
     d = np.asarray(demands, dtype=float)
-    d = np.ascontiguousarray(d[None] if d.ndim == 2 else d)
+    d = np.ascontiguousarray((d[None] if d.ndim == 2 else d).swapaxes(1, 2))
     m = np.asarray(servers, dtype=np.int64)
     x = np.full(n.shape, -1.0) if rates is None else np.ascontiguousarray(np.broadcast_to(rates, n.shape), dtype=float)
     z = np.zeros(n.shape[1]) if think_times is None else np.asarray(think_times, dtype=float)
     capacity, levels = capacities(np.maximum(m, 1), {} if load_dependent is None else load_dependent)
-    discipline = np.where(m < 0, DELAY, 0)
-    throughput, response = np.zeros(n.shape), np.zeros(n.shape)
-    utilisation, converged = np.zeros((len(n), len(m))), np.zeros(len(n), dtype=np.bool_)
-    _points(n, x, d, capacity, levels, discipline, z, passes, tolerance, throughput, response, utilisation, converged)
-    return SweepResult(throughput, response, utilisation, converged)
+    places = Stations(np.where(m < 0, DELAY, SHARING), capacity, levels)
+    result = SweepResult(
+        np.zeros(n.shape), np.zeros(n.shape), np.zeros((len(n), len(m))), np.zeros(len(n), dtype=np.bool_)
+    )
+    _points(n, x, d, places, z, passes, tolerance, result)
+    return result

@@ -300,23 +300,29 @@ def test_an_alias_table_gives_back_its_weights(weights):
 
 
 def test_compiled_code_is_thrown_away_when_a_neighbour_changes(tmp_path):
-    """The engine holds what its neighbours say; a cache that looks at its own file alone would keep the old answer."""
+    """The engine holds what its neighbours say; a cache that looks at its own file alone would keep the old answer.
+
+    What is kept names the types of its arguments, of which a later version may know nothing.
+    """
     (tmp_path / "kernel.py").write_text(
         "from numba import njit\n"
         "import neighbour\n"
         "from model.network.kernel_cache import with_room\n"
         "@with_room(njit(cache=True), __file__)\n"
-        "def kernel(x):\n"
-        "    return neighbour.FACTOR * x\n"
+        "def kernel(pair):\n"
+        "    return neighbour.FACTOR * pair.x\n"
     )
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     ask = [
         sys.executable,
         "-c",
-        "import kernel; print(kernel.kernel(21), sum(kernel.kernel.stats.cache_hits.values()))",
+        "import kernel as k; print(k.kernel(k.neighbour.PAIR(21)), sum(k.kernel.stats.cache_hits.values()))",
     ]
     said = []
     for factor in (2, 2, 3):
-        (tmp_path / "neighbour.py").write_text(f"FACTOR = {factor}\n")
+        (tmp_path / "neighbour.py").write_text(
+            f"from collections import namedtuple\nFACTOR = {factor}\n"
+            f"PAIR = Pair{factor} = namedtuple('Pair{factor}', 'x')\n"
+        )
         said.append(subprocess.check_output(ask, env=environment, text=True, cwd=tmp_path).split())
     assert said == [["42", "0"], ["42", "1"], ["63", "0"]]

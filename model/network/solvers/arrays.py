@@ -1,0 +1,53 @@
+"""A network as the arrays that the Linearizer reads, and the codes of its stations' disciplines.
+
+Arrays have the order (classes, stations), so that its inner loop runs over neighbouring stations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SHARING, FCFS, HEAD_OF_LINE, PREEMPTIVE, WEIGHTED, PRIORITY_SHARING, DELAY = range(7)
+
+
+class Classes(NamedTuple):
+    """What is known of each class: (classes,).
+
+    ``rates`` are arrival rates of open classes, -1 for closed ones; a larger ``priority`` goes first; ``weights`` are
+    shares under ``WEIGHTED``.
+    """
+
+    rates: Floats
+    think: Floats
+    priority: Floats
+    weights: Floats
+
+
+class Visits(NamedTuple):
+    """What each class asks of each station: (classes, stations).
+
+    ``demands`` are visits x service; ``service`` is the time of one visit and ``scv`` its squared coefficient of
+    variation, which sharing stations and delays do not look at.
+    """
+
+    demands: Floats
+    service: Floats
+    scv: Floats
+
+
+class Stations(NamedTuple):
+    """What each station is.
+
+    ``discipline`` (stations,) holds the codes of this module. ``capacity`` (stations, levels) is the work done per
+    second with 1, 2, ... customers, in multiples of one server; the last of the station's ``levels`` holds beyond.
+    """
+
+    discipline: Ints
+    capacity: Floats
+    levels: Ints

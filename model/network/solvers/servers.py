@@ -1,0 +1,158 @@
+"""Stations of several servers in the Linearizer: what an arrival gains from servers that are not yet busy.
+
+A station of several servers is told from one fast server by the distribution of its queue. It is taken for that of the
+station fed by the rest of the network seen as one station, matched to the mean queue (see docs/solvers.md).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from model.network.kernel_cache import with_room
+from model.network.solvers.arrays import DELAY, Classes, Floats, Stations, Visits
+
+
+class Servers(NamedTuple):
+    """What is known of the queue at stations of several servers.
+
+    ``inverse`` (stations, levels) is 1 / capacity, and ``credits[k, n]`` (n+1)/capacity(n+1) - n/capacity(infinity):
+    what an arrival that finds n customers gains from servers not yet busy. Of the rest of the network, ``sources``
+    (stations,) are the customers that may come, 0 where they are not limited, ``slopes`` says how it slows down as they
+    gather at the station, and ``log_x`` is the logarithm of its rate, found step by step.
+    """
+
+    inverse: Floats
+    credits: Floats
+    sources: Floats
+    slopes: Floats
+    log_x: Floats
+
+
+@with_room(njit(cache=True), __file__)
+def servers_of(stations: Stations, queue: Floats) -> Servers:
+    """The servers of stations at which ``queue`` (classes, stations) customers are while nobody waits."""
+    capacity, levels = stations.capacity, stations.levels
+    credits, log_x = np.empty_like(capacity), np.empty(len(levels))
+    for k in range(len(levels)):
+        last = capacity[k, levels[k] - 1]
+        for n in range(capacity.shape[1]):
+            credits[k, n] = (n + 1.0) / capacity[k, n] - n / last
+        log_x[k] = np.log(max(min(queue[:, k].sum(), last * 0.95), 1e-9))
+    return Servers(1.0 / capacity, credits, np.zeros(len(levels)), np.zeros(len(levels)), log_x)
+
+
+@with_room(njit(cache=True), __file__)
+def one_less(servers: Servers) -> Servers:
+    """The same where one customer less may come."""
+    sources = np.maximum(servers.sources - 1.0, np.minimum(servers.sources, 1.0))
+    return Servers(servers.inverse, servers.credits, sources, servers.slopes, servers.log_x.copy())
+
+
+@with_room(njit(cache=True), __file__)
+def idle_credit(
+    mean: float,
+    capacity: Floats,
+    inverse: Floats,
+    credits: Floats,
+    levels: int,
+    population: float,
+    slope: float,
+    log_x: float,
+) -> tuple[float, float, float]:
+    """(phi, busy, log_x) of a station that works at ``capacity[n - 1]`` with n customers.
+
+    The last of ``levels`` capacities, and of their ``inverse``, holds beyond. phi is the mean of (n+1)/capacity(n+1) -
+    n/capacity(infinity), given in ``credits[n]``, over what an arrival finds; busy is the chance that the last level is
+    reached. n has the distribution of that station fed by the rest of the network: ``population`` customers at most
+    (infinite below zero), the rest giving x j / (1 + slope (j - 1)) with j customers there; x = exp(log_x) moves one
+    Newton step towards ``mean``.
+    """
+    last = capacity[levels - 1]
+    if population >= 0.0 and mean >= population - 1e-9:
+        n = int(population)
+        full = 1.0 if n >= levels else 0.0
+        return (population + 1.0) / capacity[min(n, levels - 1)] - mean / last, full, log_x
+    if mean < 1e-9:
+        return credits[0], 0.0, log_x
+    rate = np.exp(log_x)
+    # Multiplied through by 1 + slope (population - 1), so that x stays of the order of an arrival rate.
+    share = rate * (1.0 + slope * (population - 1.0)) / population if population >= 0.0 else rate
+    weight, total, first, second, credit, idle = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    n, count = 0, 0.0
+    while True:
+        level = min(n, levels - 1)
+        total += weight
+        first += count * weight
+        second += count * count * weight
+        credit += weight * credits[level]
+        if n < levels:
+            idle += weight
+        ratio = share * inverse[level]
+        if population >= 0.0:
+            rest = population - count
+            if rest < 0.5:
+                break
+            ratio *= rest / (1.0 + slope * (rest - 1.0))
+        weight *= ratio
+        n += 1
+        count += 1.0
+        # Beyond the peak the weights fall ever faster.
+        if weight < 1e-9 * total and (n > levels or ratio < 0.5):
+            break
+        if weight > 1e200:
+            weight, total, first, second = weight * 1e-200, total * 1e-200, first * 1e-200, second * 1e-200
+            credit, idle = credit * 1e-200, idle * 1e-200
+        if n > 200000:
+            break
+    at = first / total
+    variance = max(second / total - at * at, 1e-9)
+    step = min(max((mean - at) / variance, -1.0), 1.0)
+    log_x = log_x + step
+    if population < 0.0:
+        log_x = min(log_x, np.log(last * (1.0 - 1e-6)))
+    return credit / total, 1.0 - idle / total, min(max(log_x, -60.0), 60.0)
+
+
+@with_room(njit(cache=True), __file__)
+def feed(
+    populations: Floats, classes: Classes, visits: Visits, stations: Stations, throughput: Floats, servers: Servers
+) -> None:
+    """Sets ``sources`` and ``slopes`` of ``servers`` from populations and throughput."""
+    demands, capacity, levels = visits.demands, stations.capacity, stations.levels
+    n_classes, n_stations = demands.shape
+    for k in range(n_stations):
+        servers.sources[k], servers.slopes[k] = 0.0, 0.0
+        if levels[k] <= 1 or stations.discipline[k] == DELAY:
+            continue
+        unlimited, customers, delay, flow = False, 0.0, 0.0, 0.0
+        for r in range(n_classes):
+            if demands[r, k] > 0.0:
+                if classes.rates[r] >= 0.0:
+                    unlimited = unlimited or classes.rates[r] > 0.0
+                else:
+                    customers += populations[r]
+                    delay += throughput[r] * classes.think[r]
+                    flow += throughput[r]
+        if unlimited or flow == 0.0:
+            continue
+        servers.sources[k] = customers
+        queued, squared = 0.0, 0.0
+        for j in range(n_stations):
+            if j == k:
+                continue
+            mean = 0.0
+            for r in range(n_classes):
+                if demands[r, k] > 0.0:
+                    mean += throughput[r] * demands[r, j]
+            if stations.discipline[j] == DELAY:
+                delay += mean
+            else:
+                part = min(mean / capacity[j, levels[j] - 1], mean)
+                delay += mean - part
+                queued += part
+                squared += part * part
+        if delay + queued > 0.0 and queued > 0.0:
+            servers.slopes[k] = squared / queued / (delay + queued)
