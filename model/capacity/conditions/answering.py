@@ -10,13 +10,11 @@ from model.capacity.conditions.beliefs import POPULATIONS
 from model.capacity.conditions.evaluating import FOLLOWS, Evaluator, Value
 from model.capacity.conditions.fitting import evaluator
 from model.capacity.conditions.rows import Identity
-from model.capacity.conditions.tables import SYSTEM, Cell, Table, number
+from model.capacity.conditions.tables import RELEASES, SYSTEM, Cell, Table, number
 from model.capacity.questions import QuestionError
 
 FEW_POINTS = 3
 MOST = 1e12
-RELEASES = ("release", "ims_version", "variant")
-"""Names under which tables have the release; a question may use any."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ MOST_APART = math.log(2.0)
 OUTSIDE_SD = 0.01
 """Relative standard deviation by which an answer is less sure, for each e-fold outside the measured levels."""
 REPEATABILITY = 0.003
+DOUBTFUL = 0.1
+"""A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
 POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
 THINK_TIME = "think_time"
 KEPT_WEIGHT = 1e-3
@@ -181,13 +183,14 @@ class Beliefs:
     def _by_itself(self, table: Table, cell: Cell) -> tuple[float, float] | None:
         points = table.series(cell)
         assert cell.x is not None
-        for x, y, _ in points:
-            if x == cell.x:
-                return (x / y if is_closed(table, cell) else y, 0.0) if y > 0 else None
+        for x, y, se in points:
+            if x == cell.x and se < DOUBTFUL * y:
+                return x / y if is_closed(table, cell) else y, se / y
         if len(points) < 2 or any(y <= 0 for _, y, _ in points):
             return None
-        levels, values = np.array([p[0] for p in points]), np.array([p[1] for p in points])
-        series = Series(levels, levels / values if is_closed(table, cell) else values, np.zeros(len(levels)))
+        levels, values, se = (np.array(column) for column in zip(*points, strict=True))
+        closed = is_closed(table, cell)
+        series = Series(levels, levels / values if closed else values, levels / values**2 * se if closed else se)
         belief = combine(explain(series, cell.x), self.weights(table, cell))
         return belief.median(), belief.relative_sd()
 

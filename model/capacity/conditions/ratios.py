@@ -13,7 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from model.capacity.conditions.tables import SYSTEM, Cell, Tables, kind_of
+from model.capacity.conditions.laws import Array
+from model.capacity.conditions.tables import RELEASES, SYSTEM, Cell, Tables, kind_of
 
 SPREADS = {"busy": 0.015, "cost": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.1, "ms": 0.1}
 """Median spread of ln(ratio) between two levels of a name, by sort of quantity. Engine time per transaction is
@@ -23,10 +24,17 @@ GRID = np.geomspace(0.001, 2.0, 16)
 """Spreads that are integrated over; the prior is log-normal about the median."""
 LOG_SPREAD_SD = 0.6
 LEAST_SYSTEM_SPREAD = 0.05
-COMMON = (0.05, 0.4, 0.7, 0.9, 0.98)
-"""Shares of the variance that ratios of the same two levels may have in common."""
-SYSTEM_COMMON_POWER, LEVEL_COMMON_POWER = 4.0, -1.0
-"""The prior of a share goes with this power: ratios of two systems with one workload agree more than other ratios."""
+COMMON = (0.0, 0.05, 0.4, 0.7, 0.9, 0.98)
+"""Shares of the variance that ratios of the same two levels may have in common across systems."""
+EQUAL, DIFFERENT, SAME_WORKLOAD = np.array([[20.0, 1, 1, 1, 1, 1], [1.0, 1, 1, 1, 4, 4], [0.0, 0, 0, 1, 4, 16]])
+"""Prior odds of those shares: releases count as equal unless ratios agree that they are not, options are there because
+they change something, and two systems with one workload differ by what they run on."""
+WITHIN_SYSTEM = 0.9
+"""What ratios of one system have in common, of what they do not share with other systems."""
+OTHER_METRIC = 0.8
+"""Likeness of ratios of two metrics of one sort; on two systems with one workload, `SAME_ENGINES`."""
+SAME_ENGINES = 0.97
+NUGGET = 1e-4
 MOST_RATIOS = 80
 
 
@@ -87,8 +95,9 @@ class Ratios:
             for entry in seen
             if entry.kind == kind and (entry.block == donor.block or entry.metric == donor.metric)
         ]
-        used = sorted(alike, key=lambda entry: -_shared(mine, entry))[:MOST_RATIOS]
-        log, sd = _posterior(mine, used, prior, SYSTEM_COMMON_POWER if key == SYSTEM else LEVEL_COMMON_POWER)
+        used = sorted(alike, key=lambda entry: -sum(_alike(mine, entry, OTHER_METRIC)))[:MOST_RATIOS]
+        odds = SAME_WORKLOAD if key == SYSTEM else EQUAL if key in RELEASES else DIFFERENT
+        log, sd = _posterior(mine, used, prior, odds, SAME_ENGINES if key == SYSTEM else OTHER_METRIC)
         return Ratio(log, sd, len(used))
 
     def seen(self, study: str, key: str, one: str, other: str) -> bool:
@@ -146,37 +155,40 @@ def _changed(
     ]
 
 
-def _posterior(mine: _Seen, used: list[_Seen], prior: float, power: float) -> tuple[float, float]:
+def _posterior(mine: _Seen, used: list[_Seen], prior: float, odds: Array, other_metric: float) -> tuple[float, float]:
     """Mean and standard deviation of the wanted ln(ratio), over a grid of spreads and common shares."""
-    similar = np.array([[_shared(a, b) for b in used] for a in used]).reshape(len(used), len(used))
-    np.fill_diagonal(similar, 1.0)
-    across = np.array([_shared(mine, entry) for entry in used])
+    likeness = np.array([[_alike(a, b, other_metric) for b in [*used, mine]] for a in used])
+    likeness = likeness.reshape(len(used), len(used) + 1, 2)
     logs = np.array([entry.log for entry in used])
-    weights, means, variances = [], [], []
-    for common in COMMON:
-        covariance = common * similar + (1.0 - common + 1e-4) * np.eye(len(used))
+    log_weights, means, variances = [], [], []
+    for common, odd in zip(COMMON, odds, strict=True):
+        if odd == 0.0:
+            continue
+        correlation = common * likeness[:, :, 0] + (1.0 - common) * WITHIN_SYSTEM * likeness[:, :, 1]
+        covariance, cross = correlation[:, :-1], correlation[:, -1]
+        np.fill_diagonal(covariance, 1.0 + NUGGET)
         inverse = np.linalg.inv(covariance)
         log_det = np.linalg.slogdet(covariance)[1]
-        fit, cross = float(logs @ inverse @ logs), common * across
-        mean, share = float(cross @ inverse @ logs), max(1.0 - float(cross @ inverse @ cross), 0.0)
+        fit, mean = float(logs @ inverse @ logs), float(cross @ inverse @ logs)
+        share = max(1.0 - float(cross @ inverse @ cross), 0.0)
         for node in GRID:
-            variance, steps = node**2, math.log(node / prior) / LOG_SPREAD_SD
-            weights.append(
-                -0.5 * (fit / variance + log_det + len(used) * math.log(variance) + steps**2) + power * math.log(common)
-            )
+            steps = math.log(node / prior) / LOG_SPREAD_SD
+            misfit = fit / node**2 + log_det + 2.0 * len(used) * math.log(node) + steps**2
+            log_weights.append(math.log(odd) - 0.5 * misfit)
             means.append(mean)
-            variances.append(variance * share)
-    weight = np.exp(np.array(weights) - max(weights))
+            variances.append(node**2 * share)
+    weight = np.exp(np.array(log_weights) - max(log_weights))
     weight /= weight.sum()
     mean = float(weight @ np.array(means))
     spread = float(weight @ (np.array(variances) + (np.array(means) - mean) ** 2))
     return mean, math.sqrt(spread)
 
 
-def _shared(one: _Seen, other: _Seen) -> float:
-    """How alike two ratios are, from the same sort of quantity (0.75) to the same cell (1)."""
-    if one.metric != other.metric:
-        return 0.75 + 0.15 * (one.system == other.system)
-    labels = max(len(one.labels), len(other.labels))
-    place = len(one.labels & other.labels) / labels if labels else 1.0
-    return 0.8 + 0.15 * (one.system == other.system) + 0.05 * place
+def _alike(one: _Seen, other: _Seen, other_metric: float) -> tuple[float, float]:
+    """How alike two ratios are, 1 for those of one cell: on any systems, and where they are of one system."""
+    alike = other_metric
+    if one.metric == other.metric:
+        labels = max(len(one.labels), len(other.labels))
+        place = len(one.labels & other.labels) / labels if labels else 1.0
+        alike += (1.0 - other_metric) * (0.75 + 0.25 * place)
+    return alike, alike if one.system == other.system else 0.0

@@ -8,6 +8,8 @@ from model.capacity.conditions.rows import Row
 
 SYSTEM = "system"
 POINT = "point"
+RELEASES = ("release", "ims_version", "variant")
+"""Names under which tables have the release; a question may use any."""
 SHARED_LEVELS = 2
 RATES = ("etr_tps", "tran_rate_tps", "online_tran_rate_tps", "throughput")
 WORK_UNITS = ("1/s", "SU", "service units", "service units/s", "pct of one CP", "MB/s")
@@ -63,8 +65,9 @@ class Cell:
 class Table:
     """One table of a study: the values of all systems that have it.
 
-    `fixed` are conditions that say no more than the system does, by system; they are left out of the cells. `groups`
-    has one name for systems that were measured at the same levels of the numeric condition.
+    `fixed` are conditions that say no more than the system does, by system; they are left out of the cells. A release
+    is never one: what was measured with one release is asked for another. `groups` has one name for systems that were
+    measured at the same levels of the numeric condition.
     """
 
     block: tuple[str, str]
@@ -118,7 +121,7 @@ def _table(block: tuple[str, str], rows: list[Row]) -> Table:
     fixed_keys = [
         key
         for key, systems in by_system.items()
-        if key not in (numeric, POINT) and all(len(found) == 1 for found in systems.values())
+        if key not in (numeric, POINT, *RELEASES) and all(len(found) == 1 for found in systems.values())
         and all(key in row.condition for row in rows)
     ]  # fmt: skip
     fixed: dict[str, dict[str, str]] = defaultdict(dict)

@@ -33,6 +33,8 @@ ALTERNATIVES = (
     "variant",
 )
 """Named conditions whose levels stand for each other; those of others are parts of one measurement."""
+STRUCTURE = "structure"
+"""Names the structure of a coupling facility, whose rates and service times are a family of their own."""
 LEAST_CASES = 3
 ROUNDING = 1e-6
 FAMILIES = {
@@ -230,6 +232,8 @@ def _family_name(table: Table, cell: Cell, numeric: bool) -> str:
     unit = table.units.get(cell.metric, "")
     kind = unit if unit in FAMILIES else kind_of(cell.metric, unit)
     name = "throughput" if cell.metric in RATES else FAMILIES.get(kind, kind)
+    if cell.level(STRUCTURE) is not None:
+        name = "coupling facility"
     return f"{name}, {'numeric' if numeric else 'named'} levels"
 
 

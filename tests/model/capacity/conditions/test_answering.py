@@ -1,6 +1,7 @@
 """Questions to condition laws, of systems whose truth is known."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -205,3 +206,11 @@ def test_response_of_users_who_do_not_wait_is_nearly_the_whole_cycle():
         found = {o.metric: o for o in predict(model, "stress", {"tran": name})}["avg_s"]
         assert 0.5 * cycle_s < found.value < cycle_s
         assert found.lo < 0.9 * cycle_s < found.hi
+
+
+def test_what_a_study_got_wrong_of_one_system_is_not_copied_to_its_sibling():
+    levels = (1, 2, 4, 8, 32)
+    rows = [row("one", "storage_kb", {"sessions": n}, 1000.0 + 5 * n) for n in levels]
+    rows += [row("other", "storage_kb", {"sessions": n}, 1010.0 + 5 * n) for n in levels if n != 4]
+    rows[2] = replace(rows[2], value=2000.0, se=2000.0, judged=False)
+    assert predict(fit(rows, {}), "other", {"sessions": 4})[0].value == pytest.approx(1030.0, rel=0.01)

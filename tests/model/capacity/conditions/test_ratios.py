@@ -1,0 +1,57 @@
+"""Ratios of named levels, of systems whose truth is known."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from model.capacity.conditions.ratios import Ratios
+from model.capacity.conditions.rows import Row
+from model.capacity.conditions.tables import SYSTEM, Tables
+
+TABLE = ("study", "runs")
+
+
+def rows(key, changes, metric="elapsed_s", unit="s"):
+    return [
+        Row(system, metric, {key: level}, value, unit, TABLE[1], TABLE[0])
+        for system, factor in changes.items()
+        for level, value in (("old", 100.0), ("new", 100.0 * factor if factor else None))
+        if value is not None
+    ]
+
+
+def asked(found, key, system="asked"):
+    tables = Tables(found)
+    donor = next(cell for cell in tables.blocks[TABLE].values if cell.system == system)
+    return Ratios(tables).ratio(donor, donor.at_level(key, "new"), key)
+
+
+def test_an_option_does_elsewhere_what_it_does_to_others():
+    option = asked(rows("access", {"a": 0.77, "b": 0.83, "asked": None}), "access")
+    assert math.exp(option.log) == pytest.approx(0.8, abs=0.04)
+
+
+def test_releases_count_as_equal_until_ratios_agree_that_they_are_not():
+    scattered = asked(rows("release", {"a": 0.97, "b": 1.01, "c": 1.02, "asked": None}), "release")
+    agreeing = asked(rows("release", {"a": 0.70, "b": 0.71, "c": 0.69, "asked": None}), "release")
+    assert abs(scattered.log) < 0.002
+    assert math.exp(agreeing.log) == pytest.approx(0.7, abs=0.03)
+
+
+def test_parts_of_engine_time_change_between_two_machines_as_the_total_does():
+    found = [
+        Row(machine, metric, {"group": "CPU"}, value, "us/tran", TABLE[1], TABLE[0])
+        for machine, values in (("slow", (500.0, 30.0)), ("fast", (465.0, None)))
+        for metric, value in zip(("total_us", "part_us"), values, strict=True)
+        if value is not None
+    ]
+    tables = Tables(found)
+    donor = next(cell for cell in tables.blocks[TABLE].values if cell.metric == "part_us")
+    ratio = Ratios(tables).ratio(donor, replace(donor, system="fast"), SYSTEM)
+    assert math.exp(ratio.log) == pytest.approx(0.93, abs=0.005)
+
+
+def test_a_release_is_a_condition_even_where_each_system_has_one():
+    tables = Tables(rows("release", {"asked": None}))
+    assert [cell.level("release") for cell in tables.blocks[TABLE].values] == ["old"]
