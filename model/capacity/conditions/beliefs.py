@@ -11,7 +11,7 @@ from model.capacity.conditions.mixtures import Belief
 from model.capacity.conditions.populations import response_growth
 from model.capacity.conditions.ratios import Ratio, Ratios
 from model.capacity.conditions.rows import WORKLOAD
-from model.capacity.conditions.tables import SYSTEM, Cell, Table, Tables, kind_of, number
+from model.capacity.conditions.tables import ALTERNATIVES, SYSTEM, Cell, Table, Tables, kind_of, number
 
 TWO_LEVELS = 2.0
 """Two levels fit every law of two coefficients: how much wider their intervals are at least."""
@@ -183,9 +183,9 @@ class Beliefs:
     def _by_itself(self, table: Table, cell: Cell) -> tuple[float, float] | None:
         points = table.series(cell)
         assert cell.x is not None
-        for x, y, se in points:
-            if x == cell.x and se < DOUBTFUL * y:
-                return x / y if is_closed(table, cell) else y, se / y
+        for x, y, noise in points:
+            if x == cell.x and noise < DOUBTFUL * y:
+                return x / y if is_closed(table, cell) else y, noise / y
         if len(points) < 2 or any(y <= 0 for _, y, _ in points):
             return None
         levels, values, se = (np.array(column) for column in zip(*points, strict=True))
@@ -197,11 +197,13 @@ class Beliefs:
     def _related(self, table: Table, cell: Cell) -> Inference | None:
         """From the relative whose ratio to the cell is known best."""
         best: tuple[float, Inference] | None = None
-        for donor, key in self._donors(table, cell):
+        for donor, key in self.donors(table, cell):
             inference = self._infer(donor) if donor.x is not None else None
             measured = table.values.get(donor)
             if inference is None:
                 if measured is None:
+                    continue
+                if measured[0] <= 0 and key not in (SYSTEM, *ALTERNATIVES):
                     continue
                 inference = Inference(Belief.of(measured[0], measured[1]), "measured", 1)
             ratio = self.ratios.ratio(donor, cell, key)
@@ -213,16 +215,19 @@ class Beliefs:
             if rates[0] and rates[1]:
                 factor *= rates[1] / rates[0]
             own = inference.belief.relative_sd()
-            doubt = math.hypot(own, ratio.sd)
+            doubt = math.hypot(own, ratio.sd) if inference.belief.median() else 0.0
             if best is None or doubt < best[0]:
                 come, gone = cell.level(key), donor.level(key)
                 words = f"{gone}, times the ratio of {come} to {gone} ({ratio.seen} such ratios seen)"
                 if growth is not None:
                     words = f"{gone}, response from users over rate, of users who do not wait between requests"
                 best = doubt, Inference(inference.belief.scaled(factor, ratio.sd), words, 0, inference.extrapolated)
-        return None if best is None else best[1]
+        if best is None or table.numeric is not None:
+            return None if best is None else best[1]
+        return replace(best[1], belief=best[1].belief.widened(self._widening.get(self.family(table, cell), 1.0)))
 
-    def _donors(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:
+    def donors(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:
+        """Cells of the same metric that differ in one name, with that name; a sibling is another system."""
         found = {}
         for other in table.values:
             if other.metric != cell.metric:

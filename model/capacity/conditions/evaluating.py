@@ -3,12 +3,12 @@
 import zlib
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from model.capacity.conditions.beliefs import Beliefs, Inference
-from model.capacity.conditions.identities import Sum, all_sums, definitions
+from model.capacity.conditions.identities import Sum, definitions, sums
 from model.capacity.conditions.mixtures import Array
 from model.capacity.conditions.rows import Identity, Operand
 from model.capacity.conditions.tables import Cell, Table, Tables
@@ -31,6 +31,13 @@ class Value:
     inference: Inference | None
     basis: str
 
+    def widened(self, factor: float) -> "Value":
+        """The same with its ends `factor` times as far off, in proportions where they are above zero."""
+        if self.low <= 0:
+            return self
+        low, high = (self.value * (end / self.value) ** factor for end in (self.low, self.high))
+        return replace(self, low=low, high=high)
+
 
 class Evaluator:
     """Evaluates cells, each once."""
@@ -46,8 +53,8 @@ class Evaluator:
     ) -> None:
         self.tables = tables
         self.beliefs = Beliefs(tables, weights, facts, widening)
-        self._sums: dict[tuple[str, str], list[Sum]] = all_sums(tables.blocks.values())
-        self._definitions = {block: definitions(table) for block, table in tables.blocks.items()}
+        self._sums: dict[tuple[str, str], list[Sum]] = {}
+        self._definitions: dict[tuple[str, str], list[tuple[str, str, str, float]]] = {}
         self._identities: dict[tuple[str, str, str], list[Identity]] = defaultdict(list)
         for entry in identities:
             self._identities[entry.system, entry.table, entry.metric].append(entry)
@@ -95,13 +102,17 @@ class Evaluator:
         return None
 
     def _following(self, cell: Cell) -> Value | None:
-        for total in self._sums.get(cell.block, ()):
+        block = cell.block
+        if block not in self._sums:
+            table = self.tables.blocks[block]
+            self._sums[block], self._definitions[block] = sums(table), definitions(table)
+        for total in self._sums[block]:
             parts = total.operands(cell)
             if parts is not None:
                 found = [self.value(part) for part in parts]
                 known = [value for value in found if value is not None]
                 return _combine("sum", known, 1.0) if len(known) == len(found) else None
-        for metric, over, under, factor in self._definitions.get(cell.block, ()):
+        for metric, over, under, factor in self._definitions[block]:
             if metric == cell.metric:
                 top, bottom = (self.value(_with_metric(cell, name)) for name in (over, under))
                 if top is not None and bottom is not None:

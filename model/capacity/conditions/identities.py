@@ -4,7 +4,7 @@ Sums are found in the values: a cell or metric named a total, of which all measu
 the same others. Definitions are those of the studies, kept where the measured values obey them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -104,8 +104,3 @@ def _obeyed(table: Table, entry: tuple[str, str, str, float]) -> bool:
             if top and bottom and bottom[0]:
                 found.append(abs(factor * top[0] / bottom[0] - value) <= 0.005 * abs(value))
     return bool(found) and sum(found) >= LEAST_AGREEING * len(found)
-
-
-def all_sums(tables: Iterable[Table]) -> dict[tuple[str, str], list[Sum]]:
-    """The sums of every table that has any."""
-    return {table.block: found for table in tables if (found := sums(table))}

@@ -76,6 +76,20 @@ class Explained:
     sd: Array
 
 
+@dataclass(frozen=True)
+class _Instance:
+    """A law with the columns of its (at most two) coefficients at the measured and at the asked condition."""
+
+    law: str
+    share: float
+    columns: list[Array]
+    there: list[float]
+    noise: Array
+    there_sd: float = 0.0
+    prior_sd: float = COEFFICIENT_SD
+    centre: float = 0.0
+
+
 def explain(series: Series, at: float, at_siblings: tuple[tuple[float, float], ...] = ()) -> Explained:
     """Fit every law to a series and predict at a condition; siblings are (value, relative sd) there."""
     reference = float(np.exp(np.mean(np.log(series.x))))
@@ -83,32 +97,26 @@ def explain(series: Series, at: float, at_siblings: tuple[tuple[float, float], .
     x, z, here = series.x / reference, series.y / scale, np.array([at / reference])
     noise = series.se / series.y
     kernels = _kernels(x, x), _kernels(x, here)[:, :, 0]
-    law, share, found = [], [], []
-
-    def add(name: str, part: float, said: tuple[Array, Array, Array]) -> None:
-        law.append(NAMES.index(name))
-        share.append(part)
-        found.append(said)
-
     doubted = _without_outlier(x, z, noise)
+    instances = []
     for name, columns in LAWS.items():
-        design, there = np.stack(columns(x), 1), np.stack(columns(here), 1)[0]
-        add(name, 1.0, _linear(design, there, z, noise, kernels))
+        there = [float(column[0]) for column in columns(here)]
+        instances.append(_Instance(name, 1.0, columns(x), there, noise))
         if doubted is not None and name in ROBUST:
-            add(name, OUTLIER_SHARE, _linear(design, there, z, doubted, kernels))
-    add(POWER, 1.0, _power(x, z, here[0], noise, kernels))
-    count = len(series.siblings)
+            instances.append(_Instance(name, OUTLIER_SHARE, columns(x), there, doubted))
+    one, part = np.ones_like(x), 1.0 / max(len(series.siblings), 1)
     for (values, sds), (value, value_sd) in zip(series.siblings, at_siblings, strict=True):
         level = float(np.exp(np.mean(np.log(values))))
-        column, there = values / level, np.array([value / level])
-        both = np.hypot(noise, sds)
-        said = _linear(column[:, None], there, z, both, kernels, value_sd, RATIO_SD, 1.0)
-        add(SIBLING, 1.0 / count, said)
-        pair = np.stack([np.ones_like(x), column], 1)
-        said = _linear(pair, np.array([1.0, there[0]]), z, both, kernels, value_sd)
-        add(SIBLING_AND_CONSTANT, 1.0 / count, said)
-    evidence, mean, sd = (np.array(part) for part in zip(*found, strict=True))
-    return Explained(np.array(law), np.array(share), evidence, mean + np.log(scale), sd)
+        column, sibling, both = values / level, value / level, np.hypot(noise, sds)
+        instances += [
+            _Instance(SIBLING, part, [column], [sibling], both, value_sd, RATIO_SD, 1.0),
+            _Instance(SIBLING_AND_CONSTANT, part, [one, column], [1.0, sibling], both, value_sd),
+        ]
+    found = zip(_linear(instances, z, kernels), _power(x, z, here[0], noise, kernels), strict=True)
+    evidence, mean, sd = (np.concatenate(both) for both in found)
+    law = np.array([NAMES.index(name) for name in (*(instance.law for instance in instances), POWER)])
+    share = np.array([*(instance.share for instance in instances), 1.0])
+    return Explained(law, share, evidence, mean + np.log(scale), sd)
 
 
 def _without_outlier(x: Array, z: Array, noise: Array) -> Array | None:
@@ -131,74 +139,85 @@ def _kernels(one: Array, other: Array) -> Array:
     return both[NODES[:, 2].astype(int)]
 
 
-def _linear(
-    design: Array,
-    there: Array,
-    z: Array,
-    noise: Array,
-    kernels: tuple[Array, Array],
-    there_sd: float = 0.0,
-    prior_sd: float = COEFFICIENT_SD,
-    centre: float = 0.0,
-) -> tuple[Array, Array, Array]:
-    """Log evidence, mean and standard deviation of ln y of a linear law at every grid node, by Gauss-Newton steps."""
-    least = LEAST_SHARE * z
+def _linear(instances: list[_Instance], z: Array, kernels: tuple[Array, Array]) -> tuple[Array, Array, Array]:
+    """Log evidence, mean and standard deviation of ln y of linear laws at every grid node, by Gauss-Newton steps.
+
+    All of shape (instances, nodes).
+    """
+    design, there = np.zeros((len(instances), len(z), 2)), np.zeros((len(instances), 2))
+    for i, instance in enumerate(instances):
+        for j, column in enumerate(instance.columns):
+            design[i, :, j], there[i, j] = column, instance.there[j]
+    noise = np.stack([instance.noise for instance in instances])
+    there_sd, prior_sd, centre = (
+        np.array([getattr(instance, name) for instance in instances]) for name in ("there_sd", "prior_sd", "centre")
+    )
+    least, log_z, around = LEAST_SHARE * z, np.log(z), _Around(noise, kernels)
     relative = design / z[:, None]
-    wanted = relative.sum(axis=0)
-    start = np.linalg.solve(relative.T @ relative + 1e-6 * np.eye(design.shape[1]), wanted)
-    coefficients = np.tile(start, (len(NODES), 1))
-    fitted = np.maximum(coefficients @ design.T, least)
+    transposed = relative.transpose(0, 2, 1)
+    start = np.linalg.solve(transposed @ relative + 1e-6 * np.eye(2), relative.sum(axis=1)[:, :, None])[:, :, 0]
+    coefficients = np.repeat(start[:, None], len(NODES), axis=1)
+    centre, prior_sd = centre[:, None, None], prior_sd[:, None, None]
+    fitted = np.maximum(coefficients @ design.transpose(0, 2, 1), least)
     for _ in range(STEPS):
-        tangent = design[None] / fitted[:, :, None]
-        residual = np.log(z) - np.log(fitted) + np.einsum("hnp,hp->hn", tangent, coefficients - centre)
-        said = _regression(prior_sd * tangent, residual, noise, kernels)
-        coefficients = centre + prior_sd**2 * np.einsum("hnp,hn->hp", tangent, said.solved)
-        fitted = np.maximum(coefficients @ design.T, least)
-    end = np.maximum(coefficients @ there, LEAST_SHARE * z.min())
-    slope = prior_sd * there[None] / end[:, None]
-    return _predicted(said, prior_sd * tangent, slope, np.log(end), kernels, there_sd)
+        tangent = design[:, None] / fitted[..., None]
+        residual = log_z - np.log(fitted) + _times(tangent, coefficients - centre)
+        said = around.regression(prior_sd[..., None] * tangent, residual)
+        coefficients = centre + prior_sd * said.coefficients
+        fitted = np.maximum(coefficients @ design.transpose(0, 2, 1), least)
+    end = np.maximum((coefficients * there[:, None]).sum(axis=2), LEAST_SHARE * z.min())
+    return said.predicted(prior_sd * there[:, None] / end[..., None], np.log(end), there_sd)
 
 
 def _power(x: Array, z: Array, at: float, noise: Array, kernels: tuple[Array, Array]) -> tuple[Array, Array, Array]:
     """A power of the condition: affine in logarithms as it stands."""
-    design = np.broadcast_to(np.stack([np.ones_like(x), np.log(x)], 1), (len(NODES), len(x), 2))
-    slope = np.broadcast_to(np.array([1.0, np.log(at)]), (len(NODES), 2))
-    said = _regression(design, np.broadcast_to(np.log(z), (len(NODES), len(x))), noise, kernels)
-    mean = np.einsum("hp,hnp,hn->h", slope, design, said.solved)
-    return _predicted(said, design, slope, mean, kernels, 0.0)
+    design = np.broadcast_to(np.stack([np.ones_like(x), np.log(x)], 1), (1, len(NODES), len(x), 2))
+    slope = np.broadcast_to(np.array([1.0, np.log(at)]), (1, len(NODES), 2))
+    said = _Around(noise[None], kernels).regression(design, np.broadcast_to(np.log(z), (1, len(NODES), len(x))))
+    return said.predicted(slope, (slope * said.coefficients).sum(axis=2), np.zeros(1))
+
+
+def _times(matrices: Array, vectors: Array) -> Array:
+    return (matrices @ vectors[..., None])[..., 0]
+
+
+class _Around:
+    """Discrepancy and scatter around the laws, with what they say at the asked condition."""
+
+    def __init__(self, noise: Array, kernels: tuple[Array, Array]) -> None:
+        own = NODES[:, 0, None] ** 2 + noise[:, None] ** 2
+        covariance = NODES[:, 1, None, None] ** 2 * kernels[0] + own[..., None] * np.eye(noise.shape[1])
+        self.inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+        self.log_det = np.linalg.slogdet(covariance)[1]
+        self.across = NODES[:, 1, None] ** 2 * kernels[1]
+
+    def regression(self, design: Array, residual: Array) -> "_Regression":
+        """The best two unit-normal coefficients of residuals, and how sure they are."""
+        weighted = self.inverse @ design
+        information = design.swapaxes(2, 3) @ weighted + np.eye(2)
+        wanted = _times(weighted.swapaxes(2, 3), residual)
+        solved = np.linalg.solve(information, wanted[..., None])
+        coefficients = np.asarray(solved, dtype=np.float64)[..., 0]
+        return _Regression(self, coefficients, residual - _times(design, coefficients), weighted, information)
 
 
 @dataclass(frozen=True)
 class _Regression:
-    residual: Array
-    covariance: Array
-    solved: Array
-    inverse: Array
+    around: _Around
+    coefficients: Array
+    left: Array
+    weighted: Array
+    information: Array
 
-    def evidence(self) -> Array:
-        """Log density of the residuals, by node."""
-        _, log_det = np.linalg.slogdet(self.covariance)
-        misfit = np.einsum("hn,hn->h", self.solved, self.residual)
-        return -0.5 * (misfit + log_det + self.residual.shape[1] * np.log(2.0 * np.pi))
-
-
-def _regression(design: Array, residual: Array, noise: Array, kernels: tuple[Array, Array]) -> _Regression:
-    """Residuals under unit-normal coefficients, discrepancy and scatter, at every node."""
-    count = residual.shape[1]
-    own = NODES[:, 0, None] ** 2 + noise[None, :] ** 2
-    covariance = np.einsum("hnp,hmp->hnm", design, design) + NODES[:, 1, None, None] ** 2 * kernels[0]
-    covariance = covariance + own[:, :, None] * np.eye(count)
-    inverse = np.linalg.inv(covariance)
-    return _Regression(residual, covariance, np.einsum("hnm,hm->hn", inverse, residual), inverse)
-
-
-def _predicted(
-    said: _Regression, design: Array, slope: Array, mean: Array, kernels: tuple[Array, Array], there_sd: float
-) -> tuple[Array, Array, Array]:
-    """Evidence, mean with the discrepancy, and standard deviation of one more measurement."""
-    across = NODES[:, 1, None] ** 2 * kernels[1]
-    cross = np.einsum("hnp,hp->hn", design, slope) + across
-    before = np.einsum("hp,hp->h", slope, slope) + NODES[:, 1] ** 2
-    explained = np.einsum("hn,hnm,hm->h", cross, said.inverse, cross)
-    variance = np.maximum(before - explained, 0.0) + NODES[:, 0] ** 2 + there_sd**2
-    return said.evidence(), mean + np.einsum("hn,hn->h", across, said.solved), np.sqrt(variance)
+    def predicted(self, slope: Array, mean: Array, there_sd: Array) -> tuple[Array, Array, Array]:
+        """Log density of the residuals, mean with the discrepancy, and standard deviation of one more measurement."""
+        across, inverse = self.around.across, self.around.inverse
+        log_det = self.around.log_det + np.linalg.slogdet(self.information)[1]
+        misfit = (self.left * _times(inverse, self.left)).sum(axis=2) + (self.coefficients**2).sum(axis=2)
+        evidence = -0.5 * (misfit + log_det + self.left.shape[2] * np.log(2.0 * np.pi))
+        kriging = _times(inverse, across)
+        rest = slope - _times(self.weighted.swapaxes(2, 3), across)
+        unsure = (rest * np.linalg.solve(self.information, rest[..., None])[..., 0]).sum(axis=2)
+        discrepancy = np.maximum(NODES[:, 1] ** 2 - (across * kriging).sum(axis=2), 0.0)
+        sd = np.sqrt(discrepancy + np.maximum(unsure, 0.0) + NODES[:, 0] ** 2 + there_sd[:, None] ** 2)
+        return evidence, mean + (kriging * self.left).sum(axis=2), sd

@@ -14,22 +14,23 @@ from functools import lru_cache
 import numpy as np
 
 from model.capacity.conditions.laws import Array
-from model.capacity.conditions.tables import RELEASES, SYSTEM, Cell, Tables, kind_of
+from model.capacity.conditions.tables import ALTERNATIVES, RELEASES, SYSTEM, Cell, Tables, kind_of
 
-SPREADS = {"busy": 0.015, "cost": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.1, "ms": 0.1}
+SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.1, "ms": 0.1}
 """Median spread of ln(ratio) between two levels of a name, by sort of quantity. Engine time per transaction is
 repeated within 1 to 3 % where releases count as equal (ims14_z14, ims10 claims)."""
 OTHER_SPREAD = 0.05
 GRID = np.geomspace(0.001, 2.0, 16)
 """Spreads that are integrated over; the prior is log-normal about the median."""
 LOG_SPREAD_SD = 0.6
-LEAST_SYSTEM_SPREAD = 0.05
+LEAST_SPREAD, UNSEEN_SPREAD = 0.05, 1.0
+"""Spread between two systems or two parts of a measurement: at least, and where no such ratio was seen."""
 COMMON = (0.0, 0.05, 0.4, 0.7, 0.9, 0.98)
 """Shares of the variance that ratios of the same two levels may have in common across systems."""
-EQUAL, DIFFERENT, SAME_WORKLOAD = np.array([[20.0, 1, 1, 1, 1, 1], [1.0, 1, 1, 1, 4, 4], [0.0, 0, 0, 1, 4, 16]])
+EQUAL, DIFFERENT, APART = np.array([[20.0, 1, 1, 1, 1, 1], [1.0, 1, 1, 1, 4, 4], [0.0, 0, 0, 1, 4, 16]])
 """Prior odds of those shares: releases count as equal unless ratios agree that they are not, options are there because
-they change something, and two systems with one workload differ by what they run on."""
-WITHIN_SYSTEM = 0.9
+they change something, and two systems with one workload, or two parts of a measurement, differ as they always do."""
+WITHIN_SYSTEM, WITHIN_RELEASES = 0.9, 0.3
 """What ratios of one system have in common, of what they do not share with other systems."""
 OTHER_METRIC = 0.8
 """Likeness of ratios of two metrics of one sort; on two systems with one workload, `SAME_ENGINES`."""
@@ -86,18 +87,18 @@ class Ratios:
         if donor.x is not None:
             rest |= {("", str(donor.x))}
         mine = _Seen(0.0, donor.block, kind, donor.metric, donor.system, rest)
-        prior = SPREADS.get(kind, OTHER_SPREAD)
-        if key == SYSTEM and seen:
-            typical = float(np.median([abs(entry.log) for entry in seen]))
-            prior = max(typical, LEAST_SYSTEM_SPREAD)
+        prior, apart = SPREADS.get(kind, OTHER_SPREAD), key not in ALTERNATIVES
+        if apart:
+            prior = max(float(np.median([abs(entry.log) for entry in seen])), LEAST_SPREAD) if seen else UNSEEN_SPREAD
         alike = [
             entry
             for entry in seen
             if entry.kind == kind and (entry.block == donor.block or entry.metric == donor.metric)
         ]
         used = sorted(alike, key=lambda entry: -sum(_alike(mine, entry, OTHER_METRIC)))[:MOST_RATIOS]
-        odds = SAME_WORKLOAD if key == SYSTEM else EQUAL if key in RELEASES else DIFFERENT
-        log, sd = _posterior(mine, used, prior, odds, SAME_ENGINES if key == SYSTEM else OTHER_METRIC)
+        odds = APART if apart else EQUAL if key in RELEASES else DIFFERENT
+        within = WITHIN_RELEASES if key in RELEASES else WITHIN_SYSTEM
+        log, sd = _posterior(mine, used, prior, odds, within, SAME_ENGINES if key == SYSTEM else OTHER_METRIC)
         return Ratio(log, sd, len(used))
 
     def seen(self, study: str, key: str, one: str, other: str) -> bool:
@@ -155,7 +156,9 @@ def _changed(
     ]
 
 
-def _posterior(mine: _Seen, used: list[_Seen], prior: float, odds: Array, other_metric: float) -> tuple[float, float]:
+def _posterior(
+    mine: _Seen, used: list[_Seen], prior: float, odds: Array, within: float, other_metric: float
+) -> tuple[float, float]:
     """Mean and standard deviation of the wanted ln(ratio), over a grid of spreads and common shares."""
     likeness = np.array([[_alike(a, b, other_metric) for b in [*used, mine]] for a in used])
     likeness = likeness.reshape(len(used), len(used) + 1, 2)
@@ -164,7 +167,7 @@ def _posterior(mine: _Seen, used: list[_Seen], prior: float, odds: Array, other_
     for common, odd in zip(COMMON, odds, strict=True):
         if odd == 0.0:
             continue
-        correlation = common * likeness[:, :, 0] + (1.0 - common) * WITHIN_SYSTEM * likeness[:, :, 1]
+        correlation = common * likeness[:, :, 0] + (1.0 - common) * within * likeness[:, :, 1]
         covariance, cross = correlation[:, :-1], correlation[:, -1]
         np.fill_diagonal(covariance, 1.0 + NUGGET)
         inverse = np.linalg.inv(covariance)

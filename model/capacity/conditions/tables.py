@@ -10,12 +10,16 @@ SYSTEM = "system"
 POINT = "point"
 RELEASES = ("release", "ims_version", "variant")
 """Names under which tables have the release; a question may use any."""
+ALTERNATIVES = (
+    *RELEASES, "access", "bandwidth_mode", "direction", "machine", "pgm_option", "security", "tran_option"
+)  # fmt: skip
+"""Named conditions whose levels stand for each other; those of others are parts of one measurement."""
 SHARED_LEVELS = 2
 RATES = ("etr_tps", "tran_rate_tps", "online_tran_rate_tps", "throughput")
 WORK_UNITS = ("1/s", "SU", "service units", "service units/s", "pct of one CP", "MB/s")
 KINDS: Mapping[str, str] = {
     "KB": "storage", "MB": "storage", "bytes": "storage", "frames": "storage", "buffers": "storage",
-    "us/tran": "cost",
+    "us/tran": "engine time",
 }  # fmt: skip
 
 Labels = tuple[tuple[str, str], ...]
@@ -24,7 +28,7 @@ Labels = tuple[tuple[str, str], ...]
 def kind_of(metric: str, unit: str) -> str:
     """What sort of quantity a metric is: quantities of one sort vary alike between named levels."""
     if unit in ("pct", "pct of one CP") and is_work(metric, unit):
-        return "busy"
+        return "engine time"
     if metric.isupper():
         return f"{unit} of a report field"
     return KINDS.get(unit, unit)

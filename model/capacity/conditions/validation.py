@@ -1,8 +1,9 @@
 """Leave one level out: every level of every condition is predicted by laws fitted without it.
 
 A level of a numeric condition is left out of all tables of its system; a named level likewise, but for transaction
-rates, which a question about it gives. Beside each error stands that of a naive answer: the mean of the neighbouring
-levels, or the value at the system's other named level.
+rates, which a question about it gives, and as long as other systems have it. Figures of tables without a numeric
+condition are left out one by one as well. Beside each error stands that of a naive answer: the mean of the neighbouring
+levels, the value at the system's other named level, or that of a sibling at the same level.
 """
 
 import math
@@ -14,32 +15,20 @@ from typing import Any
 import numpy as np
 
 from model.capacity.conditions.beliefs import POPULATIONS
-from model.capacity.conditions.evaluating import Evaluator
+from model.capacity.conditions.evaluating import Evaluator, Value
 from model.capacity.conditions.laws import Array
 from model.capacity.conditions.rows import Row, Study
-from model.capacity.conditions.tables import RATES, Cell, Table, Tables, kind_of, number
+from model.capacity.conditions.single import SingleFigure, single_figures, widening
+from model.capacity.conditions.tables import ALTERNATIVES, RATES, Cell, Table, Tables, kind_of, number
 from model.capacity.conditions.weighing import judged, neighbours, weigh
 
-ALTERNATIVES = (
-    "access",
-    "bandwidth_mode",
-    "direction",
-    "ims_version",
-    "machine",
-    "pgm_option",
-    "release",
-    "security",
-    "tran_option",
-    "variant",
-)
-"""Named conditions whose levels stand for each other; those of others are parts of one measurement."""
-STRUCTURE = "structure"
-"""Names the structure of a coupling facility, whose rates and service times are a family of their own."""
+ITR, STRUCTURE = "itr_tps", "structure"
+"""The latter names the structure of a coupling facility, whose rates and service times are a family of their own."""
 LEAST_CASES = 3
 ROUNDING = 1e-6
 FAMILIES = {
-    "s": "time", "ms": "time", "us": "time", "SU": "CPU", "busy": "CPU", "cost": "CPU", "1/s": "rate",
-    "buffers": "buffers", "tran/s": "ITR",
+    "s": "time", "ms": "time", "us": "time", "SU": "CPU", "engine time": "CPU", "1/s": "rate", "tran/s": "rate",
+    "buffers": "buffers", "storage": "storage",
 }  # fmt: skip
 
 
@@ -142,7 +131,12 @@ def validate(study: Study) -> StudyValidation:
     """Leave every level out once."""
     whole = Tables(study.rows)
     weights = weigh(whole, study.facts)
-    cases = [case for left_out in _levels(whole) for case in _left_out(study, whole, weights, *left_out)]
+    figures = single_figures(whole, study.facts)
+    cases = [case for left_out in _levels(whole) for case in _left_out(study, whole, weights, figures, *left_out)]
+    for figure in figures:
+        table, factors = whole.blocks[figure.cell.block], widening(figures, figure.cell)
+        found = figure.found.widened(factors.get(figure.family, 1.0))
+        cases.append(_case(table, figure.cell, "single figures", "itself", found, figure.naive))
     by_family: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_family[case.family].append(case)
@@ -169,7 +163,13 @@ def _levels(tables: Tables) -> Iterator[tuple[str, tuple[str, ...], str]]:
 
 
 def _left_out(
-    study: Study, whole: Tables, weights: Mapping[str, Array], system: str, keys: tuple[str, ...], level: str
+    study: Study,
+    whole: Tables,
+    weights: Mapping[str, Array],
+    figures: list[SingleFigure],
+    system: str,
+    keys: tuple[str, ...],
+    level: str,
 ) -> Iterator[Case]:
     numeric = number(level)
 
@@ -190,7 +190,8 @@ def _left_out(
     )
     for block in touched & kept.blocks.keys():
         table, before = whole.blocks[block], kept.blocks[block]
-        if numeric is not None and before.numeric is None:
+        known = [found for key in keys for found in before.levels.get(key, ())]
+        if before.numeric is None if numeric is not None else level not in known:
             continue
         for cell in table.judged:
             levels = table.condition(cell)
@@ -200,19 +201,12 @@ def _left_out(
             naive = _naive(before, cell, keys)
             if found is None or math.isnan(naive):
                 continue
-            yield Case(
-                system,
-                block[1],
-                _family_name(table, cell, numeric is not None),
-                cell.metric,
-                table.condition(cell),
-                f"{keys[0] if len(keys) == 1 else table.numeric}={level}",
-                table.values[cell][0],
-                found.value,
-                found.low,
-                found.high,
-                naive,
-            )
+            if before.numeric is None:
+                factors = widening(figures, cell)
+                found = found.widened(factors.get(evaluator.beliefs.family(table, cell), 1.0))
+            levels_left = "numeric levels" if numeric is not None else "named levels"
+            left_out = f"{keys[0] if len(keys) == 1 else table.numeric}={level}"
+            yield _case(table, cell, levels_left, left_out, found, naive)
 
 
 def _naive(table: Table, cell: Cell, keys: tuple[str, ...]) -> float:
@@ -228,13 +222,27 @@ def _naive(table: Table, cell: Cell, keys: tuple[str, ...]) -> float:
     return float(np.mean(found)) if found else math.nan
 
 
-def _family_name(table: Table, cell: Cell, numeric: bool) -> str:
+def _case(table: Table, cell: Cell, how: str, left_out: str, found: Value, naive: float) -> Case:
     unit = table.units.get(cell.metric, "")
     kind = unit if unit in FAMILIES else kind_of(cell.metric, unit)
-    name = "throughput" if cell.metric in RATES else FAMILIES.get(kind, kind)
-    if cell.level(STRUCTURE) is not None:
-        name = "coupling facility"
-    return f"{name}, {'numeric' if numeric else 'named'} levels"
+    family = FAMILIES.get(kind, "other")
+    if cell.metric in (*RATES, ITR):
+        family = "ITR" if cell.metric == ITR else "throughput"
+    elif cell.level(STRUCTURE) is not None:
+        family = "coupling facility"
+    return Case(
+        cell.system,
+        cell.block[1],
+        f"{family}, {how}",
+        cell.metric,
+        table.condition(cell),
+        left_out,
+        table.values[cell][0],
+        found.value,
+        found.low,
+        found.high,
+        naive,
+    )
 
 
 def _family(name: str, cases: list[Case]) -> Family:

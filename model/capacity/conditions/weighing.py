@@ -105,8 +105,8 @@ def judged(
                 missed[family].append(error)
                 of_kin[family, kin(kept, cell)].append(error)
                 off_by[family].append((abs(off), abs(math.log(y / neighbours(points, cell.x)))))
-    factors = {family: _factor(found, 1.0, PRIOR_CASES) for family, found in missed.items()}
-    kin_factors = {name: _factor(found, factors[family], KIN_CASES) for (family, name), found in of_kin.items()}
+    factors = {family: factor(found) for family, found in missed.items()}
+    kin_factors = {name: factor(found, factors[family], KIN_CASES) for (family, name), found in of_kin.items()}
     behind = [family for family, found in off_by.items() if _behind(found)]
     return Judged(factors | kin_factors, tuple(sorted(behind)))
 
@@ -124,7 +124,7 @@ def _behind(found: list[tuple[float, float]]) -> bool:
     return bool(of_laws > naive + ROUNDING)
 
 
-def _factor(missed: list[float], prior: float, cases: float) -> float:
+def factor(missed: list[float], prior: float = 1.0, cases: float = PRIOR_CASES) -> float:
     """The 90 % quantile of errors over half-widths, drawn to a prior that counts for some cases."""
     share = len(missed) / (len(missed) + cases)
     return float(np.clip(share * np.quantile(missed, 0.9) + (1.0 - share) * prior, LEAST_WIDENING, MOST_WIDENING))

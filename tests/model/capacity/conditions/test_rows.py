@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.capacity.conditions.identities import all_sums, definitions
+from model.capacity.conditions.identities import definitions, sums
 from model.capacity.conditions.reading import read_catalogue
 from model.capacity.conditions.tables import Tables
 from model.systems import catalogue
@@ -72,8 +72,7 @@ def test_systems_known_by_claims_only_keep_what_is_printed_of_them():
 
 def test_totals_of_a_table_are_found_with_all_their_parts():
     tables = Tables(read_catalogue(["cs113-tn3270-clear-30s", "cs113-tn3270-ipsec-30s"]).rows)
-    (found,) = all_sums(tables.blocks.values()).values()
-    parts = {total.total: len(total.parts) for total in found}
+    parts = {total.total: len(total.parts) for table in tables.blocks.values() for total in sums(table)}
     assert parts == {
         "Total": 13,
         "Total Above": 7,

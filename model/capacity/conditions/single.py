@@ -1,0 +1,79 @@
+"""Single figures left out: how well a figure follows from another named level, or from a sibling.
+
+Of tables without a numeric condition, where no law says how sure an answer is, the figures left out say how much wider
+intervals must be.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from model.capacity.conditions.evaluating import Evaluator, Value
+from model.capacity.conditions.rows import Row
+from model.capacity.conditions.tables import ALTERNATIVES, POINT, RATES, SYSTEM, Cell, Table, Tables
+from model.capacity.conditions.weighing import Facts, factor
+
+
+@dataclass(frozen=True)
+class SingleFigure:
+    """A figure left out: what the others say of it, and its value at another level or of a sibling."""
+
+    cell: Cell
+    family: str
+    measured: float
+    found: Value
+    naive: float
+
+    @property
+    def missed(self) -> float | None:
+        """The error in half-widths of the interval, of logarithms; None at zero."""
+        if min(self.measured, self.found.low) <= 0:
+            return None
+        off = math.log(self.measured / self.found.value)
+        reach = math.log((self.found.high if off > 0 else self.found.low) / self.found.value)
+        return off / reach if reach else 0.0
+
+
+def single_figures(tables: Tables, facts: Facts) -> list[SingleFigure]:
+    """Every judged figure that another named level or a sibling has too, but for rates and numbered points."""
+    by_study: dict[str, list[Row]] = defaultdict(list)
+    for row in tables.rows:
+        by_study[row.study or row.system].append(row)
+    return [
+        found
+        for block, table in tables.blocks.items()
+        if table.numeric is None and POINT not in table.levels
+        for cell in sorted(table.judged, key=repr)
+        if cell.metric not in RATES and (found := _left_out(by_study[block[0]], facts, table, cell)) is not None
+    ]
+
+
+def widening(figures: Iterable[SingleFigure], but: Cell | None = None) -> Mapping[str, float]:
+    """How much wider than they are intervals must be, by family, to hold 90 % of the figures but one."""
+    missed: dict[str, list[float]] = defaultdict(list)
+    for figure in figures:
+        if figure.missed is not None and figure.cell != but:
+            missed[figure.family].append(figure.missed)
+    return {family: factor(found) for family, found in missed.items()}
+
+
+def _left_out(rows: list[Row], facts: Facts, table: Table, cell: Cell) -> SingleFigure | None:
+    place = cell.system, cell.block[1], cell.metric, cell.subject, table.condition(cell)
+    evaluator = Evaluator(
+        Tables(row for row in rows if (row.system, row.table, row.metric, row.subject, row.condition) != place),
+        {},
+        facts,
+    )
+    before = evaluator.tables.blocks.get(cell.block)
+    if before is None:
+        return None
+    donors = sorted(
+        (key == SYSTEM, repr(donor), before.values[donor][0])
+        for donor, key in evaluator.beliefs.donors(before, cell)
+        if key in (SYSTEM, *ALTERNATIVES)
+    )
+    found = evaluator.value(cell) if donors else None
+    if found is None:
+        return None
+    return SingleFigure(cell, evaluator.beliefs.family(table, cell), table.values[cell][0], found, donors[0][2])
