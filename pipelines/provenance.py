@@ -1,13 +1,15 @@
 """What the marts are defined by, as a digest for each system: formulas, an installation's own metrics, groups files.
 
-A build keeps it in `meta.definition`. A model remembers what it was calibrated by, so that an answer can say when the
-marts published since are defined otherwise.
+A build keeps it in `meta.definition` when it ends well. A model remembers what it was calibrated by, so that an answer
+can say when the marts published since are defined otherwise.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
+
+import duckdb
 
 from pipelines import metrics
 from pipelines.home import DBT_PROJECT, Home
@@ -16,20 +18,21 @@ TABLE = "meta.definition"
 _GROUPS = "SELECT DISTINCT * EXCLUDE (file_id) FROM raw.etalon_group ORDER BY ALL"
 
 
-def keep(home: Home) -> None:
-    """Write the digests of what the next build makes the marts by; the system is empty for those without groups."""
-    from ingest import warehouse
-
+def definitions(con: duckdb.DuckDBPyConnection, home: Home) -> list[tuple[str, str]]:
+    """Systems with the digests of what a build makes their marts by; the system is empty for those without groups."""
     formulas = _formulas() + json.dumps(metrics.environment(home))
-    with warehouse.open_writer(home.warehouse) as con:
-        rows = con.execute(_GROUPS)
-        place = [column[0] for column in rows.description or []].index("system_id")
-        groups: dict[str, list[Any]] = {}
-        for row in rows.fetchall():
-            groups.setdefault(str(row[place]).strip(), []).append(row)
-        found = [("", _digest(formulas)), *((name, _digest(formulas + repr(own))) for name, own in groups.items())]
-        con.execute(f"CREATE OR REPLACE TABLE {TABLE} (system_id VARCHAR, definition_digest VARCHAR)")
-        con.executemany(f"INSERT INTO {TABLE} VALUES (?, ?)", found)
+    rows = con.execute(_GROUPS)
+    place = [column[0] for column in rows.description or []].index("system_id")
+    groups: dict[str, list[Any]] = {}
+    for row in rows.fetchall():
+        groups.setdefault(str(row[place]).strip(), []).append(row)
+    return [("", _digest(formulas)), *((name, _digest(formulas + repr(own))) for name, own in groups.items())]
+
+
+def keep(con: duckdb.DuckDBPyConnection, found: list[tuple[str, str]]) -> None:
+    """Put down what the marts have been made by."""
+    con.execute(f"CREATE OR REPLACE TABLE {TABLE} (system_id VARCHAR, definition_digest VARCHAR)")
+    con.executemany(f"INSERT INTO {TABLE} VALUES (?, ?)", found)
 
 
 def published(home: Home) -> dict[str, str]:

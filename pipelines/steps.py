@@ -81,10 +81,8 @@ def prepare(home: Home) -> None:
     """Make the tables that the marts are built from, as far as the warehouse lacks them; the warehouse itself too."""
     home.require_writable()
     from ingest import warehouse
-    from pipelines import provenance
 
     warehouse.prepare(home.warehouse, layouts.registry(home))
-    provenance.keep(home)
 
 
 def build(home: Home, *, select: str | None = None, everything: bool = False) -> str:

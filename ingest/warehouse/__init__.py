@@ -16,7 +16,7 @@ from ingest.warehouse.outcome import (
 from ingest.warehouse.publish import publish, query
 from ingest.warehouse.tables import layouts_version
 from ingest.warehouse.views import make_empty, make_views
-from ingest.warehouse.writer import open_writer
+from ingest.warehouse.writer import open_writer, opening
 
 __all__ = [
     "BadQuery",
@@ -34,6 +34,7 @@ __all__ = [
     "make_empty",
     "make_views",
     "open_writer",
+    "opening",
     "prepare",
     "publish",
     "query",

@@ -1,5 +1,7 @@
 """The one connection that writes the warehouse."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -29,18 +31,26 @@ def open_writer(db_path: str | Path) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect(config=limits)
     name = _quoted(path.stem, '"')
     try:
-        con.execute(f"ATTACH {_quoted(str(path), chr(39))} AS {name} (ROW_GROUP_SIZE {_ROW_GROUP})")
+        with opening(path):
+            con.execute(f"ATTACH {_quoted(str(path), chr(39))} AS {name} (ROW_GROUP_SIZE {_ROW_GROUP})")
         con.execute(f"USE {name}")
-    except duckdb.Error as error:
+    except BaseException:
         con.close()
-        if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
+        raise
+    return con
+
+
+@contextmanager
+def opening(path: Path) -> Iterator[None]:
+    """Name the database that DuckDB cannot open: WarehouseLocked while another process writes it, or WarehouseError."""
+    try:
+        yield
+    except duckdb.IOException as error:
+        if "lock" in str(error).lower():
             raise WarehouseLocked(
                 f"{path}: another process is writing to the warehouse; wait until it is done and try again ({error})"
             ) from None
-        if isinstance(error, duckdb.IOException):
-            raise WarehouseError(f"{path}: cannot be opened as a DuckDB database: {error}") from None
-        raise
-    return con
+        raise WarehouseError(f"{path}: cannot be opened as a DuckDB database: {error}") from None
 
 
 def _quoted(text: str, quote: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from pipelines import metrics
+from pipelines import metrics, provenance
 from pipelines.building import merge, touched, window
 from pipelines.building.touched import Plan
 from pipelines.home import DBT_PROJECT, Home
@@ -43,6 +43,7 @@ def building(home: Home, *, everything: bool = False) -> Iterator[Work | None]:
         if everything:
             touched.forget(con)
         plan = touched.plan(con, project)
+        definitions = provenance.definitions(con, home)
         if plan.written and not plan.reason and merge.has_rule(_marts(con)):
             plan = touched.everything(con, "a mart has no time")
         if plan.everything:
@@ -52,11 +53,18 @@ def building(home: Home, *, everything: bool = False) -> Iterator[Work | None]:
     if plan.nothing:
         yield None
         return
+
+    def record(con: duckdb.DuckDBPyConnection) -> None:
+        touched.record(con, project, plan)
+        provenance.keep(con, definitions)
+
     if plan.everything:
         yield Work(plan, home.warehouse, home.dbt / "target")
         home.window.unlink(missing_ok=True)
         with open_writer(home.warehouse) as con:
-            touched.record(con, project, plan)
+            con.execute("BEGIN")
+            record(con)
+            con.execute("COMMIT")
         return
     # Named like the warehouse: the models' SQL names the database it was made for.
     scratch = home.window.with_name(home.warehouse.name)
@@ -64,7 +72,7 @@ def building(home: Home, *, everything: bool = False) -> Iterator[Work | None]:
     work = Work(plan, scratch, home.dbt / "window")
     yield work
     merge.prune(scratch, plan)
-    merge.merge(home.warehouse, scratch, plan, project, work.target / "compiled")
+    merge.merge(home.warehouse, scratch, plan, work.target / "compiled", record)
     scratch.replace(home.window)
 
 

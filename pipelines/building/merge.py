@@ -1,11 +1,10 @@
 """Rows of a window's marts in place of those that the warehouse has of the same time."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
 
-from pipelines.building import touched
 from pipelines.building.touched import Plan, Span
 
 #: Columns that tell when a row is, the first that there are.
@@ -61,10 +60,13 @@ def prune(window: Path, plan: Plan) -> None:
         con.execute("COMMIT")
 
 
-def merge(warehouse: Path, window: Path, plan: Plan, project: str, compiled: Path) -> None:
+def merge(
+    warehouse: Path, window: Path, plan: Plan, compiled: Path, record: Callable[[duckdb.DuckDBPyConnection], None]
+) -> None:
     """Put the marts of a pruned window in the place of what the warehouse has of that time, in one transaction.
 
-    compiled: folder of the models' SQL as dbt ran it. Raises WarehouseLocked while another process writes.
+    compiled: folder of the models' SQL as dbt ran it; record: puts down, in the transaction, what was built. Raises
+    WarehouseLocked while another process writes.
     """
     from ingest.warehouse import open_writer
 
@@ -93,7 +95,7 @@ def merge(warehouse: Path, window: Path, plan: Plan, project: str, compiled: Pat
             made = next(compiled.rglob(f"{table}.sql")).read_text(encoding="utf-8")
             con.execute(f"DELETE FROM marts.{table}")
             con.execute(f"INSERT INTO marts.{table} BY NAME {made}")
-        touched.record(con, project, plan)
+        record(con)
         con.execute("COMMIT")
         con.execute("DETACH part")
         con.execute("CHECKPOINT")

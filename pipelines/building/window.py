@@ -17,14 +17,17 @@ _BY_RECORD = ("smf", "ims_log")
 def cut(warehouse: Path, window: Path, plan: Plan) -> None:
     """Make `window` anew from the records of the warehouse that lie in the time that `plan` has to read.
 
-    Nobody else may have the warehouse open for writing. Raises duckdb.Error as DuckDB does.
+    Raises WarehouseLocked while another process writes the warehouse.
     """
+    from ingest.warehouse import opening
+
     window.parent.mkdir(parents=True, exist_ok=True)
     for left in (window, window.with_name(window.name + ".wal")):
         left.unlink(missing_ok=True)
     with duckdb.connect(str(window), config={"memory_limit": "1GB", "temp_directory": f"{window}.tmp"}) as con:
         con.execute("SET threads = 2")
-        con.execute(f"ATTACH '{_escaped(warehouse)}' AS whole (READ_ONLY)")
+        with opening(warehouse):
+            con.execute(f"ATTACH '{_escaped(warehouse)}' AS whole (READ_ONLY)")
         con.execute("BEGIN")
         con.execute("CREATE TEMP TABLE wanted_file (file_id UBIGINT, kind VARCHAR, is_whole BOOLEAN)")
         con.executemany("INSERT INTO wanted_file VALUES (?, ?, ?)", _wanted(con, plan) or [(0, "none", True)])

@@ -69,12 +69,18 @@ def _older(con: duckdb.DuckDBPyConnection, schema: str, table: str, first: dt.da
 
 
 def compact(database: Path) -> None:
-    """Write a database anew without its free space, and put it in the place of the old one in one step."""
+    """Write a database anew without its free space, and put it in the place of the old one in one step.
+
+    Raises WarehouseLocked while another process writes it.
+    """
+    from ingest.warehouse import opening
+
     made = database.with_name(f".{database.name}.compact")
     made.unlink(missing_ok=True)
     old, new = (str(path).replace("'", "''") for path in (database, made))
     with duckdb.connect() as con:
-        con.execute(f"ATTACH '{old}' AS old (READ_ONLY)")
+        with opening(database):
+            con.execute(f"ATTACH '{old}' AS old (READ_ONLY)")
         con.execute(f"ATTACH '{new}' AS new (ROW_GROUP_SIZE 20480)")
         con.execute("COPY FROM DATABASE old TO new")
         con.execute("DETACH new")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines import steps
-from pipelines.building import merge
+from pipelines.building import merge, window
 from pipelines.building.touched import Span, _packed, union, written_limits
 from pipelines.home import DBT_PROJECT, Home
 
@@ -209,7 +209,7 @@ def test_what_reaches_no_mart_touches_no_time_and_a_printed_report_its_own(tmp_p
 HOLD = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print(flush=True); sys.stdin.read()"
 
 
-def test_a_build_that_ends_beside_another_writer_is_told_to_wait(tmp_path):
+def test_a_build_beside_another_writer_is_told_to_wait(tmp_path):
     from ingest.warehouse import WarehouseLocked
     from pipelines.building.touched import Plan
 
@@ -219,7 +219,9 @@ def test_a_build_that_ends_beside_another_writer_is_told_to_wait(tmp_path):
         assert writer.stdout
         writer.stdout.readline()
         with pytest.raises(WarehouseLocked, match="wait until it is done"):
-            merge.merge(warehouse, tmp_path / "window.duckdb", Plan(), "a", tmp_path)
+            merge.merge(warehouse, tmp_path / "window.duckdb", Plan(), tmp_path, lambda _: None)
+        with pytest.raises(WarehouseLocked, match="wait until it is done"):
+            window.cut(warehouse, tmp_path / "window.duckdb", Plan())
         writer.communicate()
 
 

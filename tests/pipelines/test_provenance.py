@@ -20,8 +20,8 @@ def home(tmp_path: Path) -> Home:
 
 
 def kept(home: Home) -> dict[str, str]:
-    provenance.keep(home)
-    with duckdb.connect(str(home.warehouse), read_only=True) as connection:
+    with duckdb.connect(str(home.warehouse)) as connection:
+        provenance.keep(connection, provenance.definitions(connection, home))
         return dict(connection.execute("select * from meta.definition").fetchall())
 
 
