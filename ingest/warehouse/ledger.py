@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from ingest.batch import Quarantined
-from ingest.warehouse import overlaps
+from ingest.warehouse import overlaps, version
 from ingest.warehouse.outcome import ExitCode, FileReport
 
 _CREATE = (
@@ -59,10 +59,13 @@ class Entry:
 
 
 def create(con: duckdb.DuckDBPyConnection) -> None:
-    """Make the tables of the schema `meta` unless they are there."""
+    """Make the tables of the schema `meta` unless they are there; where there are none yet, with their version."""
+    tables = con.execute("SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'meta'").fetchone()
     for statement in _CREATE:
         con.execute(statement)
     overlaps.create(con)
+    if tables == (0,):
+        version.write(con)
 
 
 def find(con: duckdb.DuckDBPyConnection, sha256: str) -> Entry | None:

@@ -5,8 +5,6 @@ import json
 import shutil
 from pathlib import Path
 
-import duckdb
-
 from pipelines import steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
@@ -27,8 +25,6 @@ _KEPT = (
     FILE,
 )
 _MANIFEST = "backup.json"
-#: Counts up when what is in the warehouse changes so that an earlier one has to be brought up to it.
-SCHEMA = 1
 
 
 def backup(home: Home, folder: Path) -> Path:
@@ -40,7 +36,7 @@ def backup(home: Home, folder: Path) -> Path:
     steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     if folder.exists() and any(folder.iterdir()):
         raise EtalonError(f"{folder}: is not empty; name another folder for the copy", Exit.NO_INPUT)
-    from ingest.warehouse import open_writer
+    from ingest.warehouse import open_writer, version
 
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with only_one(home), open_writer(home.warehouse) as con:
@@ -53,7 +49,7 @@ def backup(home: Home, folder: Path) -> Path:
             elif source.exists():
                 shutil.copy2(source, target)
     digests = {str(path.relative_to(folder)): _digest(path) for path in sorted(folder.rglob("*")) if path.is_file()}
-    write(folder / _MANIFEST, json.dumps({"schema": SCHEMA, "files": digests}, indent=1))
+    write(folder / _MANIFEST, json.dumps({"schema": version.SCHEMA, "files": digests}, indent=1))
     return folder
 
 
@@ -73,8 +69,10 @@ def restore(home: Home, folder: Path) -> Path:
             f"{home.warehouse}: is there already; name an empty state folder with --home, or move this one away",
             Exit.NO_INPUT,
         )
+    from ingest.warehouse import version
+
     told = json.loads(manifest.read_text(encoding="utf-8"))
-    if told["schema"] > SCHEMA:
+    if told["schema"] > version.SCHEMA:
         raise EtalonError(f"{folder}: was made by a later version of Etalon; use that one", Exit.NO_INPUT)
     for name, digest in told["files"].items():
         path = folder / name
@@ -96,32 +94,23 @@ def migrate(home: Home) -> str:
     EtalonError where the warehouse was made by a later version or is none.
     """
     steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
-    from ingest.warehouse import open_writer
+    from ingest.warehouse import open_writer, version
 
     with open_writer(home.warehouse) as con:
-        version = schema_version(con)
-        if version > SCHEMA:
+        found = version.read(con)
+        if found > version.SCHEMA:
             raise EtalonError(
-                f"{home.warehouse}: was made by a later version of Etalon (schema {version}, this one knows {SCHEMA}); "
+                f"{home.warehouse}: was made by a later version of Etalon (schema {found}, this one knows "
+                f"{version.SCHEMA}); "
                 "use that version, or restore an earlier copy",
                 Exit.NOT_READY,
             )
     steps.prepare(home)
     with open_writer(home.warehouse) as con:
-        con.execute("CREATE TABLE IF NOT EXISTS meta.warehouse_schema (version INTEGER NOT NULL)")
-        con.execute("DELETE FROM meta.warehouse_schema")
-        con.execute("INSERT INTO meta.warehouse_schema VALUES (?)", [SCHEMA])
-    if version == SCHEMA:
-        return f"up to date: schema {SCHEMA}"
-    return f"from schema {version} to {SCHEMA}; `etalon build` makes the marts anew"
-
-
-def schema_version(con: duckdb.DuckDBPyConnection) -> int:
-    """The version of an open warehouse; 0 for one that was made before there were versions."""
-    try:
-        return int(con.execute("SELECT version FROM meta.warehouse_schema").fetchall()[0][0])
-    except (duckdb.CatalogException, IndexError):
-        return 0
+        version.write(con)
+    if found == version.SCHEMA:
+        return f"up to date: schema {version.SCHEMA}"
+    return f"from schema {found} to {version.SCHEMA}; `etalon build` makes the marts anew"
 
 
 def _digest(path: Path) -> str:
