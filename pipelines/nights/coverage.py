@@ -12,6 +12,8 @@ from typing import Any
 from pipelines.settings import Coverage
 
 _HEADER = re.compile(r"stg_smf(\d+)(?:_(\d+))?_header")
+#: An interval's records are written after its end: those of the last before midnight, on the day after.
+_AFTER_END_MIN = 5
 #: Fewer records of a type than these on a usual day may as well be none on another.
 _FEW = 8
 
@@ -30,7 +32,7 @@ class Lack:
 
 
 Counts = Mapping[tuple[str, str], Mapping[dt.datetime, int]]
-"""Records by system and type, by the hour of their writing."""
+"""Records by system and type, by the hour they are about."""
 
 
 def lacks(snapshot: Path, day: dt.date, rules: Coverage) -> list[Lack]:
@@ -110,7 +112,7 @@ def _silent(hours: Mapping[dt.datetime, int], day: dt.date) -> str:
 
 
 def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:
-    """Records that were written in a stretch of days."""
+    """Records about a stretch of days."""
     from ingest import warehouse
 
     views = warehouse.query(
@@ -119,6 +121,8 @@ def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:
         "ON table_name = replace(view_name, 'stg_', '') WHERE duckdb_views.schema_name = 'staging' "
         "AND view_name LIKE 'stg_smf%_header' AND estimated_size > 0",
     ).to_pylist()
+    days = (since, until + dt.timedelta(days=1))
+    written_between = [dt.datetime.combine(day, dt.time(minute=_AFTER_END_MIN)) for day in days]
     counts: dict[tuple[str, str], dict[dt.datetime, int]] = {}
     for view in views:
         name = view["view_name"]
@@ -128,9 +132,9 @@ def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:
         kind = ".".join(part for part in told.groups() if part)
         rows = warehouse.query(
             snapshot,
-            f"SELECT smf_sid, date_trunc('hour', written_local) AS hour, count(*) AS n FROM staging.{name} "
-            "WHERE written_local >= ? AND written_local < ? GROUP BY ALL",
-            [dt.datetime.combine(since, dt.time()), dt.datetime.combine(until + dt.timedelta(days=1), dt.time())],
+            f"SELECT smf_sid, date_trunc('hour', written_local - INTERVAL {_AFTER_END_MIN} MINUTE) AS hour, "
+            f"count(*) AS n FROM staging.{name} WHERE written_local >= ? AND written_local < ? GROUP BY ALL",
+            written_between,
         ).to_pylist()
         for row in rows:
             counts.setdefault((row["smf_sid"], kind), {})[row["hour"]] = row["n"]

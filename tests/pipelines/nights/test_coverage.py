@@ -41,3 +41,19 @@ def test_a_short_day_names_its_hours_and_half_a_day_its_number(monkeypatch):
 def test_what_is_declared_is_expected_though_it_never_came(monkeypatch):
     rules = Coverage(expected={"PRDC": ["70.1"]})
     assert told(monkeypatch, {("PRDA", "70.1"): hours(range(20))}, rules) == ["PRDC: nothing of 2026-11-20"]
+
+
+def test_what_was_written_just_after_midnight_is_of_the_day_before(tmp_path):
+    from ingest import registry, warehouse
+
+    database, snapshot = tmp_path / "w.duckdb", tmp_path / "s.duckdb"
+    warehouse.prepare(database, registry.load())
+    with warehouse.open_writer(database) as con:
+        con.execute(
+            "INSERT INTO raw.smf70_1_header BY NAME SELECT 1::UBIGINT AS file_id, range::UINTEGER AS record_seq, "
+            "0::UINTEGER AS section_seq, 'PRDA' AS smf70sid, DATE '2026-11-20' + range::INTEGER AS smf70dte, "
+            "1000::UINTEGER AS smf70tme FROM range(2)"
+        )
+    warehouse.publish(database, snapshot, registry.load())
+    found = coverage.written(snapshot, DAY, DAY)
+    assert found == {("PRDA", "70.1"): {dt.datetime(2026, 11, 20, 23): 1}}
