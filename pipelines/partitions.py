@@ -25,8 +25,8 @@ def landed(folder: Path, rules: Landing | None = None) -> dict[str, list[Path]]:
     """
     found: dict[str, list[Path]] = defaultdict(list)
     wanted = rules or Landing()
-    for path in landing.files(folder, wanted):
-        if wanted.system_of(path.name) is None or not landing.marked(path, wanted):
+    for path, why_left in landing.files(folder, wanted):
+        if why_left:
             continue
         name = path.relative_to(folder)
         named = name.parts[0] if len(name.parts) > 1 and _DAY.fullmatch(name.parts[0]) else None

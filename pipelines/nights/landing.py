@@ -9,33 +9,42 @@ from pathlib import Path
 from pipelines.settings import Landing
 
 _UNDER_WAY = (".part", ".tmp")
+_ARRIVING = "still arriving"
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """A file in the landing folder: `complete`, `arriving`, or `unexpected` where no pattern of a system fits it.
+    """A file in the landing folder.
 
-    mark: changes with name, size, time and inode.
+    mark: changes with name, size, time and inode. why_left: why it is left where it is; empty for a complete file.
     """
 
     path: Path
-    state: str
     mark: str
+    why_left: str
 
 
-def files(folder: Path, rules: Landing) -> Iterator[Path]:
-    """Files in order of name, without markers and transfers under way: hidden ones, `.part` and `.tmp`."""
+def files(folder: Path, rules: Landing) -> Iterator[tuple[Path, str]]:
+    """Files in order of name, each with the reason why it is left; empty where there is none.
+
+    Without markers and transfers under way: hidden ones, `.part` and `.tmp`.
+    """
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in name.parts)
         other = path.suffix in _UNDER_WAY or (rules.marker is not None and path.name.endswith(rules.marker))
-        if not hidden and not other and path.is_file():
-            yield path
-
-
-def marked(path: Path, rules: Landing) -> bool:
-    """Whether a file may be read as far as markers go: without a marker set, any may."""
-    return rules.marker is None or path.with_name(path.name + rules.marker).exists()
+        if hidden or other or (path.is_dir() and not path.is_symlink()):
+            continue
+        if path.is_symlink():
+            yield path, "is a link: put the file itself here"
+        elif not path.is_file():
+            yield path, "is no regular file"
+        elif rules.system_of(path.name) is None:
+            yield path, "fits no pattern of a system"
+        elif rules.marker is not None and not path.with_name(path.name + rules.marker).exists():
+            yield path, _ARRIVING
+        else:
+            yield path, ""
 
 
 def arrivals(folder: Path, rules: Landing, before: Mapping[str, str]) -> list[Arrival]:
@@ -45,23 +54,17 @@ def arrivals(folder: Path, rules: Landing, before: Mapping[str, str]) -> list[Ar
     or, whatever clocks say, since the earlier look.
     """
     found = []
-    for path in files(folder, rules):
+    for path, why_left in files(folder, rules):
         mark = fingerprint([path])
-        if rules.system_of(path.name) is None:
-            state = "unexpected"
-        elif not marked(path, rules):
-            state = "arriving"
-        elif rules.marker or before.get(str(path)) == mark or time.time() - path.stat().st_mtime >= rules.settle_s:
-            state = "complete"
-        else:
-            state = "arriving"
-        found.append(Arrival(path, state, mark))
+        if not why_left and not rules.marker and before.get(str(path)) != mark:
+            why_left = _ARRIVING if time.time() - path.stat().st_mtime < rules.settle_s else ""
+        found.append(Arrival(path, mark, why_left))
     return found
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
     """Changes with the names, sizes, times and inodes of files."""
-    states = ((path, path.stat()) for path in paths)
+    states = ((path, path.lstat()) for path in paths)
     parts = (f"{path}|{state.st_size}|{state.st_mtime_ns}|{state.st_ino}" for path, state in states)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 

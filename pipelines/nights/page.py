@@ -23,10 +23,7 @@ def write_pages(home: Home) -> Path:
             "Data quality": [{"finding": line} for line in (night["quality"] or {}).get("problems", [])],
             "Files": [_file(file) for file in night["files"]],
             "First record that could not be decoded": _first_bad(home, night["files"]),
-            "Left where they are": [
-                *({"file": name, "why": "still arriving"} for name in night["arriving"]),
-                *({"file": name, "why": "fits no pattern of a system"} for name in night["unexpected"]),
-            ],
+            "Left where they are": [{"file": name, "why": why} for name, why in night.get("left", {}).items()],
             "Said on the way": [{"message": line} for line in [*night["errors"], *night["notes"]]],
             "Since the night before": _changes(night, before),
             "Steps": [{"step": name, "seconds": seconds} for name, seconds in night["steps"].items()],
@@ -111,6 +108,5 @@ def _read(path: Path) -> dict[str, Any]:
     except ValueError:
         return {
             "verdict": "its file cannot be read", "started": path.stem, "ended": "", "files": [], "lacks": [],
-            "quality": None, "model": None, "built": "", "steps": {}, "arriving": [], "unexpected": [], "errors": [],
-            "notes": [],
+            "quality": None, "model": None, "built": "", "steps": {}, "errors": [], "notes": [],
         }  # fmt: skip

@@ -39,8 +39,7 @@ class Night:
     ended: str = ""
     steps: dict[str, float] = field(default_factory=dict)
     files: list[dict[str, Any]] = field(default_factory=list)
-    arriving: list[str] = field(default_factory=list)
-    unexpected: list[str] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
     built: str = ""
     quality: dict[str, Any] | None = None
     published: bool = False
@@ -168,9 +167,8 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> None:
     marks = before.get("marks", {})
     done = before.get("loaded", {}) if before.get("layouts") == version else {}
     seen = landing.arrivals(folder, rules.landing, marks)
-    night.arriving = [str(found.path) for found in seen if found.state == "arriving"]
-    night.unexpected = [str(found.path) for found in seen if found.state == "unexpected"]
-    wanted = [found for found in seen if found.state == "complete" and done.get(str(found.path)) != found.mark]
+    night.left = {str(found.path): found.why_left for found in seen if found.why_left}
+    wanted = [found for found in seen if not found.why_left and done.get(str(found.path)) != found.mark]
     marks = {str(found.path): found.mark for found in seen}
     if wanted:
         reports = patiently(lambda: steps.ingest(home, [found.path for found in wanted]))

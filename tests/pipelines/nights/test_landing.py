@@ -1,5 +1,6 @@
 """Which files of the landing folder are complete, and where they go afterwards."""
 
+import os
 import subprocess
 import sys
 
@@ -8,38 +9,49 @@ from pipelines.settings import Landing
 from tests.pipelines.nights.conftest import landed
 
 
-def states(folder, rules, before=None):
-    return {found.path.name: found.state for found in landing.arrivals(folder, rules, before or {})}
+def left(folder, rules, before=None):
+    return {found.path.name: found.why_left for found in landing.arrivals(folder, rules, before or {})}
 
 
 def test_a_file_is_complete_when_it_has_not_changed_for_a_while(tmp_path):
     landed(tmp_path, "old.smf")
     landed(tmp_path, "new.smf", age_s=1)
     landed(tmp_path, "under.smf.part")
-    assert states(tmp_path, Landing(settle_s=60)) == {"old.smf": "complete", "new.smf": "arriving"}
+    assert left(tmp_path, Landing(settle_s=60)) == {"old.smf": "", "new.smf": "still arriving"}
 
 
 def test_a_file_from_a_server_whose_clock_is_ahead_is_complete_at_the_second_look(tmp_path):
     landed(tmp_path, "ahead.smf", age_s=-7200)
     rules = Landing(settle_s=60)
     first = landing.arrivals(tmp_path, rules, {})
-    assert [found.state for found in first] == ["arriving"]
-    assert states(tmp_path, rules, {str(first[0].path): first[0].mark}) == {"ahead.smf": "complete"}
+    assert [found.why_left for found in first] == ["still arriving"]
+    assert left(tmp_path, rules, {str(first[0].path): first[0].mark}) == {"ahead.smf": ""}
 
 
 def test_with_a_marker_set_a_file_waits_for_it(tmp_path):
     rules = Landing(marker=".ok")
     landed(tmp_path, "a.smf")
-    assert states(tmp_path, rules) == {"a.smf": "arriving"}
+    assert left(tmp_path, rules) == {"a.smf": "still arriving"}
     landed(tmp_path, "a.smf.ok", age_s=0)
-    assert states(tmp_path, rules) == {"a.smf": "complete"}
+    assert left(tmp_path, rules) == {"a.smf": ""}
 
 
 def test_a_file_of_no_known_system_is_left_and_told(tmp_path):
     landed(tmp_path, "PRDA.D1.smf")
     landed(tmp_path, "TEST.D1.smf")
     rules = Landing(systems={"PRDA": ["PRDA.*"]})
-    assert states(tmp_path, rules) == {"PRDA.D1.smf": "complete", "TEST.D1.smf": "unexpected"}
+    assert left(tmp_path, rules) == {"PRDA.D1.smf": "", "TEST.D1.smf": "fits no pattern of a system"}
+
+
+def test_links_and_pipes_are_left_and_told(tmp_path):
+    outside = landed(tmp_path / "outside", "secret.smf")
+    folder = tmp_path / "landing"
+    folder.mkdir()
+    (folder / "file.smf").symlink_to(outside)
+    (folder / "folder").symlink_to(outside.parent)
+    os.mkfifo(folder / "pipe.smf")
+    link = "is a link: put the file itself here"
+    assert left(folder, Landing()) == {"file.smf": link, "folder": link, "pipe.smf": "is no regular file"}
 
 
 def test_the_archive_keeps_folders_and_never_writes_over_a_file(tmp_path):
