@@ -17,6 +17,7 @@ import tomli as tomllib
 from ingest.field_types import FORMATS, RAW_TYPES, UNITS
 from ingest.layout import Bit, Condition, Field, Layout, Section, Triplet
 from ingest.layout_checks import check_document, line_of
+from ingest.layout_parts import expanded
 
 LAYOUT_DIR = Path(__file__).parent / "layouts"
 CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
@@ -169,6 +170,11 @@ def _read(path: Path) -> tuple[str, Layout]:
     try:
         text = path.read_text(encoding="utf-8")
         document = tomllib.loads(text)
+        for kind in ("section", "handled"):
+            if isinstance(document.get(kind), list):
+                document[kind] = [
+                    expanded(entry, path.parent) if isinstance(entry, dict) else entry for entry in document[kind]
+                ]
         check_document(document)
         record = document["record"]
         name = _identifier(record["name"])

@@ -76,3 +76,36 @@ def test_a_layout_takes_the_place_of_a_built_in_one_of_its_name(tmp_path: Path) 
     (tmp_path / "ours.toml").write_text(built_in.read_text().replace("End of the interval.", "When it ended."))
     known = registry.load([tmp_path])
     assert [layout.path for layout in known.layouts if layout.type == 88] == [tmp_path / "ours.toml"]
+
+
+HEADER = re.search(r'fields = \[\n  \["record_length".*?\n\]\n', GOOD, re.DOTALL)[0]  # type: ignore[index]
+SHARED = 'include = "smf_header_with_subtype"\nprefix = "SMF210"\nconfidence = "inferred"\n'
+
+
+def test_a_section_begins_with_the_part_it_includes(tmp_path: Path) -> None:
+    (tmp_path / "smf_210_4.toml").write_text(GOOD.replace(HEADER, SHARED), encoding="utf-8")
+    header = registry.load([tmp_path]).table("smf210_4_header")[1]
+    assert [item.ibm for item in header.fields][-3:] == ["SMF210SID", "SMF210SSI", "SMF210STY"]
+    assert {item.confidence for item in header.fields} == {"inferred"}
+
+
+def test_a_part_beside_a_layout_comes_before_a_built_in_one(tmp_path: Path) -> None:
+    own = (registry.LAYOUT_DIR / "parts" / "smf_header.toml").read_text().replace('"SID"', '"SYSTEM"')
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "smf_header.toml").write_text(own, encoding="utf-8")
+    text = GOOD.replace(HEADER, 'include = "smf_header"\nprefix = "SMF210"\n').replace("subtypes = [4]", "")
+    (tmp_path / "smf_210_4.toml").write_text(text, encoding="utf-8")
+    header = registry.load([tmp_path]).table("smf210_4_header")[1]
+    assert header.by_name("smf_sid").ibm == "SMF210SYSTEM"
+
+
+@pytest.mark.parametrize(
+    ("part", "said"), [("", "include names 'mine', which is no part"), ("fields = [", "mine.toml is not a TOML file")]
+)
+def test_a_part_that_cannot_be_used_is_named(tmp_path: Path, part: str, said: str) -> None:
+    if part:
+        (tmp_path / "parts").mkdir()
+        (tmp_path / "parts" / "mine.toml").write_text(part, encoding="utf-8")
+    (tmp_path / "smf_210_4.toml").write_text(GOOD.replace(HEADER, 'include = "mine"\n'), encoding="utf-8")
+    with pytest.raises(registry.RegistryError, match=re.escape(said)):
+        registry.load([tmp_path])

@@ -1,0 +1,54 @@
+"""Parts that sections of several layouts share: heads, product sections, identifications.
+
+A section with `include = "NAME"` begins with the fields and bits of `parts/NAME.toml`, which stands beside its layout or
+among the built-in ones. IBM's names are those of the part behind the section's `prefix`; `confidence`, where the section
+gives one, is that of all included fields. A part may include another.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import tomli as tomllib
+
+BUILT_IN = Path(__file__).parent / "layouts" / "parts"
+
+
+def expanded(entry: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """A section with the lines of the part it includes before its own. Raises ValueError for an unknown part.
+
+    ``folder`` is that of the layout file.
+    """
+    entry = dict(entry)
+    if "include" not in entry:
+        return entry
+    part = _part(entry.pop("include"), folder / "parts")
+    prefix, confidence = entry.pop("prefix", ""), entry.pop("confidence", None)
+    fields = [[name, prefix + ibm, *rest] for name, ibm, *rest in part["fields"]]
+    if confidence is not None:
+        fields = [[*line[:8], confidence, *line[9:]] for line in fields]
+    bits = [[prefix + owner, place, prefix + ibm, *rest] for owner, place, ibm, *rest in part["bits"]]
+    entry["fields"] = [*fields, *entry.get("fields", ())]
+    entry["bits"] = [*bits, *entry.get("bits", ())]
+    return entry
+
+
+def _part(name: str, folder: Path) -> dict[str, Sequence[Any]]:
+    path = next((found for found in (folder / f"{name}.toml", BUILT_IN / f"{name}.toml") if found.is_file()), None)
+    if path is None:
+        known = sorted({found.stem for place in (folder, BUILT_IN) for found in place.glob("*.toml")})
+        raise ValueError(
+            f"include names {name!r}, which is no part in {folder} or {BUILT_IN}; known: {', '.join(known)}"
+        )
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _read(path: Path, modified_ns: int) -> dict[str, Sequence[Any]]:
+    del modified_ns
+    try:
+        part = expanded(tomllib.loads(path.read_text(encoding="utf-8")), path.parent.parent)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"include: {path} is not a TOML file: {error}; correct what stands there") from error
+    return {"fields": part.get("fields", []), "bits": part.get("bits", [])}
