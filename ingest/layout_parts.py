@@ -1,8 +1,8 @@
 """Parts that sections of several layouts share: heads, product sections, identifications.
 
-A section with `include = "NAME"` begins with the fields and bits of `parts/NAME.toml`, which stands beside its layout or
-among the built-in ones. IBM's names are those of the part behind the section's `prefix`; `confidence`, where the section
-gives one, is that of all included fields. A part may include another.
+A section with `include = "NAME"` begins with the fields and bits of `parts/NAME.toml`, which stands beside its layout
+or among the built-in ones. IBM's names are those of the part behind the section's `prefix`; `confidence`, where the
+section gives one, is that of all included fields. A part may include another.
 """
 
 from collections.abc import Mapping, Sequence
