@@ -2,10 +2,14 @@
 
 import sys
 
-from serve.server import run
-from serve.settings import SettingsError, settings
+from serve.evaluators import MAKER
 
 if __name__ == "__main__":
+    MAKER.start()
+    # What takes long to load comes after.
+    from serve.server import run
+    from serve.settings import SettingsError, settings
+
     try:
         run(settings())
     except SettingsError as error:

@@ -1,130 +1,85 @@
-"""The questions that are answered over HTTP: the body of each, the type of its answer, and who answers it."""
+"""The functions that answer, by kind of question: the bundle and the arguments in, JSON out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
-
-from pydantic import BaseModel
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from model.capacity import ask
-from serve import answers, questions
-from serve.problems import Problem
-from serve.questions import keys
+from model.capacity.asked import compiled, understood
+from model.capacity.fitted import fitted
+from model.capacity.questions import QuestionError, system_entry
+from serve import catalogue, msu, problems
+from serve.encoding import as_json
 
 Bundle = Mapping[str, Any]
+Keys = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of question."""
+class Reply(NamedTuple):
+    """An answer or a problem document as JSON, its HTTP status, and whether it left the calibrated range."""
 
-    name: str
-    summary: str
-    body: type[questions.Question]
-    answer: type[BaseModel]
-    reply: Callable[[Bundle, Any], Any]
+    status: int
+    extrapolated: bool
+    body: bytes
 
 
-def predict(bundle: Bundle, question: questions.PredictQuestion) -> Any:
-    """Every metric of a system at a load."""
-    return ask.predict(bundle, question.system, keys(question.at))
+def answer(bundle: Bundle, kind: str, question: Mapping[str, Any]) -> Reply:
+    """The reply to a question of a kind in :data:`KINDS`; a refusal is a reply, too."""
+    try:
+        found = KINDS[kind](bundle, **question)
+    except QuestionError as refused:
+        problem = problems.of(refused)
+        return Reply(problem.status, False, as_json(problems.document(problem)))
+    outside = found.get("extrapolated", False) if isinstance(found, dict) else found.extrapolated
+    return Reply(200, outside, as_json(found))
 
 
-def size(bundle: Bundle, question: questions.SizeQuestion) -> Any:
+def size(bundle: Bundle, system: str, etr_tps: float | None = None, at: Keys | None = None, **targets: float) -> Any:
     """The smallest number of engines for a load within targets, of which at least one is named."""
-    if question.max_busy_pct is None and question.max_response_ms is None:
+    if not targets:
         told = "name at least one target: max_busy_pct, max_response_ms or both"
-        raise Problem(422, "invalid-request", told, field="max_busy_pct")
-    targets = {"max_busy_pct": question.max_busy_pct, "max_response_ms": question.max_response_ms}
-    return ask.size(bundle, question.system, question.etr_tps, at=keys(question.at), **targets)
+        raise QuestionError("max_busy_pct", None, told)
+    return ask.size(bundle, system, etr_tps, at=at, **targets)
 
 
-def max_rate(bundle: Bundle, question: questions.MaxRateQuestion) -> Any:
-    """The highest rate of the mix within targets."""
-    return ask.max_rate(
-        bundle,
-        question.system,
-        at=keys(question.at),
-        max_busy_pct=question.max_busy_pct,
-        max_response_ms=question.max_response_ms,
-    )
-
-
-def sweep(bundle: Bundle, question: questions.SweepQuestion) -> Any:
+def sweep(
+    bundle: Bundle,
+    system: str,
+    key: str,
+    first: float,
+    last: float,
+    steps: int | None = None,
+    at: Keys | None = None,
+    metrics: Sequence[str] = (),
+) -> Any:
     """Metrics over a range of a key."""
-    values = ask.spaced(question.key, question.first, question.last, question.steps)
-    at = keys(question.at)
-    return ask.sweep(bundle, question.system, question.key, values, at=at, metrics=question.metrics)
+    return ask.sweep(bundle, system, key, ask.spaced(key, first, last, steps), at=at, metrics=metrics)
 
 
-def compare(bundle: Bundle, question: questions.CompareQuestion) -> Any:
+def compare(bundle: Bundle, system: str, a: Keys | None = None, b: Keys | None = None, other: str | None = None) -> Any:
     """Two questions side by side."""
-    return ask.compare(bundle, question.system, keys(question.a), keys(question.b), other=question.other)
+    return ask.compare(bundle, system, a or {}, b or {}, other=other)
 
 
-def headroom(bundle: Bundle, question: questions.HeadroomQuestion) -> Any:
-    """Until when a system fits."""
-    return ask.headroom(
-        bundle,
-        question.system,
-        at=keys(question.at),
-        max_busy_pct=question.max_busy_pct,
-        max_response_ms=question.max_response_ms,
-    )
+def simulation(bundle: Bundle, system: str, at: Keys | None = None) -> dict[str, Any]:
+    """The part of the bundle that a simulation of the system takes, if the load is one that can be understood."""
+    entry = system_entry(bundle, system)
+    understood(compiled(entry), at)
+    return {**{key: value for key, value in bundle.items() if key != "conditions"}, "systems": {system: entry}}
 
 
-def explain(bundle: Bundle, question: questions.ExplainQuestion) -> Any:
-    """What an answer is made of."""
-    return ask.explain(bundle, question.system, keys(question.at))
-
-
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind(
-            "predict",
-            "Predict every metric of a system at a load",
-            questions.PredictQuestion,
-            answers.PredictAnswer,
-            predict,
-        ),
-        Kind(
-            "size",
-            "Find the smallest number of engines for a load within busy and response targets",
-            questions.SizeQuestion,
-            answers.SizeAnswer,
-            size,
-        ),
-        Kind(
-            "max-rate",
-            "Find the highest rate of the mix within targets, what limits it, and what would limit next",
-            questions.MaxRateQuestion,
-            answers.MaxRateAnswer,
-            max_rate,
-        ),
-        Kind("sweep", "Follow metrics over a range of any key", questions.SweepQuestion, answers.SweepAnswer, sweep),
-        Kind(
-            "compare",
-            "Set two questions side by side, with the interval of each difference",
-            questions.CompareQuestion,
-            answers.CompareAnswer,
-            compare,
-        ),
-        Kind(
-            "headroom",
-            "Say until when a system fits, as its history trends",
-            questions.HeadroomQuestion,
-            answers.HeadroomAnswer,
-            headroom,
-        ),
-        Kind(
-            "explain",
-            "Say what an answer is made of, and which assumptions its interval comes from",
-            questions.ExplainQuestion,
-            answers.ExplainAnswer,
-            explain,
-        ),
-    )
+KINDS: Mapping[str, Callable[..., Any]] = {
+    "predict": ask.predict,
+    "size": size,
+    "max-rate": ask.max_rate,
+    "sweep": sweep,
+    "compare": compare,
+    "headroom": ask.headroom,
+    "explain": ask.explain,
+    "forecast-msu": msu.forecast,
+    "fitted": fitted,
+    "simulation": simulation,
+    "systems": catalogue.systems,
+    "models": catalogue.models,
 }

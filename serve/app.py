@@ -10,7 +10,7 @@ from fastapi import Depends, FastAPI
 from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 
-from serve import job_routes, problems, reading, routes
+from serve import job_routes, problems, reading, responses, routes
 from serve.guard import Boundary
 from serve.pages import PAGE, pages
 from serve.schemas import ProblemDocument
@@ -45,7 +45,7 @@ def create_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        await service.jobs.close()
+        await service.close()
 
     app = FastAPI(
         lifespan=lifespan,
@@ -56,14 +56,13 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    problems.install(app)
+    responses.install(app)
     # The boundary has looked at the token; this says so in the description.
     token = [Depends(HTTPBearer(auto_error=False, description="a token of `etalon token`, where one is asked for"))]
     app.include_router(routes.questions(service), dependencies=token, responses=REFUSALS)
     app.include_router(routes.catalogue(service), dependencies=token, responses=REFUSALS)
     app.include_router(job_routes.jobs(service), dependencies=token, responses=REFUSALS)
-    history = reading.router(service.champion, service.snapshot, settings.quality)
-    app.include_router(history, dependencies=token, responses=REFUSALS)
+    app.include_router(reading.router(service), dependencies=token, responses=REFUSALS)
     app.include_router(routes.operations(service))
     app.include_router(pages(settings, service.tokens))
     app.mount("/static", StaticFiles(directory=PAGE), name="static")

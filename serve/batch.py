@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, create_model
 
-from serve import problems
-from serve.answering import KINDS, Bundle, Kind
 from serve.answers import Part
 from serve.encoding import as_json
+from serve.kinds import KINDS, Kind
 from serve.questions import Question
 from serve.schemas import ProblemDocument
 
@@ -62,15 +61,9 @@ class BatchAnswer(Part):
     answers: list[BatchItem]
 
 
-def answered(asked: Any, evaluate: Callable[[Kind, Any], bytes]) -> bytes:
-    """One item of the answer as JSON; ``evaluate`` answers a question of a kind. A refusal is an item, too."""
-    try:
-        return b'{"status":200,"answer":' + evaluate(KINDS[asked.kind], asked.question) + b"}"
-    except (problems.Problem, problems.QuestionError) as refused:
-        problem = problems.of(refused)
-        return as_json({"status": problem.status, "problem": problems.document(problem)})
-
-
-def joined(bundle: Bundle, items: list[bytes]) -> bytes:
-    """The whole answer as JSON."""
-    return b'{"model_version":' + as_json(bundle["model_version"]) + b',"answers":[' + b",".join(items) + b"]}"
+def joined(model_version: str, replies: Iterable[tuple[int, bytes]]) -> bytes:
+    """The whole answer as JSON, from the status and body of every reply."""
+    items = []
+    for status, body in replies:
+        items.append(b'{"status":%d,"%b":%b}' % (status, b"answer" if status == 200 else b"problem", body))
+    return b'{"model_version":%b,"answers":[%b]}' % (as_json(model_version), b",".join(items))

@@ -5,10 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from model.capacity.questions import point_entry
+from model.capacity.questions import askable, point_entry
 from model.systems.overview import overview
 from serve.options import options
-from serve.schemas import ReferenceSystem, System
+from serve.schemas import Models, ReferenceSystem, System, Systems
+
+
+def systems(bundle: Mapping[str, Any]) -> dict[str, Any]:
+    """The systems that can be asked about, and every reference system with what is known of it."""
+    return Systems(
+        model_version=bundle["model_version"],
+        systems=[describe(name, bundle["systems"][name]) for name in sorted(bundle["systems"])],
+        reference_systems=reference_systems(askable(bundle)),
+    ).model_dump(mode="json", by_alias=True)
+
+
+def models(bundle: Mapping[str, Any]) -> dict[str, Any]:
+    """The bundle without its systems and their laws."""
+    about = {key: value for key, value in bundle.items() if key not in ("systems", "conditions")}
+    return Models(models=[{"role": "champion", **about, "systems": sorted(askable(bundle))}]).model_dump(mode="json")
 
 
 def describe(name: str, entry: Mapping[str, Any]) -> System:

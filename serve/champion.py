@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-import structlog
-
+from serve.evaluators import Evaluators
 from serve.files import Identity, identity_of
-from serve.trial import BundleRefused, tried
+from serve.log import Log
+from serve.problems import BundleRefused
 
-log = structlog.get_logger("etalon.serve")
+log = Log()
 
+MAX_BYTES = 64 * 1024 * 1024
 NEVER_READ: Identity = (-1, -1, -1)
 
 
@@ -22,23 +21,22 @@ class ChampionUnavailable(Exception):
 
 
 class Champion:
-    """A bundle on disk, kept in memory and exchanged whole when the file changes.
+    """A bundle on disk and the processes that answer from it, exchanged whole when the file changes.
 
     The file is replaced atomically by its writer, so a new identity (inode, time, size) means a complete new file.
     It is tried before it is put in service; one that does not stand the trial does not displace the one in force, and
-    `error` then says so. Whoever has a bundle keeps it to the end of the answer.
+    `error` then says so. Whoever asks the processes of a bundle is answered by them.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.error: str | None = None
-        self.in_force: dict[str, Any] | None = None
+        self.in_force: Evaluators | None = None
         self._identity: Identity | None = NEVER_READ
         self._lock = asyncio.Lock()
-        self._reader = ThreadPoolExecutor(1, "champion")
 
-    async def bundle(self) -> dict[str, Any]:
-        """The bundle now in force. While a new file is tried, others are answered from the old one.
+    async def evaluators(self) -> Evaluators:
+        """Those of the bundle now in force. While a new file is tried, others are answered from the old one.
 
         Raises
         ------
@@ -49,23 +47,37 @@ class Champion:
             async with self._lock:
                 identity = identity_of(self.path)
                 if identity != self._identity:
-                    await asyncio.get_running_loop().run_in_executor(self._reader, self._reload, identity)
+                    await self._reload(identity)
         if self.in_force is None:
             raise ChampionUnavailable(self.error)
         return self.in_force
 
-    def _reload(self, identity: Identity | None) -> None:
+    def close(self) -> None:
+        """Let the processes end."""
+        if self.in_force is not None:
+            self.in_force.retire()
+
+    async def _reload(self, identity: Identity | None) -> None:
         if identity is None:
             self.error = "there is no champion: run `etalon demo`, or `etalon fit` on your own data"
         else:
             try:
-                bundle = tried(self.path)
-            except (OSError, BundleRefused) as problem:
+                found = await Evaluators.tried(await asyncio.to_thread(contents, self.path))
+            except (OSError, EOFError, BundleRefused) as problem:
                 # A file that cannot be opened is tried again at the next question: its rights may be mended by then.
                 identity = NEVER_READ if isinstance(problem, OSError) else identity
                 self.error = "the champion's file cannot be used, as the service's log says: run `etalon fit` again"
                 log.error("champion_refused", path=str(self.path), problem=str(problem))
             else:
-                self.in_force, self.error = bundle, None
-                log.info("champion_loaded", path=str(self.path), model_version=bundle["model_version"])
+                self.close()
+                self.in_force, self.error = found, None
+                log.info("champion_loaded", path=str(self.path), model_version=found.model_version)
         self._identity = identity
+
+
+def contents(path: Path) -> bytes:
+    """The bytes of a bundle's file. Raises OSError, and BundleRefused for too many of them."""
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise BundleRefused(f"{size:,} bytes are more than a bundle's {MAX_BYTES:,}")
+    return path.read_bytes()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
 
+from serve.encoding import as_json
 from serve.files import Identity, identity_of
 from serve.snapshot import Snapshot, SnapshotUnavailable
 
@@ -13,17 +14,18 @@ class Definitions:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._known: tuple[Identity | None, dict[str, str]] = (None, {})
+        self._known: tuple[Identity | None, bytes] = (None, b"{}")
 
-    def beside(self, bundle: dict[str, Any]) -> dict[str, Any]:
-        """The bundle with the definitions of the marts published now; as it is where there are none."""
+    async def published(self) -> bytes:
+        """The definitions of the marts published now, as a part to put beside those of a bundle in JSON."""
         identity = identity_of(self._snapshot.path)
-        if identity is None:
-            return bundle
         if identity != self._known[0]:
-            try:
-                rows = self._snapshot.rows("SELECT system_id, definition_digest FROM meta.definition")
-            except SnapshotUnavailable:
-                rows = []
-            self._known = (identity, {row["system_id"]: row["definition_digest"] for row in rows})
-        return {**bundle, "published_definitions": self._known[1]}
+            self._known = (identity, await asyncio.to_thread(self._read) if identity else b"{}")
+        return self._known[1]
+
+    def _read(self) -> bytes:
+        try:
+            rows = self._snapshot.rows("SELECT system_id, definition_digest FROM meta.definition")
+        except SnapshotUnavailable:
+            rows = []
+        return as_json({"published_definitions": {row["system_id"]: row["definition_digest"] for row in rows}})

@@ -1,4 +1,4 @@
-"""Measured points from the published snapshot, for the page and for whoever wants to see what a prediction rests on."""
+"""What predictions rest on, from the published snapshot: measured points, recorded MSU."""
 
 from __future__ import annotations
 
@@ -7,6 +7,19 @@ from typing import Any
 
 from serve.schemas import MeasuredPoint, MeasuredPoints
 from serve.snapshot import Snapshot
+
+_MSU = """
+    WITH located AS (
+      SELECT smf_sid, any_value(machine) AS machine FROM marts.fct_machine_interval
+      WHERE smf_sid IS NOT NULL GROUP BY ALL),
+    recent AS (
+      SELECT *, max(interval_start_local) OVER (PARTITION BY name) AS last FROM marts.fct_msu
+      WHERE scope = 'lpar' AND hours_averaged > 3.9)
+    SELECT name, system_id, machine, capacity_msu, interval_start_local AS start, four_hour_average_msu AS msu
+    FROM recent LEFT JOIN located ON name = smf_sid
+    WHERE interval_start_local > last - INTERVAL 29 DAY
+    ORDER BY name, start
+"""
 
 NOT_METRICS = {"system_id", "point", "condition", "workload", "etr_tps"}
 
@@ -26,6 +39,17 @@ def measured_points(snapshot: Snapshot, system: str) -> MeasuredPoints:
         published_at=published.isoformat() if published else None,
         points=[_point(row) for row in rows],
     )
+
+
+def recorded_msu(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Four-hour averages of the last four weeks of every LPAR, of whole four hours only, LPAR by LPAR in order.
+
+    Raises
+    ------
+    SnapshotUnavailable
+        when nothing is published, or not what this version reads.
+    """
+    return snapshot.rows(_MSU)
 
 
 def _point(row: dict[str, Any]) -> MeasuredPoint:

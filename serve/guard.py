@@ -7,11 +7,12 @@ import time
 import uuid
 from http.cookies import CookieError, SimpleCookie
 
-import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from serve.problems import Problem, respond
+from serve.log import Log
+from serve.problems import Problem
+from serve.responses import respond
 from serve.telemetry import Telemetry
 from serve.tokens import Grant, Tokens
 
@@ -36,7 +37,7 @@ REPORT_POLICY = (
     "img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-log = structlog.get_logger("etalon.serve")
+log = Log()
 
 
 class Boundary:

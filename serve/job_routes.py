@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request, Response
 
-from model.capacity.asked import compiled, understood
-from model.capacity.questions import system_entry
-from serve.encoding import as_json, json_response
+from serve.encoding import as_json
 from serve.job_types import JobList, ReplayQuestion, SimulateQuestion, SimulationJob
 from serve.jobs import Job
-from serve.questions import Question, keys
+from serve.questions import Question
+from serve.responses import json_response
 from serve.routes import StrictRoute
 from serve.service import Service
 
@@ -20,26 +17,24 @@ def jobs(service: Service) -> APIRouter:
     """``POST /v1/simulate`` and ``/v1/replay``, and the jobs they make."""
     router = APIRouter(route_class=StrictRoute, tags=["simulations"])
 
-    async def submitted(kind: str, question: Question, request: Request, bundle: dict[str, Any]) -> Response:
-        asked = question.model_dump(exclude_none=False)
-        if "at" in asked:
-            asked["at"] = keys(question.at)  # type: ignore[attr-defined]
+    async def submitted(kind: str, question: Question, request: Request, bundle: bytes = b"{}") -> Response:
+        asked = question.model_dump(exclude_none=True)
         job = service.jobs.submit(Job(kind, asked, _owner(request), bundle))
         return json_response(as_json(job.document()), 202, {"Location": f"/v1/jobs/{job.job}"})
 
     @router.post("/v1/simulate", status_code=202, response_model=SimulationJob, operation_id="simulate")
     async def simulate(question: SimulateQuestion, request: Request) -> Response:
         """Simulate the calibrated network of a system at a load. The answer is a job to be followed."""
-        bundle = await service.champion.bundle()
-        entry = system_entry(bundle, question.system)
-        await service.workers.run(lambda: understood(compiled(entry), keys(question.at)))
-        part = {key: value for key, value in bundle.items() if key not in ("systems", "conditions")}
-        return await submitted("simulate", question, request, {**part, "systems": {question.system: entry}})
+        load = {"system", "at"}
+        part = await service.ask("simulation", as_json(question.model_dump(include=load, exclude_none=True)))
+        if part.status != 200:
+            return json_response(part.body, part.status)
+        return await submitted("simulate", question, request, part.body)
 
     @router.post("/v1/replay", status_code=202, response_model=SimulationJob, operation_id="replay")
     async def replay(question: ReplayQuestion, request: Request) -> Response:
         """Replay recorded transactions through a described network. The answer is a job to be followed."""
-        return await submitted("replay", question, request, {})
+        return await submitted("replay", question, request)
 
     @router.get("/v1/jobs", response_model=JobList, operation_id="jobs")
     async def listed(request: Request) -> Response:

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import orjson
-import structlog
 
+from serve.log import Log
 from serve.problems import Problem
 
-log = structlog.get_logger("etalon.serve")
+log = Log()
 
 RUNNING_AT_ONCE = 1
 MOST_WAITING = 16
@@ -32,7 +32,7 @@ class Job:
     kind: str
     question: dict[str, Any]
     owner: str | None
-    bundle: dict[str, Any]
+    bundle: bytes
     job: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     state: str = "queued"
     progress: float = 0.0
@@ -49,7 +49,7 @@ class Job:
 
     def end(self, state: str) -> None:
         """Let go of what only a running job needs."""
-        self.state, self.ended_at, self.bundle = state, datetime.now(UTC).isoformat(), {}
+        self.state, self.ended_at, self.bundle = state, datetime.now(UTC).isoformat(), b""
 
 
 class Jobs:
@@ -121,7 +121,8 @@ class Jobs:
         assert process.stdin and process.stdout and process.stderr
         said = asyncio.create_task(process.stderr.read())
         try:
-            process.stdin.write(orjson.dumps({"kind": job.kind, "question": job.question, "bundle": job.bundle}))
+            bundle = orjson.Fragment(job.bundle)
+            process.stdin.write(orjson.dumps({"kind": job.kind, "question": job.question, "bundle": bundle}))
             await process.stdin.drain()
             process.stdin.close()
             async for line in process.stdout:

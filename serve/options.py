@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, Field
-
 from model.hardware.speed import rated
-
-
-class Option(BaseModel):
-    """A key of ``at`` with today's value; sensible ends where it is a number."""
-
-    key: str
-    label: str
-    today: float | str | None
-    least: float | None = None
-    most: float | None = None
-    choices: list[str] = Field(default=[], description="values it takes where it is no number")
+from serve.schemas import Option
 
 
 def options(entry: Mapping[str, Any]) -> list[Option]:

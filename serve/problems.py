@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException
-
 from model.capacity.questions import QuestionError
-from serve.champion import ChampionUnavailable
-from serve.snapshot import SnapshotUnavailable
 
 MEDIA_TYPE = "application/problem+json"
+
+
+class BundleRefused(ValueError):
+    """A bundle must not be put in service; the message says what is wrong with it."""
 
 
 class Problem(Exception):
@@ -27,11 +24,6 @@ class Problem(Exception):
         super().__init__(detail)
         self.status, self.kind, self.detail = status, kind, detail
         self.headers, self.more = headers, more
-
-
-def respond(problem: Problem) -> JSONResponse:
-    """The problem as a response body and status."""
-    return JSONResponse(document(problem), problem.status, headers=problem.headers, media_type=MEDIA_TYPE)
 
 
 def document(problem: Problem) -> dict[str, Any]:
@@ -47,44 +39,8 @@ def document(problem: Problem) -> dict[str, Any]:
 
 def of(error: Problem | QuestionError) -> Problem:
     """A refusal of the service or the model as a problem."""
-    return error if isinstance(error, Problem) else _question(error)
-
-
-def install(app: FastAPI) -> None:
-    """Make every error of `app` a problem document."""
-    app.add_exception_handler(Problem, lambda _, error: respond(_as(Problem, error)))
-    app.add_exception_handler(
-        RequestValidationError, lambda _, error: respond(_validation(_as(RequestValidationError, error)))
-    )
-    app.add_exception_handler(QuestionError, lambda _, error: respond(_question(_as(QuestionError, error))))
-    app.add_exception_handler(ChampionUnavailable, lambda _, error: respond(Problem(503, "no-champion", str(error))))
-    app.add_exception_handler(SnapshotUnavailable, lambda _, error: respond(Problem(503, "no-snapshot", str(error))))
-    app.add_exception_handler(HTTPException, _http)
-
-
-def _as(kind: type[Any], error: Exception) -> Any:
-    assert isinstance(error, kind)
-    return error
-
-
-def _http(request: Request, error: Exception) -> JSONResponse:
-    http: HTTPException = _as(HTTPException, error)
-    path, headers = request.url.path, dict(http.headers or {})
-    if http.status_code == 400:
-        return respond(Problem(400, "malformed-json", "the body is not JSON that can be read", headers, field=""))
-    if http.status_code == 404:
-        return respond(Problem(404, "not-found", f"there is nothing at {path}; /openapi.json lists what there is"))
-    if http.status_code == 405:
-        allowed = headers.get("Allow", "").split(", ")
-        # Whatever is answered to GET is answered to HEAD, see `guard.Boundary`.
-        allowed += ["HEAD"] * ("GET" in allowed and "HEAD" not in allowed)
-        headers["Allow"] = ", ".join(allowed)
-        told = f"{request.method} is not answered at {path}; use {' or '.join(allowed)}"
-        return respond(Problem(405, "method-not-allowed", told, headers))
-    return respond(Problem(http.status_code, "http", str(http.detail), headers))
-
-
-def _question(error: QuestionError) -> Problem:
+    if isinstance(error, Problem):
+        return error
     more: dict[str, Any] = {"field": error.field, "value": error.value}
     if error.allowed:
         more["allowed"] = error.allowed
@@ -93,12 +49,9 @@ def _question(error: QuestionError) -> Problem:
     return Problem(422, "unanswerable-question", str(error), **more)
 
 
-def _validation(error: RequestValidationError) -> Problem:
-    if isinstance(error.body, bytes):
-        # FastAPI parses what is declared to be JSON, and passes on anything else as it came.
-        told = "a question is JSON; send it with `Content-Type: application/json`"
-        return Problem(415, "not-json", told, {"Accept": "application/json"}, field="")
-    errors = list({found["field"]: found for found in map(_one, reversed(error.errors()))}.values())[::-1]
+def invalid(found: Sequence[Mapping[str, Any]]) -> Problem:
+    """Errors of pydantic's as a problem: the first in a sentence, all of them beside it."""
+    errors = list({one["field"]: one for one in map(_one, reversed(found))}.values())[::-1]
     first = errors[0]
     status, kind = (400, "malformed-json") if first["reason"] == "json_invalid" else (422, "invalid-request")
     return Problem(status, kind, _placed(first), field=first["field"], errors=errors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,6 +19,10 @@ class Question(BaseModel):
     """A body that is refused when it holds anything unknown."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    def arguments(self) -> bytes:
+        """What was given, as JSON, by the names that the model has for it."""
+        return self.model_dump_json(exclude_none=True).encode()
 
 
 class OperatingPoint(BaseModel):
@@ -145,8 +149,3 @@ class ForecastMsuQuestion(Question):
     system: SystemId | None = Field(default=None, description="only this system and its machine")
     at: OperatingPoint | None = Field(default=None, description="a change on top of growth; needs `system`")
     weeks: int = Field(default=52, ge=1, le=156, description="how far to look")
-
-
-def keys(at: OperatingPoint | None) -> dict[str, Any]:
-    """The keys that were given, as the model takes them."""
-    return {} if at is None else at.model_dump(exclude_none=True)

@@ -1,27 +1,27 @@
 """Addresses under ``/v1`` that read histories, files and residuals: what the page shows beside its questions."""
 
 import datetime as dt
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query, Response
 
-from model.capacity.fitted import fitted
 from serve import data_state, history, periods
-from serve.champion import Champion
+from serve.encoding import as_json
 from serve.history import Every
 from serve.problems import Problem
 from serve.records import Classes, ClassHistory, Files, Fitted, History, Overview, Periods, Quality, Records
+from serve.responses import json_response
+from serve.service import Service
 from serve.snapshot import Snapshot
 
 From = Annotated[dt.datetime | None, Query(alias="from", description="first local start, without an offset")]
 To = Annotated[dt.datetime | None, Query(description="local time before which intervals begin")]
 
 
-def router(champion: Champion, snapshot: Snapshot, quality_folder: Path) -> APIRouter:
+def router(service: Service) -> APIRouter:
     """The reading addresses over one state folder."""
     routes = APIRouter(tags=["history"])
-    Bundle = Annotated[dict[str, Any], Depends(champion.bundle)]
+    snapshot = service.snapshot
 
     @routes.get("/v1/overview")
     def overview() -> Overview:
@@ -63,10 +63,11 @@ def router(champion: Champion, snapshot: Snapshot, quality_folder: Path) -> APIR
             records=data_state.records(snapshot, system, start),
         )
 
-    @routes.get("/v1/systems/{system}/fitted")
-    def residuals(system: str, bundle: Bundle) -> Fitted:
+    @routes.get("/v1/systems/{system}/fitted", response_model=Fitted)
+    async def residuals(system: str) -> Response:
         """Set the model beside every recorded interval: measured and predicted busy."""
-        return Fitted(**fitted(bundle, system))
+        reply = await service.ask("fitted", as_json({"system": system}))
+        return json_response(reply.body, reply.status)
 
     @routes.get("/v1/systems/{system}/periods")
     def two_periods(
@@ -88,7 +89,7 @@ def router(champion: Champion, snapshot: Snapshot, quality_folder: Path) -> APIR
     @routes.get("/v1/quality")
     def quality() -> Quality:
         """Give the verdict of the last check of the data."""
-        return data_state.quality(quality_folder)
+        return data_state.quality(service.settings.quality)
 
     @routes.get("/v1/files")
     def files() -> Files:

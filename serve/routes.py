@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from functools import partial
 from typing import Any
 
 import orjson
@@ -11,18 +11,17 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
-from model.capacity.questions import askable
-from serve import msu
-from serve.answering import KINDS, Kind
 from serve.answers import ForecastMsuAnswer
-from serve.batch import BatchAnswer, BatchQuestion, answered, joined
-from serve.catalogue import describe, reference_systems
+from serve.batch import BatchAnswer, BatchQuestion, joined
 from serve.champion import ChampionUnavailable
-from serve.encoding import as_json, json_response
-from serve.evidence import measured_points
+from serve.encoding import as_json
+from serve.evaluators import Evaluated
+from serve.evidence import measured_points, recorded_msu
 from serve.guard import take
+from serve.kinds import KINDS, Kind
 from serve.problems import Problem
 from serve.questions import ForecastMsuQuestion
+from serve.responses import json_response
 from serve.schemas import MeasuredPoints, Models, Readiness, Systems
 from serve.service import Service
 from serve.snapshot import SnapshotUnavailable
@@ -67,56 +66,52 @@ def questions(service: Service) -> APIRouter:
     async def batch(asked: BatchQuestion, request: Request) -> Response:
         """Answer many questions in one call, all with the same champion; each is answered or refused by itself."""
         take(service.tokens, request.state.grant, len(asked.questions) - 1)
-        bundle = await service.champion.bundle()
-        evaluate = partial(service.evaluated, bundle)
-        items = [await service.workers.run(answered, one, evaluate) for one in asked.questions]
-        return json_response(joined(bundle, items))
+        evaluators = await service.champion.evaluators()
+        replies = [await service.answer(one.kind, one.question, evaluators) for one in asked.questions]
+        return json_response(joined(evaluators.model_version, [(reply.status, reply.body) for reply in replies]))
 
     @router.post("/v1/forecast-msu", response_model=ForecastMsuAnswer, operation_id="forecast-msu")
     async def forecast_msu(question: ForecastMsuQuestion) -> Response:
         """Forecast rolling four-hour MSU by LPAR and machine, from recorded MSU and the growth of the classes."""
-        bundle = await service.champion.bundle()
-        found = await service.workers.run(msu.forecast, bundle, service.snapshot, question)
-        return json_response(as_json(found))
+        recorded = as_json(await asyncio.to_thread(recorded_msu, service.snapshot))
+        asked = question.arguments().removesuffix(b"}") + b',"recorded":' + recorded + b"}"
+        return _replied(await service.ask("forecast-msu", asked))
 
     return router
 
 
 def _answering(service: Service, kind: Kind) -> Callable[..., Awaitable[Response]]:
     async def answered(question: Any) -> Response:
-        return json_response(await service.answer(kind, question))
+        return _replied(await service.answer(kind.name, question))
 
     answered.__annotations__["question"] = kind.body
     return answered
+
+
+def _replied(reply: Evaluated) -> Response:
+    return json_response(reply.body, reply.status)
 
 
 def catalogue(service: Service) -> APIRouter:
     """What there is to ask about, and what it rests on."""
     router = APIRouter(tags=["catalogue"])
 
-    @router.get("/v1/systems", operation_id="systems")
-    async def systems() -> Systems:
+    @router.get("/v1/systems", response_model=Systems, operation_id="systems")
+    async def systems() -> Response:
         """List the systems that can be asked about, and every reference system with what is known of it."""
-        bundle = await service.champion.bundle()
-        return Systems(
-            model_version=str(bundle["model_version"]),
-            systems=[describe(name, bundle["systems"][name]) for name in sorted(bundle["systems"])],
-            reference_systems=await service.workers.run(reference_systems, askable(bundle)),
-        )
+        return _replied(await service.ask("systems"))
 
     @router.get("/v1/systems/{system}/points", operation_id="points")
     async def points(system: str) -> MeasuredPoints:
         """List the measured points of a system, from the published snapshot."""
-        if system not in (await service.champion.bundle())["systems"]:
+        if system not in (await service.champion.evaluators()).systems:
             raise Problem(404, "unknown-system", "no such system; GET /v1/systems lists them", field="system")
-        return await service.workers.run(measured_points, service.snapshot, system)
+        return await asyncio.to_thread(measured_points, service.snapshot, system)
 
-    @router.get("/v1/models", operation_id="models")
-    async def models() -> Models:
+    @router.get("/v1/models", response_model=Models, operation_id="models")
+    async def models() -> Response:
         """Describe the model in service: version, data it was fitted on, validation errors."""
-        bundle = await service.champion.bundle()
-        about = {key: value for key, value in bundle.items() if key not in ("systems", "conditions")}
-        return Models(models=[{"role": "champion", **about, "systems": sorted(askable(bundle))}])
+        return _replied(await service.ask("models"))
 
     return router
 
@@ -135,7 +130,7 @@ def operations(service: Service) -> APIRouter:
         """Say whether questions can be answered, and what is missing if not."""
         checks: dict[str, str] = {}
         try:
-            await service.champion.bundle()
+            await service.champion.evaluators()
             checks["champion"] = service.champion.error or "ok"
             ready = True
         except ChampionUnavailable as problem:

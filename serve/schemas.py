@@ -6,8 +6,6 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from serve.options import Option
-
 
 class FieldError(BaseModel):
     """One of several faults of a body."""
@@ -45,6 +43,17 @@ class MeasuredPoints(BaseModel):
     system: str
     published_at: str | None
     points: list[MeasuredPoint]
+
+
+class Option(BaseModel):
+    """A key of ``at`` with today's value; sensible ends where it is a number."""
+
+    key: str
+    label: str
+    today: float | str | None
+    least: float | None = None
+    most: float | None = None
+    choices: list[str] = Field(default=[], description="values it takes where it is no number")
 
 
 class System(BaseModel):

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
-from serve.answering import Kind
 from serve.champion import Champion
 from serve.definitions import Definitions
-from serve.encoding import as_json
+from serve.evaluators import Evaluated, Evaluators
 from serve.jobs import Jobs
 from serve.settings import Settings
 from serve.snapshot import Snapshot
 from serve.telemetry import Telemetry
 from serve.tokens import Tokens
-from serve.work import Workers
+from serve.turns import Turns
 
 
 @dataclass(frozen=True)
 class Service:
-    """State of one application: who may ask, what is answered from, and the threads that answer."""
+    """State of one application: who may ask, what is answered from, and who is next."""
 
     settings: Settings
     tokens: Tokens
@@ -28,7 +26,7 @@ class Service:
     snapshot: Snapshot
     definitions: Definitions
     telemetry: Telemetry
-    workers: Workers
+    turns: Turns
     jobs: Jobs
 
     @classmethod
@@ -37,18 +35,25 @@ class Service:
         champion, snapshot = Champion(settings.champion), Snapshot(settings.snapshot)
         token = settings.token.get_secret_value() if settings.token else None
         tokens = Tokens(settings.tokens, token)
-        definitions = Definitions(snapshot)
-        return cls(settings, tokens, champion, snapshot, definitions, Telemetry(champion, snapshot), Workers(), Jobs())
+        definitions, telemetry = Definitions(snapshot), Telemetry(champion, snapshot)
+        turns = Turns(settings.processes)
+        return cls(settings, tokens, champion, snapshot, definitions, telemetry, turns, Jobs())
 
-    async def answer(self, kind: Kind, question: Any) -> bytes:
-        """The answer to a question as JSON, evaluated on one of the threads with the champion of this moment."""
-        return await self.workers.run(self.evaluated, await self.champion.bundle(), kind, question)
+    async def ask(self, kind: str, question: bytes = b"{}", by: Evaluators | None = None) -> Evaluated:
+        """The reply to a question in JSON, evaluated by these processes, or those of the champion of this moment."""
+        evaluators = by or await self.champion.evaluators()
+        beside = await self.definitions.published()
+        async with self.turns:
+            return await evaluators.ask(kind, question, beside)
 
-    def evaluated(self, bundle: dict[str, Any], kind: Kind, question: Any) -> bytes:
-        """The answer from this bundle as JSON, on the thread that asks."""
-        started = perf_counter()
-        found = kind.reply(self.definitions.beside(bundle), question)
-        encoded = as_json(found)
-        outside = found.get("extrapolated", False) if isinstance(found, dict) else found.extrapolated
-        self.telemetry.answered(kind.name, question.system, outside, perf_counter() - started)
-        return encoded
+    async def answer(self, kind: str, question: Any, by: Evaluators | None = None) -> Evaluated:
+        """The reply to a question about a system, counted."""
+        reply = await self.ask(kind, question.arguments(), by)
+        if reply.status == 200:
+            self.telemetry.answered(kind, question.system, reply.extrapolated, reply.seconds)
+        return reply
+
+    async def close(self) -> None:
+        """End simulations, and the processes that evaluate."""
+        await self.jobs.close()
+        self.champion.close()

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 # What RFC 6750 lets a bearer token be made of.
 TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 
 
-class Settings(BaseSettings):
-    """Configuration of one service process.
+class Settings(BaseModel):
+    """Configuration of one service process."""
 
-    Every field is an environment variable (``home`` is ``ETALON_HOME``, and so on); an explicit argument wins over it.
-    """
-
-    model_config = SettingsConfigDict(env_prefix="ETALON_", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     home: Path = Field(default=Path(".etalon"), description="state folder that holds the champion and the snapshot")
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=8321, ge=1, le=65535, description="port to listen on")
+    processes: int = Field(
+        default_factory=lambda: min(os.cpu_count() or 1, 4),
+        ge=1,
+        le=64,
+        description="processes that evaluate questions",
+    )
     token: SecretStr | None = Field(default=None, description="a bearer token for everything, beside those in the file")
-    allowed_hosts: Annotated[frozenset[str], NoDecode] = Field(
+    allowed_hosts: frozenset[str] = Field(
         default=frozenset(), description="names by which the service may be called, beside localhost and addresses"
     )
 
@@ -80,9 +83,14 @@ class SettingsError(ValueError):
 
 
 def settings(**given: Any) -> Settings:
-    """The settings of the environment with `given` before them. Raises SettingsError for the first that is wrong."""
+    """The settings of the environment (``home`` is ``ETALON_HOME``, and so on) with `given` before them.
+
+    Raises SettingsError for the first that is wrong.
+    """
+    variables = {name: f"ETALON_{name.upper()}" for name in Settings.model_fields}
+    found = {name: os.environ[variable] for name, variable in variables.items() if variable in os.environ}
     try:
-        return Settings(**given)
+        return Settings(**(found | given))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         told = first["msg"].removeprefix("Value error, ")

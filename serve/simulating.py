@@ -42,8 +42,8 @@ def simulated(asked: dict[str, Any]) -> dict[str, Any]:
     from model.capacity.simulation import simulated as play
 
     question = asked["question"]
-    options = {name: question[name] for name in ("seed", "horizon", "precision", "replications")}
-    at = question["at"] or {}
+    options = {name: question.get(name) for name in ("seed", "horizon", "precision", "replications")}
+    at = question.get("at", {})
     found = play(asked["bundle"], question["system"], at, **options, told=_progress(options["horizon"]))
     return found.to_dict()
 

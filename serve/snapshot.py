@@ -9,14 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-import duckdb
-import structlog
+from typing import TYPE_CHECKING, Any
 
 from serve.files import Identity, identity_of
+from serve.log import Log
 
-log = structlog.get_logger("etalon.serve")
+if TYPE_CHECKING:
+    import duckdb
+
+log = Log()
 
 
 UNUSABLE = "the snapshot cannot be used, as the service's log says: publish it again with `etalon publish`"
@@ -64,6 +65,8 @@ class Snapshot:
 
     def rows(self, sql: str, parameters: list[Any] | None = None) -> list[dict[str, Any]]:
         """All rows of a small query as dictionaries; errors as :meth:`cursor`, also where a table or column lacks."""
+        import duckdb
+
         with self.cursor() as cursor:
             try:
                 cursor.execute(sql, parameters or [])
@@ -98,6 +101,8 @@ class Snapshot:
         return self._connection
 
     def _open(self) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
         connection = duckdb.connect(":memory:", config={"threads": "1", "python_enable_replacements": "false"})
         quoted = str(self.path).replace("'", "''")
         try:

@@ -58,8 +58,8 @@ class Telemetry:
     def exposition(self) -> bytes:
         """The metrics in Prometheus text format."""
         self._model.clear()
-        bundle = self._champion.in_force
-        self._model.labels(str(bundle["model_version"]) if bundle else "none").set(1 if bundle else 0)
+        champion = self._champion.in_force
+        self._model.labels(champion.model_version if champion else "none").set(1 if champion else 0)
         published = self._snapshot.published_at()
         self._age.set(float("nan") if published is None else time.time() - published.timestamp())
         return generate_latest(self._registry)

@@ -13,14 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import structlog
-
 from serve.files import Identity, identity_of
+from serve.log import Log
 
 SCOPES = ("read", "ask", "admin")
 PER_MINUTE = 600
 
-log = structlog.get_logger("etalon.serve")
+log = Log()
 
 
 class TokensError(ValueError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -14,15 +13,10 @@ from model.capacity import ask
 from model.capacity.bundle import SCHEMA
 from model.capacity.questions import QuestionError, lawful_systems
 from serve.catalogue import describe
-
-MAX_BYTES = 64 * 1024 * 1024
+from serve.problems import BundleRefused
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class BundleRefused(ValueError):
-    """A bundle must not be put in service; the message says what is wrong with it."""
 
 
 class Part(BaseModel):
@@ -129,21 +123,10 @@ class BundlePart(Part):
     refused: dict[str, str] = {}
 
 
-def tried(path: Path) -> dict[str, Any]:
-    """The bundle of a file that has stood the trial.
-
-    Raises
-    ------
-    BundleRefused
-        too large, no JSON, of another form, or without sound answers to its own records.
-    OSError
-        the file cannot be opened.
-    """
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise BundleRefused(f"{size:,} bytes are more than a bundle's {MAX_BYTES:,}")
+def tried(content: bytes) -> dict[str, Any]:
+    """The bundle that has stood the trial. Raises BundleRefused for no JSON, another form, or unsound answers."""
     try:
-        bundle: dict[str, Any] = orjson.loads(path.read_bytes())
+        bundle: dict[str, Any] = orjson.loads(content)
         BundlePart.model_validate(bundle)
     except orjson.JSONDecodeError as problem:
         raise BundleRefused(f"no JSON: {problem}") from None

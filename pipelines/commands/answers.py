@@ -164,13 +164,12 @@ def forecast_msu(
     as_json: Json = False,
 ) -> None:
     """Forecast rolling four-hour MSU by LPAR and machine. From recorded MSU and the growth of the classes."""
-    from model.capacity.msu_forecast import forecast_msu as forecast
-    from serve.msu import recorded
+    from serve.evidence import recorded_msu
+    from serve.msu import forecast
     from serve.snapshot import Snapshot
 
-    found = forecast(
-        _champion(), recorded(Snapshot(Home.from_environment().snapshot)), system=system, at=keys(at), weeks=weeks
-    )
+    recorded = recorded_msu(Snapshot(Home.from_environment().snapshot))
+    found = forecast(_champion(), recorded, system=system, at=keys(at), weeks=weeks)
     _show(found, as_json, answer_text.forecast_msu)
 
 
@@ -182,7 +181,7 @@ def batch(
 
     from serve import batch as many
     from serve import problems
-    from serve.encoding import as_json
+    from serve.answering import answer
 
     given = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     try:
@@ -193,11 +192,8 @@ def batch(
         first = error.errors(include_url=False)[0]
         raise EtalonError(f"{file}: {problems.said(first)} (docs/service.md shows how)", Exit.QUESTION) from error
     champion = _champion()
-
-    def evaluate(kind: Any, question: Any) -> bytes:
-        return as_json(kind.reply(champion, question))
-
-    answers = many.joined(champion, [many.answered(one, evaluate) for one in asked.questions])
+    replies = [answer(champion, one.kind, json.loads(one.question.arguments())) for one in asked.questions]
+    answers = many.joined(champion["model_version"], [(reply.status, reply.body) for reply in replies])
     typer.echo(json.dumps(json.loads(answers), indent=2))
 
 

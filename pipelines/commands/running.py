@@ -33,6 +33,10 @@ def serve(
     """Answer questions over HTTP and show the planner's page. Tokens are asked of every caller where there are any."""
     import socket
 
+    from serve.evaluators import MAKER
+
+    MAKER.start()
+    # What takes long to load comes after.
     from serve.server import run
     from serve.settings import settings as configured
 

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from serve.answering import KINDS
 from serve.batch import BatchAnswer
+from serve.kinds import KINDS
 from serve.schemas import ProblemDocument
 from tests.serve.conftest import Client, publish, rows
 

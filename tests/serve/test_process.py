@@ -1,5 +1,6 @@
 """The service as a process."""
 
+import json
 import os
 import socket
 import subprocess
@@ -10,21 +11,21 @@ from pipelines import asking
 from pipelines.home import Home
 
 ROOT = Path(__file__).resolve().parents[2]
+HEAVY = {"mlflow", "sklearn", "pandas", "scipy", "numba", "dagster", "ingest", "pipelines"}
 
 
-def test_the_process_loads_no_scientific_stack(home):
+def test_the_process_that_is_asked_loads_no_scientific_stack(home):
     code = (
-        "import sys; from serve.app import create_app; from serve.settings import Settings; import serve.server\n"
+        "import sys; from serve.app import create_app; from serve.settings import settings; import serve.server\n"
         "import asyncio, httpx\n"
         "async def ask():\n"
-        "    transport = httpx.ASGITransport(app=create_app(Settings()))\n"
+        "    transport = httpx.ASGITransport(app=create_app(settings()))\n"
         "    async with httpx.AsyncClient(transport=transport, base_url='http://localhost') as client:\n"
         "        answers = [await client.post('/v1/predict', json={'system': 'shop'}),\n"
         "                   await client.get('/v1/systems/shop/points'), await client.get('/metrics')]\n"
         "        assert [a.status_code for a in answers] == [200, 200, 200], [a.text for a in answers]\n"
         "asyncio.run(ask())\n"
-        "heavy = {'mlflow', 'sklearn', 'pandas', 'scipy', 'numba', 'dagster', 'ingest', 'pipelines'}\n"
-        "print(sorted(heavy & set(sys.modules)))\n"
+        f"print(sorted({HEAVY | {'numpy'}} & set(sys.modules)))\n"
     )
     environment = {**os.environ, "ETALON_HOME": str(home)}
     done = subprocess.run(
@@ -34,11 +35,17 @@ def test_the_process_loads_no_scientific_stack(home):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_the_processes_that_evaluate_load_no_more_than_arithmetic_takes():
+    code = f"import sys, serve.evaluating; print(sorted({HEAVY | {'fastapi', 'duckdb'}} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
 def test_the_process_answers_over_http_and_stops_when_told(home):
     with asking.service(Home(home)) as address:
         answer = asking.ask(address, "/v1/predict", {"system": "shop", "at": {"etr_tps": 2000}})
         assert answer["model_version"] == "test/1"
-    assert '"event": "request"' in (home / "serve.log").read_text()
+    logged = [json.loads(line) for line in (home / "serve.log").read_text().splitlines()]
+    assert ("/v1/predict", 200) in {(one.get("path"), one.get("status")) for one in logged}
 
 
 def test_a_taken_port_is_one_clear_message_and_its_exit_code(home):

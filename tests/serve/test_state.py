@@ -40,7 +40,7 @@ def test_a_champion_that_could_not_be_read_is_tried_again(home, monkeypatch):
     def refused(path):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(champion, "tried", refused)
+    monkeypatch.setattr(champion, "contents", refused)
     assert client.ask("/v1/predict", {"system": "shop"}).status_code == 503
     monkeypatch.undo()
     assert version(client) == "test/1"

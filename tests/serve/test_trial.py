@@ -6,7 +6,8 @@ import json
 import pytest
 
 from model.capacity import bundle as bundles
-from serve import trial
+from serve import champion
+from serve.problems import BundleRefused
 from tests.serve.conftest import Client
 
 
@@ -74,6 +75,6 @@ def test_a_champion_with_figures_that_are_no_numbers_is_refused(home, bundle):
 
 
 def test_a_champion_that_is_too_large_is_not_read(home, monkeypatch):
-    monkeypatch.setattr(trial, "MAX_BYTES", 1000)
-    with pytest.raises(trial.BundleRefused, match="more than"):
-        trial.tried(home / "models" / "champion.json")
+    monkeypatch.setattr(champion, "MAX_BYTES", 1000)
+    with pytest.raises(BundleRefused, match="more than"):
+        champion.contents(home / "models" / "champion.json")

@@ -1,0 +1,65 @@
+"""`python -m serve.evaluating`: makes processes that answer questions about one bundle each.
+
+Standard input is a Unix socket. For every connection that comes over it a process is forked, with everything loaded,
+which lives until the other end closes. It reads the bundle, says what it holds or why it is refused, and then answers
+one question after the other. The service itself only passes messages, so that probes never wait for arithmetic.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import traceback
+from multiprocessing.connection import Connection
+from time import perf_counter
+from typing import Any
+
+import orjson
+
+from serve.answering import answer
+from serve.encoding import as_json
+from serve.trial import BundleRefused, tried
+
+
+def main() -> None:
+    """Fork a process for every connection, until nobody can send any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(fileno=0) as line:
+        while handles := socket.recv_fds(line, 1, 1)[1]:
+            if os.fork() == 0:
+                line.close()
+                with Connection(handles[0]) as connection, contextlib.suppress(EOFError, OSError):
+                    evaluate(connection)
+                return
+            os.close(handles[0])
+
+
+def evaluate(connection: Connection) -> None:
+    """Take a bundle, and answer questions about it until the connection is closed (EOFError)."""
+    told = connection.recv_bytes()
+    how, content = told[:5], told[5:]
+    try:
+        bundle: dict[str, Any] = tried(content) if how == b"trial" else orjson.loads(content)
+    except BundleRefused as refused:
+        connection.send_bytes(as_json({"refused": str(refused)}))
+        return
+    del told, content
+    about = {"model_version": bundle["model_version"], "systems": list(bundle["systems"])}
+    connection.send_bytes(as_json({"process": os.getpid(), **about}))
+    while True:
+        asked = orjson.loads(connection.recv_bytes())
+        started = perf_counter()
+        try:
+            reply = answer({**bundle, **asked["beside"]}, asked["kind"], asked["question"])
+            head: dict[str, Any] = {"status": reply.status, "extrapolated": reply.extrapolated}
+            body = reply.body
+        except Exception:
+            head, body = {"failed": traceback.format_exc()}, b""
+        connection.send_bytes(as_json({**head, "seconds": perf_counter() - started}) + b"\n" + body)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Processes that evaluate questions about a bundle, as the service sees them."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from typing import Any, NamedTuple
+
+import orjson
+
+from serve.problems import BundleRefused, Problem
+
+ANSWER_SECONDS = 60.0
+TRIAL_SECONDS = 300.0
+MOST_AT_ONCE = 256 * 1024
+
+
+class EvaluationFailed(Exception):
+    """An evaluation ended in an error that is no refusal; the message is its trace, for the log."""
+
+
+class Evaluated(NamedTuple):
+    """The reply to a question in JSON, whether it left the calibrated range, and the seconds it took."""
+
+    status: int
+    extrapolated: bool
+    seconds: float
+    body: bytes
+
+
+class Evaluators:
+    """Processes with one bundle, made as they are needed: as many as there are questions at a time."""
+
+    def __init__(self, content: bytes, first: _Evaluator) -> None:
+        self._content = content
+        self._idle = [first]
+        self._retired = False
+        self.model_version: str = first.about["model_version"]
+        self.systems = frozenset(first.about["systems"])
+
+    @classmethod
+    async def tried(cls, content: bytes) -> Evaluators:
+        """Those of a bundle that has stood the trial in the first of them. Raises BundleRefused."""
+        return cls(content, await _Evaluator.over(content, b"trial", TRIAL_SECONDS))
+
+    async def ask(self, kind: str, question: bytes, beside: bytes = b"{}") -> Evaluated:
+        """The reply to a question.
+
+        Parameters
+        ----------
+        kind, question
+            a name in ``serve.answering.KINDS``, and the arguments of its function as JSON.
+        beside
+            parts to put beside those of the bundle, as JSON.
+
+        Raises
+        ------
+        Problem
+            the evaluation took too long, or its process ended.
+        EvaluationFailed
+            the evaluation ended in an error.
+        """
+        one = self._idle.pop() if self._idle else await _Evaluator.over(self._content, b"known", TRIAL_SECONDS)
+        message = b'{"kind":"%b","beside":%b,"question":%b}' % (kind.encode(), beside, question)
+        try:
+            reply = await one.exchanged(message, ANSWER_SECONDS)
+        except (EOFError, OSError) as gone:
+            ended = f"took more than {ANSWER_SECONDS:.0f} s" if isinstance(gone, TimeoutError) else "ended its process"
+            raise Problem(503, "not-evaluated", f"this question {ended}; ask for less of it at a time") from gone
+        self._idle.append(one)
+        if self._retired:
+            self.retire()
+        head, _, body = reply.partition(b"\n")
+        told = orjson.loads(head)
+        if "failed" in told:
+            raise EvaluationFailed(told["failed"])
+        return Evaluated(**told, body=body)
+
+    def retire(self) -> None:
+        """Let the processes end: idle ones now, the others when they have answered."""
+        self._retired = True
+        while self._idle:
+            self._idle.pop().close()
+
+
+class _Evaluator:
+    """One process with one bundle, at the other end of a connection in the framing of ``multiprocessing``."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.about: dict[str, Any] = {}
+
+    @classmethod
+    async def over(cls, content: bytes, how: bytes, patience_s: float) -> _Evaluator:
+        """A new process with a bundle that is known to be sound, or is put on trial. Raises BundleRefused."""
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with theirs:
+            MAKER.make(theirs)
+        one = cls(ours)
+        one.about = orjson.loads(await one.exchanged(how + content, patience_s))
+        if "refused" in one.about:
+            one.close()
+            raise BundleRefused(one.about["refused"])
+        return one
+
+    async def exchanged(self, message: bytes, patience_s: float) -> bytes:
+        """The answer to a message; without one in time, the process is ended. Raises OSError, EOFError."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(patience_s):
+                await loop.sock_sendall(self._connection, len(message).to_bytes(4) + message)
+                received = bytearray()
+                while len(received) < 4 or len(received) < 4 + int.from_bytes(received[:4]):
+                    if not (part := await loop.sock_recv(self._connection, MOST_AT_ONCE)):
+                        raise EOFError
+                    received += part
+                return bytes(received[4:])
+        except BaseException as broken:
+            # What it still says would be taken for the answer to the next question.
+            self.close()
+            if self.about and isinstance(broken, TimeoutError | asyncio.CancelledError):
+                os.kill(self.about["process"], signal.SIGKILL)
+            raise
+
+    def close(self) -> None:
+        """Let the process end."""
+        self._connection.close()
+
+
+class Maker:
+    """``python -m serve.evaluating``, which is started once and forks a process for every connection it is sent."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._line: socket.socket | None = None
+        self._lock = threading.Lock()
+
+    def start(self) -> socket.socket:
+        """Have it load what evaluations take, while the service loads the rest; as it is where it runs already."""
+        if self._line is None or self._process is None or self._process.poll() is not None:
+            self._line, theirs = socket.socketpair()
+            # A matrix of an ensemble is too small to share among threads.
+            environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+            with theirs:
+                command = [sys.executable, "-m", "serve.evaluating"]
+                self._process = subprocess.Popen(command, stdin=theirs.fileno(), env=environment)
+            atexit.register(_ended, self._process, self._line)
+        return self._line
+
+    def make(self, connection: socket.socket) -> None:
+        """A process at the other end of a connection."""
+        with self._lock:
+            socket.send_fds(self.start(), [b"+"], [connection.fileno()])
+
+
+def _ended(process: subprocess.Popen[bytes], line: socket.socket) -> None:
+    line.close()
+    process.wait()
+
+
+MAKER = Maker()

@@ -1,0 +1,53 @@
+"""The service's log: one JSON line per event on standard error."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+
+from serve.encoding import as_json
+
+LOGGER = "etalon.serve"
+
+
+class Log:
+    """Events with their figures, as keywords."""
+
+    def __init__(self) -> None:
+        self._logger = logging.getLogger(LOGGER)
+
+    def info(self, event: str, **figures: object) -> None:
+        """What happened."""
+        self._logger.info(event, extra={"figures": figures})
+
+    def error(self, event: str, **figures: object) -> None:
+        """What somebody has to look at."""
+        self._logger.error(event, extra={"figures": figures})
+
+    def exception(self, event: str, **figures: object) -> None:
+        """As :meth:`error`, with the trace of the exception that is handled."""
+        self._logger.error(event, extra={"figures": figures}, exc_info=True)
+
+
+class JsonLines(logging.Formatter):
+    """A record as a line; those of libraries, too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        told = {
+            "event": record.getMessage(),
+            **getattr(record, "figures", {}),
+            "level": record.levelname.lower(),
+            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(),
+        }
+        if record.exc_info:
+            told["exception"] = self.formatException(record.exc_info)
+        return as_json(told).decode()
+
+
+def configure() -> None:
+    """Write events to standard error, those of libraries where they are warnings."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger(LOGGER).setLevel(logging.INFO)

@@ -1,0 +1,65 @@
+"""Answers and refusals as responses, whatever refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from serve.champion import ChampionUnavailable
+from serve.encoding import as_json
+from serve.problems import MEDIA_TYPE, Problem, document, invalid
+from serve.snapshot import SnapshotUnavailable
+
+
+def json_response(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A response whose body is JSON already: an answer, or a problem document."""
+    return Response(body, status, headers, "application/json" if status < 400 else MEDIA_TYPE)
+
+
+def respond(problem: Problem) -> Response:
+    """The problem as a response."""
+    return json_response(as_json(document(problem)), problem.status, dict(problem.headers or {}))
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of `app` a problem document."""
+    app.add_exception_handler(Problem, lambda _, error: respond(_as(Problem, error)))
+    app.add_exception_handler(
+        RequestValidationError, lambda _, error: respond(_validation(_as(RequestValidationError, error)))
+    )
+    app.add_exception_handler(ChampionUnavailable, lambda _, error: respond(Problem(503, "no-champion", str(error))))
+    app.add_exception_handler(SnapshotUnavailable, lambda _, error: respond(Problem(503, "no-snapshot", str(error))))
+    app.add_exception_handler(HTTPException, _http)
+
+
+def _as(kind: type[Any], error: Exception) -> Any:
+    assert isinstance(error, kind)
+    return error
+
+
+def _http(request: Request, error: Exception) -> Response:
+    http: HTTPException = _as(HTTPException, error)
+    path, headers = request.url.path, dict(http.headers or {})
+    if http.status_code == 400:
+        return respond(Problem(400, "malformed-json", "the body is not JSON that can be read", headers, field=""))
+    if http.status_code == 404:
+        return respond(Problem(404, "not-found", f"there is nothing at {path}; /openapi.json lists what there is"))
+    if http.status_code == 405:
+        allowed = headers.get("Allow", "").split(", ")
+        # Whatever is answered to GET is answered to HEAD, see `guard.Boundary`.
+        allowed += ["HEAD"] * ("GET" in allowed and "HEAD" not in allowed)
+        headers["Allow"] = ", ".join(allowed)
+        told = f"{request.method} is not answered at {path}; use {' or '.join(allowed)}"
+        return respond(Problem(405, "method-not-allowed", told, headers))
+    return respond(Problem(http.status_code, "http", str(http.detail), headers))
+
+
+def _validation(error: RequestValidationError) -> Problem:
+    if isinstance(error.body, bytes):
+        # FastAPI parses what is declared to be JSON, and passes on anything else as it came.
+        told = "a question is JSON; send it with `Content-Type: application/json`"
+        return Problem(415, "not-json", told, {"Accept": "application/json"}, field="")
+    return invalid(error.errors())
