@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from model.capacity.adjustments import from_plain, parts_of
 from model.hardware.speed import rated
 from serve.schemas import Option
 
@@ -32,7 +33,7 @@ def options(entry: Mapping[str, Any]) -> list[Option]:
         places = float(limit["servers"]["centre"])
         label = f"Places of {limit['name']}"
         found.append(Option(key=f"limit.{limit['name']}", label=label, today=places, least=1, most=4 * places))
-    for name, about in sorted(entry.get("adjustments", {}).items()):
-        if {"cpu", "itr"} & set(about["factors"]):
-            found.append(Option(key=f"adjust.{name}", label=about["title"], today="off", choices=["off", "on"]))
+    for name, about in sorted(from_plain(entry.get("adjustments", {})).items()):
+        if {"cpu", "itr"} & set(about.factors) and about.concerns(parts_of(entry)):
+            found.append(Option(key=f"adjust.{name}", label=about.title, today="off", choices=["off", "on"]))
     return found

@@ -6,7 +6,7 @@ where several are named, or a figure is printed with its range, the factor is as
 
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,17 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """A what-if with a factor for each quantity it changes, and its sources."""
+    """A what-if with a factor for each quantity it changes, and its sources; `scope` is the traffic it is about."""
 
     name: str
     title: str
     factors: Mapping[str, Factor]
     sources: tuple[str, ...]
+    scope: str = ""
+
+    def concerns(self, parts: Iterable[str]) -> bool:
+        """Whether it may be asked of a system with these workloads and components: any, or one of its scope."""
+        return not self.scope or any(self.scope in part.casefold() for part in parts)
 
     @property
     def note(self) -> str:
@@ -76,15 +81,29 @@ def from_plain(plain: Mapping[str, Any]) -> dict[str, Adjustment]:
             entry["title"],
             {quantity: Factor(**found) for quantity, found in entry["factors"].items()},
             tuple(entry["sources"]),
+            entry.get("scope", ""),
         )
         for name, entry in plain.items()
     }
 
 
-def asked(at: Mapping[str, Any], known: Mapping[str, Adjustment]) -> tuple[dict[str, Any], tuple[Adjustment, ...]]:
+def parts_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """The workloads and components of a system of the bundle, by name."""
+    return (*entry["usage"], *(stream["name"] for stream in entry["streams"]))
+
+
+def asked(
+    at: Mapping[str, Any], known: Mapping[str, Adjustment], parts: Collection[str] = ()
+) -> tuple[dict[str, Any], tuple[Adjustment, ...]]:
     """The rest of a question, and the adjustments it switches on (`adjust.NAME=on`).
 
-    Raises QuestionError for an unknown adjustment or a value other than `on` and `off`.
+    Args:
+        at: the question.
+        known: all adjustments.
+        parts: workloads and components of the system asked.
+
+    Raises QuestionError for an unknown adjustment, one about traffic that the system is not known to have, or a value
+    other than `on` and `off`.
     """
     rest, chosen = {}, []
     for key, value in at.items():
@@ -97,6 +116,9 @@ def asked(at: Mapping[str, Any], known: Mapping[str, Adjustment]) -> tuple[dict[
         if str(value) not in ("on", "off"):
             raise QuestionError(key, value, f"{key}: {value!r} is neither on nor off", ("on", "off"))
         if str(value) == "on":
+            if not known[name].concerns(parts):
+                text = f"{key}: is about {known[name].scope} traffic; no workload or component here is named so"
+                raise QuestionError(key, name, text, [one for one in known if known[one].concerns(parts)])
             chosen.append(known[name])
     return rest, tuple(chosen)
 
@@ -154,7 +176,8 @@ def _adjustment(name: str, entry: Mapping[str, Any]) -> Adjustment:
             assert figure.number is not None
             change = math.log1p(sign * figure.number / 100.0)
             logs.setdefault(effect["quantity"], []).append((change, bounded))
-    return Adjustment(name, entry["title"], {q: _factor(found) for q, found in logs.items()}, tuple(sources))
+    factors = {quantity: _factor(found) for quantity, found in logs.items()}
+    return Adjustment(name, entry["title"], factors, tuple(sources), entry.get("scope", ""))
 
 
 def _figures(name: str, effect: Mapping[str, Any]) -> list[Figure]:

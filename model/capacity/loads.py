@@ -293,7 +293,7 @@ def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Arr
     """(draws,) factor on the cost that ``adjust.NAME=on`` asks for, uncertain as its sources say."""
     plain = system.entry.get("adjustments", {})
     known = derived(plain, "adjustments", lambda: adjustments.from_plain(plain))
-    rest, chosen = adjustments.asked(asked, known)
+    rest, chosen = adjustments.asked(asked, known, adjustments.parts_of(system.entry))
     by = adjustments.factor(chosen, "cpu")
     for one in chosen:
         notes.append(one.note)

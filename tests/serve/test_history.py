@@ -127,6 +127,11 @@ def test_a_system_of_points_has_no_recorded_intervals_to_set_the_model_beside(cl
     assert (refused.status_code, refused.json()["field"]) == (422, "system")
 
 
+def claim(title, quantity, scope=""):
+    factors = {quantity: {"log": 0.1, "log_sd": 0.01}}
+    return {"title": title, "factors": factors, "sources": ["a study"], "scope": scope}
+
+
 def test_options_offer_what_the_records_show():
     entry = {
         "engines": 6,
@@ -134,9 +139,12 @@ def test_options_offer_what_the_records_show():
         "on_machine": {"engines": 14.0, "capped": True},
         "weights": {"own": 600.0, "total": 1000.0},
         "limits": [{"name": "HIGH", "servers": {"centre": 20.0}}],
+        "usage": {"aor": {}},
+        "streams": [{"name": "orders"}],
         "adjustments": {
-            "encryption": {"title": "Data sets encrypted", "factors": {"cpu": {}}},
-            "flashcopy": {"title": "FlashCopy", "factors": {"elapsed": {}}},
+            "encryption": claim("Data sets encrypted", "cpu"),
+            "flashcopy": claim("FlashCopy", "elapsed"),
+            "attls": claim("AT-TLS", "cpu", scope="tn3270"),
         },
     }
     today = {option.key: option.today for option in options(entry)}

@@ -26,7 +26,8 @@ def figures(
 
     Raises QuestionError for an unknown system, key, level or adjustment.
     """
-    rest, chosen = asked(at or {}, adjustments)
+    parts = {level for row in model["rows"] if row["system"] == system for level in row["condition"].values()}
+    rest, chosen = asked(at or {}, adjustments, parts)
     outputs, evidence = [], []
     notes = dict.fromkeys(adjustment.note for adjustment in chosen)
     for found in predict(model, system, rest):

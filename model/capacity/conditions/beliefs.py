@@ -152,8 +152,8 @@ class Beliefs:
     def _siblings(self, table: Table, cell: Cell) -> list[Cell]:
         """Series of the same metric with at least two levels that differ in one name, other systems first."""
         found = []
-        for other in {replace(other, x=None) for other in table.values if other.metric == cell.metric}:
-            apart = _differ(cell, other)
+        for other in table.by_series:
+            apart = _differ(cell, other) if other.metric == cell.metric else []
             if len(apart) == 1 and self._alike(table, cell, other):
                 distance = self._distance(table, cell, other)
                 if distance <= MOST_APART:
@@ -164,13 +164,13 @@ class Beliefs:
     def _alike(table: Table, cell: Cell, other: Cell) -> bool:
         """Whether another series has two levels, and was measured at levels of this one."""
         mine = {x for x, _, _ in table.series(cell)}
-        theirs = {x for x, _, _ in table.series(replace(other, x=cell.x))}
+        theirs = {x for x, _, _ in table.series(other)}
         return len(theirs) > 1 and len(mine & theirs) >= min(2, len(mine))
 
     @staticmethod
     def _distance(table: Table, cell: Cell, other: Cell) -> float:
         mine = {x: y for x, y, _ in table.series(cell)}
-        theirs = {x: y for x, y, _ in table.series(replace(other, x=cell.x))}
+        theirs = {x: y for x, y, _ in table.series(other)}
         shared = [abs(math.log(mine[x] / theirs[x])) for x in mine if x in theirs and mine[x] > 0 and theirs[x] > 0]
         return sum(shared) / len(shared) if shared else 0.0
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 DRAWS = 100
-STEPS = 40
+STEPS, PLACES = 8, 33
+"""Quantiles are sought between so many places, so many times over."""
 _INVERSE = np.array([NormalDist().inv_cdf((i + 0.5) / DRAWS) for i in range(DRAWS)])
 
 
@@ -86,10 +87,12 @@ class Belief:
         low = np.full(len(shares), (self.mean - 6.0 * self.sd).min())
         high = np.full(len(shares), (self.mean + 6.0 * self.sd).max())
         sd = np.maximum(self.sd, 1e-300)
+        parts = np.linspace(0.0, 1.0, PLACES)
         for _ in range(STEPS):
-            middle = 0.5 * (low + high)
-            below = _normal_cdf((middle[:, None] - self.mean) / sd) @ self.weight < wanted
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
+            places = low[:, None] + (high - low)[:, None] * parts
+            below = _normal_cdf((places[..., None] - self.mean) / sd) @ self.weight < wanted[:, None]
+            first = np.maximum(below.sum(axis=1), 1)[:, None]
+            low, high = (np.take_along_axis(places, np.minimum(i, PLACES - 1), 1)[:, 0] for i in (first - 1, first))
         return 0.5 * (low + high)
 
 

@@ -38,9 +38,15 @@ def test_off_changes_nothing(known):
 
 
 def test_adjustments_multiply(known):
-    _, both = asked({"adjust.encryption": "on", "adjust.attls": "on"}, known)
+    _, both = asked({"adjust.encryption": "on", "adjust.attls": "on"}, known, ["TN3270 server"])
     parts = [factor([adjustment], "cpu").value for adjustment in both]
     assert factor(both, "cpu").value == pytest.approx(parts[0] * parts[1])
+
+
+def test_a_claim_about_traffic_is_for_systems_that_have_such_traffic(known):
+    with pytest.raises(QuestionError, match="tn3270 traffic") as refused:
+        asked({"adjust.attls": "on"}, known, ["aor", "cics-3270-http"])
+    assert "encryption" in refused.value.allowed and "attls" not in refused.value.allowed
 
 
 @pytest.mark.parametrize("at", [{"adjust.rain": "on"}, {"adjust.encryption": "maybe"}])
