@@ -23,7 +23,6 @@ SRB_SHARE, INTERRUPT_SHARE = 0.08, 0.02
 IO_UNIT_US = 128
 NO_LIMIT_PCT = 2**31 - 1
 BEGIN_TO_END = 0x80
-LOCK_KINDS = ("lock", "latch")
 QUEUE_KINDS = ("region", "initiator")
 NAMED_DELAYS = 15
 RATIO_ONE = 1024
@@ -113,26 +112,23 @@ def _states(m: Measured, queued: np.ndarray, samples: States) -> dict[str, np.nd
 
 
 def _subsystem(columns: Columns, at: np.ndarray, network: Network, m: Measured, samples: States) -> None:
-    """What the transaction manager says of states: working, ready, and waiting for I/O, locks or a limit by name."""
+    """What the transaction manager says of states: working, ready, and waiting for I/O or a limit by name."""
     working, ready = samples(m.cp_s + m.ziip_s), samples(m.cp_waiting_s + m.ziip_waiting_s)
     io = samples(m.io_using_s + m.io_waiting_s)
-    locks, other = samples(_waiting(network, m, LOCK_KINDS)), samples(m.elsewhere_s)
-    named = [
-        r for r, resource in enumerate(network.resources) if resource.kind not in (*LOCK_KINDS, *QUEUE_KINDS)
-    ][:NAMED_DELAYS]  # fmt: skip
-    waits = [samples(m.resource_waiting_s[:, :, r]) for r in named]
+    other = samples(m.elsewhere_s)
+    named = network.resource_names[:NAMED_DELAYS]
+    waits = [samples(m.resource_waiting_s[:, :, r]) for r in range(len(named))]
     kind = [("IMS" if "IMS" in workload.upper() else "CICS") for workload in m.workloads] * len(m.starts)
     states = {
         "r723rtyp": kind, "r723rflg": BEGIN_TO_END,
-        "r723ress": sum(waits, working + ready + io + locks + other).ravel(), "r723ract": working.ravel(),
-        "r723rrdy": ready.ravel(), "r723rwio": io.ravel(), "r723rwlo": locks.ravel(), "r723rwo": other.ravel(),
+        "r723ress": sum(waits, working + ready + io + other).ravel(), "r723ract": working.ravel(),
+        "r723rrdy": ready.ravel(), "r723rwio": io.ravel(), "r723rwo": other.ravel(),
         "r723rdnx": 1, "r723rdnn": len(named),
         **{f"r723rw{i + 1:02d}": waited.ravel() for i, waited in enumerate(waits)},
     }  # fmt: skip
     columns.add("smf72_3_resource_state", at, states)
-    for i, r in enumerate(named):
-        name = {"r723dnst": kind, "r723dnnu": i + 1, "r723dnde": network.resources[r].name[:16]}
-        columns.add("smf72_3_delay_name", at, name, i)
+    for i, name in enumerate(named):
+        columns.add("smf72_3_delay_name", at, {"r723dnst": kind, "r723dnnu": i + 1, "r723dnde": name[:16]}, i)
 
 
 def _waiting(network: Network, m: Measured, kinds: tuple[str, ...]) -> np.ndarray:
