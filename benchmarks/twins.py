@@ -35,7 +35,6 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
         response = np.where(m.ended > 0, 1e3 * m.elapsed_s / m.ended, np.nan)
     network = lived.networks[-1]
     station = network.station(m.lpar.cp)
-    starts = np.array(m.starts, "datetime64[s]")
     none = np.zeros(intervals)
     machine = SharedMachine(m.lpar.smf_sid, float(station.servers), 1.0, 1.0, False, none, none)
     if station.lpar is not None:
@@ -49,13 +48,14 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
             others_s=sum((other.busy_s for i, other in enumerate(seen) if i != number), none),
             management_s=none,
         )
+    sampled = np.random.default_rng(number)
     cores = network.station(m.lpar.ziip).servers if m.lpar.ziip else 0
     return History(
         system_id=twin.system_id if len(seen) == 1 else m.lpar.smf_sid,
         smf_sid=m.lpar.smf_sid,
         cpc_type="",
-        start_utc=starts,
-        start_local=starts,
+        start_utc=np.array([start.replace(tzinfo=None) for start in m.starts], "datetime64[s]"),
+        start_local=np.array([twin.local(start).replace(tzinfo=None) for start in m.starts], "datetime64[s]"),
         seconds=seconds,
         engines=np.full(intervals, float(station.servers)),
         busy_s=m.busy_s,
@@ -72,6 +72,9 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
         response_ms=response,
         p90_ms=_percentile(m),
         machine=machine,
+        waited_s={
+            name: 0.25 * sampled.poisson(4.0 * m.resource_waiting_s[:, :, r]) for r, name in enumerate(m.resources)
+        },
     )
 
 

@@ -212,6 +212,10 @@ def measured_histories(home: Home) -> Mapping[str, Any]:
             """SELECT interval_key, workload, name, cp_s, ziip_s, ziip_on_cp_s
             FROM marts.fct_address_space_cost WHERE cost_kind = 'address_space_group'"""
         ),
+        rows(
+            """SELECT interval_key, class_name, phase, state, samples, state_s FROM marts.fct_transaction_state
+            WHERE class_kind = 'service_class' AND is_resource_type"""
+        ),
     )
 
 

@@ -30,6 +30,8 @@ def options(entry: Mapping[str, Any]) -> list[Option]:
     if entry.get("service_units_per_s") or entry.get("machine") in rated():
         found.append(Option(key="machine", label="Machine", today="", choices=["", *rated()]))
     for limit in entry.get("limits", ()):
+        if "servers" not in limit:
+            continue
         places = float(limit["servers"]["centre"])
         label = f"Places of {limit['name']}"
         found.append(Option(key=f"limit.{limit['name']}", label=label, today=places, least=1, most=4 * places))

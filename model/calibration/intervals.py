@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,8 @@ class History:
 
     ``cp_s`` is CPU on CPs with ``ziip_on_cp_s`` in it; ``busy_s`` and ``ziip_busy_s`` (I,) engine time of the pools,
     ``density`` (I,) threads by busy zIIP core; ``response_ms``, ``p90_ms`` (I, C); ``importance`` (C,) 0 for system
-    work, 6 for discretionary.
+    work, 6 for discretionary. ``waited_s`` has (I, C) for each limit that the records name: what transactions waited
+    for it, NaN where a class does not name it, found by samples every ``sampling_s``.
     """
 
     system_id: str
@@ -70,6 +71,14 @@ class History:
     machine: SharedMachine | None = None
     report_classes: Mapping[str, str] | None = None
     groups: Groups | None = None
+    waited_s: Mapping[str, Array] = field(default_factory=dict)
+    sampling_s: float = 0.25
+
+    @property
+    def limited_ms(self) -> Array:
+        """(I, C) mean wait of a transaction for all limits that the records name; 0 where none ended."""
+        waited = sum((np.nan_to_num(one) for one in self.waited_s.values()), np.zeros(self.ended.shape))
+        return np.where(self.ended > 0, 1e3 * waited / np.maximum(self.ended, 1.0), 0.0)
 
     @property
     def day(self) -> NDArray[np.int64]:
@@ -85,6 +94,7 @@ class History:
                 "ended", "cp_s", "ziip_s", "ziip_on_cp_s", "response_ms", "p90_ms",
             )
         }  # fmt: skip
+        changed["waited_s"] = {name: waited[kept] for name, waited in self.waited_s.items()}
         if self.machine is not None:
             changed["machine"] = replace(
                 self.machine, others_s=self.machine.others_s[kept], management_s=self.machine.management_s[kept]
@@ -106,6 +116,7 @@ def histories(
     machines: pd.DataFrame | None = None,
     transactions: pd.DataFrame | None = None,
     costs: pd.DataFrame | None = None,
+    states: pd.DataFrame | None = None,
 ) -> dict[str, History]:
     """Every LPAR's history from the marts.
 
@@ -116,6 +127,7 @@ def histories(
         machines: rows of ``fct_machine_interval`` (machine x interval x LPAR x engine type); None where there are none.
         transactions: rows of ``fct_transaction_cost`` of what a groups file names; None where there is no such file.
         costs: rows of ``fct_address_space_cost`` of address-space groups; with ``transactions``.
+        states: rows of ``fct_transaction_state`` of resources that a subsystem names; None where there are none.
 
     Returns:
         By system id; by system and SMF identifier (``system/SID``) where a system has several LPARs.
@@ -125,7 +137,7 @@ def histories(
         siblings = utilization.loc[utilization["system_id"] == system, "smf_sid"].nunique()
         name = str(system) if siblings == 1 else f"{system}/{sid}"
         own = classes[classes["interval_key"].isin(part["interval_key"])]
-        built = _history(name, str(sid), part, own, transactions, costs)
+        built = _history(name, str(sid), part, own, transactions, costs, states)
         if built is not None:
             about = systems[(systems["system_id"] == system) & (systems["smf_sid"] == sid)]
             kind = str(about["cpc_type"].iloc[0] or "") if len(about) else ""
@@ -141,6 +153,7 @@ def _history(
     classes: pd.DataFrame,
     transactions: pd.DataFrame | None,
     costs: pd.DataFrame | None,
+    states: pd.DataFrame | None,
 ) -> History | None:
     cp = engines[engines["engine_type"] == "CP"].drop_duplicates("interval_key").set_index("interval_key")
     cp = cp[(cp["interval_s"] > 0) & cp["busy_s"].notna() & (cp["engines"] > 0)].sort_values("interval_start_utc")
@@ -203,7 +216,21 @@ def _history(
         p90_ms=np.where(p90 > 0, p90, np.nan),
         report_classes=_report_classes(classes, keys, names, ended),
         groups=None if transactions is None or costs is None else groups_of(transactions, costs, keys),
+        **_named_waits(states, table),
     )
+
+
+def _named_waits(states: pd.DataFrame | None, table: Callable[[pd.DataFrame, str], Array]) -> dict[str, Any]:
+    """``waited_s`` and ``sampling_s`` of a history. Of what a class waits for in two phases, the longer counts."""
+    if states is None or states.empty:
+        return {}
+    keys = ["interval_key", "class_name", "state", "phase"]
+    by_phase = states.groupby(keys, as_index=False)[["state_s", "samples"]].sum()
+    longest = by_phase.groupby(keys[:3], as_index=False)[["state_s", "samples"]].max()
+    samples = float(longest["samples"].sum())
+    waited = {str(name): table(rows, "state_s") for name, rows in longest.groupby("state")}
+    named = {name: seconds for name, seconds in waited.items() if np.isfinite(seconds).any()}
+    return {"waited_s": named, "sampling_s": float(longest["state_s"].sum()) / samples if samples else 0.25}
 
 
 def _report_classes(classes: pd.DataFrame, keys: pd.Index, names: tuple[str, ...], ended: Array) -> dict[str, str]:

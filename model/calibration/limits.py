@@ -45,19 +45,24 @@ def shown(h: History, seen: dict[int, Seen], fits: dict[int, Fit]) -> list[tuple
 
 @dataclass(frozen=True)
 class Candidates:
-    """Limits (N,): places, whether held for the whole time inside, and holding time in ms (its share if whole)."""
+    """Limits (N,): places, and for how long one is held: seconds, or parts of the time inside and on the engines."""
 
     places: Array
-    whole: NDArray[np.bool_]
-    hold: Array
+    hold_s: Array
+    of_inside: Array
+    of_engines: Array
 
     def rows(self, kept: NDArray[np.int64]) -> Candidates:
         """Those chosen."""
-        return Candidates(self.places[kept], self.whole[kept], self.hold[kept])
+        return Candidates(self.places[kept], self.hold_s[kept], self.of_inside[kept], self.of_engines[kept])
 
-    def wait(self, total: Array, mean_inside: Array) -> Array:
-        """(N, n) wait in ms at rates of all that share the limit and mean times inside in seconds, both (n,)."""
-        hold = np.where(self.whole[:, None], mean_inside, self.hold[:, None] / 1e3)
+    def wait(self, total: Array, mean_inside: Array, on_engines: Array | float = 0.0) -> Array:
+        """(N, n) wait in ms at rates of all that share the limit, times inside and on engines in seconds, each (n,)."""
+        hold = (
+            self.hold_s[:, None]
+            + self.of_inside[:, None] * mean_inside
+            + self.of_engines[:, None] * np.asarray(on_engines)
+        )
         found = np.empty(hold.shape)
         for places in np.unique(self.places):
             rows = self.places == places
@@ -127,8 +132,9 @@ def _candidates(highest: float, longest: float, most_inside: float) -> Candidate
     whole = np.array([float(one) for one in PLACES if 0.3 < most_inside / one < 1.2])
     return Candidates(
         np.concatenate([places[short], whole]),
-        np.repeat([False, True], [int(short.sum()), len(whole)]),
-        np.concatenate([hold[short], np.ones(len(whole))]),
+        np.append(hold[short] / 1e3, np.zeros(len(whole))),
+        np.append(np.zeros(int(short.sum())), np.ones(len(whole))),
+        np.zeros(int(short.sum()) + len(whole)),
     )
 
 
@@ -210,7 +216,8 @@ def limit_entry(
         "name": label,
         "members": [h.classes[c] for c in members],
         "servers": drawn(candidates.places),
-        "hold_s": drawn(np.where(candidates.whole, 1.0, candidates.hold / 1e3)),
-        "whole": drawn(candidates.whole.astype(float)),
+        "hold_s": drawn(candidates.hold_s),
+        "of_inside": drawn(candidates.of_inside),
+        "of_engines": drawn(candidates.of_engines),
         "factor": {"centre": float(max(factor, 0.0)), "draws": np.maximum(factor + spread * deviates, 0.0).tolist()},
     }

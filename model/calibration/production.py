@@ -320,5 +320,7 @@ def _outputs(found: Mapping[str, Any], labels: list[str]) -> list[dict[str, Any]
                     {"metric": "response_p90_ms", "form": "p90_ms", "response": "response_ms", "unit": "ms", **about}
                 )
     for limit in found["limits"]:
+        if "servers" not in limit:
+            continue
         rows.append({"metric": "utilization_pct", "form": "limit_pct", "station": limit["name"], "unit": "pct"})
     return rows

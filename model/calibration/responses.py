@@ -14,6 +14,7 @@ from model.calibration import discrepancy
 from model.calibration.draws import known, normals
 from model.calibration.intervals import History
 from model.calibration.limits import Candidates, limit_entry, shown
+from model.calibration.named_limits import named_limits
 from model.calibration.regression import Fit, fit
 from model.calibration.waiting import FEWEST_INTERVALS, Order, Seen, followed, seen_by
 
@@ -23,6 +24,8 @@ Array = NDArray[np.float64]
 P90_READING = 0.025
 # Deviation of waiting beyond the measured where work is served as it comes: the mix of its sizes changes with load.
 AS_IT_COMES = 0.08
+# The same where a limit holds work back that a network of queues would let pass, and so shortens its other waits.
+HELD_BACK = 0.25
 
 
 def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -36,8 +39,11 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name:
             for c, seen in chosen.seen.items()
         },
         "limits": [
-            limit_entry(h, members, candidates, shares, {c: chosen.fits[c] for c in members}, name)
-            for members, candidates, shares in chosen.limits
+            *named_limits(h, chosen.seen, chosen.fits, name),
+            *(
+                limit_entry(h, members, candidates, shares, {c: chosen.fits[c] for c in members}, name)
+                for members, candidates, shares in chosen.limits
+            ),
         ],
         "priorities": known(float(order is Order.IMPORTANCE)),
     }
@@ -78,6 +84,9 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
     waited = design[:, 1:] @ np.maximum(found.mean[1:], 0.0)
     noise = discrepancy.inside(seen.response, seen.service + found.mean[0] + waited, waited, seen.weight, found)
     usual = AS_IT_COMES if seen.order is Order.ARRIVAL else discrepancy.BEYOND
+    long = waited + seen.limited >= np.quantile(waited + seen.limited, 0.95)
+    limited = float(np.sum(seen.limited[long]) / max(float(np.sum((waited + seen.limited)[long])), 1e-12))
+    usual = math.hypot(usual, HELD_BACK * limited)
     prior = seen.prior(wait is not None)
     drift = discrepancy.beyond(design, target, seen.weight, seen.day, found, prior, usual)
     entry = {
@@ -95,14 +104,15 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
         "noise": {"centre": 0.0, "draws": (noise * z[:, 0]).tolist()},
         "drift": {"centre": 0.0, "draws": (drift * z[:, 1]).tolist()},
         "measured_stretch": 1.0,
-        "longest_wait_ms": float(np.quantile(waited, 0.995)),
+        "longest_wait_ms": float(np.quantile(waited + seen.limited, 0.995)),
     }
     p90 = h.p90_ms[seen.kept, seen.c]
     usable = np.isfinite(p90)
     if usable.sum() >= FEWEST_INTERVALS:
-        share = np.clip(waited / seen.response, 0.0, 1.0)[usable]
+        response = seen.response + seen.limited
+        share = np.clip((waited + seen.limited) / response, 0.0, 1.0)[usable]
         design = np.column_stack([1.0 - share, share])
-        weight, mean = seen.weight[usable], seen.response[usable]
+        weight, mean = seen.weight[usable], response[usable]
         # Where all of it is waiting, responses are about exponential: their 90th percentile is ln 10 means.
         ratio = fit(design, p90[usable] / mean, weight, seen.day[usable], [1.5, math.log(10.0)], [2.0, 0.4])
         pair = ratio.drawn(f"{name} {label} p90")

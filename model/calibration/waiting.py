@@ -45,6 +45,7 @@ class Seen:
 
     ``queued`` is the wait where more important work comes in short pieces, ``behind`` what comes on top where its
     pieces are as long as the class's own; ``ziip`` the wait for a zIIP and what a second thread on its core costs.
+    ``limited`` is the wait for limits that the records name, which is not in the response.
     """
 
     c: int
@@ -55,6 +56,7 @@ class Seen:
     queued: Array
     behind: Array
     ziip: Array
+    limited: Array
     day: NDArray[np.int64]
     order: Order
 
@@ -99,6 +101,7 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
     used = np.nan_to_num(h.cp_s) / h.seconds[:, None]
     uncaptured = np.maximum(busy - used.sum(axis=1), 0.0)
     ziip_stretch = _ziip_stretch(h, ziip)
+    limited = h.limited_ms
     found = {}
     for c in streams:
         kept = steady & (h.ended[:, c] >= FEWEST_ENDED) & np.isfinite(h.response_ms[:, c]) & np.isfinite(h.cp_s[:, c])
@@ -116,9 +119,11 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
         on_ziip = 1e3 * _by_day(h, h.ziip_s[:, c], h.ended[:, c])
         queued = service * (stretched - 1.0)
         kept &= np.isfinite(queued)
-        response, ended = h.response_ms[kept, c], h.ended[kept, c]
+        response, ended, waited = h.response_ms[kept, c] - limited[kept, c], h.ended[kept, c], limited[kept, c]
         usual = np.median(response)
-        weight = 1.0 / (usual**2 * (SCATTER**2 + VARIATION**2 / ended))
+        # Waits for limits were found by samples: their number scatters, and with it what they leave of the response.
+        sampled = 1e3 * h.sampling_s * waited / ended
+        weight = 1.0 / (usual**2 * (SCATTER**2 + VARIATION**2 / ended) + sampled)
         behind = (service * longer)[kept]
         found[c] = Seen(
             c,
@@ -129,6 +134,7 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
             queued[kept],
             behind,
             (on_ziip * (ziip_stretch - 1.0))[kept],
+            waited,
             h.day[kept],
             order,
         )

@@ -95,16 +95,20 @@ class Law:
 class Limit:
     """A resource of a few places that a stream holds for a time: regions, a serial section, a pool of threads.
 
-    ``members`` are the streams that share it; ``servers`` (draws,) places, ``hold_s`` (draws,) time it is held, zero
-    where the draw has no such limit; ``whole`` (draws,) whether it is held for the whole time inside, which load
-    stretches.
+    ``members`` are the streams that share it, ``weights`` how long each waits beside the mean of all; ``servers``
+    (draws,) places; ``hold_s`` (draws,) time it is held, ``of_inside`` and ``of_engines`` parts of the time inside and
+    of that on engines, waits included, for which it is held besides. A limit that was never ``reached`` has no known
+    places: it holds back only where places are asked for.
     """
 
     name: str
     members: tuple[int, ...]
+    weights: tuple[float, ...]
+    reached: bool
     servers: Array
     hold_s: Array
-    whole: NDArray[np.bool_]
+    of_inside: Array
+    of_engines: Array
     factor: Array
 
 
@@ -256,9 +260,10 @@ class System:
 
     def _limit(self, limit: Mapping[str, Any]) -> Limit:
         members = tuple(self.streams.index(name) for name in limit["members"])
-        servers, hold = self._drawn(limit["servers"]), self._drawn(limit["hold_s"])
-        whole = self._drawn(limit["whole"]) > 0.5
-        return Limit(limit["name"], members, servers, hold, whole, self._drawn(limit["factor"]))
+        weights = tuple(limit.get("weights") or (1.0,) * len(members))
+        never = {"servers": 1.0, "hold_s": 0.0, "of_inside": 1.0, "of_engines": 0.0, "factor": 1.0}
+        known = {key: self._drawn(limit.get(key, {"centre": value, "draws": []})) for key, value in never.items()}
+        return Limit(limit["name"], members, weights, "servers" in limit, **known)
 
     def stream(self, scenario: Scenario, name: str) -> Array:
         """Transactions/s of a stream, or of a workload or transaction class made of streams, (draws, loads)."""
@@ -403,7 +408,7 @@ class System:
             responses[key] = np.where(np.isfinite(total), total, np.inf)
             using[key] = service + ziip
             waiting[key] = {"cp": queued, "ziip": ziip_wait, "other": np.maximum(answered, 0.0)}
-        limits = self._limits(scenario, responses, waiting)
+        limits = self._limits(scenario, responses, using, waiting)
         for response in self.responses:
             key = (response.metric, response.stream)
             longer = response.drift[:, None] * self._beyond(response, waiting[key])
@@ -450,19 +455,22 @@ class System:
         self,
         scenario: Scenario,
         responses: dict[tuple[str, str], Array],
+        using: Mapping[tuple[str, str], Array],
         waiting: dict[tuple[str, str], dict[str, Array]],
     ) -> dict[str, Array]:
         """Utilization of each limit, adding the wait for it to the responses of its members."""
         found = {}
         for limit in self.limits:
+            if not limit.reached and limit.name not in scenario.limits:
+                continue
             rate = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
             keys = [key for key in responses if self.streams.index(key[1]) in limit.members]
-            inside = np.zeros(rate.shape)
+            hold = np.broadcast_to(limit.hold_s[:, None], rate.shape)
             for key in keys:
-                inside = inside + self.stream(scenario, key[1]) * np.nan_to_num(responses[key], posinf=1e9) / 1e3
-            with np.errstate(divide="ignore", invalid="ignore"):
-                mean_inside = np.where(rate > 0, inside / rate, 0.0)
-            hold = np.where(limit.whole[:, None], mean_inside * limit.hold_s[:, None], limit.hold_s[:, None])
+                engines = using[key] + waiting[key]["cp"] + waiting[key]["ziip"]
+                held = limit.of_inside[:, None] * responses[key] + limit.of_engines[:, None] * engines
+                part = self.stream(scenario, key[1]) / np.maximum(rate, 1e-12)
+                hold = hold + part * np.nan_to_num(held, posinf=1e12) / 1e3
             servers = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
             servers = np.where(np.isnan(servers), limit.servers, servers)[:, None]
             with np.errstate(invalid="ignore"):
@@ -471,6 +479,7 @@ class System:
                 )
             found[limit.name] = rate * hold / servers
             for key in keys:
-                responses[key] = responses[key] + delay
-                waiting[key][limit.name] = delay
+                own = limit.weights[limit.members.index(self.streams.index(key[1]))]
+                responses[key] = responses[key] + own * delay
+                waiting[key][limit.name] = own * delay
         return found

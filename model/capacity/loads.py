@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.capacity import adjustments
 from model.capacity.derived import derived
-from model.capacity.ensemble import Scenario, System
+from model.capacity.ensemble import Limit, Scenario, System
 from model.capacity.moves import deviates, moved
 from model.capacity.questions import (
     MOST_TPS,
@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 HALVINGS = 60
 MOST_WEEKS = 156
+# Letters of a resource's name that SMF 72.3 has (R723DNDE).
+RECORDED_NAME = 16
 
 
 @dataclass(frozen=True)
@@ -264,10 +266,12 @@ def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
     for key, value in asked.items():
         kind, _, name = str(key).partition(".")
         if kind == "limit":
-            known = {limit.name.casefold(): limit.name for limit in system.limits}
-            if name.casefold() not in known:
-                raise QuestionError(key, name, f"{key}: no such limit shows in the records", known.values())
-            limits[known[name.casefold()]] = positive(key, value)
+            limit = _limit(system, key, name)
+            limits[limit.name] = positive(key, value)
+            if not limit.reached:
+                notes.append(
+                    f"{key}: nobody waited for {limit.name} in the records; taken to be held all the time inside"
+                )
     cost = cost * _adjusted(system, asked, notes)
     if "smt" in asked:
         scenario = replace(scenario, threads=_threads(system, asked["smt"]))
@@ -275,6 +279,14 @@ def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
         scenario, factor = moved(system, scenario, asked["machine"], notes)
         cost = cost * factor
     return replace(scenario, cost=cost, limits=limits)
+
+
+def _limit(system: System, key: str, name: str) -> Limit:
+    """The limit a key names, of whose name records have the first letters only."""
+    for limit in system.limits:
+        if limit.name.casefold() in (name.casefold(), name.casefold()[:RECORDED_NAME].rstrip()):
+            return limit
+    raise QuestionError(key, name, f"{key}: no such limit shows in the records", [one.name for one in system.limits])
 
 
 def _threads(system: System, value: Any) -> float:

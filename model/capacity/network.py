@@ -16,7 +16,7 @@ import numpy as np
 
 from model.capacity import queues
 from model.capacity.asked import compiled, understood
-from model.capacity.ensemble import CAPTURED, WORK, State, System
+from model.capacity.ensemble import CAPTURED, WORK, Limit, State, System
 from model.capacity.loads import Load
 from model.capacity.questions import QuestionError, system_entry
 from model.network.description import Network
@@ -106,7 +106,7 @@ class _Description:
             if response is not None:
                 named[stream] = response
             classes.append(self._transactions(stream, response))
-        for limit in self.ready.limits:
+        for limit in self._limits():
             places = self.scenario.limits.get(limit.name, float(limit.servers[0]))
             resources.append(Resource(name=limit.name, kind="limit", capacity=max(round(places), 1)))
         for name in self.ready.capacity:
@@ -189,28 +189,37 @@ class _Description:
         return TransactionClass(name=stream, route=tuple(route), arrivals=rate, priority=self._priority(law.level))
 
     def _route(self, stream: str, metric: str, engines: list[Step]) -> list[Step]:
-        """The visits of a class with what its response has beside the engines, and the limit it is in."""
+        """The visits of a class with what its response has beside the engines, and the limits it is in."""
         key = (metric, stream)
         response_s = 1e-3 * float(self.state.response_ms[key][0, 0])
         on_engines_s, limited_s = self._queued_s(stream, metric)
         elsewhere_s = max(response_s - on_engines_s - limited_s, 0.0)
-        limit = next((one for one in self.ready.limits if self.ready.streams.index(stream) in one.members), None)
-        if limit is None:
+        inner, outer = self._limits_of(stream)
+        if inner is None and not outer:
             spread = self._elsewhere_scv(key, response_s, elsewhere_s)
             return [*engines, *_delay(elsewhere_s, spread)]
-        take, give = Acquire(resource=limit.name), Release(resource=limit.name)
-        hold_s = float(limit.hold_s[0])
-        if hold_s <= elsewhere_s and not limit.whole[0]:
-            return [take, *_delay(hold_s, 1.0), give, *engines, *_delay(elsewhere_s - hold_s, 1.0)]
-        # Held longer than the time elsewhere lasts: the rest of it, or the whole time, on the engines. In all it is
-        # as variable as the exponential time of the wait's formula.
-        share = 1.0 if limit.whole[0] else min((hold_s - elsewhere_s) / max(on_engines_s, 1e-12), 1.0)
-        held_s = elsewhere_s + share * on_engines_s
-        spread = (held_s**2 - (share * on_engines_s) ** 2) / max(elsewhere_s, 1e-12) ** 2
-        return [take, *_delay(elsewhere_s, spread), *_parted(engines, share), give, *_parted(engines, 1.0 - share)]
+        # What is held for all the time inside is in all as variable as the exponential time of the wait's formula.
+        inside_s = elsewhere_s + on_engines_s
+        spread = (inside_s**2 - on_engines_s**2) / max(elsewhere_s, 1e-12) ** 2
+        route = [*_delay(elsewhere_s, spread), *engines]
+        if inner is not None:
+            route = _held(inner, elsewhere_s, engines, on_engines_s)
+        for limit in outer:
+            route = [Acquire(resource=limit.name), *route, Release(resource=limit.name)]
+        return route
+
+    def _limits(self) -> list[Limit]:
+        """Those that hold back at this load."""
+        return [limit for limit in self.ready.limits if limit.name in self.state.limits]
+
+    def _limits_of(self, stream: str) -> tuple[Limit | None, list[Limit]]:
+        """The first limit a class holds for part of the time inside, and those it holds for all of it."""
+        own = [limit for limit in self._limits() if self.ready.streams.index(stream) in limit.members]
+        outer = [limit for limit in own if limit.of_inside[0] > 0]
+        return next((limit for limit in own if limit not in outer), None), outer
 
     def _queued_s(self, stream: str, metric: str) -> tuple[float, float]:
-        """Seconds on engines as the network's own queues stretch them, and seconds of waiting for its limit."""
+        """Seconds on engines as the network's own queues stretch them, and seconds of waiting for its limits."""
         ready, state, key = self.ready, self.state, (metric, stream)
         cp_s, ziip_s = self._cp_s(stream), self._ziip_s(stream)
         level = min(ready.laws[name].level for name in self._series(stream, CP))
@@ -220,9 +229,12 @@ class _Description:
         waits = {name: 1e-3 * float(value[0, 0]) for name, value in state.waiting_ms[key].items()}
         factor = float(law.ziip_factor[0])
         found += ziip_s + (waits["ziip"] / factor if factor > 0 else 0.0)
-        limited = sum(
-            waits[limit.name] / max(float(limit.factor[0]), 1e-9) for limit in ready.limits if limit.name in waits
-        )
+        inner, outer = self._limits_of(stream)
+        played = outer if inner is None else [inner, *outer]
+        limited = 0.0
+        for limit in played:
+            own = float(limit.factor[0]) * limit.weights[limit.members.index(ready.streams.index(stream))]
+            limited += waits[limit.name] / max(own, 1e-9)
         return found, limited
 
     def _size_above(self, level: int) -> float:
@@ -332,6 +344,19 @@ def _delay(mean_s: float, scv: float) -> list[Step]:
     if mean_s <= 0:
         return []
     return [Visit(station=ELSEWHERE, service=Distribution.with_scv(mean_s, scv if scv > LEAST_SCV else 0.0))]
+
+
+def _held(limit: Limit, elsewhere_s: float, engines: list[Step], on_engines_s: float) -> list[Step]:
+    """The visits with a limit that is held for a time of its own, elsewhere as far as that lasts, or on the engines."""
+    take, give = Acquire(resource=limit.name), Release(resource=limit.name)
+    hold_s, share = float(limit.hold_s[0]), float(limit.of_engines[0])
+    if share == 0.0 and hold_s <= elsewhere_s:
+        return [take, *_delay(hold_s, 1.0), give, *engines, *_delay(elsewhere_s - hold_s, 1.0)]
+    if share > 0.0:
+        return [take, *_parted(engines, share), give, *_parted(engines, 1.0 - share), *_delay(elsewhere_s, 1.0)]
+    share = min((hold_s - elsewhere_s) / max(on_engines_s, 1e-12), 1.0)
+    spread = (hold_s**2 - (share * on_engines_s) ** 2) / max(elsewhere_s, 1e-12) ** 2
+    return [take, *_delay(elsewhere_s, spread), *_parted(engines, share), give, *_parted(engines, 1.0 - share)]
 
 
 def _parted(visits: list[Step], share: float) -> list[Step]:

@@ -69,7 +69,8 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
         if names:
             out += _of_class(f"class={service_class}", names, result)
     for limit in result.limits:
-        out.append(_output("utilization_pct", f"station={_resource(m, result, limit)}", _share(result, limit), "%"))
+        name = _resource(m, result, limit).removeprefix("limit ")
+        out.append(_output("utilization_pct", f"station={name}", _share(result, limit), "%"))
     return out
 
 

@@ -150,7 +150,7 @@ def test_a_limit_adds_its_wait_and_more_places_take_it_away():
         "members": ["online"],
         "servers": {"centre": 9.0, "draws": []},
         "hold_s": {"centre": 8e-3, "draws": []},
-        "whole": {"centre": 0.0, "draws": []},
+        "of_inside": {"centre": 0.0, "draws": []},
         "factor": {"centre": 1.0, "draws": []},
     }
     system, free = System({**ENTRY, "limits": [limit]}), System(ENTRY)

@@ -95,12 +95,11 @@ def test_a_limit_is_played_as_it_is_answered():
         "name": "regions",
         "members": ["online"],
         "servers": {"centre": 8.0, "draws": []},
-        "hold_s": {"centre": 5e-3, "draws": []},
-        "whole": {"centre": 0.0, "draws": []},
         "factor": {"centre": 1.0, "draws": []},
     }
-    for whole, hold_s in ((0.0, 4e-3), (0.0, 6e-3), (1.0, 1.0)):
-        one = limit | {"whole": {"centre": whole, "draws": []}, "hold_s": {"centre": hold_s, "draws": []}}
+    for key, held in (("hold_s", 4e-3), ("hold_s", 6e-3), ("of_inside", 1.0), ("of_engines", 0.8)):
+        times = {"hold_s": 0.0, "of_inside": 0.0, "of_engines": 0.0, key: held}
+        one = limit | {name: {"centre": value, "draws": []} for name, value in times.items()}
         agree(*played(ranked(limits=[one]), scenario(900.0, 300.0)), within=0.05)
 
 

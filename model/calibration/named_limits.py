@@ -1,0 +1,215 @@
+"""Limits that the records name: transaction managers say for what transactions wait, and how often they were found so.
+
+The wait is measured, so places and holding time follow from how it grows with the rate and with the time inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.calibration.draws import DRAWS, normals
+from model.calibration.intervals import History
+from model.calibration.limits import PLACES, Candidates
+from model.calibration.regression import Fit, day_dependence
+from model.calibration.waiting import Seen
+
+Array = NDArray[np.float64]
+
+# Samples of waiting that tell a limit's places; with fewer it counts as never reached.
+FEWEST_SAMPLES = 50
+# A class belongs to a limit where it waits for it at least this part as long as all classes together.
+SHARED = 0.05
+# How far full a limit may be at the highest recorded rate.
+LOADS = np.concatenate([np.arange(0.02, 0.7, 0.04), np.arange(0.7, 0.995, 0.015)])
+# Logarithmic deviation of a wait from that of M/M/m: services vary otherwise, and one transaction waits more than once.
+FACTOR_SD = 0.7
+# Longest wait that a limit worth trying makes, as part of the longest that was measured.
+LEAST_WAIT = 0.02
+BINS = 160
+# How far, relatively, the wait for a limit may be from any law of this kind, at this many loads independently.
+UNLIKE, LIKE_LOADS = 0.1, 16
+MOST_PLACES = 512.0
+# Candidates this much less likely than the best one, as twice a logarithm, are left out.
+UNLIKELY = 12.0
+
+
+def named_limits(h: History, seen: dict[int, Seen], fits: dict[int, Fit], name: str) -> list[dict[str, Any]]:
+    """The limits as a bundle holds them, those held inside others first, those never reached last.
+
+    ``fits`` say of each class how long it is on the engines.
+    """
+    engines = {c: _on_engines_s(h, seen[c], fits[c]) for c in seen}
+    found = [_named(h, engines, limit, ()) for limit in sorted(h.waited_s)]
+    reached = sorted((one for one in found if one is not None), key=lambda one: (one.of_inside, one.name))
+    # The time inside an outer limit includes the waits for those held within it.
+    inner: list[str] = []
+    entries = []
+    for one in reached:
+        again = _named(h, engines, one.name, tuple(inner)) or one
+        entries.append(again.entry(h, name))
+        inner.append(one.name)
+    never = sorted(set(h.waited_s) - {one.name for one in reached})
+    return entries + [_never_reached(h, seen, limit) for limit in never]
+
+
+def _on_engines_s(h: History, seen: Seen, found: Fit) -> Array:
+    """(I,) seconds of a transaction on engines and waiting for them; NaN in intervals that were not usable."""
+    inside = seen.service + sum(factor * wait for factor, wait in zip(found.mean[1:4], seen.waits, strict=True))
+    on_engines = np.full(len(h.seconds), np.nan)
+    on_engines[seen.kept] = inside / 1e3
+    return on_engines
+
+
+def _never_reached(h: History, seen: dict[int, Seen], limit: str) -> dict[str, Any]:
+    """A limit for which next to nobody waited: its places are not known, only who would wait."""
+    members = [h.classes[c] for c in seen if np.isfinite(h.waited_s[limit][:, c]).any()]
+    return {"name": limit, "members": members}
+
+
+@dataclass(frozen=True)
+class Named:
+    """A limit's members (C',) and how long each waits beside the mean of all; candidates with chances and factors."""
+
+    name: str
+    members: Sequence[int]
+    weights: Sequence[float]
+    candidates: Candidates
+    chance: Array
+    log_factor: Array
+    log_sd: Array
+
+    @property
+    def of_inside(self) -> float:
+        """For which part of the time inside a place is held."""
+        return float(self.candidates.of_inside[np.argmax(self.chance)])
+
+    def entry(self, h: History, system: str) -> dict[str, Any]:
+        """The limit as a bundle holds it."""
+        best = int(np.argmax(self.chance))
+        ranks = (np.arange(DRAWS) + 0.5) / DRAWS
+        picked = np.minimum(np.searchsorted(np.cumsum(self.chance), ranks), len(self.chance) - 1)
+        deviates = normals(1, f"{system} limit {self.name}")[:, 0]
+
+        def drawn(values: Array) -> dict[str, Any]:
+            return {"centre": float(values[best]), "draws": values[picked].astype(float).tolist()}
+
+        factor = np.exp(self.log_factor[picked] + self.log_sd[picked] * deviates)
+        return {
+            "name": self.name,
+            "members": [h.classes[c] for c in self.members],
+            "weights": [float(weight) for weight in self.weights],
+            "servers": drawn(self.candidates.places),
+            "hold_s": drawn(self.candidates.hold_s),
+            "of_inside": drawn(self.candidates.of_inside),
+            "of_engines": drawn(self.candidates.of_engines),
+            "factor": {"centre": float(np.exp(self.log_factor[best])), "draws": factor.tolist()},
+        }
+
+
+def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[str]) -> Named | None:
+    """What a limit's waits say; None where too few waited. ``inner`` are the limits held within it."""
+    waited = np.nan_to_num(h.waited_s[limit])
+    ended = h.ended.sum(axis=0)
+    members = [c for c in engines if waited[:, c].sum() > 0]
+    if waited[:, members].sum() < FEWEST_SAMPLES * h.sampling_s:
+        return None
+    mean = waited[:, members].sum() / ended[members].sum()
+    members = [c for c in members if waited[:, c].sum() >= SHARED * mean * ended[c]]
+    each = ended[members].sum()
+    weights = [float(waited[:, c].sum() / ended[c] / (waited[:, members].sum() / each)) for c in members]
+    usable = [np.isfinite(engines[c]) | (h.ended[:, c] == 0) for c in members]
+    kept = (h.ended[:, members].sum(axis=1) > 0) & np.all(usable, axis=0)
+    count = h.ended[kept][:, members].sum(axis=1)
+    total = count / h.seconds[kept]
+    others = [np.nan_to_num(waits) for name, waits in h.waited_s.items() if name not in inner]
+    outside = sum((waits[kept][:, members].sum(axis=1) for waits in others), np.zeros(len(total)))
+    spent = np.nansum(h.response_ms[kept][:, members] * h.ended[kept][:, members], axis=1) / 1e3 - outside
+    on_engines = (
+        sum((np.nan_to_num(engines[c][kept]) * h.ended[kept, c] for c in members), np.zeros(len(total))) / count
+    )
+    times = np.column_stack([total, np.maximum(spent, 0.0) / count, on_engines])
+    gathered = _Gathered.of(times, waited[kept][:, members].sum(axis=1), count, h.day[kept], h.sampling_s)
+    return _fitted(limit, members, weights, gathered)
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """Waits (B,) in s by the rate of those who share a limit, with their time inside and on engines, and how sure."""
+
+    total: Array
+    inside: Array
+    on_engines: Array
+    wait: Array
+    precision: Array
+    dependence: float
+
+    @classmethod
+    def of(cls, times: Array, waited: Array, count: Array, day: NDArray[np.int64], sampling_s: float) -> _Gathered:
+        """From intervals: ``times`` (n, 3) are their rate, time inside and time on engines."""
+        order = np.argsort(np.argsort(times[:, 0] * times[:, 1], kind="stable"), kind="stable")
+        bins = min(BINS, len(order))
+        index = order * bins // len(order)
+        many = np.bincount(index, weights=count)
+        wait = np.bincount(index, weights=waited) / many
+        # What is found by samples varies as their number does, and a mean of waits as far as the wait is long.
+        near = np.convolve(np.pad(wait, 4, mode="edge"), np.ones(9) / 9.0, mode="valid")[index]
+        near = np.maximum(near, sampling_s / count)
+        standard = (waited / count - wait[index]) * np.sqrt(count / (near * (near + sampling_s)))
+        dependence = day_dependence(standard / max(float(standard.std()), 1e-12), day)
+        weight = count / (near * (near + sampling_s))
+        return cls(
+            *(np.bincount(index, weights=column * count) / many for column in times.T),
+            wait,
+            np.bincount(index, weights=weight) / max(float(standard.var()), 1e-12),
+            dependence,
+        )
+
+
+def _fitted(limit: str, members: Sequence[int], weights: Sequence[float], seen: _Gathered) -> Named | None:
+    tried = _candidates(seen)
+    wait = tried.wait(seen.total, seen.inside, seen.on_engines) / 1e3
+    usable = np.isfinite(wait).all(axis=1) & (wait.max(axis=1) > LEAST_WAIT * seen.wait.max())
+    tried, wait = tried.rows(np.flatnonzero(usable)), wait[usable]
+    if not len(wait):
+        return None
+    unlike = (UNLIKE * seen.wait) ** 2 * len(seen.wait) / LIKE_LOADS
+    precision = 1.0 / (seen.dependence / seen.precision + unlike)
+    cross, square = wait @ (precision * seen.wait), wait**2 @ precision
+    log_factor = np.log(np.maximum(cross / square, 1e-6))
+    for _ in range(20):
+        factor = np.exp(log_factor)
+        slope = factor * (cross - factor * square) - log_factor / FACTOR_SD**2
+        curve = factor**2 * square + 1.0 / FACTOR_SD**2
+        log_factor = log_factor + np.clip(slope / curve, -0.5, 0.5)
+    factor = np.exp(log_factor)
+    misfit = (seen.wait - factor[:, None] * wait) ** 2 @ precision
+    # What no candidate follows widens all of them.
+    misfit = misfit / max(float(misfit.min()) / max(len(seen.wait) - 3, 1), 1.0)
+    curve = factor**2 * square + 1.0 / FACTOR_SD**2
+    score = misfit + (log_factor / FACTOR_SD) ** 2 + np.log(curve)
+    likely = np.flatnonzero(score < score.min() + UNLIKELY)
+    chance = np.exp(-0.5 * (score[likely] - score.min()))
+    return Named(
+        limit, members, weights, tried.rows(likely), chance / chance.sum(), log_factor[likely], curve[likely] ** -0.5
+    )
+
+
+def _candidates(seen: _Gathered) -> Candidates:
+    """Limits worth trying: held for a time of its own, a part of the time on engines, or all the time inside."""
+    places = np.repeat(PLACES, len(LOADS)).astype(float)
+    load = np.tile(LOADS, len(PLACES)) * places
+    hold = load / float(seen.total.max())
+    part = load / max(float((seen.total * seen.on_engines).max()), 1e-12)
+    number = float((seen.total * seen.inside).max())
+    whole = np.unique(np.round(np.geomspace(1.0, MOST_PLACES, 120)))
+    whole = whole[(number / whole > LOADS[0]) & (number / whole < 1.0)]
+    short, some = hold < float(np.quantile(seen.inside, 0.9)), part <= 1.0
+    kinds = np.repeat([0, 1, 2], [int(short.sum()), int(some.sum()), len(whole)])
+    held = np.concatenate([hold[short], part[some], np.ones(len(whole))])
+    of_seconds, of_engines, of_inside = (np.where(kinds == kind, held, 0.0) for kind in range(3))
+    return Candidates(np.concatenate([places[short], places[some], whole]), of_seconds, of_inside, of_engines)

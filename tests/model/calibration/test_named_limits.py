@@ -1,0 +1,78 @@
+"""Limits that records name: places and holding time are found from measured waits, and asked for by name."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.calibration.intervals import History
+from model.calibration.production import entry
+from model.capacity import queues
+from model.capacity.ask import predict
+from model.capacity.bundle import build
+from model.capacity.questions import QuestionError
+from tests.model.calibration.test_production import REST_MS, history
+
+SAMPLING_S = 0.25
+PLACES = 8
+
+
+def limited(places: int = PLACES, seed: int = 1) -> History:
+    """The two classes of one workload, all of which hold one of a few tasks as long as they are inside."""
+    plain = history(seed=seed)
+    total = plain.ended.sum(axis=1)
+    inside_s = (plain.response_ms * plain.ended).sum(axis=1) / total / 1e3
+    wait_s = queues.wait(total / plain.seconds, inside_s, places)[:, None]
+    random = np.random.default_rng(seed)
+    waited = SAMPLING_S * random.poisson(wait_s * plain.ended / SAMPLING_S)
+    nobody = np.zeros_like(waited)
+    response = plain.response_ms + 1e3 * wait_s
+    return replace(
+        plain, response_ms=response, waited_s={"MAXTASK": waited, "FREE": nobody}, sampling_s=SAMPLING_S
+    )
+
+
+@pytest.fixture(scope="module")
+def bundle():
+    return build({"PRDA": entry(limited())}, data={}, validation={})
+
+
+def by_name(answer, metric):
+    """Outputs of a metric by class or station."""
+    found = [output for output in answer.outputs if output.metric == metric]
+    return {part: one for one in found for part in one.condition.split("; ") if part.startswith(("class=", "station="))}
+
+
+def test_places_and_holding_time_are_those_that_made_the_waits(bundle):
+    [limit] = [one for one in bundle["systems"]["PRDA"]["limits"] if one["name"] == "MAXTASK"]
+    assert limit["members"] == ["HIGH", "LOW"]
+    assert limit["servers"]["centre"] == PLACES
+    assert limit["of_inside"]["centre"] == 1.0
+    assert limit["factor"]["centre"] == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_rest_of_a_response_has_no_wait_for_the_limit_in_it(bundle):
+    laws = bundle["systems"]["PRDA"]["response"]
+    assert [laws[name]["rest_ms"]["centre"] for name in ("HIGH", "LOW")] == pytest.approx(list(REST_MS), rel=0.05)
+
+
+def test_more_places_take_the_wait_away_and_use_of_the_limit_is_told(bundle):
+    now, more = (predict(bundle, "PRDA", at) for at in ({}, {"limit.maxtask": 20}))
+    before, after = by_name(now, "utilization_pct"), by_name(more, "utilization_pct")
+    assert after["station=MAXTASK"].value == pytest.approx(before["station=MAXTASK"].value * PLACES / 20, rel=0.01)
+    assert more.outputs[0].value == now.outputs[0].value
+    waits = [[row["waiting_ms"]["MAXTASK"] for row in answer.times] for answer in (now, more)]
+    assert min(waits[0]) > 0.5 and max(waits[1]) < 0.01
+
+
+def test_a_limit_nobody_waited_for_holds_back_only_where_places_are_asked_for(bundle):
+    now, few = (predict(bundle, "PRDA", at) for at in ({}, {"limit.FREE": 10}))
+    assert "station=FREE" not in by_name(now, "utilization_pct")
+    assert any("nobody waited for FREE" in note for note in few.notes)
+    assert by_name(few, "response_ms")["class=HIGH"].value > by_name(now, "response_ms")["class=HIGH"].value
+
+
+def test_a_limit_that_no_record_names_is_refused_with_those_that_are_known(bundle):
+    with pytest.raises(QuestionError, match="no such limit") as refused:
+        predict(bundle, "PRDA", {"limit.MXT": 10})
+    assert set(refused.value.allowed) == {"MAXTASK", "FREE"}
