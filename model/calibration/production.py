@@ -232,7 +232,7 @@ def _overflow(
         return {}
     fits = []
     for waiting in range(13):
-        full, _ = bounded_pool(work, max(round(cores), 1), gain, round(threads), waiting)
+        full, _, _ = bounded_pool(work, max(round(cores), 1), gain, round(threads), waiting)
         design = np.column_stack([np.ones_like(full), full])
         fits.append((waiting, fit(design, share, work, day, [0.0, 1.0], [0.02, 0.3])))
     best = min(found.bic for _, found in fits)

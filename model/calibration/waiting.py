@@ -21,7 +21,7 @@ from model.capacity import queues
 Array = NDArray[np.float64]
 
 # Transactions in an interval that make its mean response usable, and intervals that make a class so.
-FEWEST_ENDED, FEWEST_INTERVALS = 30.0, 24
+FEWEST_ENDED, FEWEST_INTERVALS = 8.0, 24
 # Relative scatter of a mean response besides that of its transactions, whose own coefficient of variation is assumed.
 SCATTER, VARIATION = 0.01, 1.5
 # How far waiting may differ from M/M/m: prior of its factor for engines and for a limit.

@@ -312,10 +312,25 @@ class System:
             busy = sum((found[name] for name in self.capacity), np.zeros(shape))
         ziip_busy = None
         if ZIIP_WORK in self.laws:
-            on_ziips = ziip_work * (1.0 - spilled)
             one_thread = scenario.threads == 1.0 and self.threads > 1.0
-            ziip_busy = on_ziips if one_thread else self.laws[ZIIP_WORK].usage(on_ziips)
+            on_ziips = ziip_work * (1.0 - spilled)
+            ziip_busy = on_ziips if one_thread else self._cores_busy(ziip_work, on_ziips, scenario)
         return found, busy, ziip_busy
+
+    def _cores_busy(self, work: Array, on_ziips: Array, scenario: Scenario) -> Array:
+        """Busy zIIP cores, (draws, loads): as calibrated; on another number of cores threads share them otherwise."""
+        law = self.laws[ZIIP_WORK]
+        if scenario.ziips == self.ziips or scenario.ziips <= 0 or not self.ziips:
+            return law.usage(on_ziips)
+        as_measured = replace(scenario, ziips=self.ziips)
+        there = work * (1.0 - self._overflow(work, as_measured))
+        calibrated = law.usage(there) / np.maximum(self._busy_by_work(work, as_measured) * there, 1e-12)
+        return on_ziips * self._busy_by_work(work, scenario) * calibrated
+
+    def _busy_by_work(self, work: Array, scenario: Scenario) -> Array:
+        """Busy cores for each second of a thread's work in a second, by the queue of the pool, (draws, loads)."""
+        full, _, busy = self._pool(work, scenario)
+        return np.asarray(busy / np.maximum(work * (1.0 - full), 1e-12))
 
     def _faster(self, scenario: Scenario, law: Law) -> Array:
         """(draws, 1) factor of the time of zIIP work; that of CPs is in the cost."""
@@ -338,17 +353,19 @@ class System:
         full = self._pool(work, scenario)[0]
         return np.clip(self.overflow["floor"][:, None] + self.overflow["factor"][:, None] * full, 0.0, 1.0)
 
-    def _pool(self, work: Array, scenario: Scenario) -> tuple[Array, Array]:
-        """Part of the work that finds the zIIPs full, and the stretch of what runs on them, (draws, loads) each."""
+    def _pool(self, work: Array, scenario: Scenario) -> tuple[Array, Array, Array]:
+        """Part of the work that finds the zIIPs full, stretch of what runs on them, busy cores; (draws, loads) each."""
         cores, threads = max(round(scenario.ziips), 1), round(scenario.threads or self.threads)
         gain = self.smt_gain if threads > 1 else np.ones(self.draws)
         if not self.overflow:
             return queues.bounded_pool(work, cores, gain[:, None], threads)
-        full, stretched = np.zeros(work.shape), np.ones(work.shape)
+        found = np.zeros(work.shape), np.ones(work.shape), np.zeros(work.shape)
         for places in np.unique(self.overflow["waiting"]):
             rows = self.overflow["waiting"] == places
-            full[rows], stretched[rows] = queues.bounded_pool(work[rows], cores, gain[rows, None], threads, int(places))
-        return full, stretched
+            pool = queues.bounded_pool(work[rows], cores, gain[rows, None], threads, int(places))
+            for whole, part in zip(found, pool, strict=True):
+                whole[rows] = part
+        return found
 
     def others(self, scenario: Scenario) -> Array:
         """Engines that the other LPARs of the machine use, (draws, loads or 1): about as recorded."""

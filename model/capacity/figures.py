@@ -205,19 +205,35 @@ def _adding_up(parts: Mapping[str, tuple[float, float]], total: float) -> dict[s
 
 
 def resources(ready: System, state: State) -> dict[str, Array]:
-    """Utilization of everything that can fill, as parts of one, (draws, loads)."""
+    """Utilization of everything that holds work back when it is full, as parts of one, (draws, loads).
+
+    A zIIP pool whose work overflows is not among it.
+    """
     found = {CPS: state.busy / state.scenario.engines}
     if state.machine_busy is not None and ready.machine is not None:
         found[f"machine {ready.machine.name}"] = state.machine_busy
         if bool(np.any(state.available < state.scenario.engines - 1e-9)):
             found[SHARE] = state.busy / state.available
     found.update({f"limit {name}": used for name, used in state.limits.items()})
+    if not ready.overflow:
+        found.update(_ziips(ready, state))
     return found
+
+
+def _ziips(ready: System, state: State) -> dict[str, Array]:
+    """Work on the zIIPs as a part of what they can do, with all threads active; empty without zIIPs."""
+    if state.ziip_busy is None or state.scenario.ziips <= 0:
+        return {}
+    own = [name for name, law in ready.laws.items() if law.engine == "ziip" and law.part]
+    work = sum((state.usage[name] for name in own), np.zeros(state.busy.shape))
+    several = (state.scenario.threads or ready.threads) > 1.0
+    most = state.scenario.ziips * (ready.smt_gain[:, None] if several else 1.0)
+    return {ZIIPS: work / most}
 
 
 def bottleneck(ready: System, state: State) -> Bottleneck:
     """The resource nearest to saturation, the next one, and with which probability each is the first."""
-    used = resources(ready, state)
+    used = resources(ready, state) | _ziips(ready, state)
     names = list(used)
     table = np.stack([used[name][:, 0] for name in names])
     first = np.argmax(table[:, 1:], axis=0) if table.shape[1] > 1 else np.argmax(table, axis=0)
@@ -231,8 +247,6 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
             share = Estimate.of(100.0 * state.usage[name][:, 0] / state.scenario.engines)
             share = share.moved(100.0 * moved.get(name, 0.0) / state.scenario.engines)
             parts.append(Station(f"of which {name}", share.value, share.lo, share.hi))
-    if state.ziip_busy is not None and state.scenario.ziips > 0:
-        stations.append(_station(ZIIPS, state.ziip_busy[:, 0] / state.scenario.ziips, 0.0))
     top = stations[0]
     return Bottleneck(
         top.resource,

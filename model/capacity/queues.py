@@ -36,8 +36,8 @@ def _waiting(load: Array, servers: Array, blocking: Array) -> Array:
 
 def bounded_pool(
     offered: ArrayLike, cores: int, gain: ArrayLike = 1.0, threads: int = 1, waiting: int | None = None
-) -> tuple[Array, Array]:
-    """Part of the work that finds a pool full, and the stretch of the rest: cores with SMT and a bounded queue.
+) -> tuple[Array, Array, Array]:
+    """Part of the work that finds a pool full, the stretch of the rest, and busy cores: SMT and a bounded queue.
 
     Work goes to an idle core first; a core with two threads active does ``gain`` times the work of one. With every
     thread busy and ``waiting`` more inside, what arrives goes elsewhere; None: everything waits.
@@ -49,11 +49,11 @@ def bounded_pool(
     most = cores * threads
     places = most + (2000 if waiting is None else waiting)
     term, total, mean = np.ones(load.shape), np.ones(load.shape), np.zeros(load.shape)
-    rate = np.ones(load.shape)
+    rate, busy = np.ones(load.shape), np.zeros(load.shape)
     for n in range(1, most + 1):
         rate = min(n, cores) + max(n - cores, 0) * (faster - 1.0) / max(threads - 1, 1)
         term = term * load / rate
-        total, mean = total + term, mean + n * term
+        total, mean, busy = total + term, mean + n * term, busy + min(n, cores) * term
     ratio = np.asarray(load / rate)
     if waiting is None:
         steady = ratio < FULL
@@ -61,14 +61,14 @@ def bounded_pool(
         rest = term * bound / (1.0 - bound)
         mean = np.where(steady, mean + rest * most + rest / (1.0 - bound), np.inf)
         full = np.zeros(load.shape)
-        total = total + rest
+        total, busy = total + rest, busy + cores * rest
     else:
         for n in range(most + 1, places + 1):
             term = term * ratio
-            total, mean = total + term, mean + n * term
+            total, mean, busy = total + term, mean + n * term, busy + cores * term
         full = term / total
     done = np.maximum(load * (1.0 - full), 1e-9)
-    return full, np.where(load > 1e-9, np.maximum(mean / total / done, 1.0), 1.0)
+    return full, np.where(load > 1e-9, np.maximum(mean / total / done, 1.0), 1.0), busy / total
 
 
 def inside(offered: ArrayLike, servers: ArrayLike) -> Array:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.capacity import queues
 from model.capacity.answer import Estimate
 from model.capacity.ensemble import Scenario, System
 
@@ -179,6 +180,19 @@ def test_ziip_work_overflows_to_general_processors_only_where_the_ziips_are_full
     assert spilt[1] > 1.1 * spilt[0]
     none = system.evaluate(scenario(1000.0, 1e-9, ziips=0.0))
     assert none.usage["online"][0, 0] == pytest.approx(3.0, rel=1e-6)
+
+
+def test_threads_share_another_number_of_ziips_as_the_queue_of_the_pool_has_it():
+    gain = 1.3
+    laws = ENTRY["usage"] | {"online:ziip": usage("online", 1e-3, 0, 3) | {"engine": "ziip"}}
+    laws["ziip_work"] = usage("ziip_work", 1.0, 0, 4) | {"engine": "ziip_busy", "driver": "ziip_work", "part": False}
+    laws["ziip_work"] |= {"reference_rate": 1.0, "scale": 0.9, "support": [0.1, 2.0]}
+    pool = {"engines": 2.0, "threads": 2.0, "gain": {"centre": gain, "draws": []}}
+    system = System({**ENTRY, "usage": laws, "ziip": pool})
+    two, one = (system.evaluate(scenario(1000.0, 1e-9, ziips=n)) for n in (2.0, 1.0))
+    by_queue = [queues.bounded_pool(1.0, n, gain, 2)[2] for n in (2, 1)]
+    assert two.ziip_busy[0, 0] == pytest.approx(0.9)
+    assert one.ziip_busy[0, 0] == pytest.approx(0.9 * by_queue[1] / by_queue[0])
 
 
 def test_ziip_work_that_runs_on_general_processors_is_in_the_response_once():

@@ -40,7 +40,7 @@ def test_one_priority_is_the_multi_server_queue_of_the_solvers(load, servers, se
 
 @given(offered=st.floats(0.01, 100.0), servers=st.integers(1, 12))
 def test_a_bounded_pool_loses_what_the_loss_system_of_the_solvers_loses(offered, servers):
-    full, stretched = queues.bounded_pool(offered, servers, waiting=0)
+    full, stretched, _ = queues.bounded_pool(offered, servers, waiting=0)
     assert full == pytest.approx(stations.erlang_b(offered, servers), rel=1e-9)
     assert stretched == pytest.approx(1.0)
     assert queues.bounded_pool(offered, servers, waiting=3)[0] < full
@@ -49,6 +49,12 @@ def test_a_bounded_pool_loses_what_the_loss_system_of_the_solvers_loses(offered,
 @given(load=st.floats(0.05, 0.95), servers=st.integers(1, 12))
 def test_a_pool_without_bound_is_the_multi_server_queue(load, servers):
     assert queues.bounded_pool(load * servers, servers)[1] == pytest.approx(queues.stretch(load * servers, servers))
+
+
+@given(load=st.floats(0.05, 0.95), servers=st.integers(1, 12), waiting=st.none() | st.integers(0, 5))
+def test_cores_of_one_thread_are_busy_with_the_work_they_take(load, servers, waiting):
+    full, _, busy = queues.bounded_pool(load * servers, servers, waiting=waiting)
+    assert busy == pytest.approx(load * servers * (1.0 - full), rel=1e-9)
 
 
 def test_a_second_thread_gains_less_than_an_engine_and_more_than_none():
