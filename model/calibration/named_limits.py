@@ -162,8 +162,11 @@ class _Gathered:
         standard = (waited / count - wait[index]) * np.sqrt(count / (near * (near + sampling_s)))
         dependence = day_dependence(standard / max(float(standard.std()), 1e-12), day)
         weight = count / (near * (near + sampling_s))
+        total, inside, on_engines = (np.bincount(index, weights=column * count) / many for column in times.T)
         return cls(
-            *(np.bincount(index, weights=column * count) / many for column in times.T),
+            total,
+            inside,
+            on_engines,
             wait,
             np.bincount(index, weights=weight) / max(float(standard.var()), 1e-12),
             dependence,

@@ -312,17 +312,16 @@ class System:
             busy = sum((found[name] for name in self.capacity), np.zeros(shape))
         ziip_busy = None
         if ZIIP_WORK in self.laws:
-            one_thread = scenario.threads == 1.0 and self.threads > 1.0
-            on_ziips = ziip_work * (1.0 - spilled)
-            ziip_busy = on_ziips if one_thread else self._cores_busy(ziip_work, on_ziips, scenario)
+            ziip_busy = self._cores_busy(ziip_work, ziip_work * (1.0 - spilled), scenario)
         return found, busy, ziip_busy
 
     def _cores_busy(self, work: Array, on_ziips: Array, scenario: Scenario) -> Array:
-        """Busy zIIP cores, (draws, loads): as calibrated; on another number of cores threads share them otherwise."""
+        """Busy zIIP cores, (draws, loads): as calibrated; of other cores or threads as the pool's queue has it."""
         law = self.laws[ZIIP_WORK]
-        if scenario.ziips == self.ziips or scenario.ziips <= 0 or not self.ziips:
+        as_calibrated = scenario.ziips == self.ziips and scenario.threads in (None, self.threads)
+        if as_calibrated or scenario.ziips <= 0 or not self.ziips:
             return law.usage(on_ziips)
-        as_measured = replace(scenario, ziips=self.ziips)
+        as_measured = replace(scenario, ziips=self.ziips, threads=None)
         there = work * (1.0 - self._overflow(work, as_measured))
         calibrated = law.usage(there) / np.maximum(self._busy_by_work(work, as_measured) * there, 1e-12)
         return on_ziips * self._busy_by_work(work, scenario) * calibrated

@@ -70,7 +70,8 @@ def outputs_of_each(
             estimates = Estimate.each(table)
             if form in ("pct", "us_per_tran"):
                 moved = reconciled_each(ready, state) if moved is None else moved
-                units = np.full(len(loads), 100.0) if form == "pct" else 1e6 / _rate_of(ready, state, spec)[0]
+                rate = np.maximum(_rate_of(ready, state, spec)[0], 1e-12)
+                units = np.full(len(loads), 100.0) if form == "pct" else 1e6 / rate
                 estimates = [
                     one.moved(float(units[i]) * moved[i][spec["series"]]) if spec.get("series") in moved[i] else one
                     for i, one in enumerate(estimates)

@@ -115,7 +115,7 @@ def check_keys(at: Mapping[str, Any], more: Iterable[str] = ()) -> None:
     """Refuse unknown keys and more than one way of saying the load."""
     known = {*KEYS, *more}
     for key in at:
-        if key not in known and not str(key).startswith(PREFIXES):
+        if key not in known and (not str(key).startswith(PREFIXES) or str(key) in PREFIXES):
             shown = [*sorted(known), *(f"{prefix}NAME" for prefix in PREFIXES)]
             raise QuestionError(str(key), key, f"at: {key!r} is not understood", shown)
     given = [key for key in LOADS if key in at]

@@ -27,9 +27,7 @@ def limited(places: int = PLACES, seed: int = 1) -> History:
     waited = SAMPLING_S * random.poisson(wait_s * plain.ended / SAMPLING_S)
     nobody = np.zeros_like(waited)
     response = plain.response_ms + 1e3 * wait_s
-    return replace(
-        plain, response_ms=response, waited_s={"MAXTASK": waited, "FREE": nobody}, sampling_s=SAMPLING_S
-    )
+    return replace(plain, response_ms=response, waited_s={"MAXTASK": waited, "FREE": nobody}, sampling_s=SAMPLING_S)
 
 
 @pytest.fixture(scope="module")
