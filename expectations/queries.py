@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from expectations.rules import SLACK
+
 #: A moment as a planner reads it.
 _AT = "strftime({}, '%Y-%m-%d %H:%M:%S')"
 _INTERVAL = _AT.format("coalesce(interval_start_utc, interval_start_local)")
@@ -241,6 +243,27 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         left join intermediate.int_group g on g.system_id = m.system_id and g.kind = 'transaction_class'
         group by m.system_id
         order by system
+        """,
+    ),
+    (
+        "metrics",
+        "Metrics of measured points that have a domain, and how many of their values lie outside it",
+        ("metric", "system", "point", "subject"),
+        f"""
+        with judged as (
+          select p.*,
+            p.value < d.lowest - {SLACK} * abs(d.lowest) or p.value > d.highest + {SLACK} * abs(d.highest) as is_outside
+          from marts.fct_point_metric p
+          join marts.dim_metric d using (metric)
+          where d.lowest is not null or d.highest is not null
+        )
+        select metric, count(*) as values, count(*) filter (where is_outside) as outside,
+          coalesce(min(system_id) filter (where is_outside), '') as system,
+          coalesce(arg_min(point, system_id) filter (where is_outside), '') as point,
+          coalesce(arg_min(concat_ws(' ', workload, subject), system_id) filter (where is_outside), '') as subject
+        from judged
+        group by metric
+        order by metric
         """,
     ),
     (

@@ -269,6 +269,17 @@ RULES: tuple[Rule, ...] = (
         metric="fct_point.etr_tps",
     ),
     Rule(
+        "metrics_lie_in_their_domain",
+        "metrics",
+        "outside",
+        "Values of metrics lie where the registry says they can",
+        "The parts of the metric contradict each other or were decoded wrongly: look at the records of that point. "
+        "`marts.dim_metric` has the bounds and how the metric is made.",
+        "warning",
+        low=0,
+        high=0,
+    ),
+    Rule(
         "points_are_unique",
         "points",
         "point_key",

@@ -1,6 +1,7 @@
 """Columns of contracts that are metrics, as the registry says: `python -m pipelines.contracts --write | --check`.
 
-A column named like a metric with a description takes its unit, formula, source and meaning from there.
+A column named like a metric with a description, in a mart whose model names that metric, takes its unit, formula,
+source and meaning from there.
 """
 
 import argparse
@@ -16,7 +17,7 @@ MARTS = DBT_PROJECT / "models" / "marts"
 
 def made() -> dict[Path, str]:
     """Every contract with its metrics as the registry has them."""
-    return {path: _from_registry(path.read_text(encoding="utf-8")) for path in sorted(MARTS.rglob("*.yml"))}
+    return {path: _from_registry(path) for path in sorted(MARTS.rglob("*.yml"))}
 
 
 def drift() -> list[Path]:
@@ -24,10 +25,16 @@ def drift() -> list[Path]:
     return [path for path, text in made().items() if path.read_text(encoding="utf-8") != text]
 
 
-def _from_registry(text: str) -> str:
+def _from_registry(path: Path) -> str:
+    text, model = path.read_text(encoding="utf-8"), path.with_suffix(".sql")
+    made_by = model.read_text(encoding="utf-8") if model.exists() else ""
     for name, metric in metrics.registry().items():
-        if metric.description is not None:
-            block = re.compile(rf"^      - name: {name}\n(?:        .*\n)*", re.MULTILINE)
+        if metric.description is not None and f"'{name}'" in made_by:
+            block = re.compile(
+                rf"^      - name: {name}\n        data_type: double\n        description: .*\n(?:          .*\n)*"
+                r"(?:        config:\n          meta:\n(?:            .*\n)*)?",
+                re.MULTILINE,
+            )
             text = block.sub(_column(name, metric).replace("\\", r"\\"), text)
     return text
 

@@ -77,6 +77,7 @@ DEFECTS = (
     "update intermediate.int_group set pattern = 'IMZ%' where kind = 'job_name'",
     "update intermediate.int_group set kind = 'service_class' where kind = 'transaction_class'",
     "update marts.fct_point set etr_tps = null where is_run",
+    "update marts.fct_point_metric set value = 101 where metric = 'cpu_busy_pct' and system_id = 'SHRD'",
     "insert into marts.fct_point select * from marts.fct_point where system_id = 'SHRD'",
 )
 

@@ -57,6 +57,7 @@ def test_a_sound_warehouse_passes_every_expectation(examine: Examine) -> None:
         ),
         ("groups_match_something", "warn", {"system": "pair", "kind": "job_name", "pattern": "IMZ%", "matches": 0}),
         ("transaction_classes_are_named", "warn", {"system": "pair", "transaction_classes": 0}),
+        ("metrics_lie_in_their_domain", "warn", {"metric": "cpu_busy_pct", "system": "SHRD"}),
         ("points_are_unique", "fail", {"system": "SHRD", "workload": ""}),
         ("measured_points_have_a_rate", "warn", {"system": "pair", "point": "1", "etr_tps": 0.0}),
     ],

@@ -2,13 +2,15 @@
 with registry as (
   select * from (values
     {% for name, entry in metric_registry().items() -%}
+    {%- set domain = entry.get('domain', [0, none]) -%}
     ('{{ name }}', {{ loop.index }}
       {%- for field in ['label', 'about', 'better', 'formula', 'source'] -%}
       , {{ "'" ~ (entry[field] | replace("'", "''")) ~ "'" if entry[field] else 'null' }}
       {%- endfor -%}
-      , {{ entry.follows_load or false }}){{ ',' if not loop.last }}
+      , {{ entry.follows_load or false }}, {{ domain[0] if domain[0] is not none else 'null' }}
+      , {{ domain[1] if domain[1] is not none else 'null' }}){{ ',' if not loop.last }}
     {% endfor -%}
-  ) t (definition, place, label, about, better, formula, source, follows_load)
+  ) t (definition, place, label, about, better, formula, source, follows_load, lowest, highest)
 ),
 
 metric as (
@@ -20,6 +22,7 @@ metric as (
 
 described as (
   select m.metric, m.unit, r.place, r.label, r.better, r.formula, r.source, coalesce(r.follows_load, false) as follows_load,
+    r.lowest, r.highest,
     case when r.label is not null then coalesce(r.about, m.about) end as subject
   from metric m
   left join registry r using (definition)
@@ -35,5 +38,7 @@ select
   follows_load::boolean as follows_load,
   subject::varchar as subject,
   formula::varchar as formula,
-  source::varchar as source
+  source::varchar as source,
+  lowest::double as lowest,
+  highest::double as highest
 from described
