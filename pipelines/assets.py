@@ -139,6 +139,8 @@ def marts(project: DbtProject) -> dg.AssetsDefinition:
                 context.log.info("Nothing has come since the last build: what comes after is skipped.")
                 return
             context.log.info(f"building {work.plan.line}")
+            for line in work.plan.late:
+                context.log.warning(line)
             record_marts.prepare(home, work.database)
             os.environ.update(work.environment())
             yield from dbt.cli(list(steps.BUILD), context=context, target_path=work.target).stream()

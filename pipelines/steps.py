@@ -85,10 +85,11 @@ def prepare(home: Home) -> None:
     warehouse.prepare(home.warehouse, layouts.registry(home))
 
 
-def build(home: Home, *, select: str | None = None, everything: bool = False) -> str:
+def build(home: Home, *, select: str | None = None, everything: bool = False, tell: Tell | None = None) -> str:
     """Build and test the marts with dbt, in a process of its own: as much of them as files touch that came since.
 
-    select: models to build in the warehouse, with what they are made from. everything: all of it in any case.
+    select: models to build in the warehouse, with what they are made from. everything: all of it in any case. tell: is
+    told of rows that come too late, since records of their time were dropped.
     Returns what was built, in words; empty where nothing had to be. Raises EtalonError with dbt's own account of what
     failed.
     """
@@ -104,7 +105,10 @@ def build(home: Home, *, select: str | None = None, everything: bool = False) ->
         if work is None:
             return ""
         _dbt(home, work.database, work.environment(), "--target-path", str(work.target))
-        return work.plan.line
+    if tell:
+        for line in work.plan.late:
+            tell(line)
+    return work.plan.line
 
 
 def _dbt(home: Home, database: Path, where: Mapping[str, str], *more: str) -> None:

@@ -15,29 +15,32 @@ TIMES = (
     ("step_end_local",),
     ("hour_local",),
 )
-#: What small marts over all time are made of; kept whole, while other intermediate tables are those of the last build.
-_KEPT = ("int_interval", "int_machine", "int_engine_interval")
+#: What small marts over all time are made of, each with a mart of the same records; kept whole, while other
+#: intermediate tables are those of the last build.
+_KEPT = {"int_interval": "dim_interval", "int_machine": "dim_system", "int_engine_interval": "dim_system"}
 #: Marts over all time, and how they are made: from the kept tables, or by key.
 _FROM_KEPT, _BY_KEY = ("dim_system",), {"dim_metric": "metric"}
 _NOTHING = "false"
 
 
-def condition(columns: Iterable[str], spans: Iterable[Span]) -> str | None:
+def condition(columns: Iterable[str], spans: Sequence[Span]) -> str | None:
     """SQL that says whether a row of a table with these columns belongs to stretches of time; None if none can.
 
     It refers to the tables that `_name_window` makes.
     """
     have = set(columns)
+    since = f"WHERE start_at >= TIMESTAMP '{min(spans).start}'" if spans else f"WHERE {_NOTHING}"
     times = next((found for names in TIMES if (found := [name for name in names if name in have])), None)
     keyed = {"system_id", "point", "condition"} <= have
-    in_run = "(system_id, point, coalesce(condition, '')) IN (SELECT (system_id, point, condition) FROM built_run)"
+    runs = f"SELECT (system_id, point, condition) FROM built_run {since}"
+    in_run = f"(system_id, point, coalesce(condition, '')) IN ({runs})"
     if times is not None:
         when = f"coalesce({', '.join(times)})" if len(times) > 1 else times[0]
         by_time = " OR ".join(f"{when} >= '{span.start}' AND {when} < '{span.end}'" for span in spans) or _NOTHING
     elif "interval_key" in have:
-        by_time = "interval_key IN (SELECT interval_key FROM built_interval)"
+        by_time = f"interval_key IN (SELECT interval_key FROM built_interval {since})"
     elif "is_run" in have:
-        by_time = "point IN (SELECT interval_key FROM built_interval)"
+        by_time = f"point IN (SELECT interval_key FROM built_interval {since})"
     elif keyed:
         return f"coalesce({in_run}, false)"
     else:
@@ -54,7 +57,7 @@ def prune(window: Path, plan: Plan) -> None:
         _name_window(con, plan.written, "")
         for schema in ("intermediate", "marts"):
             for table, columns in _tables(con, "etalon", schema).items():
-                told = condition(columns, plan.written)
+                told = condition(columns, plan.spans(_KEPT.get(table, table)))
                 if told is not None:
                     con.execute(f"DELETE FROM {schema}.{table} WHERE NOT {told}")
         con.execute("COMMIT")
@@ -82,12 +85,13 @@ def merge(
         parts = {schema: _tables(con, "part", schema) for schema in ("intermediate", "marts")}
         for table, columns in parts["intermediate"].items():
             if table in _KEPT:
-                _replace(con, f"intermediate.{table}", condition(columns, plan.written) or _NOTHING)
+                told = condition(columns, plan.spans(_KEPT[table]))
+                _replace(con, f"intermediate.{table}", told or _NOTHING)
             else:
                 con.execute(f"CREATE OR REPLACE TABLE intermediate.{table} AS FROM part.intermediate.{table}")
         for table, columns in parts["marts"].items():
             if table not in (*_FROM_KEPT, *_BY_KEY):
-                _replace(con, f"marts.{table}", condition(columns, plan.written) or _NOTHING)
+                _replace(con, f"marts.{table}", condition(columns, plan.spans(table)) or _NOTHING)
         for table, key in _BY_KEY.items():
             _replace(con, f"marts.{table}", f"{key} IN (SELECT {key} FROM part.marts.{table})")
             con.execute(f"DELETE FROM marts.{table} WHERE {key} NOT IN (SELECT {key} FROM marts.fct_point_metric)")
@@ -135,12 +139,13 @@ def _name_window(con: duckdb.DuckDBPyConnection, spans: Sequence[Span], part: st
     con.executemany("INSERT INTO built_span VALUES (?, ?)", [(span.start, span.end) for span in spans])
     con.execute(
         "CREATE OR REPLACE TEMP TABLE built_run AS SELECT DISTINCT trim(system_id) AS system_id, trim(point) AS point, "
-        f"coalesce(trim(condition), '') AS condition FROM {part}raw.etalon_run "
+        f"coalesce(trim(condition), '') AS condition, start_utc AS start_at FROM {part}raw.etalon_run "
         "WHERE EXISTS (FROM built_span WHERE start_utc < end_at AND end_utc > start_at)"
     )
     columns = ("interval_start_utc", "interval_start_local")
     told = condition(columns, spans)
-    keys = [f"SELECT interval_key FROM {of}marts.dim_interval WHERE {told}" for of in sorted({"", part})]
+    start = f"coalesce({', '.join(columns)}) AS start_at"
+    keys = [f"SELECT interval_key, {start} FROM {of}marts.dim_interval WHERE {told}" for of in sorted({"", part})]
     con.execute(f"CREATE OR REPLACE TEMP TABLE built_interval AS {' UNION '.join(keys)}")
 
 

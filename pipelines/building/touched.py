@@ -8,10 +8,12 @@ that of its interval.
 import datetime as dt
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
+
+from pipelines.building import dropped
 
 HOUR = dt.timedelta(hours=1)
 #: Four hours after an interval its MSU still count in the rolling average; within three an LPAR tells its system.
@@ -27,7 +29,7 @@ _MOST = 0.6
 #: Kinds of file whose records carry their time; others count for all time (such as groups), or, these, for none.
 _TIMELESS = ("cics_dictionary", "dcollect", "lab_manifest", "unrecognised")
 
-CREATE = (
+_CREATE = (
     "CREATE SCHEMA IF NOT EXISTS meta",
     "CREATE TABLE IF NOT EXISTS meta.built (project VARCHAR NOT NULL, offset_s DOUBLE, length_s DOUBLE NOT NULL)",
     "CREATE TABLE IF NOT EXISTS meta.built_file "
@@ -72,6 +74,7 @@ class Plan:
     """What a build has to do: nothing, everything, or the time in `written`, from the records of the time in `read`.
 
     `files` are the files that made it necessary, with what the ledger said of each, and `gone` those it had lost.
+    Marts in `kept` stay as they are before a time; `late` says which rows therefore do not reach them.
     """
 
     everything: bool = False
@@ -80,6 +83,13 @@ class Plan:
     files: Mapping[int, str] = field(default_factory=dict)
     gone: tuple[int, ...] = ()
     reason: str = ""
+    kept: Mapping[str, dt.datetime] = field(default_factory=dict)
+    late: tuple[str, ...] = ()
+
+    def spans(self, mart: str) -> tuple[Span, ...]:
+        """The time of which a mart is to be written."""
+        first = self.kept.get(mart, dt.datetime.min)
+        return tuple(Span(max(span.start, first), span.end) for span in self.written if span.end > first)
 
     @property
     def nothing(self) -> bool:
@@ -92,7 +102,7 @@ class Plan:
         if self.everything:
             return f"all of it: {self.reason}"
         if self.reason:
-            return f"all since {self.written[0].start:%Y-%m-%d}: {self.reason}"
+            return f"all that there are records of: {self.reason}"
         return ", ".join(f"{span.start:%Y-%m-%d %H:%M} to {span.end:%Y-%m-%d %H:%M}" for span in self.written)
 
 
@@ -116,7 +126,7 @@ def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
     margins = _margins_built(con).wider(measured_margins(con, changed))
     offset, length = _FURTHEST if margins.offset is None else margins.offset, margins.length
     wide = union(span.wider(offset + length + ROLLING, offset + ROLLING) for span in (*touched, *before))
-    written = _since(horizon(con), union(_whole_hours(span) for span in _with_runs(con, wide, length)))
+    written = union(_whole_hours(span) for span in _with_runs(con, wide, length))
     around = offset + length + ROLLING
     read = union(span.wider(around, around) for span in written)
     history = union((*(_built_spans(con) or ()), *touched))
@@ -124,26 +134,26 @@ def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
     if written and share > _MOST:
         return _all(con, f"{100 * share:.0f} % of the history is touched")
     said = _said(con, changed)
-    return Plan(written=written, read=read, files=said, gone=gone) if written else Plan(files=said, gone=gone)
+    if not written:
+        return Plan(files=said, gone=gone)
+    return _beside_dropped(con, Plan(written=written, read=read, files=said, gone=gone))
 
 
-def horizon(con: duckdb.DuckDBPyConnection) -> dt.datetime | None:
-    """The time before which records were dropped, so that marts cannot be built anew; None where none were."""
-    if not _known(con, "retained"):
-        return None
-    found = con.execute("SELECT max(before) FROM meta.retained").fetchall()[0][0]
-    return None if found is None else found + _DROPPED
+def _beside_dropped(con: duckdb.DuckDBPyConnection, planned: Plan) -> Plan:
+    """The plan with what it must leave as it is, where records were dropped."""
+    kept = dropped.kept_before(con, _DROPPED)
+    spans = {file_id: stretches(con, (file_id,)) for file_id in planned.files if kept}
+    first_at = {file_id: found[0].start for file_id, found in spans.items() if found}
+    return replace(planned, kept=kept, late=tuple(dropped.late(con, first_at, _DROPPED)))
 
 
 def _all(con: duckdb.DuckDBPyConnection, reason: str) -> Plan:
     """Everything, or all that there still are records of."""
-    first = horizon(con)
-    if first is None:
+    if not dropped.kept_before(con, _DROPPED):
         return everything(con, reason)
-    ever = Span(first, dt.datetime(9000, 1, 1))
+    ever = (Span(dt.datetime(1900, 1, 1), dt.datetime(9000, 1, 1)),)
     changed, gone = changes(con)
-    read = (ever.wider(_DROPPED, HOUR),)
-    return Plan(written=(ever,), read=read, files=_said(con, changed), gone=gone, reason=reason)
+    return _beside_dropped(con, Plan(written=ever, read=ever, files=_said(con, changed), gone=gone, reason=reason))
 
 
 def everything(con: duckdb.DuckDBPyConnection, reason: str = "") -> Plan:
@@ -164,17 +174,15 @@ def _whole_hours(span: Span) -> Span:
     return Span(first, first + math.ceil((span.end - first) / HOUR) * HOUR)
 
 
-def _since(first: dt.datetime | None, spans: tuple[Span, ...]) -> tuple[Span, ...]:
-    """Stretches without the time before a moment."""
-    if first is None:
-        return spans
-    return tuple(Span(max(span.start, first), span.end) for span in spans if span.end > first)
+def create(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables of this room unless they are there."""
+    for statement in _CREATE:
+        con.execute(statement)
 
 
 def record(con: duckdb.DuckDBPyConnection, project: str, plan: Plan) -> None:
     """Put down that the marts hold what the ledger said when the plan was made; what came since is built next."""
-    for statement in CREATE:
-        con.execute(statement)
+    create(con)
     if plan.everything:
         con.execute("DELETE FROM meta.built_file")
         con.execute("DELETE FROM meta.built")
@@ -195,15 +203,13 @@ def record(con: duckdb.DuckDBPyConnection, project: str, plan: Plan) -> None:
 
 def forget(con: duckdb.DuckDBPyConnection) -> None:
     """Have the next build build everything."""
-    for statement in CREATE:
-        con.execute(statement)
+    create(con)
     con.execute("DELETE FROM meta.built")
 
 
 def confirm(con: duckdb.DuckDBPyConnection) -> None:
     """Put down that all that was built is published; what is not is built again, so that it is checked again."""
-    for statement in CREATE:
-        con.execute(statement)
+    create(con)
     con.execute(f"UPDATE meta.built_file SET state = replace(state, '{_UNPUBLISHED}', '')")
 
 
@@ -323,11 +329,10 @@ def union(spans: Iterable[Span], apart: dt.timedelta = dt.timedelta()) -> tuple[
     return tuple(merged)
 
 
-def _known(con: duckdb.DuckDBPyConnection, table: str = "built_file") -> bool:
+def _known(con: duckdb.DuckDBPyConnection) -> bool:
     found = con.execute(
-        "SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'meta' AND table_name = ? "
-        "AND database_name = current_database()",
-        [table],
+        "SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'meta' AND table_name = 'built_file' "
+        "AND database_name = current_database()"
     ).fetchall()
     return bool(found[0][0])
 

@@ -202,7 +202,8 @@ def build(
     """Build the marts, check them, publish them. Only what passes the expectations is published."""
     home, reporter = Home.from_environment(), Reporter()
     with reporter.step("building the marts"):
-        reporter.note(steps.build(home, select=select, everything=everything) or "up to date")
+        built = steps.build(home, select=select, everything=everything, tell=reporter.note)
+        reporter.note(built or "up to date")
     if not to_publish:
         return
     verdict = judged(home, reporter)

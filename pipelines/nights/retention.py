@@ -8,18 +8,19 @@ from pathlib import Path
 import duckdb
 
 from pipelines import steps
+from pipelines.building import touched
+from pipelines.building.dropped import put_down
 from pipelines.building.merge import TIMES
 from pipelines.home import Home
-
-_SCHEMAS = ("raw", "marts")
 
 
 def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, int]:
     """Drop rows of raw tables and marts older than their days to keep; rows dropped by table.
 
     rules: days by pattern of `schema.table`; the first that fits counts. Raw rows go with the file that all of them
-    came from in time, judged by the last record of the file: the ledger keeps what became of it. The file of the
-    warehouse becomes smaller when a quarter of it or more is free. Raises EtalonError where there is no warehouse.
+    came from in time, judged by the last record of the file: the ledger keeps what became of it, and what records are
+    known by goes with a file's last rows. The file of the warehouse becomes smaller when a quarter of it or more is
+    free. Raises EtalonError where there is no warehouse.
     """
     steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     from ingest.warehouse import open_writer
@@ -28,20 +29,22 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
     with open_writer(home.warehouse) as con:
         tables = con.execute(
             "SELECT schema_name, table_name, estimated_size FROM duckdb_tables() "
-            "WHERE list_contains($schemas, schema_name) AND database_name = current_database() ORDER BY ALL",
-            {"schemas": list(_SCHEMAS)},
+            "WHERE (schema_name IN ('raw', 'marts') OR table_name = 'quarantine') "
+            "AND database_name = current_database() ORDER BY ALL"
         ).fetchall()
+        limits = {table: _days(rules, schema, table) for schema, table, _ in tables}
         for schema, table, size in tables:
-            days = next((days for pattern, days in rules.items() if fnmatch(f"{schema}.{table}", pattern)), None)
-            told = None if days is None or not size else _older(con, schema, table, today - dt.timedelta(days=days))
-            if told is not None:
-                gone = con.execute(f'DELETE FROM {schema}."{table}" WHERE {told}').fetchall()[0][0]
-                if gone:
-                    dropped[f"{schema}.{table}"] = gone
-                if gone and schema == "raw":
-                    first = today - dt.timedelta(days=days or 0)
-                    con.execute("CREATE TABLE IF NOT EXISTS meta.retained (before TIMESTAMP NOT NULL)")
-                    con.execute("INSERT INTO meta.retained VALUES (?)", [first])
+            days = limits[table]
+            if days is None or not size:
+                continue
+            first = today - dt.timedelta(days=days)
+            told = _older(con, schema, table, first)
+            gone = told and con.execute(f'DELETE FROM {schema}."{table}" WHERE {told}').fetchall()[0][0]
+            if gone:
+                dropped[f"{schema}.{table}"] = gone
+                if schema == "raw":
+                    put_down(con, table, first)
+        _forget(con, limits, today)
         con.execute("CHECKPOINT")
         total, free = con.execute(
             "SELECT total_blocks, free_blocks FROM pragma_database_size() WHERE database_name = current_database()"
@@ -51,8 +54,33 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
     return dropped
 
 
+def _days(rules: Mapping[str, int], schema: str, table: str) -> int | None:
+    """How long rows of a table are kept; None for ever."""
+    return next((days for pattern, days in rules.items() if fnmatch(f"{schema}.{table}", pattern)), None)
+
+
+def _forget(con: duckdb.DuckDBPyConnection, limits: Mapping[str, int | None], today: dt.date) -> None:
+    """Drop what records are known by of files whose rows are all gone."""
+    if not any(limits.values()):
+        return
+    touched.create(con)
+    files = con.execute(
+        "SELECT file_id, max(last_at)::DATE, any_value(map_keys(row_counts)) FROM meta.built_file "
+        "JOIN meta.ledger USING (file_id) GROUP BY file_id HAVING min(first_at) > TIMESTAMP '1900-01-02'"
+    ).fetchall()
+    gone = []
+    for file_id, last, tables in files:
+        kept = [limits.get(table) for table in tables]
+        if all(days is not None and last < today - dt.timedelta(days=days) for days in kept):
+            gone.append(file_id)
+    for table in ("record_identity", "record_incomplete", "record_overlap"):
+        con.execute(f"DELETE FROM meta.{table} WHERE list_contains($files, file_id)", {"files": gone})
+
+
 def _older(con: duckdb.DuckDBPyConnection, schema: str, table: str, first: dt.date) -> str | None:
     """SQL for rows before a day; None for a table without time."""
+    if table == "quarantine":
+        return f"file_id IN (SELECT file_id FROM meta.ledger WHERE loaded_at < TIMESTAMP '{first}')"
     if schema == "raw":
         return (
             "file_id IN (SELECT file_id FROM meta.built_file GROUP BY file_id "

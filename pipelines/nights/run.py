@@ -41,6 +41,7 @@ class Night:
     files: list[dict[str, Any]] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
     built: str = ""
+    late: list[str] = field(default_factory=list)
     quality: dict[str, Any] | None = None
     published: bool = False
     model: dict[str, Any] | None = None
@@ -127,7 +128,7 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
     patiently(lambda: steps.prepare(home))
     if patiently(lambda: unpublished(home)):
         with step("building the marts"):
-            night.built = patiently(lambda: steps.build(home))
+            night.built = patiently(lambda: steps.build(home, tell=night.late.append))
         with step("checking data quality"):
             result = patiently(lambda: steps.check(home))
             night.quality = {
@@ -227,7 +228,7 @@ def events(night: Night) -> list[Event]:
     held = [file for file in night.files if file["status"] in ("failed", "quarantined") or file["quarantined"]]
     if held:
         found.append(Event("warning", f"{counted(len(held), 'file')} with records that could not be decoded", here))
-    found += [Event("warning", lack["text"], here) for lack in night.lacks]
+    found += [Event("warning", text, here) for text in (*night.late, *(lack["text"] for lack in night.lacks))]
     if night.model is not None:
         severity = "news" if night.model["champion"] else "warning"
         found.append(Event(severity, night.model["outcome"], here))

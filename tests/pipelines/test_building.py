@@ -128,21 +128,6 @@ def test_nights_with_late_files_and_overlaps_end_where_one_build_does(dumps, tmp
     assert by_night["fct_service_class"]
 
 
-def test_where_records_were_dropped_the_marts_before_are_never_built_anew(tmp_path):
-    from ingest import registry, warehouse
-    from pipelines.building import touched
-
-    database = tmp_path / "w.duckdb"
-    warehouse.prepare(database, registry.load())
-    with warehouse.open_writer(database) as con:
-        touched.record(con, "a", touched.everything(con))
-        con.execute("CREATE TABLE meta.retained AS SELECT TIMESTAMP '2026-11-01' AS before")
-        plan = touched.plan(con, "b")
-    assert not plan.everything
-    assert plan.line == "all since 2026-11-02: models or metrics have changed"
-    assert plan.read[0].start == dt.datetime(2026, 11, 1)
-
-
 def test_what_was_built_and_not_published_is_built_again(tmp_path):
     from ingest import registry, warehouse
     from pipelines.building import touched

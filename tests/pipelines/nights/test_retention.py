@@ -38,3 +38,24 @@ def test_a_warehouse_made_small_holds_the_same(warehouse):
     with duckdb.connect(str(warehouse.warehouse), read_only=True) as con:
         assert con.execute("SELECT count(*) FROM marts.fct_msu").fetchone() == (60,)
     steps.prepare(warehouse)
+
+
+def test_what_records_are_known_by_goes_with_the_last_rows_of_a_file(warehouse):
+    from pipelines.building import touched
+
+    with duckdb.connect(str(warehouse.warehouse)) as con:
+        touched.create(con)
+        for file_id, tables in ((1, ["smf70_1_cpu"]), (2, ["smf70_1_cpu", "smf72_3_period"])):
+            con.execute("INSERT INTO raw.smf70_1_cpu (file_id, record_seq, section_seq) VALUES (?, 0, 0)", [file_id])
+            con.execute(
+                "INSERT INTO meta.ledger SELECT $1, '/' || $1, $1, 0, 'smf', 'loaded', 1, 1, 0, 0, 0, 0, 0, 0, 0, "
+                "MAP {}, MAP {}, map_from_entries([{k: t, v: 1} for t in $2]), NULL, '', '', now()::TIMESTAMP",
+                [file_id, tables],
+            )
+            con.execute("INSERT INTO meta.built_file VALUES (?, '', '2026-09-01', '2026-09-02')", [file_id])
+            con.execute("INSERT INTO meta.record_identity VALUES (?, 0, 0, 0)", [file_id])
+    dropped = retention.retain(warehouse, {"raw.smf70_*": 30}, dt.date(2026, 11, 20))
+    assert dropped == {"raw.smf70_1_cpu": 2}
+    with duckdb.connect(str(warehouse.warehouse), read_only=True) as con:
+        assert con.execute("SELECT file_id FROM meta.record_identity").fetchall() == [(2,)]
+        assert con.execute("FROM meta.retained").fetchall() == [("smf70_1_cpu", dt.datetime(2026, 10, 21))]

@@ -1,0 +1,85 @@
+"""Where raw records were dropped, marts made of them stay as they are, others do not, and late files are told."""
+
+import datetime as dt
+
+import duckdb
+import pytest
+
+from ingest import registry, warehouse
+from pipelines.building import dropped, merge, touched
+from pipelines.building.touched import Plan, Span
+from tests.pipelines.test_building import load
+
+NOVEMBER = dt.datetime(2026, 11, 1)
+OCTOBER = Span(dt.datetime(2026, 10, 1), dt.datetime(2026, 10, 2))
+EVER = Span(dt.datetime(1900, 1, 1), dt.datetime(9000, 1, 1))
+
+
+@pytest.fixture
+def con(tmp_path):
+    """A warehouse from which CICS records before November were dropped."""
+    warehouse.prepare(tmp_path / "w.duckdb", registry.load())
+    with warehouse.open_writer(tmp_path / "w.duckdb") as con:
+        touched.record(con, "a", touched.everything(con))
+        dropped.put_down(con, "smf110_1_performance", dt.date(2026, 10, 1))
+        dropped.put_down(con, "smf110_1_performance", NOVEMBER.date())
+        yield con
+
+
+def test_marts_of_other_records_are_built_for_all_time(con):
+    plan = touched.plan(con, "b")
+    assert not plan.everything
+    assert plan.line == "all that there are records of: models or metrics have changed"
+    assert plan.spans("fct_device") == (EVER,)
+    assert [span.start for span in plan.spans("fct_cics_transaction")] == [dt.datetime(2026, 11, 2, 12)]
+
+
+def test_what_comes_too_late_for_a_mart_is_counted(con):
+    load(con, 1)
+    con.execute("UPDATE meta.ledger SET row_counts = MAP {'smf110_1_performance': 1234}")
+    con.execute("INSERT INTO meta.record_identity SELECT 1, 0, ?, 0", [touched.written_limits(OCTOBER, "smf")[0]])
+    plan = touched.plan(con, "a")
+    assert OCTOBER.meets(plan.written[0])
+    [told] = plan.late
+    assert told.startswith("1,234 rows of smf110_1_performance in 1 file that begin before 2026-11-02 12:00")
+    assert "fct_business_transaction, fct_cics_transaction" in told
+
+
+def test_rows_before_what_was_dropped_stay_in_their_mart(tmp_path):
+    """Two days are built anew; of the mart of dropped records only the second."""
+    days = [dt.datetime(2026, 11, day) for day in (1, 2)]
+    plan = Plan(written=(Span(days[0], dt.datetime(2026, 11, 3)),), kept={"by_time": days[1], "by_interval": days[1]})
+    whole, part = tmp_path / "etalon.duckdb", tmp_path / "part" / "etalon.duckdb"
+    part.parent.mkdir()
+    for path, made in ((whole, "before"), (part, "anew")):
+        with duckdb.connect(str(path)) as con:
+            for schema in ("raw", "meta", "intermediate", "marts"):
+                con.execute(f"CREATE SCHEMA {schema}")
+            con.execute(
+                "CREATE TABLE raw.etalon_run "
+                "(system_id TEXT, point TEXT, condition TEXT, start_utc TIMESTAMP, end_utc TIMESTAMP)"
+            )
+            con.execute(
+                "CREATE TABLE marts.dim_interval AS SELECT range::text AS interval_key, interval_start_utc, "
+                "interval_start_utc AS interval_start_local FROM range(1, 3), "
+                "LATERAL (SELECT TIMESTAMP '2026-10-31' + INTERVAL (range) DAY AS interval_start_utc)"
+            )
+            columns = {"by_time": "interval_start_utc AS interval_begin_utc, ", "by_interval": "", "free": ""}
+            for mart, time in columns.items():
+                con.execute(
+                    f"CREATE TABLE marts.{mart} AS SELECT interval_key, {time}'{made}' AS made FROM marts.dim_interval"
+                )
+            con.execute("CREATE TABLE marts.dim_metric AS SELECT '' AS metric")
+            con.execute("CREATE TABLE marts.fct_point_metric AS SELECT '' AS metric, '1' AS interval_key")
+            con.execute("CREATE TABLE marts.dim_system AS SELECT '' AS smf_sid")
+    compiled = tmp_path / "compiled"
+    compiled.mkdir()
+    (compiled / "dim_system.sql").write_text("SELECT '' AS smf_sid")
+    merge.prune(part, plan)
+    merge.merge(whole, part, plan, compiled, lambda _: None)
+    with duckdb.connect(str(whole)) as con:
+        found = {
+            mart: [row[0] for row in con.execute(f"SELECT made FROM marts.{mart} ORDER BY interval_key").fetchall()]
+            for mart in ("by_time", "by_interval", "free")
+        }
+    assert found == {"by_time": ["before", "anew"], "by_interval": ["before", "anew"], "free": ["anew", "anew"]}
