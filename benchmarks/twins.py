@@ -16,11 +16,13 @@ import numpy as np
 from model.calibration.intervals import History, SharedMachine
 from model.calibration.production import Unusable, entry
 from model.capacity import ask, bundle
+from model.capacity.sharing import Sharer
 from model.lab.twin import live, truth
 from model.lab.twin.activity import BUCKET_LIMITS_PCT, Lived
 from model.lab.twin.comparing import Compared, compare
 from model.lab.twin.measured import Measured, measured
 from model.lab.twin.random import FAMILIES, random_twin
+from model.network import Network
 from model.network.simulator.replication import SimulationError
 
 METRICS = {"cpu_busy_pct": "busy", "machine_busy_pct": "machine", "response_ms": "response", "response_p90_ms": "p90"}
@@ -47,6 +49,7 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
             capped=station.lpar.cap == "share",
             others_s=sum((other.busy_s for i, other in enumerate(seen) if i != number), none),
             management_s=none,
+            others=_sharers(network, seen, number),
         )
     sampled = np.random.default_rng(number)
     cores = network.station(m.lpar.ziip).servers if m.lpar.ziip else 0
@@ -76,6 +79,20 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
             name: 0.25 * sampled.poisson(4.0 * m.resource_waiting_s[:, :, r]) for r, name in enumerate(m.resources)
         },
     )
+
+
+def _sharers(network: Network, seen: Sequence[Measured], number: int) -> tuple[Sharer, ...]:
+    """The other LPARs of the machine, with their parts of what they use in its busiest quarter."""
+    used = {m.lpar.cp: m.busy_s for i, m in enumerate(seen) if i != number}
+    total = np.sum(list(used.values()), axis=0)
+    busy = total >= np.quantile(total, 0.75)
+    found = []
+    for name, seconds in used.items():
+        station = network.station(name)
+        if station.lpar is not None:
+            part = float(seconds[busy].sum() / total[busy].sum())
+            found.append(Sharer(station.servers, station.lpar.weight, station.lpar.cap == "share", part, name))
+    return tuple(found)
 
 
 def _percentile(m: Measured) -> np.ndarray:

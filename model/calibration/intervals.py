@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from model.calibration.groups import Groups, groups_of
+from model.capacity.sharing import Sharer, Sharing
 
 Array = NDArray[np.float64]
 
@@ -26,7 +27,7 @@ class SharedMachine:
     """The machine an LPAR shares, interval by interval (I,).
 
     ``others_s`` is dispatch time of the other LPARs, ``management_s`` of PHYSICAL, both on engines of the CPs' type;
-    ``weight`` of ``total_weight`` is the LPAR's share.
+    ``weight`` of ``total_weight`` is the LPAR's share, ``others`` are the LPARs that share the engines with it.
     """
 
     name: str
@@ -36,6 +37,7 @@ class SharedMachine:
     capped: bool
     others_s: Array
     management_s: Array
+    others: tuple[Sharer, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +86,15 @@ class History:
     def day(self) -> NDArray[np.int64]:
         """Ordinal of the local day of each interval, (I,)."""
         return self.start_local.astype("datetime64[D]").astype(np.int64)
+
+    def sharing(self, engines: float) -> Sharing | None:
+        """The LPAR, with so many logical engines, among the others of its machine; None where it shares none."""
+        m = self.machine
+        if m is None:
+            return None
+        others = m.others or ((Sharer(m.engines, m.total_weight - m.weight),) if m.total_weight > m.weight else ())
+        management = float(np.median(m.management_s / self.seconds))
+        return Sharing.of(m.engines, management, Sharer(engines, m.weight or 1e-9, m.capped), others)
 
     def rows(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> History:
         """The intervals chosen."""
@@ -273,8 +284,27 @@ def _on_machine(history: History, machines: pd.DataFrame) -> History:
             total_weight=max(float(sharing["weight"].fillna(0.0).sum()), weight),
             capped=bool(own["is_initially_capped"].iloc[-1]),
             others_s=_during(history, here, others["dispatch_s"].groupby(others["interval_start_utc"]).sum()),
+            others=_sharers(sharing[sharing["lpar_name"] != own["lpar_name"].iloc[-1]], others),
             management_s=_during(history, here, here["dispatch_s"][physical].groupby(here["interval_start_utc"]).sum()),
         ),
+    )
+
+
+def _sharers(latest: pd.DataFrame, others: pd.DataFrame) -> tuple[Sharer, ...]:
+    """The other LPARs as last defined, with their parts of what they use in the busiest quarter of the intervals."""
+    used = others.pivot_table(index="interval_start_utc", columns="lpar_name", values="dispatch_s", aggfunc="sum")
+    used = used.reindex(columns=latest["lpar_name"]).fillna(0.0)
+    total = used.sum(axis=1)
+    busy = used[total >= total.quantile(0.75)].sum()
+    return tuple(
+        Sharer(
+            name=str(one["lpar_name"]),
+            engines=float(one["logical_processors"]),
+            weight=float(one["weight"] or 0.0),
+            capped=bool(one["is_initially_capped"]),
+            part=float(busy[one["lpar_name"]] / max(float(busy.sum()), 1e-9)),
+        )
+        for _, one in latest.iterrows()
     )
 
 

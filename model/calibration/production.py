@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -289,6 +290,7 @@ def _machine(h: History, varies: float) -> dict[str, Any]:
             "share": float(m.weight / m.total_weight) if m.total_weight > 0 else 1.0,
             "capped": bool(m.capped),
             "management": float(np.median(m.management_s / h.seconds)),
+            "others": [asdict(one) for one in m.others],
         },
         "weights": {"own": float(m.weight), "total": float(m.total_weight)},
         "others_noise": around(0.0, varies, f"{h.system_id} other LPARs"),

@@ -83,21 +83,24 @@ class Seen:
         return np.column_stack(columns if wait is None else [*columns, wait])
 
 
-def available(h: History) -> Array:
-    """(I,) engines the LPAR could get in each interval."""
+def pools(h: History, used: Array) -> Array:
+    """(I,) engines of a pool of its own in which work of so many engines, (I,), waits as long as in the LPAR."""
+    found = np.array(h.engines)
     if h.machine is None:
-        return h.engines
-    m = h.machine
-    share = m.weight / max(m.total_weight, 1e-9) * m.engines
-    left = m.engines - (m.others_s + m.management_s) / h.seconds
-    most = np.full(len(left), share) if m.capped else np.maximum(left, share)
-    return np.minimum(h.engines, np.minimum(most, m.engines))
+        return found
+    others = h.machine.others_s / h.seconds
+    for engines in np.unique(h.engines):
+        rows, sharing = h.engines == engines, h.sharing(float(engines))
+        if sharing is not None:
+            found[rows] = sharing.pool(used[rows], others[rows])
+    return found
 
 
 def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: Order) -> dict[int, Seen]:
     """The classes with usable responses, by number, and their waits if work gets the engines in this order."""
-    busy, pool = h.busy_s / h.seconds, available(h)
-    steady = busy < 0.995 * pool
+    busy = h.busy_s / h.seconds
+    whole = pools(h, busy)
+    steady = busy < 0.995 * whole
     used = np.nan_to_num(h.cp_s) / h.seconds[:, None]
     uncaptured = np.maximum(busy - used.sum(axis=1), 0.0)
     ziip_stretch = _ziip_stretch(h, ziip)
@@ -111,10 +114,11 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
             level = h.importance[c]
             own = used[:, h.importance == level].sum(axis=1) + (uncaptured if level == 0 else 0.0)
             above = used[:, h.importance < level].sum(axis=1) + (uncaptured if level > 0 else 0.0)
+            pool = np.minimum(whole, pools(h, own + above))
             stretched = queues.stretch_below(own, pool, above)
             longer = np.maximum(queues.stretch(own, pool, above) - stretched, 0.0)
         else:
-            stretched, longer = queues.stretch(busy, pool), np.zeros(len(busy))
+            stretched, longer = queues.stretch(busy, whole), np.zeros(len(busy))
         service = 1e3 * _by_day(h, h.cp_s[:, c], h.ended[:, c])
         on_ziip = 1e3 * _by_day(h, h.ziip_s[:, c], h.ended[:, c])
         queued = service * (stretched - 1.0)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity import queues
+from model.capacity.sharing import Sharer, Sharing
 
 Array = NDArray[np.float64]
 
@@ -140,13 +141,14 @@ class Response:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine an LPAR shares: physical engines, and its own weight and cap among the others."""
+    """The machine an LPAR shares: physical engines, its own share by weight and cap, and the other LPARs."""
 
     name: str
     engines: float
     share: float
     capped: bool
     management: float
+    others: tuple[Sharer, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -210,8 +212,9 @@ class System:
     def __init__(self, entry: Mapping[str, Any]) -> None:
         self.entry = entry
         self.streams: tuple[str, ...] = tuple(stream["name"] for stream in entry["streams"])
+        self.numbers = {name: i for i, name in enumerate(self.streams)}
         self.mixes: dict[str, dict[int, float]] = {
-            name: {self.streams.index(stream): share for stream, share in shares.items()}
+            name: {self.numbers[stream]: share for stream, share in shares.items()}
             for name, shares in entry.get("mixes", {}).items()
         }
         self.laws = {name: Law.of(name, law) for name, law in entry["usage"].items()}
@@ -230,7 +233,10 @@ class System:
         self.priorities = self._drawn(entry.get("priorities", {"centre": 0.0, "draws": []})) > 0.5
         self.others_noise = self._drawn(entry.get("others_noise", {"centre": 0.0, "draws": []}))
         machine = entry.get("on_machine")
-        self.machine = Machine(**machine) if machine else None
+        self.machine = None
+        if machine:
+            sharers = tuple(Sharer(**one) for one in machine.get("others", ()))
+            self.machine = Machine(**{**machine, "others": sharers})
         self.responses = tuple(self._response(law) for law in entry["response"].values())
         self.limits = tuple(self._limit(limit) for limit in entry.get("limits", ()))
 
@@ -259,7 +265,7 @@ class System:
         )
 
     def _limit(self, limit: Mapping[str, Any]) -> Limit:
-        members = tuple(self.streams.index(name) for name in limit["members"])
+        members = tuple(self.numbers[name] for name in limit["members"])
         weights = tuple(limit.get("weights") or (1.0,) * len(members))
         never = {"servers": 1.0, "hold_s": 0.0, "of_inside": 1.0, "of_engines": 0.0, "factor": 1.0}
         known = {key: self._drawn(limit.get(key, {"centre": value, "draws": []})) for key, value in never.items()}
@@ -267,8 +273,11 @@ class System:
 
     def stream(self, scenario: Scenario, name: str) -> Array:
         """Transactions/s of a stream, or of a workload or transaction class made of streams, (draws, loads)."""
-        mix = self.mixes.get(name) or {self.streams.index(name): 1.0}
-        rates = scenario.rates[:, :, list(mix)] @ np.array(list(mix.values()))
+        mix = self.mixes.get(name)
+        if mix:
+            rates = scenario.rates[:, :, list(mix)] @ np.array(list(mix.values()))
+        else:
+            rates = scenario.rates[:, :, self.numbers[name]]
         return np.broadcast_to(rates, (self.draws, rates.shape[1]))
 
     def usage(self, scenario: Scenario) -> tuple[dict[str, Array], Array, Array | None]:
@@ -328,7 +337,7 @@ class System:
 
     def _busy_by_work(self, work: Array, scenario: Scenario) -> Array:
         """Busy cores for each second of a thread's work in a second, by the queue of the pool, (draws, loads)."""
-        full, _, busy = self._pool(work, scenario)
+        full, _, busy = self._ziip_pool(work, scenario)
         return np.asarray(busy / np.maximum(work * (1.0 - full), 1e-12))
 
     def _faster(self, scenario: Scenario, law: Law) -> Array:
@@ -349,10 +358,10 @@ class System:
         """Part of zIIP work that finds the engines full and runs on CPs, (draws, loads)."""
         if not self.overflow or scenario.ziips <= 0:
             return np.ones(work.shape) if scenario.ziips <= 0 else np.zeros(work.shape)
-        full = self._pool(work, scenario)[0]
+        full = self._ziip_pool(work, scenario)[0]
         return np.clip(self.overflow["floor"][:, None] + self.overflow["factor"][:, None] * full, 0.0, 1.0)
 
-    def _pool(self, work: Array, scenario: Scenario) -> tuple[Array, Array, Array]:
+    def _ziip_pool(self, work: Array, scenario: Scenario) -> tuple[Array, Array, Array]:
         """Part of the work that finds the zIIPs full, stretch of what runs on them, busy cores; (draws, loads) each."""
         cores, threads = max(round(scenario.ziips), 1), round(scenario.threads or self.threads)
         gain = self.smt_gain if threads > 1 else np.ones(self.draws)
@@ -370,18 +379,28 @@ class System:
         """Engines that the other LPARs of the machine use, (draws, loads or 1): about as recorded."""
         return np.asarray(scenario.others, float) * (1.0 + self.others_noise[:, None])
 
+    def sharing(self, scenario: Scenario) -> Sharing | None:
+        """The LPAR among the others of its machine; None where it shares none."""
+        if self.machine is None:
+            return None
+        m, physical = self.machine, scenario.machine_engines or self.machine.engines
+        others = m.others or ((Sharer(physical, 1.0 - m.share),) if m.share < 1.0 else ())
+        theirs = sum(one.weight for one in others)
+        share = m.share if scenario.share is None else scenario.share
+        capped = m.capped if scenario.capped is None else scenario.capped
+        own = Sharer(scenario.engines, share / (1.0 - share) * theirs if share < 1.0 else 1.0, capped)
+        return Sharing.of(physical, m.management, own, others)
+
     def available(self, scenario: Scenario) -> Array:
         """Engines the LPAR can get, (draws, loads): its own, or what the machine leaves it by weight and cap."""
-        loads = scenario.rates.shape[1]
-        got = np.full((self.draws, loads), scenario.engines)
-        if self.machine is None:
-            return got
-        physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
-        share = (self.machine.share if scenario.share is None else scenario.share) * physical
-        capped = self.machine.capped if scenario.capped is None else scenario.capped
-        left = np.broadcast_to(physical - self.others(scenario) - self.machine.management, got.shape)
-        most = np.full(got.shape, share) if capped else np.maximum(left, share)
-        return np.minimum(got, np.minimum(most, physical))
+        shape, sharing = (self.draws, scenario.rates.shape[1]), self.sharing(scenario)
+        got = scenario.engines if sharing is None else sharing.limit(self.others(scenario))
+        return np.broadcast_to(np.asarray(got, float), shape)
+
+    def _pool(self, scenario: Scenario, used: Array) -> Array:
+        """Engines of a pool of its own in which the LPAR's work waits as long as on its machine, (draws, loads)."""
+        sharing = self.sharing(scenario)
+        return self.available(scenario) if sharing is None else sharing.pool(used, self.others(scenario))
 
     # Where a stretch is infinite, a draw in which nothing answers to it gives no number, and is set to infinite below.
     @np.errstate(invalid="ignore")
@@ -393,7 +412,7 @@ class System:
         if self.machine is not None:
             physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
             machine_busy = (busy + self.others(scenario) + self.machine.management) / physical
-        stretched = self.stretches(usage, busy, available)
+        stretched = self.stretches(scenario, usage, busy)
         ziip_stretch = None
         if self.ziips and scenario.ziips > 0:
             eligible = {
@@ -401,7 +420,7 @@ class System:
                 for name, law in self.laws.items()
                 if law.engine == "ziip" and law.driver in self.streams
             }
-            ziip_stretch = self._pool(self._sum(eligible, "ziip", busy.shape), scenario)[1]
+            ziip_stretch = self._ziip_pool(self._sum(eligible, "ziip", busy.shape), scenario)[1]
         responses: dict[tuple[str, str], Array] = {}
         using: dict[tuple[str, str], Array] = {}
         waiting: dict[tuple[str, str], dict[str, Array]] = {}
@@ -448,10 +467,11 @@ class System:
         """Priority level of the work of some series, 0 the highest."""
         return min((self.laws[name].level for name in series), default=0)
 
-    def stretches(self, usage: Mapping[str, Array], busy: Array, available: Array) -> dict[int, tuple[Array, Array]]:
+    def stretches(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array) -> dict[int, tuple[Array, Array]]:
         """Stretch of work at each priority level behind short pieces, and what long ones add; one for all in draws
         without priorities."""
-        together, none = queues.stretch(busy, available), np.zeros(busy.shape)
+        whole = self._pool(scenario, busy)
+        together, none = queues.stretch(busy, whole), np.zeros(busy.shape)
         if not np.any(self.priorities):
             return {law.level: (together, none) for law in self.laws.values()}
         out, above = {}, np.zeros(busy.shape)
@@ -460,9 +480,10 @@ class System:
             own = sum(
                 (usage[n] for n in self.capacity if n in usage and self.laws[n].level == level), np.zeros(busy.shape)
             )
-            short = queues.stretch_below(own, available, above)
+            pool = np.minimum(whole, self._pool(scenario, own + above))
+            short = queues.stretch_below(own, pool, above)
             with np.errstate(invalid="ignore"):
-                longer = np.maximum(queues.stretch(own, available, above) - short, 0.0)
+                longer = np.maximum(queues.stretch(own, pool, above) - short, 0.0)
             out[level] = (np.where(ranked, short, together), np.where(ranked, np.nan_to_num(longer, posinf=0.0), none))
             above = above + own
         return out
@@ -480,7 +501,7 @@ class System:
             if not limit.reached and limit.name not in scenario.limits:
                 continue
             rate = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
-            keys = [key for key in responses if self.streams.index(key[1]) in limit.members]
+            keys = [key for key in responses if self.numbers.get(key[1]) in limit.members]
             hold = np.broadcast_to(limit.hold_s[:, None], rate.shape)
             for key in keys:
                 engines = using[key] + waiting[key]["cp"] + waiting[key]["ziip"]

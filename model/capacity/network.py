@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from model.capacity.asked import compiled, understood
 from model.capacity.ensemble import CAPTURED, WORK, Limit, State, System
 from model.capacity.loads import Load
 from model.capacity.questions import QuestionError, system_entry
+from model.capacity.sharing import Sharer
 from model.network.description import Network
 from model.network.distributions import Distribution
 from model.network.elements import (
@@ -37,9 +38,10 @@ from model.network.elements import (
     Visit,
 )
 
-CP, ZIIP, ELSEWHERE, OTHERS = "cp", "ziip", "elsewhere", "other LPARs"
+CP, ZIIP, ELSEWHERE, PHYSICAL = "cp", "ziip", "elsewhere", "PHYSICAL"
 HIGHEST = 6
-WEIGHTS = 1000.0
+# Weights of the LPARs add up to this; PHYSICAL goes before all of them.
+WEIGHTS, FIRST = 1e3, 1e9
 # Time elsewhere that varies less than this is taken not to vary: an Erlang of many phases costs without showing.
 LEAST_SCV = 0.03
 Z90 = 1.2815515655446004
@@ -113,14 +115,13 @@ class _Description:
             law = self.ready.laws[name]
             if law.driver in (WORK, CAPTURED) and self.usage[name] > 0:
                 classes.append(self._pieces(name, self.usage[name], CP, self._priority(law.level)))
-        others = self._machine_load()
-        if others is not None and others[1] > 0:
-            classes.append(self._pieces(OTHERS, others[1], OTHERS, 0))
+        lpars = self._lpars()
+        classes += [self._pieces(name, used, name, 0) for name, (_, used) in lpars.items() if name != CP]
         network = Network(
             name=self.name,
             source=self.source,
-            stations=self._stations(others),
-            cecs=() if others is None else (Cec(name=others[0], engines=self._physical()),),
+            stations=self._stations({name: share for name, (share, _) in lpars.items()}),
+            cecs=(Cec(name=lpars[CP][0].cec, engines=self._physical()),) if lpars else (),
             resources=tuple(resources),
             classes=tuple(classes),
         )
@@ -223,7 +224,7 @@ class _Description:
         ready, state, key = self.ready, self.state, (metric, stream)
         cp_s, ziip_s = self._cp_s(stream), self._ziip_s(stream)
         level = min(ready.laws[name].level for name in self._series(stream, CP))
-        stretch, longer = (float(one[0, 0]) for one in ready.stretches(state.usage, state.busy, state.available)[level])
+        stretch, longer = (float(one[0, 0]) for one in ready.stretches(self.scenario, state.usage, state.busy)[level])
         found = cp_s * (stretch + self._size_above(level) / max(cp_s, 1e-12) * longer)
         law = next(one for one in ready.responses if (one.metric, one.stream) == key)
         waits = {name: 1e-3 * float(value[0, 0]) for name, value in state.waiting_ms[key].items()}
@@ -276,36 +277,39 @@ class _Description:
         asked = self.scenario.machine_engines
         return machine.engines if asked is None else asked
 
-    def _machine_load(self) -> tuple[str, float] | None:
-        """Name of the machine and engines that others use of it; None where the LPAR has the machine to itself."""
-        machine = self.ready.machine
-        if machine is None:
-            return None
-        others = float(np.asarray(self.scenario.others, float).reshape(-1)[0]) + machine.management
-        share, capped = self._share()
-        alone = others <= 0 and not (capped and share < 1.0) and self._physical() >= self.scenario.engines
-        return None if alone else (machine.name or "machine", others)
+    def _lpars(self) -> dict[str, tuple[LparShare, float]]:
+        """Share and engines in use of the LPAR, of those beside it and of PHYSICAL, by station; none if it is alone."""
+        machine, sharing = self.ready.machine, self.ready.sharing(self.scenario)
+        if machine is None or sharing is None:
+            return {}
+        others = float(np.asarray(self.scenario.others, float).reshape(-1)[0])
+        own = sharing.own
+        held = own.engines < min(self.scenario.engines, self._physical())
+        if others + machine.management <= 0 and not held and self._physical() >= self.scenario.engines:
+            return {}
+        name, total = machine.name or "machine", own.weight + sum(one.weight for one in sharing.others)
 
-    def _share(self) -> tuple[float, bool]:
-        machine, asked = self.ready.machine, self.scenario
-        assert machine is not None
-        share = machine.share if asked.share is None else asked.share
-        return share, machine.capped if asked.capped is None else asked.capped
+        def share(one: Sharer) -> LparShare:
+            weight = max(WEIGHTS * one.weight / total, 1.0)
+            return LparShare(cec=name, weight=weight, cap=one.engines if one.engines < self._physical() else "none")
 
-    def _stations(self, others: tuple[str, float] | None) -> tuple[Station, ...]:
+        found = {CP: (replace(share(own), cap=own.engines if held else "none"), float(self.state.busy[0, 0]))}
+        for one in sharing.others if others > 0 else ():
+            found[one.name] = (share(one), others * one.part)
+        if machine.management > 0:
+            found[PHYSICAL] = (LparShare(cec=name, weight=FIRST), machine.management)
+        return found
+
+    def _stations(self, shares: Mapping[str, LparShare]) -> tuple[Station, ...]:
         pool: Scheduling = "priority_ps" if self.ranked else "ps"
-        lpar = None
-        found = []
-        if others is not None:
-            share, capped = self._share()
-            own = WEIGHTS * min(max(share, 1e-3), 1.0)
-            lpar = LparShare(cec=others[0], weight=own, cap="share" if capped else "none")
-            rest = LparShare(cec=others[0], weight=max(WEIGHTS - own, 1.0))
-            if others[1] > 0:
-                servers = max(math.ceil(self._physical()), 1)
-                found.append(Station(name=OTHERS, component=CP, servers=servers, scheduling="ps", lpar=rest))
+        most = max(math.ceil(self._physical()), 1) if shares else 0
+        found = [
+            Station(name=name, component=CP, servers=most, scheduling="ps", lpar=share)
+            for name, share in shares.items()
+            if name != CP
+        ]
         engines = max(round(self.scenario.engines), 1)
-        found.insert(0, Station(name=CP, component=CP, servers=engines, scheduling=pool, lpar=lpar))
+        found.insert(0, Station(name=CP, component=CP, servers=engines, scheduling=pool, lpar=shares.get(CP)))
         if self.zipped:
             found.append(self._ziip_station())
         found.append(Station(name=ELSEWHERE, component="delay", scheduling="delay"))

@@ -135,7 +135,7 @@ def test_other_lpars_leave_what_the_weight_does_not_guard():
     free = system.evaluate(scenario(1000.0, 500.0, others=2.0))
     crowded = system.evaluate(scenario(1000.0, 500.0, others=7.0))
     assert free.available[0, 0] == ENGINES
-    assert crowded.available[0, 0] == pytest.approx(2.0)
+    assert crowded.available[0, 0] == pytest.approx(0.25 * (8.0 - 0.1))
     assert free.machine_busy[0, 0] == pytest.approx((2.5 + 2.0 + 0.1) / 8.0, rel=1e-9)
     assert np.isinf(crowded.response_ms["response_ms", "online"][0, 0])
 
