@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, is_dataclass
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 INTERVAL_PCT = 90
+PLAIN = {str, float, int, bool, type(None)}
 Array = NDArray[np.float64]
 
 
@@ -30,8 +31,9 @@ class Estimate:
     @classmethod
     def each(cls, draws: Array) -> list[Estimate]:
         """As :meth:`of` for every load; shape (draws, loads)."""
-        drawn = np.sort(draws[1:], axis=0) if len(draws) > 1 else draws
-        low, high = (drawn[round(part * (len(drawn) - 1))] for part in (0.05, 0.95))
+        drawn = draws[1:] if len(draws) > 1 else draws
+        ranks = [round(part * (len(drawn) - 1)) for part in (0.05, 0.95)]
+        low, high = np.partition(drawn, ranks, axis=0)[ranks]
         columns = zip(draws[0].tolist(), low.tolist(), high.tolist(), strict=True)
         return [cls(plain(value), plain(min(lo, value)), plain(max(hi, value))) for value, lo, hi in columns]
 
@@ -105,7 +107,7 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return as_plain(asdict(self))
+        return cast(dict[str, Any], as_plain(self))
 
     def output(self, metric: str, condition: str | None = None) -> Output | None:
         """The first figure of this metric (under a condition that contains the text); None where there is none."""
@@ -121,7 +123,11 @@ def plain(number: float) -> float | None:
 
 
 def as_plain(value: Any) -> Any:
-    """Tuples as lists and NumPy numbers as Python's, all the way down."""
+    """Tuples as lists, dataclasses as dictionaries and NumPy numbers as Python's, all the way down."""
+    if type(value) in PLAIN:
+        return value
+    if is_dataclass(value):
+        return {name: as_plain(getattr(value, name)) for name in value.__dataclass_fields__}
     if isinstance(value, Mapping):
         return {str(key): as_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -23,10 +23,11 @@ SHARE = "share of the machine by weight"
 def condition_of(ready: System, load: Load, spec: Mapping[str, Any]) -> str:
     """The condition of a figure: as published at a measured point, else what all points share and the question; its
     class or station beside it."""
-    parts = [
-        _shared(ready, load, spec["metric"]),
-        *(f"{key}={spec[key]}" for key in ("class", "station") if key in spec),
-    ]
+    return _condition(_shared(ready, load, spec["metric"]), spec)
+
+
+def _condition(shared: str, spec: Mapping[str, Any]) -> str:
+    parts = [shared, *(f"{key}={spec[key]}" for key in ("class", "station") if key in spec)]
     return "; ".join(filter(None, reversed(parts) if "class" in spec else parts))
 
 
@@ -57,17 +58,24 @@ def outputs_of_each(
     """As :func:`outputs_of` for each load of the state; the loads are asked alike but for one value."""
     rows: list[list[Output]] = [[] for _ in loads]
     moved: list[dict[str, float]] | None = None
-    for spec in ready.entry["outputs"]:
+    specs = [
+        spec
+        for spec in ready.entry["outputs"]
+        if not (spec["metric"] in loads[0].asked and "class" not in spec)
+        and not (metrics and spec["metric"] not in metrics)
+    ]
+    tables = [None if spec["form"] == "total_rate" else figure_table(ready, state, spec) for spec in specs]
+    known = [table for table in tables if table is not None]
+    every = iter(Estimate.each(np.concatenate(known, axis=1)) if known else ())
+    shared = [{metric: _shared(ready, load, metric) for metric in {spec["metric"] for spec in specs}} for load in loads]
+    for spec, table in zip(specs, tables, strict=True):
         metric, form = spec["metric"], spec["form"]
-        if (metric in loads[0].asked and "class" not in spec) or (metrics and metric not in metrics):
-            continue
         if form == "total_rate":
             found = [own_rate(ready, load, state.at_load(i)) for i, load in enumerate(loads)]
+        elif table is None:
+            continue
         else:
-            table = figure_table(ready, state, spec)
-            if table is None:
-                continue
-            estimates = Estimate.each(table)
+            estimates = [next(every) for _ in loads]
             if form in ("pct", "us_per_tran"):
                 moved = reconciled_each(ready, state) if moved is None else moved
                 rate = np.maximum(_rate_of(ready, state, spec)[0], 1e-12)
@@ -77,9 +85,9 @@ def outputs_of_each(
                     for i, one in enumerate(estimates)
                 ]
             found = list(estimates)
-        for row, load, one in zip(rows, loads, found, strict=True):
+        for row, said, one in zip(rows, shared, found, strict=True):
             if one is not None:
-                row.append(Output(metric, condition_of(ready, load, spec), one.value, one.lo, one.hi, spec["unit"]))
+                row.append(Output(metric, _condition(said[metric], spec), one.value, one.lo, one.hi, spec["unit"]))
     return rows
 
 
@@ -241,13 +249,17 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
     chances = [float(np.mean(first == i)) for i in range(len(names))]
     ranked = sorted(range(len(names)), key=lambda i: -table[i, 0])
     stations = [_station(names[i], table[i], chances[i]) for i in ranked]
+    moved, each = reconciled(ready, state), 100.0 / state.scenario.engines
+    named = [
+        name
+        for name, law in sorted(ready.entry["usage"].items())
+        if law["part"] and name in state.usage and law.get("engine", "cp") == "cp"
+    ]
+    shares = Estimate.each(each * np.stack([state.usage[name][:, 0] for name in named], axis=1)) if named else []
     parts = []
-    moved = reconciled(ready, state)
-    for name, law in sorted(ready.entry["usage"].items()):
-        if law["part"] and name in state.usage and law.get("engine", "cp") == "cp":
-            share = Estimate.of(100.0 * state.usage[name][:, 0] / state.scenario.engines)
-            share = share.moved(100.0 * moved.get(name, 0.0) / state.scenario.engines)
-            parts.append(Station(f"of which {name}", share.value, share.lo, share.hi))
+    for name, share in zip(named, shares, strict=True):
+        share = share.moved(each * moved.get(name, 0.0))
+        parts.append(Station(f"of which {name}", share.value, share.lo, share.hi))
     top = stations[0]
     return Bottleneck(
         top.resource,
