@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -115,13 +115,13 @@ class _Description:
             law = self.ready.laws[name]
             if law.driver in (WORK, CAPTURED) and self.usage[name] > 0:
                 classes.append(self._pieces(name, self.usage[name], CP, self._priority(law.level)))
-        lpars = self._lpars()
-        classes += [self._pieces(name, used, name, 0) for name, (_, used) in lpars.items() if name != CP]
+        share, beside = self._machine()
+        classes += [self._pieces(pool.name, used, pool.name, 0) for pool, used in beside]
         network = Network(
             name=self.name,
             source=self.source,
-            stations=self._stations({name: share for name, (share, _) in lpars.items()}),
-            cecs=(Cec(name=lpars[CP][0].cec, engines=self._physical()),) if lpars else (),
+            stations=self._stations(share, [pool for pool, _ in beside]),
+            cecs=(Cec(name=share.cec, engines=self._physical()),) if share else (),
             resources=tuple(resources),
             classes=tuple(classes),
         )
@@ -277,39 +277,40 @@ class _Description:
         asked = self.scenario.machine_engines
         return machine.engines if asked is None else asked
 
-    def _lpars(self) -> dict[str, tuple[LparShare, float]]:
-        """Share and engines in use of the LPAR, of those beside it and of PHYSICAL, by station; none if it is alone."""
+    def _machine(self) -> tuple[LparShare | None, list[tuple[Station, float]]]:
+        """The LPAR's share of its machine, and pool and engines in use of each beside it; None and none if alone."""
         machine, sharing = self.ready.machine, self.ready.sharing(self.scenario)
         if machine is None or sharing is None:
-            return {}
+            return None, []
         others = float(np.asarray(self.scenario.others, float).reshape(-1)[0])
-        own = sharing.own
+        own, name = sharing.own, machine.name or "machine"
         held = own.engines < min(self.scenario.engines, self._physical())
         if others + machine.management <= 0 and not held and self._physical() >= self.scenario.engines:
-            return {}
-        name, total = machine.name or "machine", own.weight + sum(one.weight for one in sharing.others)
+            return None, []
+        total = own.weight + sum(one.weight for one in sharing.others)
 
-        def share(one: Sharer) -> LparShare:
-            weight = max(WEIGHTS * one.weight / total, 1.0)
-            return LparShare(cec=name, weight=weight, cap=one.engines if one.engines < self._physical() else "none")
+        def share(one: Sharer, held: bool) -> LparShare:
+            return LparShare(
+                cec=name, weight=max(WEIGHTS * one.weight / total, 1.0), cap=one.engines if held else "none"
+            )
 
-        found = {CP: (replace(share(own), cap=own.engines if held else "none"), float(self.state.busy[0, 0]))}
-        for one in sharing.others if others > 0 else ():
-            found[one.name] = (share(one), others * one.part)
-        if machine.management > 0:
-            found[PHYSICAL] = (LparShare(cec=name, weight=FIRST), machine.management)
-        return found
+        def pool(name: str, engines: float, lpar: LparShare) -> Station:
+            return Station(name=name, component=CP, servers=math.ceil(engines), scheduling="ps", lpar=lpar)
 
-    def _stations(self, shares: Mapping[str, LparShare]) -> tuple[Station, ...]:
-        pool: Scheduling = "priority_ps" if self.ranked else "ps"
-        most = max(math.ceil(self._physical()), 1) if shares else 0
-        found = [
-            Station(name=name, component=CP, servers=most, scheduling="ps", lpar=share)
-            for name, share in shares.items()
-            if name != CP
+        beside = [
+            (pool(one.name, one.engines, share(one, one.engines % 1.0 > 0)), others * one.part)
+            for one in sharing.others
+            if others > 0
         ]
+        if machine.management > 0:
+            first = LparShare(cec=name, weight=FIRST)
+            beside.append((pool(PHYSICAL, self._physical(), first), machine.management))
+        return share(own, held), beside
+
+    def _stations(self, share: LparShare | None, found: list[Station]) -> tuple[Station, ...]:
+        pool: Scheduling = "priority_ps" if self.ranked else "ps"
         engines = max(round(self.scenario.engines), 1)
-        found.insert(0, Station(name=CP, component=CP, servers=engines, scheduling=pool, lpar=shares.get(CP)))
+        found.insert(0, Station(name=CP, component=CP, servers=engines, scheduling=pool, lpar=share))
         if self.zipped:
             found.append(self._ziip_station())
         found.append(Station(name=ELSEWHERE, component="delay", scheduling="delay"))

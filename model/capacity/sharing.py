@@ -202,7 +202,7 @@ class _Chains:
 
     def _solved(self, i: int, used: Sequence[Array], chances: Sequence[Array]) -> tuple[Array, Array]:
         own, others = self.ways[i].rates([chances[j] for j in self.rest[i]])
-        return _stationary(used[i], sum(used[j] for j in self.rest[i]), own, others, self.sizes[i])
+        return _stationary(used[i], np.sum([used[j] for j in self.rest[i]], axis=0), own, others, self.sizes[i])
 
 
 def _alone(used: Array, engines: float, states: int) -> Array:
