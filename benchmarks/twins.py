@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from model.calibration.devices import Devices, with_device_waits
 from model.calibration.intervals import History, SharedMachine
 from model.calibration.production import Unusable, entry
 from model.capacity import ask, bundle
@@ -53,7 +54,7 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
         )
     sampled = np.random.default_rng(number)
     cores = network.station(m.lpar.ziip).servers if m.lpar.ziip else 0
-    return History(
+    found = History(
         system_id=twin.system_id if len(seen) == 1 else m.lpar.smf_sid,
         smf_sid=m.lpar.smf_sid,
         cpc_type="",
@@ -78,7 +79,15 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
         waited_s={
             name: 0.25 * sampled.poisson(4.0 * m.resource_waiting_s[:, :, r]) for r, name in enumerate(m.resources)
         },
+        devices=_devices(m, network),
     )
+    return with_device_waits(found, m.ios)
+
+
+def _devices(m: Measured, network: Network) -> dict[str, Devices]:
+    """Stations of volumes, each a storage group."""
+    columns = zip(m.devices, m.device_ios.T, m.device_using_s.T, m.device_waiting_s.T, strict=True)
+    return {name: Devices(float(network.station(name).servers), *figures) for name, *figures in columns}
 
 
 def _sharers(network: Network, seen: Sequence[Measured], number: int) -> tuple[Sharer, ...]:

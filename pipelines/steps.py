@@ -199,7 +199,8 @@ def measured_histories(home: Home) -> Mapping[str, Any]:
         ),
         rows(
             """SELECT interval_key, interval_s, class_kind, class_name, workload, importance, goal_kind,
-            transactions_ended, response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct
+            transactions_ended, response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct,
+            ios_per_tran
             FROM marts.fct_service_class"""
         ),
         rows("SELECT system_id, smf_sid, cpc_type FROM marts.dim_system"),
@@ -219,6 +220,12 @@ def measured_histories(home: Home) -> Mapping[str, Any]:
         rows(
             """SELECT interval_key, class_name, phase, state, samples, state_s FROM marts.fct_transaction_state
             WHERE class_kind = 'service_class' AND is_resource_type"""
+        ),
+        rows(
+            """SELECT interval_key, storage_group, count(*) AS volumes, sum(requests) AS requests,
+            sum(busy_pct * interval_s) / 100 AS busy_s,
+            sum(requests * (coalesce(pending_ms, 0) + coalesce(ios_queue_ms, 0))) / 1e3 AS waited_s
+            FROM marts.fct_device WHERE storage_group IS NOT NULL GROUP BY ALL"""
         ),
     )
 

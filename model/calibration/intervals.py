@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from model.calibration.devices import Devices, with_device_waits
 from model.calibration.groups import Groups, groups_of
 from model.capacity.sharing import Sharer, Sharing
 
@@ -47,7 +48,8 @@ class History:
     ``cp_s`` is CPU on CPs with ``ziip_on_cp_s`` in it; ``busy_s`` and ``ziip_busy_s`` (I,) engine time of the pools,
     ``density`` (I,) threads by busy zIIP core; ``response_ms``, ``p90_ms`` (I, C); ``importance`` (C,) 0 for system
     work, 6 for discretionary. ``waited_s`` has (I, C) for each limit that the records name: what transactions waited
-    for it, NaN where a class does not name it, found by samples every ``sampling_s``.
+    for it, NaN where a class does not name it, found by samples every ``sampling_s``. ``devices`` are groups of volumes
+    by name; where classes wait for one, it is among the limits.
     """
 
     system_id: str
@@ -75,11 +77,12 @@ class History:
     groups: Groups | None = None
     waited_s: Mapping[str, Array] = field(default_factory=dict)
     sampling_s: float = 0.25
+    devices: Mapping[str, Devices] = field(default_factory=dict)
 
-    @property
-    def limited_ms(self) -> Array:
-        """(I, C) mean wait of a transaction for all limits that the records name; 0 where none ended."""
-        waited = sum((np.nan_to_num(one) for one in self.waited_s.values()), np.zeros(self.ended.shape))
+    def limited_ms(self, but: Collection[str] = ()) -> Array:
+        """(I, C) mean wait of a transaction for all limits ``but`` some that the records name; 0 where none ended."""
+        chosen = [np.nan_to_num(waited) for name, waited in self.waited_s.items() if name not in but]
+        waited = sum(chosen, np.zeros(self.ended.shape))
         return np.where(self.ended > 0, 1e3 * waited / np.maximum(self.ended, 1.0), 0.0)
 
     @property
@@ -105,6 +108,7 @@ class History:
                 "ended", "cp_s", "ziip_s", "ziip_on_cp_s", "response_ms", "p90_ms",
             )
         }  # fmt: skip
+        changed["devices"] = {name: group.rows(kept) for name, group in self.devices.items()}
         changed["waited_s"] = {name: waited[kept] for name, waited in self.waited_s.items()}
         if self.machine is not None:
             changed["machine"] = replace(
@@ -128,6 +132,7 @@ def histories(
     transactions: pd.DataFrame | None = None,
     costs: pd.DataFrame | None = None,
     states: pd.DataFrame | None = None,
+    devices: pd.DataFrame | None = None,
 ) -> dict[str, History]:
     """Every LPAR's history from the marts.
 
@@ -139,6 +144,7 @@ def histories(
         transactions: rows of ``fct_transaction_cost`` of what a groups file names; None where there is no such file.
         costs: rows of ``fct_address_space_cost`` of address-space groups; with ``transactions``.
         states: rows of ``fct_transaction_state`` of resources that a subsystem names; None where there are none.
+        devices: rows of ``fct_device`` added up by interval and storage group; None where there are none.
 
     Returns:
         By system id; by system and SMF identifier (``system/SID``) where a system has several LPARs.
@@ -148,7 +154,7 @@ def histories(
         siblings = utilization.loc[utilization["system_id"] == system, "smf_sid"].nunique()
         name = str(system) if siblings == 1 else f"{system}/{sid}"
         own = classes[classes["interval_key"].isin(part["interval_key"])]
-        built = _history(name, str(sid), part, own, transactions, costs, states)
+        built = _history(name, str(sid), part, own, transactions, costs, states, devices)
         if built is not None:
             about = systems[(systems["system_id"] == system) & (systems["smf_sid"] == sid)]
             kind = str(about["cpc_type"].iloc[0] or "") if len(about) else ""
@@ -165,6 +171,7 @@ def _history(
     transactions: pd.DataFrame | None,
     costs: pd.DataFrame | None,
     states: pd.DataFrame | None,
+    devices: pd.DataFrame | None,
 ) -> History | None:
     cp = engines[engines["engine_type"] == "CP"].drop_duplicates("interval_key").set_index("interval_key")
     cp = cp[(cp["interval_s"] > 0) & cp["busy_s"].notna() & (cp["engines"] > 0)].sort_values("interval_start_utc")
@@ -196,6 +203,7 @@ def _history(
     rows = service.assign(
         ziip_s=service["appl_ziip_pct"].fillna(0.0) * service["interval_s"] / 100.0,
         on_cp_s=service["appl_ziip_on_cp_pct"].fillna(0.0) * service["interval_s"] / 100.0,
+        ios=service["ios_per_tran"] * service["transactions_ended"],
         elapsed=service["response_ms"] * service["transactions_ended"],
         p90=service["response_p90_estimate_ms"] * service["transactions_ended"],
         ended_p90=service["transactions_ended"].where(service["response_p90_estimate_ms"].notna()),
@@ -204,7 +212,7 @@ def _history(
     with np.errstate(divide="ignore", invalid="ignore"):
         response = table(rows, "elapsed") / np.where(ended > 0, ended, np.nan)
         p90 = table(rows, "p90") / table(rows, "ended_p90")
-    return History(
+    built = History(
         system_id=system,
         smf_sid=sid,
         cpc_type="",
@@ -228,7 +236,19 @@ def _history(
         report_classes=_report_classes(classes, keys, names, ended),
         groups=None if transactions is None or costs is None else groups_of(transactions, costs, keys),
         **_named_waits(states, table),
+        devices=_devices(devices, keys),
     )
+    return with_device_waits(built, table(rows, "ios")) if built.devices else built
+
+
+def _devices(devices: pd.DataFrame | None, keys: pd.Index) -> dict[str, Devices]:
+    """Groups of volumes by name."""
+    found = {}
+    for name, part in () if devices is None else devices[devices["interval_key"].isin(keys)].groupby("storage_group"):
+        own = part.set_index("interval_key").reindex(keys)
+        columns = (own[column].fillna(0.0).to_numpy(float) for column in ("requests", "busy_s", "waited_s"))
+        found[str(name)] = Devices(float(own["volumes"].median()), *columns)
+    return found
 
 
 def _named_waits(states: pd.DataFrame | None, table: Callable[[pd.DataFrame, str], Array]) -> dict[str, Any]:

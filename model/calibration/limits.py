@@ -56,10 +56,15 @@ class Candidates:
         """Those chosen."""
         return Candidates(self.places[kept], self.hold_s[kept], self.of_inside[kept], self.of_engines[kept])
 
-    def wait(self, total: Array, mean_inside: Array, on_engines: Array | float = 0.0) -> Array:
-        """(N, n) wait in ms at rates of all that share the limit, times inside and on engines in seconds, each (n,)."""
+    def wait(
+        self, total: Array, mean_inside: Array, on_engines: Array | float = 0.0, weight: Array | float = 1.0
+    ) -> Array:
+        """(N, n) wait in ms at rates of all that share the limit, times inside and on engines in seconds, each (n,).
+
+        A class of twice the ``weight`` holds it twice as long, where it is held for a time of its own.
+        """
         hold = (
-            self.hold_s[:, None]
+            self.hold_s[:, None] * np.asarray(weight)
             + self.of_inside[:, None] * mean_inside
             + self.of_engines[:, None] * np.asarray(on_engines)
         )

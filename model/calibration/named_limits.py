@@ -30,6 +30,8 @@ LOADS = np.concatenate([np.arange(0.02, 0.7, 0.04), np.arange(0.7, 0.995, 0.015)
 FACTOR_SD = 0.7
 # Longest wait that a limit worth trying makes, as part of the longest that was measured.
 LEAST_WAIT = 0.02
+# Relative deviation of a holding time that was measured.
+HOLD_SD = 0.005
 BINS = 160
 # How far, relatively, the wait for a limit may be from any law of this kind, at this many loads independently.
 UNLIKE, LIKE_LOADS = 0.1, 16
@@ -93,7 +95,9 @@ class Named:
         best = int(np.argmax(self.chance))
         ranks = (np.arange(DRAWS) + 0.5) / DRAWS
         picked = np.minimum(np.searchsorted(np.cumsum(self.chance), ranks), len(self.chance) - 1)
-        deviates = normals(1, f"{system} limit {self.name}")[:, 0]
+        deviates, held = normals(2, f"{system} limit {self.name}").T
+        hold_s = self.candidates.hold_s
+        held_s = hold_s[picked] * (1.0 + HOLD_SD * held)
 
         def drawn(values: Array) -> dict[str, Any]:
             return {"centre": float(values[best]), "draws": values[picked].astype(float).tolist()}
@@ -104,19 +108,21 @@ class Named:
             "members": [h.classes[c] for c in self.members],
             "weights": [float(weight) for weight in self.weights],
             "servers": drawn(self.candidates.places),
-            "hold_s": drawn(self.candidates.hold_s),
+            "hold_s": {"centre": float(hold_s[best]), "draws": held_s.tolist()},
             "of_inside": drawn(self.candidates.of_inside),
             "of_engines": drawn(self.candidates.of_engines),
             "factor": {"centre": float(np.exp(self.log_factor[best])), "draws": factor.tolist()},
+            "kind": "devices" if self.name in h.devices else "limit",
         }
 
 
 def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[str]) -> Named | None:
     """What a limit's waits say; None where too few waited. ``inner`` are the limits held within it."""
     waited = np.nan_to_num(h.waited_s[limit])
-    ended = h.ended.sum(axis=0)
+    ended = np.maximum(h.ended.sum(axis=0), 1.0)
     members = [c for c in engines if waited[:, c].sum() > 0]
-    if waited[:, members].sum() < FEWEST_SAMPLES * h.sampling_s:
+    group = h.devices.get(limit)
+    if not members or (group is None and waited[:, members].sum() < FEWEST_SAMPLES * h.sampling_s):
         return None
     mean = waited[:, members].sum() / ended[members].sum()
     members = [c for c in members if waited[:, c].sum() >= SHARED * mean * ended[c]]
@@ -132,25 +138,31 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
     on_engines = (
         sum((np.nan_to_num(engines[c][kept]) * h.ended[kept, c] for c in members), np.zeros(len(total))) / count
     )
-    times = np.column_stack([total, np.maximum(spent, 0.0) / count, on_engines])
+    mixed = h.ended[kept][:, members] @ np.array(weights) / count
+    times = np.column_stack([total, np.maximum(spent, 0.0) / count, on_engines, mixed])
     gathered = _Gathered.of(times, waited[kept][:, members].sum(axis=1), count, h.day[kept], h.sampling_s)
-    return _fitted(limit, members, weights, gathered)
+    known = None if group is None else _of_volumes(group.volumes, group.busy_s[kept].sum() / count.sum())
+    return _fitted(limit, members, weights, gathered, known)
 
 
 @dataclass(frozen=True)
 class _Gathered:
-    """Waits (B,) in s by the rate of those who share a limit, with their time inside and on engines, and how sure."""
+    """Waits (B,) in s by the rate of those who share a limit, with their time inside and on engines, and how sure.
+
+    ``weight`` is the mean of the weights of those who came.
+    """
 
     total: Array
     inside: Array
     on_engines: Array
+    weight: Array
     wait: Array
     precision: Array
     dependence: float
 
     @classmethod
     def of(cls, times: Array, waited: Array, count: Array, day: NDArray[np.int64], sampling_s: float) -> _Gathered:
-        """From intervals: ``times`` (n, 3) are their rate, time inside and time on engines."""
+        """From intervals: ``times`` (n, 4) are their rate, time inside, time on engines and weight."""
         order = np.argsort(np.argsort(times[:, 0] * times[:, 1], kind="stable"), kind="stable")
         bins = min(BINS, len(order))
         index = order * bins // len(order)
@@ -162,28 +174,32 @@ class _Gathered:
         standard = (waited / count - wait[index]) * np.sqrt(count / (near * (near + sampling_s)))
         dependence = day_dependence(standard / max(float(standard.std()), 1e-12), day)
         weight = count / (near * (near + sampling_s))
-        total, inside, on_engines = (np.bincount(index, weights=column * count) / many for column in times.T)
+        total, inside, on_engines, mixed = (np.bincount(index, weights=column * count) / many for column in times.T)
         return cls(
             total,
             inside,
             on_engines,
+            mixed,
             wait,
             np.bincount(index, weights=weight) / max(float(standard.var()), 1e-12),
             dependence,
         )
 
 
-def _fitted(limit: str, members: Sequence[int], weights: Sequence[float], seen: _Gathered) -> Named | None:
-    tried = _candidates(seen)
-    wait = tried.wait(seen.total, seen.inside, seen.on_engines) / 1e3
-    usable = np.isfinite(wait).all(axis=1) & (wait.max(axis=1) > LEAST_WAIT * seen.wait.max())
+def _fitted(
+    limit: str, members: Sequence[int], weights: Sequence[float], seen: _Gathered, known: Candidates | None
+) -> Named | None:
+    tried = _candidates(seen) if known is None else known
+    wait = tried.wait(seen.total, seen.inside, seen.on_engines, seen.weight) / 1e3
+    shows = (wait.max(axis=1) > LEAST_WAIT * seen.wait.max()) | (known is not None)
+    usable = np.isfinite(wait).all(axis=1) & shows
     tried, wait = tried.rows(np.flatnonzero(usable)), wait[usable]
     if not len(wait):
         return None
     unlike = (UNLIKE * seen.wait) ** 2 * len(seen.wait) / LIKE_LOADS
     precision = 1.0 / (seen.dependence / seen.precision + unlike)
     cross, square = wait @ (precision * seen.wait), wait**2 @ precision
-    log_factor = np.log(np.maximum(cross / square, 1e-6))
+    log_factor = np.log(np.clip(cross / np.maximum(square, 1e-300), 0.01, 100.0))
     for _ in range(20):
         factor = np.exp(log_factor)
         slope = factor * (cross - factor * square) - log_factor / FACTOR_SD**2
@@ -200,6 +216,12 @@ def _fitted(limit: str, members: Sequence[int], weights: Sequence[float], seen: 
     return Named(
         limit, members, weights, tried.rows(likely), chance / chance.sum(), log_factor[likely], curve[likely] ** -0.5
     )
+
+
+def _of_volumes(volumes: float, busy_s: float) -> Candidates:
+    """Volumes that share one queue, or each of which has its own; a transaction is ``busy_s`` on them in all."""
+    places, hold_s = np.array([volumes, 1.0]), np.array([busy_s, busy_s / volumes])
+    return Candidates(places, hold_s, np.zeros(2), np.zeros(2))
 
 
 def _candidates(seen: _Gathered) -> Candidates:

@@ -85,8 +85,12 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
     noise = discrepancy.inside(seen.response, seen.service + found.mean[0] + waited, waited, seen.weight, found)
     usual = AS_IT_COMES if seen.order is Order.ARRIVAL else discrepancy.BEYOND
     long = waited + seen.limited >= np.quantile(waited + seen.limited, 0.95)
-    limited = float(np.sum(seen.limited[long]) / max(float(np.sum((waited + seen.limited)[long])), 1e-12))
-    usual = math.hypot(usual, HELD_BACK * limited)
+    held = h.limited_ms(h.devices)[seen.kept, seen.c]
+    by_limit, by_device = (
+        float(np.sum(one[long]) / max(float(np.sum((waited + seen.limited)[long])), 1e-12))
+        for one in (held, seen.limited - held)
+    )
+    usual = math.hypot(usual, HELD_BACK * by_limit, AS_IT_COMES * by_device)
     prior = seen.prior(wait is not None)
     drift = discrepancy.beyond(design, target, seen.weight, seen.day, found, prior, usual)
     entry = {

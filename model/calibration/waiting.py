@@ -104,7 +104,7 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
     used = np.nan_to_num(h.cp_s) / h.seconds[:, None]
     uncaptured = np.maximum(busy - used.sum(axis=1), 0.0)
     ziip_stretch = _ziip_stretch(h, ziip)
-    limited = h.limited_ms
+    limited = h.limited_ms()
     found = {}
     for c in streams:
         kept = steady & (h.ended[:, c] >= FEWEST_ENDED) & np.isfinite(h.response_ms[:, c]) & np.isfinite(h.cp_s[:, c])

@@ -96,13 +96,15 @@ class Law:
 class Limit:
     """A resource of a few places that a stream holds for a time: regions, a serial section, a pool of threads.
 
-    ``members`` are the streams that share it, ``weights`` how long each waits beside the mean of all; ``servers``
+    ``members`` are the streams that share it, ``weights`` how long each waits beside the mean of all, and holds it
+    where that is a time of its own; ``kind`` is ``limit``, or ``devices`` for a group of volumes; ``servers``
     (draws,) places; ``hold_s`` (draws,) time it is held, ``of_inside`` and ``of_engines`` parts of the time inside and
     of that on engines, waits included, for which it is held besides. A limit that was never ``reached`` has no known
     places: it holds back only where places are asked for.
     """
 
     name: str
+    kind: str
     members: tuple[int, ...]
     weights: tuple[float, ...]
     reached: bool
@@ -111,6 +113,15 @@ class Limit:
     of_inside: Array
     of_engines: Array
     factor: Array
+
+    def weight(self, stream: int) -> float:
+        """How long a member waits beside the mean of all."""
+        return self.weights[self.members.index(stream)]
+
+    @property
+    def resource(self) -> str:
+        """What answers call it."""
+        return self.name if self.kind == "devices" else f"limit {self.name}"
 
 
 @dataclass(frozen=True)
@@ -269,7 +280,8 @@ class System:
         weights = tuple(limit.get("weights") or (1.0,) * len(members))
         never = {"servers": 1.0, "hold_s": 0.0, "of_inside": 1.0, "of_engines": 0.0, "factor": 1.0}
         known = {key: self._drawn(limit.get(key, {"centre": value, "draws": []})) for key, value in never.items()}
-        return Limit(limit["name"], members, weights, "servers" in limit, **known)
+        kind = limit.get("kind", "limit")
+        return Limit(limit["name"], kind, members, weights, "servers" in limit, **known)
 
     def stream(self, scenario: Scenario, name: str) -> Array:
         """Transactions/s of a stream, or of a workload or transaction class made of streams, (draws, loads)."""
@@ -502,12 +514,14 @@ class System:
                 continue
             rate = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
             keys = [key for key in responses if self.numbers.get(key[1]) in limit.members]
-            hold = np.broadcast_to(limit.hold_s[:, None], rate.shape)
+            hold = mixed = np.zeros(rate.shape)
             for key in keys:
                 engines = using[key] + waiting[key]["cp"] + waiting[key]["ziip"]
                 held = limit.of_inside[:, None] * responses[key] + limit.of_engines[:, None] * engines
                 part = self.stream(scenario, key[1]) / np.maximum(rate, 1e-12)
+                mixed = mixed + part * limit.weight(self.numbers[key[1]])
                 hold = hold + part * np.nan_to_num(held, posinf=1e12) / 1e3
+            hold = hold + limit.hold_s[:, None] * mixed
             servers = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
             servers = np.where(np.isnan(servers), limit.servers, servers)[:, None]
             with np.errstate(invalid="ignore"):
@@ -516,7 +530,7 @@ class System:
                 )
             found[limit.name] = rate * hold / servers
             for key in keys:
-                own = limit.weights[limit.members.index(self.streams.index(key[1]))]
-                responses[key] = responses[key] + own * delay
-                waiting[key][limit.name] = own * delay
+                own = limit.weight(self.numbers[key[1]]) * delay / np.maximum(mixed, 1e-12)
+                responses[key] = responses[key] + own
+                waiting[key][limit.name] = own
         return found

@@ -223,7 +223,7 @@ def resources(ready: System, state: State) -> dict[str, Array]:
         found[f"machine {ready.machine.name}"] = state.machine_busy
         if bool(np.any(state.available < state.scenario.engines - 1e-9)):
             found[SHARE] = state.busy / state.available
-    found.update({f"limit {name}": used for name, used in state.limits.items()})
+    found.update({one.resource: state.limits[one.name] for one in ready.limits if one.name in state.limits})
     if not ready.overflow:
         found.update(_ziips(ready, state))
     return found

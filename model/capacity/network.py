@@ -234,7 +234,7 @@ class _Description:
         played = outer if inner is None else [inner, *outer]
         limited = 0.0
         for limit in played:
-            own = float(limit.factor[0]) * limit.weights[limit.members.index(ready.streams.index(stream))]
+            own = float(limit.factor[0]) * limit.weight(ready.streams.index(stream))
             limited += waits[limit.name] / max(own, 1e-9)
         return found, limited
 

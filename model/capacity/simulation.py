@@ -173,7 +173,7 @@ def _named(found: Described, limit: Limit) -> str:
         return ZIIPS
     if limit.kind == "machine":
         return f"machine {limit.name}"
-    return f"limit {limit.name}" if limit.name in found.network.resource_names else ""
+    return next((one.resource for one in found.ready.limits if one.name == limit.name), "")
 
 
 def _station(found: Described, result: SimulationResult, limit: Limit) -> Station:

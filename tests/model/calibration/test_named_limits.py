@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from model.calibration.devices import Devices, with_device_waits
 from model.calibration.intervals import History
 from model.calibration.production import entry
 from model.capacity import queues
@@ -33,6 +34,33 @@ def limited(places: int = PLACES, seed: int = 1) -> History:
 @pytest.fixture(scope="module")
 def bundle():
     return build({"PRDA": entry(limited())}, data={}, validation={})
+
+
+VOLUMES, IOS, IO_S = 2, 3.0, 0.001
+
+
+def on_volumes(seed: int = 1) -> History:
+    """The two classes, the first of which reads from two volumes that share a queue."""
+    plain = history(seed=seed)
+    rate = plain.ended[:, 0] / plain.seconds
+    wait_s = IOS * queues.wait(IOS * rate, IO_S, VOLUMES)
+    requests = IOS * plain.ended[:, 0]
+    group = Devices(float(VOLUMES), requests, requests * IO_S, wait_s * plain.ended[:, 0])
+    response = plain.response_ms + 1e3 * np.column_stack([wait_s, 0.0 * wait_s])
+    found = replace(plain, response_ms=response, devices={"FAST": group})
+    return with_device_waits(found, np.column_stack([requests, 0.0 * requests]))
+
+
+def test_a_group_of_volumes_is_a_station_whose_wait_is_in_the_response():
+    model = build({"PRDA": entry(on_volumes())}, data={}, validation={})
+    [group] = model["systems"]["PRDA"]["limits"]
+    assert (group["name"], group["members"], group["servers"]["centre"]) == ("FAST", ["HIGH"], VOLUMES)
+    assert group["hold_s"]["centre"] == pytest.approx(IOS * IO_S, rel=1e-6)
+    assert group["factor"]["centre"] == pytest.approx(1.0, abs=0.02)
+    grown = predict(model, "PRDA", {"growth_pct.HIGH": 40})
+    rate = by_name(grown, "etr_tps")["class=HIGH"].value
+    used = next(station for station in grown.bottleneck.stations if station.resource == "FAST")
+    assert used.utilization_pct == pytest.approx(100.0 * rate * IOS * IO_S / VOLUMES, rel=0.01)
 
 
 def by_name(answer, metric):

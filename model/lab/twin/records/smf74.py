@@ -18,7 +18,7 @@ def volumes(network: Network, m: Measured) -> list[int]:
 
 
 def devices(columns: Columns, frame: Frame, record: np.ndarray, network: Network, m: Measured) -> None:
-    """One record of each interval with every volume; the I/O of a station is spread evenly over its volumes."""
+    """One record of each interval with every volume; a station is a storage group, its I/O the same on each volume."""
     counts = volumes(network, m)
     frame.header(columns, "smf74_1", "smf74", (74, 1), record[:, None])
     control = {"smf74tot": sum(counts), "smf74gen": sum(counts), "smf74sub": DIRECT_ACCESS}
@@ -31,7 +31,7 @@ def devices(columns: Columns, frame: Frame, record: np.ndarray, network: Network
         for volume in range(count):
             number = FIRST_DEVICE + section
             row = {
-                "smf74num": number.to_bytes(2), "smf74ser": f"{_letters(name)}{volume:03d}"[:6],
+                "smf74num": number.to_bytes(2), "smf74sgn": name[:8], "smf74ser": f"{_letters(name)}{volume:03d}"[:6],
                 "smf74ndn": f"{number:04X}", "smf74nux": 1, "smf74ssc": ios, "smf74mec": ios, "smf74cnn": connect,
                 "smf74pen": pending, "smf74atv": connect,
             }  # fmt: skip

@@ -1,0 +1,71 @@
+"""Groups of devices: how busy they are, and which part of a class's response is waiting for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.calibration.regression import fit
+
+if TYPE_CHECKING:
+    from model.calibration.intervals import History
+
+Array = NDArray[np.float64]
+
+# The waits of a class for a group are its own only where they are at most this part of its responses: other work
+# under its name may wait too.
+MOST_OF_RESPONSE = 0.7
+# Volumes that nobody waited for still tell who uses them.
+LEAST_WAIT = 1e-6
+# How far the part of a class's requests that goes to a group may be from that of all classes, relatively.
+SHARE_SD = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Devices:
+    """A group of volumes by interval (I,): requests, and seconds for which volumes worked and requests waited."""
+
+    volumes: float
+    requests: Array
+    busy_s: Array
+    waited_s: Array
+
+    def rows(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Devices:
+        """The intervals chosen."""
+        return Devices(self.volumes, self.requests[kept], self.busy_s[kept], self.waited_s[kept])
+
+
+def with_device_waits(h: History, ios: Array) -> History:
+    """The history whose classes wait for devices as they do for limits.
+
+    Args:
+        ios: (I, C) requests to devices of each class.
+    """
+    found = dict(h.waited_s)
+    for name, group in h.devices.items():
+        waited = _waits(h, group, np.nan_to_num(ios))
+        if waited is not None and name not in found:
+            found[name] = waited
+    return replace(h, waited_s=found, devices={name: group for name, group in h.devices.items() if name in found})
+
+
+def _waits(h: History, group: Devices, ios: Array) -> Array | None:
+    """(I, C) seconds that transactions of each class waited for a group; None where none has requests."""
+    asking = (ios.sum(axis=0) > 0) & (h.ended.sum(axis=0) > 0)
+    if not asking.any() or not group.requests.sum() > 0:
+        return None
+    usual = group.requests.sum() / ios[:, asking].sum()
+    kept = group.requests > 0
+    prior = np.full(int(asking.sum()), usual)
+    design, target = ios[kept][:, asking], group.requests[kept]
+    shares = fit(design, target, 1.0 / target, h.day[kept], prior, SHARE_SD * prior)
+    requests = np.zeros(ios.shape)
+    requests[:, asking] = ios[:, asking] * np.maximum(shares.mean, 0.0)
+    total_s = np.maximum(group.waited_s, LEAST_WAIT * group.busy_s)
+    waited = total_s[:, None] * requests / np.maximum(requests.sum(axis=1), 1e-12)[:, None]
+    response_s = np.nansum(h.response_ms * h.ended, axis=0) / 1e3
+    own = waited.sum(axis=0) <= MOST_OF_RESPONSE * response_s
+    return np.where(own, waited, 0.0)
