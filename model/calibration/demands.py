@@ -46,9 +46,9 @@ def demand(h: History, c: int, cpu_s: Array) -> Demand:
     fixed = both.bic < plain.bic - 4.0 and both.mean[0] > 0
     chosen = both if fixed else plain
     per_day, _ = _by_day(day, cpu - (both.mean[0] * seconds if fixed else 0.0), ended)
-    spread = float(np.std(per_day)) / max(float(np.mean(per_day)), 1e-300) if len(per_day) > 2 else 0.01
+    spread = float(np.std(per_day)) / max(float(np.mean(per_day)), 1e-12) if len(per_day) > 2 else 0.01
     a_day = float(np.sum(ended)) / max(len(per_day), 1)
-    expected = chosen.scale / math.sqrt(max(a_day, 1.0)) / max(level, 1e-300)
+    expected = chosen.scale / math.sqrt(max(a_day, 1.0)) / max(level, 1e-12)
     return Demand(chosen, fixed, int(start), change, math.sqrt(max(spread**2 - expected**2, 0.0)))
 
 

@@ -14,7 +14,7 @@ from model.calibration.demands import Demand, demand, driven_law, stream_law
 from model.calibration.doubts import below_service, come_and_gone, without_overlap
 from model.calibration.draws import DRAWS, around, known
 from model.calibration.intervals import History
-from model.calibration.regression import fit
+from model.calibration.regression import Fit, fit
 from model.calibration.responses import responses
 from model.calibration.serving import served
 from model.capacity.ensemble import CAPTURED, WORK, ZIIP_WORK
@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 # A class is a stream of transactions where this many end in a day, on average.
 FEWEST_A_DAY = 20.0
 CONTRADICTION = 1.02
+# Of a class whose CPU is all on zIIPs.
+NO_COST = Fit(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 1.0), np.zeros(DRAWS)
 # What a second thread of a zIIP core adds to the work of one, held beforehand.
 GAIN, GAIN_SD = 0.25, 0.15
 # Growth a week: what is held beforehand, and how many whole days say more.
@@ -67,8 +69,8 @@ def entry(history: History) -> dict[str, Any]:
         label = h.classes[c]
         if c in bare:
             for engine, key in (("cp", label), ("ziip", f"{label}:ziip")):
-                if (c, engine) in regions.costs:
-                    cost, drawn = regions.costs[c, engine]
+                if engine == "cp" or (c, engine) in regions.costs:
+                    cost, drawn = regions.costs.get((c, engine), NO_COST)
                     own = Demand(cost, False, int(h.day[0]), "", 0.0)
                     usage[key] = stream_law(h, c, own, label, f"{name} {key}", engine, drawn[:, None])
             work += h.cp_s[:, c]

@@ -64,17 +64,15 @@ def fit(
     robust, scale = np.ones(n), 1.0
     mean, inverse = centre, np.eye(p)
     root = np.sqrt(weight)
+    least = 1e-9 * float(np.abs(target * root).mean() if n else 1.0) or 1e-9
     if n:
-        scale = max(float(np.std(target * root)), 1e-300)
+        scale = max(float(np.std(target * root)), least)
     for _ in range(TURNS):
         weighted = design * (weight * robust / scale**2)[:, None]
         inverse = np.asarray(np.linalg.pinv(design.T @ weighted + np.diag(precision), hermitian=True), np.float64)
         mean = inverse @ (weighted.T @ target + precision * centre)
         residual = (target - design @ mean) * root
-        scale = max(
-            float(np.sqrt(np.sum(robust * residual**2) / max(n - p, 1))),
-            1e-9 * float(np.abs(target * root).mean() or 1),
-        )
+        scale = max(float(np.sqrt(np.sum(robust * residual**2) / max(n - p, 1))), least)
         robust = np.minimum(1.0, OUTLYING * scale / np.maximum(np.abs(residual), 1e-300))
     dependence = day_dependence(residual / scale, day)
     # The prior does not share the data's dependence: widen what the data say, and leave the prior its weight.

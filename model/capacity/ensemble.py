@@ -514,14 +514,15 @@ class System:
                 continue
             rate = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
             keys = [key for key in responses if self.numbers.get(key[1]) in limit.members]
-            hold = mixed = np.zeros(rate.shape)
+            streams = zip(limit.members, limit.weights, strict=True)
+            weighted = sum((weight * self.stream(scenario, self.streams[i]) for i, weight in streams), np.zeros(rate.shape))
+            mixed = weighted / np.maximum(rate, 1e-12)
+            hold = limit.hold_s[:, None] * mixed
             for key in keys:
                 engines = using[key] + waiting[key]["cp"] + waiting[key]["ziip"]
                 held = limit.of_inside[:, None] * responses[key] + limit.of_engines[:, None] * engines
                 part = self.stream(scenario, key[1]) / np.maximum(rate, 1e-12)
-                mixed = mixed + part * limit.weight(self.numbers[key[1]])
                 hold = hold + part * np.nan_to_num(held, posinf=1e12) / 1e3
-            hold = hold + limit.hold_s[:, None] * mixed
             servers = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
             servers = np.where(np.isnan(servers), limit.servers, servers)[:, None]
             with np.errstate(invalid="ignore"):

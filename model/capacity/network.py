@@ -42,6 +42,8 @@ CP, ZIIP, ELSEWHERE, PHYSICAL = "cp", "ziip", "elsewhere", "PHYSICAL"
 HIGHEST = 6
 # Weights of the LPARs add up to this; PHYSICAL goes before all of them.
 WEIGHTS, FIRST = 1e3, 1e9
+# Seconds of a transaction on an engine that are none.
+NO_WORK_S = 1e-9
 # Time elsewhere that varies less than this is taken not to vary: an Erlang of many phases costs without showing.
 LEAST_SCV = 0.03
 Z90 = 1.2815515655446004
@@ -181,9 +183,11 @@ class _Description:
             ziip_s = eligible_s * (1.0 - self.direct)
         else:
             ziip_s = 0.0
-        engines: list[Step] = [Visit(station=CP, service=Distribution.exponential(cp_s))]
-        if ziip_s > 0:
-            engines.append(Visit(station=ZIIP, service=Distribution.exponential(ziip_s)))
+        engines: list[Step] = [
+            Visit(station=station, service=Distribution.exponential(seconds))
+            for station, seconds in ((CP, cp_s), (ZIIP, ziip_s))
+            if seconds > NO_WORK_S
+        ]
         law = self.ready.laws[self._series(stream, CP)[0]]
         route = engines if metric is None else self._route(stream, metric, engines)
         rate = Arrivals.poisson(self.rates[stream])

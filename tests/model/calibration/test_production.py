@@ -12,7 +12,9 @@ from model.capacity.ask import max_rate, predict, size
 from model.capacity.bundle import build, dumps, loads
 from model.capacity.fitted import fitted
 from model.capacity.headroom import headroom
+from model.capacity.network import described
 from model.capacity.questions import QuestionError
+from model.network import Visit
 
 ENGINES, SECONDS, DAYS = 4, 900.0, 14
 DEMAND_S = np.array([0.004, 0.012])
@@ -180,3 +182,19 @@ def test_the_model_stands_beside_every_recorded_interval_and_says_which_days_wer
     held_out = np.array(found["held_out"])
     assert held_out.sum() == 5 * 96
     assert held_out[-5 * 96 :].all()
+
+
+def test_a_class_whose_cpu_is_all_on_ziips_is_answered_and_has_a_network():
+    plain = history()
+    cp_s, ziip_s = plain.cp_s.copy(), plain.ziip_s.copy()
+    ziip_s[:, 0], cp_s[:, 0] = cp_s[:, 0], 0.0
+    busy_s = plain.busy_s - (1.0 + SHARE) * ziip_s[:, 0]
+    ziips = np.full(len(busy_s), 2.0)
+    moved = replace(plain, cp_s=cp_s, ziip_s=ziip_s, busy_s=busy_s, ziips=ziips, ziip_busy_s=ziip_s[:, 0])
+    bundle = build({"PRDA": entry(moved)}, data={}, validation={})
+    whole = [output for output in predict(bundle, "PRDA").outputs if "class" not in output.condition]
+    used = {output.metric: output.value for output in whole}
+    top = int(busy_s.argmax())
+    assert used["ziip_busy_pct"] == pytest.approx(100.0 * ziip_s[top, 0] / SECONDS / 2.0, rel=0.02)
+    [high] = [one for one in described(bundle, "PRDA").network.classes if one.name == "HIGH"]
+    assert {step.station for step in high.route if isinstance(step, Visit)} == {"ziip", "elsewhere"}
