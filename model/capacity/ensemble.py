@@ -514,9 +514,8 @@ class System:
                 continue
             rate = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
             keys = [key for key in responses if self.numbers.get(key[1]) in limit.members]
-            streams = zip(limit.members, limit.weights, strict=True)
-            weighted = sum((weight * self.stream(scenario, self.streams[i]) for i, weight in streams), np.zeros(rate.shape))
-            mixed = weighted / np.maximum(rate, 1e-12)
+            by_stream = (limit.weight(i) * self.stream(scenario, self.streams[i]) for i in limit.members)
+            mixed = sum(by_stream, np.zeros(rate.shape)) / np.maximum(rate, 1e-12)
             hold = limit.hold_s[:, None] * mixed
             for key in keys:
                 engines = using[key] + waiting[key]["cp"] + waiting[key]["ziip"]
