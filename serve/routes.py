@@ -128,18 +128,14 @@ def operations(service: Service) -> APIRouter:
     @router.get("/readyz", responses={503: {"model": Readiness}}, response_model=Readiness, operation_id="readyz")
     async def readyz() -> Response:
         """Say whether questions can be answered, and what is missing if not."""
-        checks: dict[str, str] = {}
-        try:
-            await service.champion.evaluators()
-            checks["champion"] = service.champion.error or "ok"
-            ready = True
-        except ChampionUnavailable as problem:
-            checks["champion"], ready = str(problem), False
-        try:
-            await service.snapshot.ready()
-            checks["snapshot"] = "ok"
-        except SnapshotUnavailable as problem:
-            checks["snapshot"] = str(problem)
+        asked = service.champion.evaluators(), service.snapshot.ready()
+        champion, snapshot = await asyncio.gather(*asked, return_exceptions=True)
+        for found in (champion, snapshot):
+            if isinstance(found, BaseException) and not isinstance(found, ChampionUnavailable | SnapshotUnavailable):
+                raise found
+        ready = not isinstance(champion, ChampionUnavailable)
+        told = (service.champion.error or "ok") if ready else str(champion)
+        checks = {"champion": told, "snapshot": "ok" if snapshot is None else str(snapshot)}
         return JSONResponse(Readiness(ready=ready, checks=checks).model_dump(), 200 if ready else 503)
 
     @router.get("/metrics", response_class=Response, operation_id="metrics")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from model.capacity import ask
+from model.capacity.answer import Output
 from model.capacity.bundle import SCHEMA
-from model.capacity.questions import QuestionError, lawful_systems
+from model.capacity.questions import QuestionError
 from serve.catalogue import describe
 from serve.problems import BundleRefused
 
@@ -137,38 +139,50 @@ def tried(content: bytes) -> dict[str, Any]:
         raise BundleRefused(f"{where}: {first['msg']}{more}") from None
     if not bundle["systems"] and not bundle.get("conditions"):
         raise BundleRefused("it holds no system that could be asked")
-    for system, at in recorded_questions(bundle):
-        try:
-            answer = ask.predict(bundle, system, at)
-            if system in bundle["systems"]:
-                describe(system, bundle["systems"][system])
-        except QuestionError as problem:
-            if system in bundle["systems"]:
-                raise BundleRefused(f"{system} at {at}: {problem}") from problem
-        # A part of any kind may be missing or wrong, which shows as any error.
-        except Exception as problem:
-            raise BundleRefused(f"{system} at {at}: {type(problem).__name__}: {problem}") from problem
-        else:
-            _sound(system, answer)
+    for system, entry in bundle["systems"].items():
+        _judge(bundle, system)
+        with _refusing(system):
+            describe(system, entry)
+    rows = (bundle.get("conditions") or {}).get("rows", ())
+    # The systems of a study share its condition laws.
+    for system in {row["study"]: row["system"] for row in rows if row["system"] not in bundle["systems"]}.values():
+        with _refusing(system), suppress(QuestionError):
+            _sound(ask.predict(bundle, system).outputs)
     return bundle
 
 
-def recorded_questions(bundle: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the records of every system answer: its operating point and the rate of each measured one."""
-    for name, entry in bundle["systems"].items():
-        yield name, {}
-        yield from ((name, {"etr_tps": point["etr_tps"]}) for point in entry["points"])
-    yield from ((name, {}) for name in lawful_systems(bundle.get("conditions") or {}) - set(bundle["systems"]))
+def _judge(bundle: Mapping[str, Any], system: str) -> None:
+    """Ask for the operating point of a system and the rates of all its measured points."""
+    rates = sorted(point["etr_tps"] for point in bundle["systems"].get(system, {}).get("points", ()))
+    with _refusing(system):
+        answer = ask.predict(bundle, system)
+        answered = [list(answer.outputs)]
+        if rates:
+            steps = ask.sweep(bundle, system, "etr_tps", rates)["steps"]
+            answered += [[Output(**output) for output in step["outputs"]] for step in steps]
+        for outputs in answered:
+            _sound(outputs)
+        used = answer.bottleneck.utilization_pct
+        if answer.bottleneck.stations and not (used is not None and used > 0):
+            raise BundleRefused("nothing is used where transactions ran")
 
 
-def _sound(system: str, answer: Any) -> None:
-    """Refuse an answer without figures, without use of the engines, or with a value outside its interval."""
-    if not any(output.value is not None for output in answer.outputs):
-        raise BundleRefused(f"{system} at {dict(answer.at)}: no figure is answered where one was recorded")
-    for output in answer.outputs:
-        bounds = (output.lo if output.lo is not None else -math.inf, output.hi if output.hi is not None else math.inf)
-        if output.value is not None and not bounds[0] <= output.value <= bounds[1]:
-            raise BundleRefused(f"{system}: {output.metric} {output.value} lies outside its interval {bounds}")
-    used = answer.bottleneck.utilization_pct
-    if answer.bottleneck.stations and not (used is not None and used > 0):
-        raise BundleRefused(f"{system} at {dict(answer.at)}: nothing is used where transactions ran")
+@contextmanager
+def _refusing(system: str) -> Iterator[None]:
+    """A part of any kind may be missing or wrong, which shows as any error."""
+    try:
+        yield
+    except Exception as problem:
+        kind = "" if isinstance(problem, BundleRefused | QuestionError) else f"{type(problem).__name__}: "
+        raise BundleRefused(f"{system}: {kind}{problem}") from problem
+
+
+def _sound(outputs: Sequence[Output]) -> None:
+    """Refuse an answer without figures, or with a value outside its interval."""
+    if not any(output.value is not None for output in outputs):
+        raise BundleRefused("no figure is answered where one was recorded")
+    for output in outputs:
+        low = -math.inf if output.lo is None else output.lo
+        high = math.inf if output.hi is None else output.hi
+        if output.value is not None and not low <= output.value <= high:
+            raise BundleRefused(f"{output.metric} {output.value} lies outside its interval {low} to {high}")

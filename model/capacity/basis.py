@@ -81,7 +81,7 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
             full = "the LPAR's share of the machine is used up"
         served = "; the responses shown are of classes served before those that wait" if _answering(state) else ""
         notes.append(f"{full}: the rate cannot be reached, usage is what it would ask for{served}")
-    elif np.quantile(busy - available, 0.95) > 0:
+    elif (Estimate.of(busy - available).hi or 0.0) > 0:
         notes.append("saturation is within the interval: responses have no upper limit")
     if "engines" in outside and "machine" not in load.asked:
         factor = Estimate.of(engine_cost(ready, state.scenario.engines))

@@ -80,10 +80,13 @@ class Law:
     def usage(self, driver: Array) -> Array:
         """Engines in use, (draws, loads), at the driver's values of that shape; never below zero."""
         low, high = self.support
-        edge = FOLLOWED * high / self.reference
         x = driver / self.reference
-        bend = np.where(x <= edge, x * (x - 1.0), edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge))
         fixed, each, curve = (self.coef[:, i, None] for i in range(3))
+        if np.all((low <= driver) & (driver <= high)):
+            mean = fixed + x * (each + curve * (x - 1.0))
+            return self.scale * np.maximum(mean, 0.0) * np.maximum(1.0 + self.noise[:, None], 0.0)
+        edge = FOLLOWED * high / self.reference
+        bend = np.where(x <= edge, x * (x - 1.0), edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge))
         mean = fixed + each * x + curve * bend
         mean = np.maximum(mean, np.where(x > edge, fixed + each * edge + curve * edge * (edge - 1.0), 0.0))
         with np.errstate(divide="ignore"):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.answer import Bottleneck, Estimate, Output, Station, plain
+from model.capacity.derived import derived
 from model.capacity.ensemble import LPAR, State, System
 from model.capacity.loads import Load, at_busy
 from model.capacity.msu import msu
@@ -39,12 +40,22 @@ def _shared(ready: System, load: Load, metric: str) -> str:
     asked = [f"{key}={value if isinstance(value, str) else as_text(float(value))}" for key, value in extra.items()]
     if not entry["points"] or entry.get("profile"):
         return "; ".join(asked)
-    named = [load.point] if load.point is not None else entry["points"]
-    pairs = [[pair.strip() for pair in p["conditions"].get(metric, "").split(";") if "=" in pair] for p in named]
-    kept = [pair for pair in pairs[0] if all(pair in other for other in pairs[1:])]
-    if load.point is None:
-        kept = [pair for pair in kept if not pair.startswith("point=")]
+    if load.point is not None:
+        kept = _pairs(load.point, metric)
+    else:
+        kept = derived(entry["points"][0], ("conditions", metric), lambda: _common(entry["points"], metric))
     return "; ".join([*kept, *asked])
+
+
+def _pairs(point: Mapping[str, Any], metric: str) -> list[str]:
+    """The condition of a metric at a measured point."""
+    return [pair.strip() for pair in point["conditions"].get(metric, "").split(";") if "=" in pair]
+
+
+def _common(points: Sequence[Mapping[str, Any]], metric: str) -> list[str]:
+    """What the conditions of a metric have in common at all measured points."""
+    first, *others = (_pairs(point, metric) for point in points)
+    return [pair for pair in first if not pair.startswith("point=") and all(pair in other for other in others)]
 
 
 def outputs_of(ready: System, load: Load, state: State, metrics: Collection[str] = ()) -> list[Output]:

@@ -19,10 +19,15 @@ def erlang_c(offered: ArrayLike, servers: ArrayLike) -> Array:
     """Probability that an arrival waits in M/M/m (Erlang's C formula); 1 where there is no steady state."""
     load, pool = np.broadcast_arrays(np.asarray(offered, float), np.asarray(servers, float))
     low = np.maximum(np.floor(pool), 1.0)
-    blocking = np.ones(load.shape)
-    for n in range(1, int(low.max(initial=1.0)) + 1):
-        both = load * blocking
-        blocking = np.where(n <= low, both / (n + both), blocking)
+    fewest = low.min(initial=np.inf)
+    # One over Erlang's B, which may grow beyond all numbers where there is next to no work.
+    inverse = np.ones(load.shape)
+    with np.errstate(divide="ignore", over="ignore"):
+        service = 1.0 / load
+        for n in range(1, int(low.max(initial=1.0)) + 1):
+            longer = 1.0 + n * service * inverse
+            inverse = longer if n <= fewest else np.where(n <= low, longer, inverse)
+    blocking = 1.0 / inverse
     above = load * blocking / (low + 1.0 + load * blocking)
     at_low, at_high = _waiting(load, low, blocking), _waiting(load, low + 1.0, above)
     mixed = at_low + np.clip(pool - low, 0.0, 1.0) * (at_high - at_low)
@@ -94,7 +99,7 @@ def stretch(offered: ArrayLike, servers: ArrayLike, above: ArrayLike = 0.0) -> A
     own = np.maximum(own, 1e-6)
     down_to = inside(own + higher, pool)
     with np.errstate(invalid="ignore"):
-        found = (down_to - inside(higher, pool)) / own
+        found = (down_to - (inside(higher, pool) if np.any(higher) else 0.0)) / own
     return np.where(np.isfinite(down_to), np.maximum(found, 1.0), np.inf)
 
 
