@@ -1,56 +1,61 @@
-"""Record layouts, read from data files.
+"""Every record layout that is in force: those that come with Etalon, and those of further folders."""
 
-A layout file (TOML, see docs/how-to-add-a-record-type.md) describes one record type, or some of its subtypes: which
-sections it has, where their triplets stand, and every field. What was read are the objects of `ingest.layout`.
-"""
-
-import csv
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
 
-import tomli as tomllib
-
-from ingest.field_types import FORMATS, RAW_TYPES, UNITS
-from ingest.layout import Bit, Condition, Field, Layout, Section, Triplet
-from ingest.layout_checks import check_document, line_of
-from ingest.layout_parts import expanded
+from ingest.layout import Layout, Section
+from ingest.layout_files import LOGS, RegistryError, read_head, read_layout, role_of
 
 LAYOUT_DIR = Path(__file__).parent / "layouts"
-CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
-WALKS = ("fixed", "length_prefixed", "chained")
-LOGS = {"ims": 1, "dcollect": 2}
-"""Files of records that are not SMF's, and how many bytes name the kind of a record."""
-HANDLERS = ("", "cics_monitoring", "cics_statistics", "data_set_io")
-HEADER_ROLES = ("record_type", "smf_sid", "written_clock_us", "written_date")
-_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-_CONDITION = re.compile(r"(\w+) *(!?=) *(\d+(?: *, *\d+)*)\Z")
-_FORMAT = re.compile(r"([a-z0-9_]+)(?:\[(\d+)(?:/(\d+))?\])?\Z")
 
 
-class RegistryError(ValueError):
-    """A layout file that cannot be used. The message names the file, the entry and what was expected."""
+@dataclass(frozen=True)
+class LayoutFile:
+    """A file with a layout and what its head says. The layout is read when it is asked for: all of them take long."""
 
-    exit_code = 3
+    path: Path
+    role: str
+    name: str
+    type: int
+    subtypes: tuple[int, ...]
+    read: Callable[[], Layout]
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The layout. Raises RegistryError for a file that cannot be used."""
+        return self.read()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Registry:
-    """Every known layout, and the head by which records without one are told apart."""
+    """Every known layout. files: by role, as `identification` or `ims:name`, or by the name of an SMF record."""
 
-    layouts: tuple[Layout, ...]
-    identification: Section
-    auxiliary: dict[str, Layout] = field(default_factory=dict)
+    files: Mapping[str, LayoutFile]
+
+    @cached_property
+    def record_files(self) -> tuple[LayoutFile, ...]:
+        """The files of SMF records, in a fixed order."""
+        found = (file for file in self.files.values() if not file.role)
+        return tuple(sorted(found, key=lambda file: (file.type, file.subtypes, file.name)))
+
+    @cached_property
+    def layouts(self) -> tuple[Layout, ...]:
+        """The layouts of all SMF records, in a fixed order."""
+        return tuple(file.layout for file in self.record_files)
+
+    @property
+    def identification(self) -> Section:
+        """The head by which records without a layout are told apart."""
+        return self.files["identification"].layout.header
 
     def layouts_for(self, record_type: int, subtype: int) -> list[Layout]:
         """The layouts of a record type and subtype; where there are several, their conditions tell them apart."""
         return [
-            layout
-            for layout in self.layouts
-            if layout.type == record_type and (not layout.subtypes or subtype in layout.subtypes)
+            file.layout
+            for file in self.record_files
+            if file.type == record_type and (not file.subtypes or subtype in file.subtypes)
         ]
 
     def layout_for(self, record_type: int, subtype: int) -> Layout | None:
@@ -66,15 +71,12 @@ class Registry:
     def logged(self, log: str) -> dict[tuple[int, int | None], Layout]:
         """(code, subcode or None for all) → layout of the records of a log. Raises RegistryError for two of one."""
         found: dict[tuple[int, int | None], Layout] = {}
-        for role, layout in self.auxiliary.items():
-            if role.startswith(f"{log}:"):
-                for subcode in layout.subtypes or (None,):
-                    other = found.setdefault((layout.type, subcode), layout)
-                    if other is not layout:
-                        shown = f"{layout.type:0{2 * LOGS[log]}X}" + (f"{subcode:02X}" if subcode is not None else "")
-                        raise RegistryError(
-                            f"{layout.path}: log record X'{shown}' is already described by {other.path}"
-                        )
+        for layout in (file.layout for role, file in self.files.items() if role.startswith(f"{log}:")):
+            for subcode in layout.subtypes or (None,):
+                other = found.setdefault((layout.type, subcode), layout)
+                if other is not layout:
+                    shown = f"{layout.type:0{2 * LOGS[log]}X}" + (f"{subcode:02X}" if subcode is not None else "")
+                    raise RegistryError(f"{layout.path}: log record X'{shown}' is already described by {other.path}")
         return found
 
     def table(self, name: str) -> tuple[Layout, Section]:
@@ -87,44 +89,59 @@ class Registry:
 
 def built_in(name: str) -> Layout:
     """The layout in the file of this name among the built-in ones. Raises RegistryError."""
-    return _read_once(LAYOUT_DIR / name)[1]
+    return _read_once(LAYOUT_DIR / name)
 
 
-def _read_once(path: Path) -> tuple[str, Layout]:
+def _read_once(path: Path) -> Layout:
     """A file that comes with Etalon: read again only when it has changed."""
     stat = path.stat()
     return _unchanged(path, stat.st_mtime_ns, stat.st_size)
 
 
 @cache
-def _unchanged(path: Path, modified_ns: int, size: int) -> tuple[str, Layout]:
+def _unchanged(path: Path, modified_ns: int, size: int) -> Layout:
     del modified_ns, size
-    return _read(path)
+    return read_layout(path)[1]
 
 
 def load(extra_dirs: Iterable[Path | str] = ()) -> Registry:
-    """Read the built-in layouts and those of further directories.
+    """The built-in layouts and those of further directories.
 
     A layout of a further directory replaces a built-in one of the same name. Raises RegistryError for a file that
     cannot be used and for two layouts that claim the same record.
     """
-    layouts: dict[str, Layout] = {}
-    auxiliary: dict[str, Layout] = {}
-    for directory in (LAYOUT_DIR, *map(Path, extra_dirs)):
-        if not directory.is_dir():
-            raise RegistryError(f"{directory}: there is no such folder of layout files; check the path")
-        paths = sorted(directory.glob("*.toml"))
-        if not paths:
-            raise RegistryError(f"{directory}: the folder holds no layout files; their names end with .toml")
-        for path in paths:
-            role, layout = _read_once(path) if path.parent == LAYOUT_DIR else _read(path)
-            (auxiliary if role else layouts)[role or layout.name] = layout
-    ordered = tuple(sorted(layouts.values(), key=lambda item: (item.type, item.subtypes, item.name)))
-    _refuse_overlaps(ordered)
-    return Registry(ordered, auxiliary["identification"].header, auxiliary)
+    found = {file.role or file.name: file for file in map(_own, _files_of(LAYOUT_DIR))}
+    further = [file for directory in extra_dirs for file in map(_further, _files_of(Path(directory)))]
+    registry = Registry(found | {file.role or file.name: file for file in further})
+    if further:
+        refuse_overlaps(registry.layouts)
+    return registry
 
 
-def _refuse_overlaps(layouts: Sequence[Layout]) -> None:
+def _files_of(directory: Path) -> list[Path]:
+    if not directory.is_dir():
+        raise RegistryError(f"{directory}: there is no such folder of layout files; check the path")
+    paths = sorted(directory.glob("*.toml"))
+    if not paths:
+        raise RegistryError(f"{directory}: the folder holds no layout files; their names end with .toml")
+    return paths
+
+
+def _own(path: Path) -> LayoutFile:
+    """A file that comes with Etalon, which tests have checked."""
+    head = read_head(path)
+    subtypes, read = tuple(head.get("subtypes", ())), partial(_read_once, path)
+    return LayoutFile(path, role_of(head), head["name"], head.get("type", -1), subtypes, read)
+
+
+def _further(path: Path) -> LayoutFile:
+    """A file of an installation's own, checked at once."""
+    role, layout = read_layout(path)
+    return LayoutFile(path, role, layout.name, layout.type, layout.subtypes, lambda: layout)
+
+
+def refuse_overlaps(layouts: Sequence[Layout]) -> None:
+    """Raise RegistryError where two layouts claim the same record or table."""
     claims: dict[tuple[int, int | None], list[Layout]] = {}
     tables: dict[str, Layout] = {}
     for layout in sorted(layouts, key=lambda item: item.path.parent != LAYOUT_DIR):
@@ -163,282 +180,3 @@ def _told_apart(one: Layout, other: Layout) -> bool:
         return False
     here, there = one.header.by_name(one.when.selector), other.header.by_name(other.when.selector)
     return (here.offset, here.length) == (there.offset, there.length)
-
-
-def _read(path: Path) -> tuple[str, Layout]:
-    text = ""
-    try:
-        text = path.read_text(encoding="utf-8")
-        document = tomllib.loads(text)
-        for kind in ("section", "handled"):
-            if isinstance(document.get(kind), list):
-                document[kind] = [
-                    expanded(entry, path.parent) if isinstance(entry, dict) else entry for entry in document[kind]
-                ]
-        check_document(document)
-        record = document["record"]
-        name = _identifier(record["name"])
-        role = _role(record, name)
-        sections = tuple(_section(entry, name) for entry in document["section"])
-        layout = Layout(
-            name=name,
-            title=record["title"],
-            type=int(record.get("type", -1)),
-            subtypes=tuple(record.get("subtypes", ())),
-            product=record.get("product", ""),
-            sections=sections,
-            path=path,
-            when=_condition(record["when"], "[record]") if "when" in record else None,
-            handler=record.get("handler", ""),
-            handled=tuple(_handled(entry, name, path) for entry in document.get("handled", ())),
-        )
-        _check(layout, role)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RegistryError(f"{path}: not a TOML file: {error}; correct what stands there") from error
-    except OSError as error:
-        raise RegistryError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        line = line_of(text, str(error))
-        raise RegistryError(f"{path}{f', line {line}' if line else ''}: {error}") from error
-    return role, layout
-
-
-def _role(record: dict[str, Any], name: str) -> str:
-    """What a layout is for, besides SMF records: its role, or `ims:name` for a record of the IMS log."""
-    log = record.get("log", "")
-    if log not in ("", *LOGS):
-        raise ValueError(f"log is {log!r}, expected {', '.join(map(repr, LOGS))} or nothing")
-    return f"{log}:{name}" if log else record.get("role", "")
-
-
-def _check_logged(layout: Layout, log: str) -> None:
-    """A record that is not SMF's: a code of its file's width, subcodes of one byte, one section from its start on."""
-    if not (0 <= layout.type < 256 ** LOGS[log] and all(0 <= code <= 255 for code in layout.subtypes)):
-        raise ValueError(f"type of a record of log {log!r} is {LOGS[log]} byte(s), subtypes are one byte each")
-    if len(layout.sections) != 1 or not layout.header.is_header or layout.header.walk != "fixed":
-        raise ValueError("a log record has one section, without a triplet")
-
-
-def _section(entry: dict[str, Any], layout: str) -> Section:
-    name = _identifier(entry["name"])
-    fields = tuple(_field(line, name) for line in entry["fields"])
-    triplet = None
-    if "triplet" in entry:
-        offset_width, length_width, count_width = entry.get("triplet_widths", (4, 2, 2))
-        base = entry.get("offsets_from", "record")
-        triplet = Triplet(int(entry["triplet"]), offset_width, length_width, count_width, base)
-        if triplet.base not in ("record", "section"):
-            raise ValueError(f"section {name}: offsets_from is {triplet.base!r}, expected 'record' or 'section'")
-    walk = entry.get("walk", "fixed")
-    if walk not in WALKS:
-        raise ValueError(f"section {name}: walk is {walk!r}, expected one of {', '.join(WALKS)}")
-    end = max(item.end for item in fields)
-    section = Section(
-        name=name,
-        struct=entry.get("struct", ""),
-        title=entry["title"],
-        table=f"{layout}_{name}",
-        fields=fields,
-        bits=tuple(_bit(line, fields, name) for line in entry.get("bits", ())),
-        length=int(entry.get("length", end)),
-        triplet=triplet,
-        walk=walk,
-        cardinality=entry.get("cardinality", "many"),
-        parent=entry.get("parent", ""),
-        code=entry.get("code"),
-        note=entry.get("note", ""),
-        selected_by=_selected_by(entry, name),
-    )
-    if walk != "length_prefixed" and section.length < end:
-        raise ValueError(f"section {name}: length {section.length} ends before its last field, which ends at {end}")
-    _refuse_doubles(section)
-    return section
-
-
-def _selected_by(entry: dict[str, Any], name: str) -> tuple[str, str] | None:
-    if "selected_by" not in entry:
-        return None
-    section, dot, item = entry["selected_by"].partition(".")
-    if not dot:
-        raise ValueError(f"section {name}: selected_by is {entry['selected_by']!r}, expected 'section.field'")
-    return section, item
-
-
-def _handled(entry: dict[str, Any], layout: str, path: Path) -> Section:
-    """A table that a handler yields: described like a section, or by a catalogue of self-describing fields."""
-    if "catalogue" in entry:
-        entry = {**entry, "fields": _catalogue_lines(path.parent / entry["catalogue"])}
-    return _section(entry, layout)
-
-
-def _catalogue_lines(path: Path) -> list[list[Any]]:
-    """Field lines for a catalogue of CICS monitoring fields; places are those of a record that has them all."""
-    lines: list[list[Any]] = []
-    offset = 0
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            name, ibm, meaning = row["name"], row["column"].upper(), row["meaning"]
-            length, kind, tail = int(row["length"]), row["type"], ["", row["confidence"]]
-            if kind == "S":
-                lines.append([f"{name}_us", ibm, offset, 8, "tod_duration", "", meaning, *tail])
-                periods = f"Number of periods that {name}_us is the sum of."
-                lines.append([f"{name}_periods", f"{ibm}#", offset + 8, 4, "uint", "", periods, *tail])
-            else:
-                form = {"A": "uint", "C": "ebcdic", "P": "packed", "T": "tod"}[kind]
-                unit = "bytes" if name.endswith("_bytes") and kind == "A" else ""
-                lines.append([name, ibm, offset, length, form, unit, meaning, *tail])
-            offset += length
-    return lines
-
-
-def _field(line: list[Any], section: str) -> Field:
-    name, ibm, offset, length, form, unit, meaning, since, confidence = line[:9]
-    where = f"section {section}, field {ibm}"
-    match = _FORMAT.match(form)
-    if not match or match[1] not in FORMATS:
-        raise ValueError(
-            f"{where}: unknown format {form!r}; known are {', '.join(FORMATS)}, each with [count] if repeated"
-        )
-    kind = FORMATS[match[1]]
-    if not kind.accepts(length):
-        allowed = ", ".join(map(str, sorted(kind.lengths or ())))
-        raise ValueError(f"{where}: format {kind.name} cannot have length {length}; it may have {allowed}")
-    if confidence not in CONFIDENCES:
-        raise ValueError(f"{where}: confidence {confidence!r}, expected one of {', '.join(CONFIDENCES)}")
-    if not str(meaning).strip():
-        raise ValueError(f"{where}: the meaning is empty")
-    suffix = UNITS[unit].suffix if unit in UNITS else ""
-    if not name.endswith(suffix):
-        raise ValueError(f"{where}: unit {unit!r} asks for a name that ends with {suffix!r}, not {name!r}")
-    when = _condition(line[9], where) if len(line) == 10 else None
-    count, stride = int(match[2] or 1), int(match[3] or 0)
-    if offset + max(stride, length) * count > 1 << 16:
-        raise ValueError(f"{where}: ends beyond the 65,535 bytes that a record can have")
-    if match[3] and stride < length:
-        raise ValueError(f"{where}: repeated every {stride} bytes, although it has {length}")
-    if count > 1 and kind.name in RAW_TYPES:
-        raise ValueError(f"{where}: format {kind.name} cannot be repeated")
-    return Field(_identifier(name), ibm, offset, length, kind, unit, meaning, since, confidence, count, when, stride)
-
-
-def _condition(text: str, where: str) -> Condition:
-    match = _CONDITION.match(text)
-    if not match:
-        raise ValueError(f"{where}: the condition is {text!r}, expected 'name = 1, 2' or 'name != 1, 2'")
-    values = frozenset(int(value) for value in match[3].split(","))
-    return Condition(_identifier(match[1]), values, match[2] == "!=")
-
-
-def _bit(line: list[Any], fields: tuple[Field, ...], section: str) -> Bit:
-    owner, bits, ibm, name, meaning = line
-    first, _, last = str(bits).partition("-")
-    item = next((item for item in fields if item.ibm == owner), None)
-    if item is None:
-        raise ValueError(f"section {section}, bit {ibm}: belongs to {owner}, which is not a field of the section")
-    bit = Bit(owner, int(first), int(last or first), ibm, _identifier(name) if name else "", meaning)
-    if not bit.first <= bit.last < item.length * 8:
-        raise ValueError(f"section {section}, bit {ibm}: {bits} is outside {owner} of {item.length} bytes")
-    return bit
-
-
-def _refuse_doubles(section: Section) -> None:
-    names = [item.name for item in section.fields] + [bit.name for bit in section.bits if bit.name]
-    columns = [item.column for item in section.fields] + [item.raw[0] for item in section.fields if item.raw]
-    for kind, values in (("name", names), ("column", columns)):
-        doubles = {value for value in values if values.count(value) > 1}
-        if doubles:
-            raise ValueError(
-                f"section {section.name}: {kind} {', '.join(sorted(doubles))} is used more than once; rename one"
-            )
-    for item in section.fields:
-        selectors = {other.name for other in section.fields if not other.when}
-        if item.when and not section.selected_by and item.when.selector not in selectors:
-            raise ValueError(f"section {section.name}, field {item.ibm}: depends on {item.when.selector}, not a field")
-        last = section.fields[-1]
-        if item.is_rest and (item is not last or (item.form.name != "bytes" and section.walk != "length_prefixed")):
-            raise ValueError(f"section {section.name}, field {item.ibm}: has no length; only last fields of bytes may")
-    before: list[Field] = []
-    for item in sorted(section.fields, key=lambda item: item.offset):
-        before = [other for other in before if other.end > item.offset]
-        for other in before:
-            if _meet(item, other) and not (item.when and other.when and item.when.excludes(other.when)):
-                raise ValueError(
-                    f"section {section.name}, field {item.ibm}: at offset {item.offset} it overlaps {other.ibm}, which "
-                    f"stands at {other.offset} and takes {other.end - other.offset} bytes; correct one of them"
-                )
-        before.append(item)
-
-
-def _meet(one: Field, other: Field) -> bool:
-    """True if two fields share a byte; members of a repeated block stand in each other's gaps."""
-    return not _places(one).isdisjoint(_places(other))
-
-
-def _places(item: Field) -> set[int]:
-    starts = (item.offset + number * item.stride for number in range(item.count))
-    return {start + byte for start in starts for byte in range(item.length)}
-
-
-def _check(layout: Layout, role: str) -> None:
-    log = role.partition(":")[0]
-    if log in LOGS:
-        _check_logged(layout, log)
-    if role:
-        return
-    if layout.handler not in HANDLERS:
-        raise ValueError(f"[record]: there is no handler {layout.handler!r}; leave the entry out")
-    if not 0 <= layout.type <= 2047:
-        raise ValueError(f"record type {layout.type} is not between 0 and 2047")
-    if layout.header.name != "header" or not layout.header.is_header:
-        raise ValueError("the first section is the header, named 'header', without a triplet")
-    missing = [name for name in HEADER_ROLES if not layout.header.has(name)]
-    if missing:
-        raise ValueError(
-            f"section header lacks fields with the friendly names {', '.join(missing)}; every record has them at the "
-            "same place, see docs/how-to-add-a-record-type.md"
-        )
-    if layout.when and not (
-        layout.header.has(layout.when.selector) and layout.header.by_name(layout.when.selector).form.name == "uint"
-    ):
-        raise ValueError(f"[record]: when names {layout.when.selector}, which is no field of the header of format uint")
-    for section in layout.sections[1:]:
-        holder = layout.header
-        if section.parent:
-            parents = [other for other in layout.placed if other.name == section.parent and other.walk == "fixed"]
-            if not parents:
-                raise ValueError(f"section {section.name}: {section.parent} is no section that the header places")
-            holder = parents[0]
-        if section.walk == "chained":
-            if not section.parent or section.triplet:
-                raise ValueError(f"section {section.name}: a chained section has a parent and no triplet")
-        elif section.triplet is None:
-            raise ValueError(
-                f"section {section.name} has no triplet; say with `triplet = N` where the {holder.name} holds its "
-                "offset, length and number"
-            )
-        elif section.triplet.end > holder.length:
-            raise ValueError(
-                f"section {section.name}: its triplet ends at {section.triplet.end}, after the {holder.name} of "
-                f"{holder.length} bytes; correct `triplet`, or the {holder.name}'s `length`"
-            )
-        elif section.triplet.base == "section" and not section.parent:
-            raise ValueError(f"section {section.name}: offsets_from = 'section' needs a parent")
-        if section.selected_by:
-            _check_selection(layout, section, *section.selected_by)
-
-
-def _check_selection(layout: Layout, section: Section, other: str, index: str) -> None:
-    """The section that selects rows of another is placed before it, and has the fields it is asked for."""
-    before = [item for item in layout.placed if item.name == other]
-    if not before or not before[0].triplet or not section.triplet:
-        raise ValueError(f"section {section.name}: selected_by names {other}, no section that the header places")
-    missing = [name for name in (index, *sorted(section.selectors_elsewhere)) if not before[0].has(name)]
-    if missing or before[0].triplet.position > section.triplet.position:
-        fault = f"has no field {missing[0]}" if missing else "is placed after it"
-        raise ValueError(f"section {section.name}: selected_by names {other}, which {fault}")
-
-
-def _identifier(name: str) -> str:
-    if not _NAME.match(name):
-        raise ValueError(f"name {name!r} may only hold lower case letters, digits and underscores, a letter first")
-    return name

@@ -37,7 +37,7 @@ def lines(table: Any) -> Iterator[memoryview]:
         rows = max(_LINES_BYTES // columns.longest_row, 1)
         out = np.empty(rows * columns.longest_row, np.uint8)
         for low in range(0, batch.num_rows, rows):
-            yield memoryview(out)[: write_rows(data, kinds, low, min(low + rows, batch.num_rows), out)]
+            yield out.data[: write_rows(data, kinds, low, min(low + rows, batch.num_rows), out)]
 
 
 class _Columns:

@@ -30,9 +30,9 @@ def decode_file(
     """
     from ingest.allocation import keep_freed_memory
     from ingest.containers.opening import STANDARD_INPUT, form_of, standard_input, unpack
+    from ingest.files import outcome
+    from ingest.files.inputs import expand
     from ingest.formats.identify import HEAD_BYTES
-    from ingest.warehouse import outcome
-    from ingest.warehouse.inputs import expand
 
     keep_freed_memory()
     if str(file) != STANDARD_INPUT and file.is_dir():
@@ -115,11 +115,11 @@ def _scratch(stack: ExitStack) -> Path:
 def _decode(path: Path, name: str, known: Any, handlers: Mapping[str, Any], files: TableFiles) -> Any:
     """Decode one dump; its report."""
     from ingest.containers.opening import inner_name
+    from ingest.files.accounts import Accounts
+    from ingest.files.ahead import made_ahead
+    from ingest.files.outcome import FileReport, empty, unreadable
     from ingest.formats.identify import HEAD_BYTES, identify
     from ingest.formats.readers import read
-    from ingest.warehouse.accounts import Accounts
-    from ingest.warehouse.ahead import made_ahead
-    from ingest.warehouse.outcome import FileReport, empty, unreadable
 
     try:
         size = path.stat().st_size

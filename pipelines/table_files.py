@@ -24,7 +24,7 @@ class TableFiles:
     """
 
     def __init__(self, stack: ExitStack, form: str, folder: Path | None, tables: Collection[str]) -> None:
-        from ingest.held import Held
+        from ingest.files.held import Held
 
         self.member: str | None = None
         self._form, self._folder, self._tables = form, folder, frozenset(tables)

@@ -60,7 +60,6 @@ def identify(name: str, head: bytes) -> Identity:
     from ingest.formats.dcollect.identify import is_dcollect
     from ingest.formats.ims.identify import is_ims_log
     from ingest.formats.printed.lines import text_form
-    from ingest.formats.tables.tabular import identify_table
 
     if name.endswith(".runs.csv"):
         return Identity(Kind.RUNS)
@@ -91,6 +90,8 @@ def identify(name: str, head: bytes) -> Identity:
             return Identity(printed)
         if _is_json_report(start):
             return Identity(Kind.RMF_JSON)
+        from ingest.formats.tables.tabular import identify_table
+
         if identify_table(head):
             return Identity(Kind.TABLE)
         if name.lower().endswith((".csv", ".tsv", ".jsonl", ".ndjson")):

@@ -2,23 +2,18 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ingest.batch import Batch, Quarantined, Unreadable
 from ingest.codec.handlers import Handler
 from ingest.containers.opening import PACKED_ENDINGS
-from ingest.formats.cics.catalogue import DICTIONARY_TABLE
-from ingest.formats.cics.dictionary import dictionary_rows
-from ingest.formats.cics.listing import read_statistics
 from ingest.formats.identify import EXPECTED, Identity, Kind
-from ingest.formats.rmf import read_json_reports, read_reports
-from ingest.formats.rmf.printed import read_text_reports
-from ingest.formats.tables import collector
-from ingest.formats.tables.tabular import read_table
 from ingest.registry import Registry
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Reader = Callable[[BinaryIO], Iterable[Batch]]
 """Reads a stream from its start, in batches. Raises Unreadable, after the batches before it, where it cannot go on."""
@@ -58,21 +53,26 @@ def read(
 def _reader(identity: Identity, registry: Registry, handlers: Mapping[str, Handler] | None, path: Path) -> Reader:
     readers: dict[Kind, Reader] = {
         Kind.SMF: lambda _: _smf(path, registry, handlers),
-        Kind.RMF_XML: read_reports,
-        Kind.RMF_JSON: read_json_reports,
-        Kind.RMF_TEXT: read_text_reports,
+        Kind.RMF_XML: _named("rmf.reader", "read_reports"),
+        Kind.RMF_JSON: _named("rmf.json_form", "read_json_reports"),
+        Kind.RMF_TEXT: _named("rmf.printed", "read_text_reports"),
         Kind.IMS_LOG: lambda _: _ims_log(path, registry),
         Kind.DCOLLECT: lambda _: _dcollect(path, registry),
-        Kind.CICS_STATISTICS: read_statistics,
+        Kind.CICS_STATISTICS: _named("cics.listing", "read_statistics"),
         Kind.TABLE: _table,
-        Kind.RUNS: lambda stream: _small(stream, "etalon_run", collector.read_runs),
-        Kind.GROUPS: lambda stream: _small(stream, "etalon_group", collector.read_groups),
-        Kind.DICTIONARY: lambda stream: _small(stream, DICTIONARY_TABLE, lambda data: dictionary_rows(data.decode())),
+        Kind.RUNS: lambda stream: _small(stream, "etalon_run", _named("tables.collector", "read_runs")),
+        Kind.GROUPS: lambda stream: _small(stream, "etalon_group", _named("tables.collector", "read_groups")),
+        Kind.DICTIONARY: _dictionary,
         # What the lab says about its dumps is for people and tests; it holds no records.
         Kind.LAB_MANIFEST: lambda _: [Batch(skipped={"lab_manifest": (1, path.stat().st_size)})],
         Kind.UNRECOGNISED: lambda _: _unrecognised(identity),
     }
     return readers[identity.kind]
+
+
+def _named(module: str, function: str) -> Callable[[Any], Any]:
+    """A function of a format, imported when it is called: what one format needs would slow down the others."""
+    return lambda given: getattr(import_module(f"ingest.formats.{module}"), function)(given)
 
 
 def _with_bytes(path: Path, piece: Quarantined) -> Quarantined:
@@ -87,13 +87,22 @@ def _with_bytes(path: Path, piece: Quarantined) -> Quarantined:
 
 
 def _table(stream: BinaryIO) -> Iterator[Batch]:
+    from ingest.formats.tables.tabular import read_table
+
     try:
         yield from read_table(stream)
     except Unreadable as error:
         raise Unreadable(error.reason, f"{error.detail}; {EXPECTED}", error.offset) from None
 
 
-def _small(stream: BinaryIO, name: str, parse: Callable[[bytes], pa.Table]) -> Iterator[Batch]:
+def _dictionary(stream: BinaryIO) -> Iterator[Batch]:
+    from ingest.formats.cics.catalogue import DICTIONARY_TABLE
+    from ingest.formats.cics.dictionary import dictionary_rows
+
+    return _small(stream, DICTIONARY_TABLE, lambda data: dictionary_rows(data.decode()))
+
+
+def _small(stream: BinaryIO, name: str, parse: Callable[[bytes], "pa.Table"]) -> Iterator[Batch]:
     """A small file that is read whole or not at all."""
     data = stream.read()
     try:
@@ -108,12 +117,9 @@ def _unrecognised(identity: Identity) -> Iterator[Batch]:
 
 
 def _smf(path: Path, registry: Registry, handlers: Mapping[str, Handler] | None) -> Iterator[Batch]:
-    # Compiled kernels take a second to import; reports and CSV files do without them.
-    from ingest.formats.smf import decode_batches
-    from ingest.formats.smf.handlers import of
+    from ingest.formats.smf.decode import decode_batches
 
-    every = {**of(registry), **(handlers or {})}
-    return _records(path, decode_batches(path, registry, name=str(path), handlers=every))
+    return _records(path, decode_batches(path, registry, name=str(path), handlers=handlers))
 
 
 def _ims_log(path: Path, registry: Registry) -> Iterator[Batch]:

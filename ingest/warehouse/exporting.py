@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.warehouse.outcome import SnapshotMissing
+from ingest.warehouse.errors import SnapshotMissing
 
 FORMS = {"parquet": "FORMAT parquet, COMPRESSION zstd", "csv": "FORMAT csv, HEADER"}
 

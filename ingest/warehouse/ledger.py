@@ -8,8 +8,8 @@ import duckdb
 import pyarrow as pa
 
 from ingest.batch import Quarantined
+from ingest.files.outcome import ExitCode, FileReport
 from ingest.warehouse import overlaps, version
-from ingest.warehouse.outcome import ExitCode, FileReport
 
 _CREATE = (
     "CREATE SCHEMA IF NOT EXISTS meta",

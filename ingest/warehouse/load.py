@@ -15,13 +15,10 @@ import duckdb
 import pyarrow as pa
 
 from ingest.containers.opening import STANDARD_INPUT, Member, form_of, inner_name, standard_input, unpack
-from ingest.formats.identify import HEAD_BYTES, Identity, Kind, identify
-from ingest.registry import Registry
-from ingest.warehouse import ledger, overlaps
-from ingest.warehouse.accounts import Accounts
-from ingest.warehouse.ahead import made_ahead
-from ingest.warehouse.inputs import Content, Fingerprint, StillChanging, expand
-from ingest.warehouse.outcome import (
+from ingest.files.accounts import Accounts
+from ingest.files.ahead import made_ahead
+from ingest.files.inputs import Content, Fingerprint, StillChanging, expand
+from ingest.files.outcome import (
     ExitCode,
     FileReport,
     damaged,
@@ -29,6 +26,9 @@ from ingest.warehouse.outcome import (
     holds_nothing,
     unreadable,
 )
+from ingest.formats.identify import HEAD_BYTES, Identity, Kind, identify
+from ingest.registry import Registry
+from ingest.warehouse import ledger, overlaps
 from ingest.warehouse.tables import Tables, layouts_version
 from ingest.warehouse.writer import open_writer
 

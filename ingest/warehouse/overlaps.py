@@ -19,10 +19,10 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from ingest.files.ahead import NICE, made_ahead
 from ingest.formats.identify import Kind
 from ingest.registry import Registry
 from ingest.schema.ddl import CREATE_OVERLAP
-from ingest.warehouse.ahead import NICE, made_ahead
 
 if TYPE_CHECKING:
     from ingest.identity import Identities
@@ -123,7 +123,7 @@ class Recorder:
 def _one_row_per_record(registry: Registry, kind: Kind) -> set[str]:
     """Tables that have one row for each record with rows, for those kinds of file whose records have an identity."""
     if kind == Kind.SMF:
-        return {layout.header.table for layout in registry.layouts}
+        return {f"{file.name}_header" for file in registry.record_files}
     return {"ims_log_record"} if kind == Kind.IMS_LOG else set()
 
 

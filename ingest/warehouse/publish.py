@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ingest.registry import Registry
 from ingest.schema import staging_statements
-from ingest.warehouse.outcome import BadQuery, SnapshotMissing, WarehouseMissing
+from ingest.warehouse.errors import BadQuery, SnapshotMissing, WarehouseMissing
 from ingest.warehouse.writer import open_writer
 
 _READER: dict[str, str | bool | int | float | list[str]] = {

@@ -7,10 +7,11 @@ from importlib.resources import files
 import duckdb
 import pyarrow as pa
 
+from ingest.files.held import Held
 from ingest.formats.schemas import DATA_FILES
 from ingest.formats.schemas import schemas as report_schemas
-from ingest.held import Held
-from ingest.registry import LOGS, Registry
+from ingest.layout_files import LOGS
+from ingest.registry import Registry
 from ingest.schema import column_definitions
 
 _TYPES = {
@@ -26,12 +27,15 @@ _HELD_BYTES = 32 << 20
 
 
 def layouts_version(registry: Registry) -> str:
-    """Twelve hexadecimal digits that change whenever a layout or the description of a report's tables changes."""
+    """Twelve hexadecimal digits that change with a layout, its parts, or the description of a report's tables."""
     running = hashlib.sha256()
     for package, name in DATA_FILES:
         running.update(files(package).joinpath(name).read_bytes())
-    for layout in sorted((*registry.layouts, *registry.auxiliary.values()), key=lambda item: item.name):
-        running.update(f"{layout.name}\n".encode() + layout.path.read_bytes())
+    for file in sorted(registry.files.values(), key=lambda file: file.name):
+        running.update(f"{file.name}\n".encode() + file.path.read_bytes())
+    for folder in sorted({file.path.parent / "parts" for file in registry.files.values()}):
+        for path in sorted(folder.glob("*.toml")):
+            running.update(f"{path.name}\n".encode() + path.read_bytes())
     return running.hexdigest()[:12]
 
 

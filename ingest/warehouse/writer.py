@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.warehouse.outcome import WarehouseError, WarehouseLocked
+from ingest.warehouse.errors import WarehouseError, WarehouseLocked
 
 _MEMORY_LIMIT = "320MB"
 

@@ -102,7 +102,7 @@ def ingest(
     layouts: Layouts = None,
 ) -> None:
     """Load files into the warehouse. Each once, completely, with every byte accounted for."""
-    from ingest.warehouse import exit_code
+    from ingest.files.outcome import exit_code
 
     home, reporter = Home.from_environment(), Reporter()
 
@@ -335,7 +335,7 @@ def decode(
     layouts: Layouts = None,
 ) -> None:
     """Decode a dump without a database. One file per table, or rows on standard output."""
-    from ingest.warehouse import exit_code
+    from ingest.files.outcome import exit_code
     from pipelines import decoding
 
     wanted = list(dict.fromkeys(tables or ()))

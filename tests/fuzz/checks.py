@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from ingest import registry
 from ingest.batch import Quarantined
+from ingest.files.accounts import Accounts
 from ingest.formats.identify import HEAD_BYTES, Identity, identify
 from ingest.formats.readers import read
 from ingest.registry import Registry
-from ingest.warehouse.accounts import Accounts
 
 CPU_S = 20.0
 """Most processor time for one input; the longest inputs have 64 KiB, and a kernel may be compiled meanwhile."""

@@ -109,3 +109,11 @@ def test_a_part_that_cannot_be_used_is_named(tmp_path: Path, part: str, said: st
     (tmp_path / "smf_210_4.toml").write_text(GOOD.replace(HEADER, 'include = "mine"\n'), encoding="utf-8")
     with pytest.raises(registry.RegistryError, match=re.escape(said)):
         registry.load([tmp_path])
+
+
+def test_the_heads_of_the_files_that_come_with_etalon_are_those_of_their_layouts() -> None:
+    known = registry.load()
+    for file in known.files.values():
+        layout = file.layout
+        assert (file.name, file.type, file.subtypes) == (layout.name, layout.type, layout.subtypes)
+    registry.refuse_overlaps(known.layouts)

@@ -12,7 +12,6 @@ from ingest.codec.tables import rows_table
 from ingest.formats.cics import walking
 from ingest.formats.cics.resources import ordinals
 from ingest.layout import Layout, Section
-from ingest.registry import built_in
 
 SHORTEST = 8
 """Bytes a statistics record has at least: length, number and version, and three reserved."""
@@ -32,8 +31,8 @@ class StatisticsDecoder:
     Which number has which table is said by the layout, the built-in one unless an installation has its own.
     """
 
-    def __init__(self, layout: Layout | None = None) -> None:
-        tables = (layout or built_in("smf_110_2.toml")).handled
+    def __init__(self, layout: Layout) -> None:
+        tables = layout.handled
         self._named = {item.name: item for item in tables}
         self._numbered = {item.code: item for item in tables if item.code is not None}
 

@@ -16,7 +16,6 @@ from ingest.codec.rows import EncodeError
 from ingest.codec.tables import row_bytes, rows_table
 from ingest.formats.cics.resources import ordinals
 from ingest.layout import Layout
-from ingest.registry import built_in
 
 SHORTEST = 60
 """Bytes a data set section has at least: up to the offsets of its first two statistics sections."""
@@ -66,8 +65,8 @@ class _Chain:
 class DataSetDecoder:
     """Decodes batches of 42.6 records into the tables that their layout calls `handled`."""
 
-    def __init__(self, layout: Layout | None = None) -> None:
-        self._tables = {item.name: item for item in (layout or built_in("smf_42_6.toml")).handled}
+    def __init__(self, layout: Layout) -> None:
+        self._tables = {item.name: item for item in layout.handled}
 
     def decode(self, buffer: Bytes, offset: Ints, length: Ints, record_seq: NDArray[np.uint32]) -> Handled:
         """Decode n records of type 42.6 that lie whole in `buffer`, which is blank at its end.

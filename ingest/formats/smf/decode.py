@@ -97,7 +97,7 @@ class _Decoder:
         bit = next(bit for bit in head.bits if bit.name == "uses_subtypes")
         self._uses_subtypes = np.uint8(1 << (7 - bit.first))
         self._shortest = head.by_name("smf_sid").end
-        reassembly = registry.auxiliary["reassembly"]
+        reassembly = registry.files["reassembly"].layout
         self.splits = SplitRecords(reassembly.sections[0], reassembly.sections[1])
 
     def decode(self, frames: Frames) -> Iterator[Batch]:
@@ -237,7 +237,7 @@ class _Decoder:
     ) -> dict[str, pa.Table]:
         """Tables of the layout's handler; records that it refuses are quarantined and no longer good."""
         if layout.handler not in self._handlers:
-            self._handlers[layout.handler] = make_handler(layout.handler)
+            self._handlers[layout.handler] = make_handler(layout)
         chosen = np.flatnonzero(good)
         at = rows[chosen]
         result = self._handlers[layout.handler].decode(

@@ -1,10 +1,7 @@
 """The handlers that layouts of SMF records name, and their inverses."""
 
-from collections.abc import Callable
-
 from ingest.codec.handlers import Finisher, Handler
 from ingest.layout import Layout
-from ingest.registry import Registry
 
 
 def finisher(name: str) -> Finisher:
@@ -20,30 +17,18 @@ def finisher(name: str) -> Finisher:
     return finishers[name]
 
 
-def of(registry: Registry) -> dict[str, Handler]:
-    """Handlers by name that read by the registry's own layouts, which may replace built-in ones."""
-    from ingest.formats.cics.statistics import StatisticsDecoder
-    from ingest.formats.smf.data_sets import DataSetDecoder
-
-    makers: dict[str, Callable[[Layout], Handler]] = {
-        "cics_statistics": StatisticsDecoder,
-        "data_set_io": DataSetDecoder,
-    }
-    return {layout.handler: makers[layout.handler](layout) for layout in registry.layouts if layout.handler in makers}
-
-
-def make(name: str) -> Handler:
-    """A new handler of this name. Raises KeyError for a name no code stands behind."""
-    if name == "cics_monitoring":
+def make(layout: Layout) -> Handler:
+    """A new handler of the kind that a layout names. Raises KeyError for a name no code stands behind."""
+    if layout.handler == "cics_monitoring":
         from ingest.formats.cics.performance import MonitoringDecoder
 
         return MonitoringDecoder()
-    if name == "cics_statistics":
+    if layout.handler == "cics_statistics":
         from ingest.formats.cics.statistics import StatisticsDecoder
 
-        return StatisticsDecoder()
-    if name == "data_set_io":
+        return StatisticsDecoder(layout)
+    if layout.handler == "data_set_io":
         from ingest.formats.smf.data_sets import DataSetDecoder
 
-        return DataSetDecoder()
-    raise KeyError(f"no handler is called {name!r}")
+        return DataSetDecoder(layout)
+    raise KeyError(f"no handler is called {layout.handler!r}")

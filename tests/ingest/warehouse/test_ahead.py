@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from ingest.warehouse.ahead import made_ahead
+from ingest.files.ahead import made_ahead
 
 
 def test_items_come_in_order_from_another_thread():

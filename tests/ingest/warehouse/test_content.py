@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from xxhash import xxh3_64
 
-from ingest.warehouse import inputs
-from ingest.warehouse.inputs import Content, StillChanging
+from ingest.files import inputs
+from ingest.files.inputs import Content, StillChanging
 
 
 def test_key_and_digests_are_those_of_all_bytes_and_of_leading_parts(tmp_path: Path):

@@ -11,8 +11,10 @@ import pytest
 from xxhash import xxh3_64
 
 from ingest.batch import Batch
+from ingest.files import inputs
 from ingest.formats import readers
-from ingest.warehouse import ExitCode, content_hash, exit_code, inputs, load
+from ingest.formats.rmf import reader
+from ingest.warehouse import ExitCode, content_hash, exit_code, load
 from tests.ingest.warehouse.samples import GROUPS, MESSAGE, RUNS, report_xml, write
 from tests.shared import shared
 
@@ -179,7 +181,7 @@ def test_a_table_made_by_an_older_version_is_widened(tmp_path, ingest, rows, dat
 
 
 def test_accounts_that_do_not_balance_keep_the_file_out(tmp_path, ingest, rows, monkeypatch):
-    honest = readers.read_reports
+    honest = reader.read_reports
 
     def forgetful(stream):
         for batch in honest(stream):
@@ -187,7 +189,7 @@ def test_accounts_that_do_not_balance_keep_the_file_out(tmp_path, ingest, rows, 
 
     folder = write(tmp_path / "in", cpu__xml=report_xml(1))
     with monkeypatch.context() as patched:
-        patched.setattr(readers, "read_reports", forgetful)
+        patched.setattr(reader, "read_reports", forgetful)
         (report,) = ingest(folder)
     assert (report.status, report.exit_code) == ("failed", ExitCode.FAILED)
     assert report.message is not None and "AccountsDoNotBalance" in report.message

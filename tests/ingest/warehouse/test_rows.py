@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from ingest import held
+from ingest.files import held
 from ingest.warehouse import tables
 from ingest.warehouse.tables import Tables
 from ingest.warehouse.writer import open_writer

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ingest.batch import Batch
-from ingest.warehouse.outcome import ExitCode, FileReport
+from ingest.files.outcome import ExitCode, FileReport
 
 
 class AccountsDoNotBalance(Exception):

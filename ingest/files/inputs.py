@@ -15,8 +15,8 @@ from typing import Self
 from xxhash import xxh3_64
 
 from ingest.containers.opening import STANDARD_INPUT
-from ingest.warehouse.ahead import NICE, lower_priority
-from ingest.warehouse.outcome import ExitCode, FileReport
+from ingest.files.ahead import NICE, lower_priority
+from ingest.files.outcome import ExitCode, FileReport
 
 #: Stays in the processor's cache between being read and being hashed.
 _CHUNK = 1 << 18
