@@ -100,6 +100,9 @@ class Settings(BaseSettings):
         default={}, description="days to keep by table pattern, such as {'raw.smf110_*' = 35}; others are kept for ever"
     )
     fit: bool = Field(default=True, description="whether a night calibrates and validates a model of the new data")
+    fit_days: int = Field(
+        default=91, ge=14, description="how many days before a system's last interval it is calibrated on"
+    )
 
     @model_validator(mode="after")
     def _days(self) -> "Settings":

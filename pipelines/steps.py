@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines import drift, layouts, text
+from pipelines import drift, histories, layouts, text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, ROOT, Home
 
@@ -184,52 +184,6 @@ def measured_figures(home: Home) -> list[dict[str, Any]]:
     ).to_pylist()
 
 
-def measured_histories(home: Home) -> Mapping[str, Any]:
-    """The intervals of every LPAR in the published snapshot, as `model.calibration.intervals.History` by system."""
-    from ingest import warehouse
-    from model.calibration.intervals import histories
-
-    def rows(query: str) -> Any:
-        return warehouse.query(home.snapshot, query).to_pandas()
-
-    return histories(
-        rows(
-            """SELECT interval_key, system_id, smf_sid, interval_start_utc, interval_start_local, interval_s,
-            engine_type, engines, busy_s, thread_density FROM marts.fct_interval_utilization"""
-        ),
-        rows(
-            """SELECT interval_key, interval_s, class_kind, class_name, workload, importance, goal_kind,
-            transactions_ended, response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct,
-            ios_per_tran
-            FROM marts.fct_service_class"""
-        ),
-        rows("SELECT system_id, smf_sid, cpc_type FROM marts.dim_system"),
-        rows(
-            """SELECT machine, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s,
-            is_dedicated, weight, is_initially_capped, shared_engines, physical_engines
-            FROM marts.fct_machine_interval"""
-        ),
-        rows(
-            """SELECT interval_key, class_kind, workload, transaction_class, transactions_ended
-            FROM marts.fct_transaction_cost WHERE class_kind = 'workload' OR transaction_class IS NOT NULL"""
-        ),
-        rows(
-            """SELECT interval_key, workload, name, cp_s, ziip_s, ziip_on_cp_s
-            FROM marts.fct_address_space_cost WHERE cost_kind = 'address_space_group'"""
-        ),
-        rows(
-            """SELECT interval_key, class_name, phase, state, samples, state_s FROM marts.fct_transaction_state
-            WHERE class_kind = 'service_class' AND is_resource_type"""
-        ),
-        rows(
-            """SELECT interval_key, storage_group, count(*) AS volumes, sum(requests) AS requests,
-            sum(busy_pct * interval_s) / 100 AS busy_s,
-            sum(requests * (coalesce(pending_ms, 0) + coalesce(ios_queue_ms, 0))) / 1e3 AS waited_s
-            FROM marts.fct_device WHERE storage_group IS NOT NULL GROUP BY ALL"""
-        ),
-    )
-
-
 def measured_ratings(home: Home) -> dict[str, tuple[float | None, float | None]]:
     """Service units and software service units a second of an engine, by system and, of its LPARs, by system/SID."""
     from ingest import warehouse
@@ -263,7 +217,7 @@ def validate(home: Home) -> Any:
     from model.calibration.systems import usable
     from model.validation import validate as held_out
 
-    return held_out(measured_points(home), load_descriptions(), usable(measured_histories(home)))
+    return held_out(measured_points(home), load_descriptions(), usable(histories.recent(home)))
 
 
 def validate_studies(home: Home) -> Any:
@@ -336,7 +290,7 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     from pipelines import provenance
 
     say = tell or (lambda _: None)
-    points, descriptions, intervals = measured_points(home), load_descriptions(), measured_histories(home)
+    points, descriptions, intervals = measured_points(home), load_descriptions(), histories.recent(home)
     # The simulator is compiled beside, where it is not yet: it takes as long as the calibration.
     with subprocess.Popen([sys.executable, "-m", "model.network.simulator"], cwd=ROOT):
         say("calibrating")

@@ -1,0 +1,42 @@
+"""A model is calibrated on recent intervals, each system's own."""
+
+import duckdb
+
+from pipelines import histories
+from pipelines.home import Home
+
+
+def test_intervals_before_the_days_of_calibration_are_left_out(tmp_path, monkeypatch):
+    home = Home(tmp_path)
+    home.snapshot.parent.mkdir(parents=True)
+    empty = {
+        "fct_service_class": "interval_s, class_kind, class_name, workload, importance, goal_kind, transactions_ended, "
+        "response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct, ios_per_tran",
+        "fct_device": "storage_group, requests, busy_pct, interval_s, pending_ms, ios_queue_ms",
+        "fct_transaction_cost": "class_kind, workload, transaction_class, transactions_ended",
+        "fct_address_space_cost": "cost_kind, workload, name, cp_s, ziip_s, ziip_on_cp_s",
+        "fct_transaction_state": "class_name, class_kind, phase, state, samples, state_s, is_resource_type",
+        "fct_machine_interval": "machine, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s, "
+        "is_dedicated, weight, is_initially_capped, shared_engines, physical_engines",
+        "dim_system": "system_id, smf_sid, cpc_type",
+    }
+    with duckdb.connect(str(home.snapshot)) as con:
+        con.execute("CREATE SCHEMA marts")
+        con.execute(
+            "CREATE TABLE marts.fct_interval_utilization AS SELECT smf_sid || day AS interval_key, smf_sid AS "
+            "system_id, smf_sid, TIMESTAMP '2026-11-01' - INTERVAL (day) DAY AS interval_start_utc, interval_start_utc "
+            "AS interval_start_local, 900.0 AS interval_s, 'CP' AS engine_type, 4.0 AS engines, 90.0 AS busy_s, "
+            "NULL::DOUBLE AS thread_density FROM range(200) AS t(day), (VALUES ('SYSA'), ('SYSB')) AS s(smf_sid) "
+            "WHERE smf_sid = 'SYSA' OR day >= 150"
+        )
+        con.execute("CREATE TABLE marts.dim_interval AS FROM marts.fct_interval_utilization")
+        for table, columns in empty.items():
+            made = ", ".join(
+                f"NULL::{'DOUBLE' if table == 'fct_device' else 'VARCHAR'} AS {name}" for name in columns.split(", ")
+            )
+            con.execute(f"CREATE TABLE marts.{table} AS SELECT NULL::VARCHAR AS interval_key, {made} LIMIT 0")
+    monkeypatch.setenv("ETALON_FIT_DAYS", "30")
+    seen = {}
+    monkeypatch.setattr("model.calibration.intervals.histories", lambda *frames: seen.update(enumerate(frames)))
+    histories.recent(home)
+    assert dict(seen[0].groupby("smf_sid").size()) == {"SYSA": 30, "SYSB": 30}
