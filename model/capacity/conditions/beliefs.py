@@ -24,6 +24,9 @@ REPEATABILITY = 0.003
 DOUBTFUL = 0.1
 """A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
 POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
+CUSTOMERS = (*POPULATIONS, "ifp_regions")
+"""Conditions that count who asks for service; others, such as buffers, count what serves."""
+RISING = ("storage", "buffers", "s", "ms", "us")
 THINK_TIME = "think_time"
 KEPT_WEIGHT = 1e-3
 
@@ -142,7 +145,7 @@ class Beliefs:
                 continue
             siblings.append((np.array([value for value, _ in known]), np.array([sd for _, sd in known])))
             at_siblings.append(there)
-        return Series(x, y, se, tuple(siblings)), tuple(at_siblings)
+        return Series(x, y, se, tuple(siblings), rises(table, cell)), tuple(at_siblings)
 
     def think_time(self, cell: Cell, points: list[tuple[float, float, float]]) -> float:
         """Seconds between requests, where they are known and shorter than every measured cycle; else 0."""
@@ -265,11 +268,17 @@ def is_closed(table: Table, cell: Cell) -> bool:
     return table.numeric in POPULATIONS and cell.metric == "throughput"
 
 
+def rises(table: Table, cell: Cell) -> bool:
+    """Whether more customers are not expected to lower a metric: storage, buffers, and times, as of waiting."""
+    kind = kind_of(cell.metric, table.units.get(cell.metric, ""))
+    return table.numeric in CUSTOMERS and (kind in RISING or is_closed(table, cell))
+
+
 def combine(found: Explained, weights: Array | None) -> Belief:
     """The mixture of all laws and grid nodes; `weights` by configuration of the family, None for equal ones."""
     prior = np.full(CONFIGURATIONS, 1.0 / CONFIGURATIONS) if weights is None else weights
     by_law = prior.reshape(len(NAMES), len(NODES))[found.law] * found.share[:, None]
-    log = found.evidence + np.log(by_law + 1e-300)
+    log = found.evidence - found.doubt + np.log(by_law + 1e-300)
     weight = np.exp(log - log.max())
     weight /= weight.sum()
     kept = weight > KEPT_WEIGHT * weight.max()

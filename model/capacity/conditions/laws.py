@@ -20,8 +20,13 @@ SCATTERS = (0.0002, 0.001, 0.004, 0.016, 0.06, 0.25)
 DISCREPANCIES = (0.01, 0.05, 0.25, 1.0)
 REACHES = (1.5, 2.0)
 """Reach in ln(x) of the discrepancy where it is rough (exponential covariance) and where it is smooth (Matern 3/2)."""
-COEFFICIENT_SD = 2.0
+COEFFICIENT_SD = 1.0
 RATIO_SD = 0.7
+POWER_SD = 0.5
+MOST_SD = 1.0
+"""Largest standard deviation of ln(y) that a law is believed to leave."""
+FALLING, LEAST_FALL = 5.0, 0.01
+"""What a falling law loses in log evidence where a value is not expected to fall, and from which fall on."""
 STEPS = 3
 ROBUST = ("constant", "affine")
 OUTLIER_SD, OUTLIER_SHARE, LEAST_WITH_OUTLIER = 1.0, 0.05, 4
@@ -54,19 +59,22 @@ class Series:
     """Values of one metric over a numeric condition, and the same metric of siblings at these and any conditions.
 
     `siblings` hold, for one relative each, its value at every `x` and the relative standard deviation of that value.
+    `rising`: whether the value is not expected to fall with the condition. `x` is in ascending order.
     """
 
     x: Array
     y: Array
     se: Array
     siblings: tuple[tuple[Array, Array], ...] = ()
+    rising: bool = False
 
 
 @dataclass(frozen=True)
 class Explained:
     """What every configuration says: log evidence, and mean and standard deviation of ln y at the asked condition.
 
-    All of shape (instances, nodes); `law` is the index in `NAMES` of each instance.
+    All of shape (instances, nodes); `law` is the index in `NAMES` of each instance. `doubt` is to be taken from the log
+    evidence where a law falls and the value is not expected to; what laws a table follows is told without it.
     """
 
     law: NDArray[np.int64]
@@ -74,6 +82,7 @@ class Explained:
     evidence: Array
     mean: Array
     sd: Array
+    doubt: Array
 
 
 @dataclass(frozen=True)
@@ -113,10 +122,11 @@ def explain(series: Series, at: float, at_siblings: tuple[tuple[float, float], .
             _Instance(SIBLING_AND_CONSTANT, part, [one, column], [1.0, sibling], both, value_sd),
         ]
     found = zip(_linear(instances, z, kernels), _power(x, z, here[0], noise, kernels), strict=True)
-    evidence, mean, sd = (np.concatenate(both) for both in found)
+    evidence, mean, sd, falls = (np.concatenate(both) for both in found)
+    doubt = FALLING * np.asarray(series.rising & (falls > LEAST_FALL), dtype=np.float64)
     law = np.array([NAMES.index(name) for name in (*(instance.law for instance in instances), POWER)])
     share = np.array([*(instance.share for instance in instances), 1.0])
-    return Explained(law, share, evidence, mean + np.log(scale), sd)
+    return Explained(law, share, evidence, mean + np.log(scale), sd, doubt)
 
 
 def _without_outlier(x: Array, z: Array, noise: Array) -> Array | None:
@@ -139,10 +149,10 @@ def _kernels(one: Array, other: Array) -> Array:
     return both[NODES[:, 2].astype(int)]
 
 
-def _linear(instances: list[_Instance], z: Array, kernels: tuple[Array, Array]) -> tuple[Array, Array, Array]:
-    """Log evidence, mean and standard deviation of ln y of linear laws at every grid node, by Gauss-Newton steps.
+def _linear(instances: list[_Instance], z: Array, kernels: tuple[Array, Array]) -> tuple[Array, ...]:
+    """Log evidence, mean and standard deviation of ln y of linear laws at every grid node, and how much ln y falls.
 
-    All of shape (instances, nodes).
+    By Gauss-Newton steps; all of shape (instances, nodes).
     """
     design, there = np.zeros((len(instances), len(z), 2)), np.zeros((len(instances), 2))
     for i, instance in enumerate(instances):
@@ -166,15 +176,17 @@ def _linear(instances: list[_Instance], z: Array, kernels: tuple[Array, Array]) 
         coefficients = centre + prior_sd * said.coefficients
         fitted = np.maximum(coefficients @ design.transpose(0, 2, 1), least)
     end = np.maximum((coefficients * there[:, None]).sum(axis=2), LEAST_SHARE * z.min())
-    return said.predicted(prior_sd * there[:, None] / end[..., None], np.log(end), there_sd)
+    falls = np.log(fitted[..., 0] / fitted[..., -1])
+    return *said.predicted(prior_sd * there[:, None] / end[..., None], np.log(end), there_sd), falls
 
 
-def _power(x: Array, z: Array, at: float, noise: Array, kernels: tuple[Array, Array]) -> tuple[Array, Array, Array]:
+def _power(x: Array, z: Array, at: float, noise: Array, kernels: tuple[Array, Array]) -> tuple[Array, ...]:
     """A power of the condition: affine in logarithms as it stands."""
-    design = np.broadcast_to(np.stack([np.ones_like(x), np.log(x)], 1), (1, len(NODES), len(x), 2))
-    slope = np.broadcast_to(np.array([1.0, np.log(at)]), (1, len(NODES), 2))
+    design = np.broadcast_to(np.stack([np.ones_like(x), POWER_SD * np.log(x)], 1), (1, len(NODES), len(x), 2))
+    slope = np.broadcast_to(np.array([1.0, POWER_SD * np.log(at)]), (1, len(NODES), 2))
     said = _Around(noise[None], kernels).regression(design, np.broadcast_to(np.log(z), (1, len(NODES), len(x))))
-    return said.predicted(slope, (slope * said.coefficients).sum(axis=2), np.zeros(1))
+    falls = -POWER_SD * said.coefficients[..., 1] * np.log(x[-1] / x[0])
+    return *said.predicted(slope, (slope * said.coefficients).sum(axis=2), np.zeros(1)), falls
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
@@ -220,4 +232,4 @@ class _Regression:
         unsure = (rest * np.linalg.solve(self.information, rest[..., None])[..., 0]).sum(axis=2)
         discrepancy = np.maximum(NODES[:, 1] ** 2 - (across * kriging).sum(axis=2), 0.0)
         sd = np.sqrt(discrepancy + np.maximum(unsure, 0.0) + NODES[:, 0] ** 2 + there_sd[:, None] ** 2)
-        return evidence, mean + (kriging * self.left).sum(axis=2), sd
+        return evidence, mean + (kriging * self.left).sum(axis=2), np.minimum(sd, MOST_SD)

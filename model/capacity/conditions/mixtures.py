@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 DRAWS = 100
+MOST_AWAY = 1.5
 STEPS, PLACES = 8, 33
 """Quantiles are sought between so many places, so many times over."""
 _INVERSE = np.array([NormalDist().inv_cdf((i + 0.5) / DRAWS) for i in range(DRAWS)])
@@ -37,9 +38,10 @@ class Belief:
         return cls(np.ones(1), np.array([mean]), np.array([sd]))
 
     def widened(self, factor: float) -> "Belief":
-        """The same with distances from its median `factor` times as large."""
-        middle = self._quantiles((0.5,))[0]
-        return replace(self, mean=middle + factor * (self.mean - middle), sd=factor * self.sd)
+        """The same with distances from its median `factor` times as large, those of logarithms at most `MOST_AWAY`."""
+        middle, most = self._quantiles((0.5,))[0], MOST_AWAY if self.logarithmic else np.inf
+        away = np.clip(factor * (self.mean - middle), -most, most)
+        return replace(self, mean=middle + away, sd=np.minimum(factor * self.sd, most))
 
     def scaled(self, factor: float, relative_sd: float) -> "Belief":
         """Multiplied by a factor above zero, known to a relative standard deviation."""

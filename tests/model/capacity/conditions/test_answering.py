@@ -214,3 +214,19 @@ def test_what_a_study_got_wrong_of_one_system_is_not_copied_to_its_sibling():
     rows += [row("other", "storage_kb", {"sessions": n}, 1010.0 + 5 * n) for n in levels if n != 4]
     rows[2] = replace(rows[2], value=2000.0, se=2000.0, judged=False)
     assert predict(fit(rows, {}), "other", {"sessions": 4})[0].value == pytest.approx(1030.0, rel=0.01)
+
+
+def test_more_regions_are_not_expected_to_shorten_waiting():
+    levels = (60, 80)
+    rows = [row("steady", "wait_ms", {"ifp_regions": n}, 4.0 * n, "ms") for n in levels]
+    rows += [
+        row("noisy", "wait_ms", {"ifp_regions": n}, wait, "ms") for n, wait in zip(levels, (1100, 900), strict=True)
+    ]
+    model = fit(rows, {})
+    assert predict(model, "noisy", {"ifp_regions": 20})[0].value < 1100.0
+
+
+def test_an_answer_far_from_the_data_has_limits_a_reader_can_use():
+    rows = [row("one", "wait_ms", {"ifp_regions": n}, wait, "ms") for n, wait in ((60, 1100.0), (80, 200.0))]
+    (found,) = predict(fit(rows, {}), "one", {"ifp_regions": 1})
+    assert found.hi / found.lo < 1e4
