@@ -1,11 +1,9 @@
 """Starting the service on a free port and asking it something over HTTP."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -56,6 +54,8 @@ def ask(address: str, path: str, question: Mapping[str, Any]) -> dict[str, Any]:
 
 def free_port() -> int:
     """A port that nobody listens on."""
+    import socket
+
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -63,6 +63,8 @@ def free_port() -> int:
 
 def wait_until_ready(process: subprocess.Popen[bytes], address: str, log: str, patience_s: float = PATIENCE_S) -> None:
     """Wait for a service until an address of it answers well. Raises EtalonError when it ends or does not in time."""
+    import urllib.request
+
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         if process.poll() is not None:

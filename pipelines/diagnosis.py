@@ -2,13 +2,11 @@
 
 import os
 import shutil
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +71,8 @@ def _python() -> Iterator[Finding]:
 
 
 def _packages() -> Iterator[Finding]:
+    from importlib.metadata import PackageNotFoundError, requires, version
+
     from packaging.requirements import Requirement
 
     wrong = []
@@ -193,6 +193,8 @@ def _cache(home: Home) -> Iterator[Finding]:
 
 
 def _ports() -> Iterator[Finding]:
+    import socket
+
     for name, port in PORTS.items():
         with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
             probe.settimeout(0.5)

@@ -36,7 +36,7 @@ def run(home: Home, systems: Sequence[str], reporter: Reporter) -> Mapping[str, 
 
     Systems that others follow from are rendered too. Raises EtalonError when a file cannot be loaded.
     """
-    from model.lab import renderable
+    from model.lab.renderable import renderable
     from model.studies.reproduction.comparing import Marts, compare
     from model.studies.reproduction.needs import with_references
 

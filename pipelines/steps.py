@@ -3,7 +3,6 @@
 Rooms are imported inside the functions: listing the commands or the assets must not load a scientific stack.
 """
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -25,12 +24,12 @@ LoadProgress = Callable[[str, str, int], None]
 
 def render(systems: Sequence[str], folder: Path, seed: int | None = None, tell: Tell | None = None) -> list[Path]:
     """Write the dumps of reference systems, with their runs, groups and manifests, into `folder`."""
-    from model import lab
+    from model.lab import rendering
 
     written: list[Path] = []
     for system in systems:
-        chosen = lab.DEFAULT_SEED if seed is None else seed
-        written += lab.render(system, folder, seed=chosen, progress=tell)
+        chosen = rendering.DEFAULT_SEED if seed is None else seed
+        written += rendering.render(system, folder, seed=chosen, progress=tell)
     return written
 
 
@@ -38,9 +37,9 @@ def require_renderable(systems: Sequence[str]) -> None:
     """Raise an EtalonError naming those that the lab can render, nearest first, unless it can render each of these."""
     from difflib import get_close_matches
 
-    from model import lab
+    from model.lab.renderable import renderable
 
-    known = lab.renderable()
+    known = renderable()
     for system in systems:
         if system not in known:
             near = get_close_matches(system, known, n=5, cutoff=0.4)
@@ -200,6 +199,8 @@ def measured_ratings(home: Home) -> dict[str, tuple[float | None, float | None]]
 
 def data_identity(home: Home) -> dict[str, Any]:
     """What a model was fitted on: the loaded files and a digest over their contents, in no order."""
+    import hashlib
+
     from ingest import warehouse
 
     table = warehouse.query(

@@ -1,6 +1,8 @@
-"""The lab: published measurements rendered as the records that a measurement would have left."""
+"""The lab: published measurements rendered as the records that a measurement would have left.
+
+`model.lab.rendering` renders them.
+"""
 
 from model.lab.errors import LabError
-from model.lab.rendering import DEFAULT_SEED, render, renderable
 
-__all__ = ["DEFAULT_SEED", "LabError", "render", "renderable"]
+__all__ = ["LabError"]

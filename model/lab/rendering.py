@@ -20,24 +20,18 @@ from model.lab.records.smf30 import address_spaces
 from model.lab.records.smf70_1 import cpu_activity
 from model.lab.records.smf72_3 import workload_activity
 from model.lab.records.tables import to_tables
+from model.lab.renderable import has_content
 from model.lab.reports import rmf_xml
 from model.lab.targets import point_targets, why_not_rendered
 from model.lab.writing import Part, collected, window_starts, write_parts
 from model.systems import catalogue
 from model.systems.catalogue import System
-from model.systems.targeting import targets_by_writer
-from model.systems.values import ACTIVITY
 
 DEFAULT_SEED = 20171
 RUN_COLUMNS = ("system_id", "smf_sid", "point", "condition", "start_utc", "end_utc")
 GROUP_COLUMNS = ("system_id", "smf_sid", "kind", "pattern", "workload", "address_space_group")
 
 Progress = Callable[[str], None]
-
-
-def renderable() -> tuple[str, ...]:
-    """Reference systems with at least one point that can be rendered, sorted."""
-    return tuple(system_id for system_id in catalogue.systems() if _has_content(catalogue.system(system_id)))
 
 
 def render(
@@ -60,7 +54,7 @@ def render(
     tell = progress or (lambda _: None)
     system = catalogue.system(system_id)
     setting = setting_of(system)
-    if not _has_content(system):
+    if not has_content(system):
         raise LabError(f"{system_id}: no point can be rendered")
     points = []
     for point in construct_points(system, setting, seed):
@@ -119,14 +113,6 @@ def records_of(setting: Setting, points: Sequence[RenderedPoint], parts: Sequenc
             yield from address_spaces(setting, interval)
     for part in parts:
         yield from part.output.records
-
-
-def _has_content(system: System) -> bool:
-    plan = system.lab
-    return plan is not None and (
-        any(why_not_rendered(system, point) is None for point in plan.points)
-        or any(writer != ACTIVITY for _, _, writer in targets_by_writer(system))
-    )
 
 
 def _runs(

@@ -64,7 +64,7 @@ def lab(
     as_json: Json = False,
 ) -> None:
     """Render a measurement, or a twin's days, as records."""
-    from model.lab import renderable
+    from model.lab.renderable import renderable
 
     if (system is None) == (twin is None):
         raise typer.BadParameter("name a reference system, or a twin's description with --twin")

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def systems(as_json: Json = False) -> None:
     """List the reference systems. What is known of each, what can be reproduced, what can be predicted."""
     from model.capacity.questions import askable
-    from model.lab import renderable
+    from model.lab.renderable import renderable
     from model.systems.overview import overview
 
     home = Home.from_environment()

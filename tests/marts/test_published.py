@@ -11,7 +11,7 @@ import pytest
 
 from ingest import registry
 from ingest.warehouse import load
-from model import lab
+from model.lab.rendering import render
 from model.studies.reproduction.comparing import Marts, Result, compare
 from model.studies.reproduction.report import summary
 from model.systems import catalogue
@@ -39,7 +39,7 @@ EXPECTED = {
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse with the marts of the rendered systems."""
     folder = tmp_path_factory.mktemp("published")
-    written = [path for system in SYSTEMS for path in lab.render(system, folder / "lab", seed=20_261_121)]
+    written = [path for system in SYSTEMS for path in render(system, folder / "lab", seed=20_261_121)]
     path = folder / "etalon.duckdb"
     load([file for file in written if file.suffix != ".json"], path, registry.load())
     build(path, folder, unit_tests=False)

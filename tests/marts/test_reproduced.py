@@ -10,7 +10,7 @@ import pytest
 
 from ingest import registry
 from ingest.warehouse import load
-from model import lab
+from model.lab.rendering import render
 from model.studies.reproduction.comparing import EXCEPTED, FAILING, Marts, Result, compare
 from tests.marts.dbt_project import build
 
@@ -33,7 +33,7 @@ QUERY = "SELECT system_id, point, subject, metric, value FROM marts.fct_point_me
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The systems rendered, loaded and built."""
     folder = tmp_path_factory.mktemp("reproduced")
-    written = [path for system in SYSTEMS for path in lab.render(system, folder / "lab", seed=7)]
+    written = [path for system in SYSTEMS for path in render(system, folder / "lab", seed=7)]
     warehouse = folder / "etalon.duckdb"
     reports = load([path for path in written if not path.name.endswith(".lab.json")], warehouse, registry.load())
     assert not [report.message for report in reports if report.exit_code]

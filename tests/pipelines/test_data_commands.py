@@ -154,7 +154,7 @@ def test_publishing_nothing_says_what_to_ingest_first(state):
 
 
 def test_the_lab_names_what_it_can_render_nearest_first(state):
-    from model.lab import renderable
+    from model.lab.renderable import renderable
     from model.systems.catalogue import systems
 
     code, _, said = run("lab", "cics53-18")

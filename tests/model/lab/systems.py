@@ -1,6 +1,6 @@
 """Which reference systems have points of CPU and workload activity, rendered interval by interval."""
 
-from model.lab import renderable
+from model.lab.renderable import renderable
 from model.lab.targets import why_not_rendered
 from model.systems import catalogue
 

@@ -6,9 +6,8 @@ import pytest
 from ingest import registry as layouts
 from ingest.formats.smf import encode_dump
 from ingest.formats.smf.decode import decode_batches
-from model.lab import render
 from model.lab.records.tables import to_tables
-from model.lab.rendering import DEFAULT_SEED, construct_points, records_of, setting_of
+from model.lab.rendering import DEFAULT_SEED, construct_points, records_of, render, setting_of
 from model.lab.writing import write_parts
 from model.systems import catalogue
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from model.lab import render
+from model.lab.rendering import render
 from model.lab.targets import why_not_rendered
 from model.systems import catalogue
 from model.systems.printed import prints_as

@@ -4,7 +4,7 @@ import pytest
 
 from ingest.formats.smf import decode_batches
 from ingest.registry import load
-from model.lab import render
+from model.lab.rendering import render
 
 
 @pytest.fixture(scope="module")

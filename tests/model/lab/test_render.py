@@ -8,9 +8,10 @@ import pytest
 
 from ingest import registry as layouts
 from ingest.formats.tables.collector import read_groups, read_runs
-from model.lab import LabError, render
+from model.lab import LabError
 from model.lab.records.common import Record
 from model.lab.records.tables import to_tables
+from model.lab.rendering import render
 from model.systems import catalogue
 from tests.model.lab.systems import with_activity
 
