@@ -31,19 +31,21 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         f"""
         with recorded as (
           select 'SMF ' || r.record_type as records, n.system_id, n.smf_sid, '' as job, n.point, n.condition,
-            coalesce(n.interval_start_utc, n.interval_start_local) as start_at, max(n.interval_s) as seconds
+            coalesce(n.interval_start_utc, n.interval_start_local) as start_at, n.interval_start_local as start_local,
+            max(n.interval_s) as seconds
           from intermediate.int_record r
           join marts.dim_interval n using (interval_key)
           group by all
           union all
           select 'RMF ' || r.report, n.system_id, n.smf_sid, '', n.point, n.condition, r.interval_start_local,
-            max(r.interval_s)
+            r.interval_start_local, max(r.interval_s)
           from intermediate.int_report r
           join marts.dim_interval n using (interval_key)
           group by all
           union all
           select 'SMF 30', n.system_id, j.smf_sid, j.job_name || ' ' || coalesce(j.asid::varchar, ''), n.point,
             n.condition, j.interval_begin_utc,
+            j.interval_begin_utc + (n.interval_start_local - n.interval_start_utc),
             (epoch_us(j.interval_end_utc) - epoch_us(j.interval_begin_utc)) / 1e6
           from intermediate.int_job_interval j
           join marts.dim_interval n using (interval_key)
@@ -54,11 +56,32 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
             then epoch_us(start_at) / 1e6 - lag(epoch_us(start_at) / 1e6 + seconds) over system end as step_s
           from (select *, system_id || ' ' || point || ' ' || condition as run from recorded)
           window system as (partition by records, smf_sid, job order by start_at)
+        ),
+        starts as (select smf_sid, event_start_local as started_at from marts.fct_system_event where event = 'IPL'),
+        outages as (
+          -- A system that was started inside a hole was down: nothing of that time is missing.
+          select distinct records, smf_sid, job, start_at
+          from steps join starts using (smf_sid)
+          where step_s > 1 and started_at between start_local - to_seconds(step_s) and start_local + interval 5 minute
         )
         select smf_sid as system, trim(records || ' ' || job) as records, {_AT.format("start_at")} as interval,
-          step_s as hole_s, -step_s as overlap_s
-        from steps
+          case when o.smf_sid is null then step_s end as hole_s, -step_s as overlap_s
+        from steps left join outages o using (records, smf_sid, job, start_at)
         order by records, system, interval
+        """,
+    ),
+    (
+        "lost_records",
+        "Time in which SMF could not keep records, by system",
+        ("system", "last_written", "records_lost"),
+        f"""
+        select n.smf_sid as system, coalesce({_AT.format("max(e.event_end_local)")}, '') as last_written,
+          coalesce(sum(e.records_lost), 0)::bigint as records_lost,
+          coalesce(sum(date_diff('second', e.event_start_local, e.event_end_local)), 0)::double as lost_s
+        from (select distinct smf_sid from marts.dim_interval) n
+        left join marts.fct_system_event e on e.smf_sid = n.smf_sid and e.event = 'records lost'
+        group by n.smf_sid
+        order by n.smf_sid
         """,
     ),
     (

@@ -22,10 +22,12 @@ _DAYS = """
     FROM marts.dim_interval WHERE point IS NULL GROUP BY ALL ORDER BY ALL
 """
 _GAPS = """
-    SELECT * FROM (
+    SELECT system_id, from_local, to_local, event_start_local AS started_local FROM (
       SELECT smf_sid, system_id, interval_end_local AS from_local,
         lead(interval_start_local) OVER (PARTITION BY smf_sid ORDER BY interval_start_local) AS to_local
-      FROM marts.dim_interval WHERE point IS NULL)
+      FROM marts.dim_interval WHERE point IS NULL) AS hole
+    LEFT JOIN (SELECT smf_sid, event_start_local FROM marts.fct_system_event WHERE event = 'IPL') AS start
+      ON start.smf_sid = hole.smf_sid AND event_start_local BETWEEN from_local AND to_local + INTERVAL 5 MINUTE
     WHERE to_local - from_local > INTERVAL 1 MINUTE ORDER BY to_local - from_local DESC LIMIT ?
 """
 _RECORDS = """
@@ -69,6 +71,7 @@ def files(snapshot: Snapshot) -> Files:
                 from_local=row["from_local"].isoformat(),
                 to_local=row["to_local"].isoformat(),
                 hours=(row["to_local"] - row["from_local"]).total_seconds() / 3600,
+                ipl_local=row["started_local"].isoformat() if row["started_local"] else None,
             )
             for row in snapshot.rows(_GAPS, [MOST_GAPS])
         ],

@@ -144,12 +144,13 @@ class Quality(BaseModel):
 
 
 class Gap(BaseModel):
-    """A time without intervals inside a history."""
+    """A time without intervals inside a history; with an IPL in it, the system was down."""
 
     system: str
     from_local: str
     to_local: str
     hours: float
+    ipl_local: str | None
 
 
 class Files(BaseModel):

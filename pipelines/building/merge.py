@@ -14,6 +14,7 @@ TIMES = (
     ("interval_begin_utc",),
     ("step_end_local",),
     ("hour_local",),
+    ("event_end_local",),
 )
 #: What small marts over all time are made of, each with a mart of the same records; kept whole, while other
 #: intermediate tables are those of the last build.

@@ -79,6 +79,8 @@ DEFECTS = (
     "update marts.fct_point set etr_tps = null where is_run",
     "update marts.fct_point_metric set value = 101 where metric = 'cpu_busy_pct' and system_id = 'SHRD'",
     "insert into marts.fct_point select * from marts.fct_point where system_id = 'SHRD'",
+    "insert into marts.fct_system_event values ('SHRD', 'SHRD', 'records lost', '2021-05-01 10:00:00', "
+    "'2021-05-01 10:02:00', 1234, null)",
 )
 
 

@@ -39,6 +39,7 @@ def test_a_sound_warehouse_passes_every_expectation(examine: Examine) -> None:
         ("nothing_is_quarantined", "warn", {"file": FILE, "quarantined": 1}),
         ("intervals_have_no_holes", "warn", {"system": "LPA", "interval": "2020-05-01 08:02:00", "hole_s": 20.0}),
         ("intervals_do_not_overlap", "fail", {"system": "SHRD", "interval": "2021-05-01 08:15:00", "overlap_s": 100.0}),
+        ("smf_lost_no_records", "warn", {"system": "SHRD", "lost_s": 120.0, "records_lost": 1234}),
         ("files_do_not_overlap", "warn", {"file": FILE, "counted_in": FILE, "records_shared": 2}),
         ("records_are_not_duplicated", "warn", {"system": "LPA", "records": "SMF 70.1", "file": FILE, "copies": 3}),
         ("busy_is_a_percentage", "fail", {"system": "LPB", "engine_type": "CP", "cpu_busy_pct": 104.0}),
@@ -85,6 +86,21 @@ def test_a_run_in_the_middle_of_a_day_makes_no_hole(examine: Examine) -> None:
     found = {finding.rule: finding.examples for finding in result.problems}
     assert "intervals_have_no_holes" not in found
     assert "intervals_do_not_overlap" not in found
+
+
+@pytest.mark.parametrize(("ipl", "is_hole"), [("08:01:50", False), ("07:50:00", True), (None, True)])
+def test_a_hole_in_which_the_system_was_started_is_an_outage(examine: Examine, ipl: str | None, is_hole: bool) -> None:
+    shorter = "update marts.dim_interval set interval_s = 100 where interval_key = 'LPA 2020-05-01T08:00:00Z'"
+    event = f"""
+        insert into marts.fct_system_event
+        select system_id, smf_sid, 'IPL', moment, moment, null, 'SP7.2.5'
+        from (select *, interval_start_local - interval_start_utc as ahead from marts.dim_interval),
+          lateral (select interval_start_utc::date + time '{ipl}' + ahead as moment)
+        where smf_sid = 'LPA' limit 1
+    """
+    result = examine(shorter, *([event] if ipl else []))
+    found = {finding.rule for finding in result.problems}
+    assert ("intervals_have_no_holes" in found) is is_hole
 
 
 def test_a_critical_finding_decides_the_verdict_and_comes_first(spoiled: QualityResult) -> None:

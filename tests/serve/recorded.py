@@ -55,6 +55,10 @@ def record(home: Path) -> None:
         )
         con.execute("CREATE TABLE marts.dim_interval AS SELECT *, NULL AS point FROM rows")
         con.execute(
+            "CREATE TABLE marts.fct_system_event AS SELECT 'PRDA' AS smf_sid, 'IPL' AS event, "
+            "TIMESTAMP '2026-09-08 06:40:00' AS event_start_local"
+        )
+        con.execute(
             "CREATE TABLE marts.fct_service_class AS SELECT *, 'service_class' AS class_kind, \"class\" AS class_name, "
             "1 AS period_number, 2 AS importance, 30.0 AS goal_ms, 'average response' AS goal_kind, "
             "0.4 AS performance_index FROM rows"

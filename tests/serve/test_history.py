@@ -104,6 +104,7 @@ def test_files_name_no_folder_and_gaps_are_found(client, history):
     assert "private" not in json.dumps(found)
     (gap,) = found["gaps"]
     assert (gap["from_local"], gap["hours"]) == ("2026-09-08T06:00:00", 1.0)
+    assert gap["ipl_local"] == "2026-09-08T06:40:00"
     assert found["days"]["PRDA"]["2026-09-08"] == 23.0
 
 

@@ -83,8 +83,15 @@ function gaps(files) {
         { name: "from" },
         { name: "to" },
         { name: "hours", number: true, text: (v) => figure(v, 3) },
+        { name: "why" },
       ],
-      files.gaps.map((gap) => [gap.system, minute(gap.from_local), minute(gap.to_local), gap.hours]),
+      files.gaps.map((gap) => [
+        gap.system,
+        minute(gap.from_local),
+        minute(gap.to_local),
+        gap.hours,
+        gap.ipl_local ? `down: IPL ${minute(gap.ipl_local)}` : "no record says",
+      ]),
       "Holes in the histories",
     ),
   );
