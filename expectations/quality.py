@@ -95,10 +95,11 @@ def _ledger(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
 
 
 def _definitions(manifest: str | Path | None) -> Mapping[str, str]:
-    """What each mart column means, as `mart.column`, with its formula."""
-    if manifest is None or not Path(manifest).is_file():
+    """What each mart column means, as `mart.column`, with its formula; empty without a manifest that can be read."""
+    try:
+        nodes = json.loads(Path(manifest or "").read_text(encoding="utf-8"))["nodes"]
+    except (OSError, ValueError, KeyError):
         return {}
-    nodes = json.loads(Path(manifest).read_text(encoding="utf-8"))["nodes"]
     found = {}
     for node in nodes.values():
         if node.get("schema") != "marts":

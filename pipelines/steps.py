@@ -133,10 +133,11 @@ def check(home: Home) -> Any:
     home.require_writable()
     import expectations
     from ingest import schema
+    from pipelines.building.marts import readable
 
     manifest = home.dbt / "target" / "manifest.json"
     return expectations.run(
-        home.window if home.window.exists() else home.warehouse,
+        home.window if readable(home.window) else home.warehouse,
         home.quality,
         baseline=schema.baseline_expectations(layouts.registry(home)),
         manifest=manifest if manifest.exists() else None,
@@ -308,7 +309,7 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     simulated = {name: agreement(name, entry) for name, entry in sorted(fitted.systems.items())}
     from model.validation.drift import challenge, drifted
 
-    found = challenge(fitted.systems, _standing(home), usable(intervals), simulated, fitted.refused)
+    found = challenge(fitted.systems, standing(home), usable(intervals), simulated, fitted.refused)
     fitted = replace(fitted, systems=found.systems)
     validation = replace(validation, simulated=simulated, drift=drift.recorded(home.drift, found.scores))
     say("registering")
@@ -327,7 +328,7 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     )
 
 
-def _standing(home: Home) -> Mapping[str, Any] | None:
+def standing(home: Home) -> Mapping[str, Any] | None:
     """The bundle in force, None where there is none that can be read."""
     from model.capacity import bundle
 

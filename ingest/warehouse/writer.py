@@ -50,7 +50,10 @@ def opening(path: Path) -> Iterator[None]:
             raise WarehouseLocked(
                 f"{path}: another process is writing to the warehouse; wait until it is done and try again ({error})"
             ) from None
-        raise WarehouseError(f"{path}: cannot be opened as a DuckDB database: {error}") from None
+        raise WarehouseError(
+            f"{path}: cannot be opened as a DuckDB database ({error}); restore a copy, or move it away "
+            "and load the files again"
+        ) from None
 
 
 def _quoted(text: str, quote: str) -> str:

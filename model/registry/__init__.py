@@ -3,6 +3,22 @@
 MLflow.
 """
 
-from model.registry.store import MODEL_NAME, ModelVersion, NoChampionError, export_champion, load_champion, register
+from model.registry.store import (
+    MODEL_NAME,
+    ModelVersion,
+    NoChampionError,
+    RegistryDamagedError,
+    export_champion,
+    load_champion,
+    register,
+)
 
-__all__ = ["MODEL_NAME", "ModelVersion", "NoChampionError", "export_champion", "load_champion", "register"]
+__all__ = [
+    "MODEL_NAME",
+    "ModelVersion",
+    "NoChampionError",
+    "RegistryDamagedError",
+    "export_champion",
+    "load_champion",
+    "register",
+]

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import sqlite3
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,6 +55,10 @@ class NoChampionError(LookupError):
     """No version has passed the validation gate yet."""
 
 
+class RegistryDamagedError(RuntimeError):
+    """The registry's database cannot be read."""
+
+
 def register(
     fitted: Calibrated, validation: Validation, data_identity: Mapping[str, Any], tracking_dir: Path
 ) -> ModelVersion:
@@ -92,6 +97,7 @@ def load_champion(tracking_dir: Path) -> dict[str, Any]:
 
     Raises:
         NoChampionError: no version has passed the gate.
+        RegistryDamagedError: the registry's database cannot be read.
     """
     if not _database(tracking_dir).is_file():
         raise NoChampionError(f"{tracking_dir} holds no registry yet; fit a model first")
@@ -115,6 +121,18 @@ def _database(tracking_dir: Path) -> Path:
     return tracking_dir.absolute() / "mlflow.db"
 
 
+def _require_readable(database: Path) -> None:
+    if not database.exists():
+        return
+    try:
+        with closing(sqlite3.connect(database)) as con, suppress(sqlite3.OperationalError):
+            con.execute("SELECT count(*) FROM sqlite_master")
+    except sqlite3.DatabaseError as error:
+        raise RegistryDamagedError(
+            f"{database}: {error}; restore a copy, or move {database.parent} away: the next fit begins a new registry"
+        ) from None
+
+
 @contextmanager
 def _tracking(tracking_dir: Path) -> Iterator[Any]:
     """MLflow pointed at the folder, and silent but for errors."""
@@ -129,6 +147,7 @@ def _tracking(tracking_dir: Path) -> Iterator[Any]:
     logger.setLevel(logging.ERROR)
     try:
         tracking_dir.mkdir(parents=True, exist_ok=True)
+        _require_readable(_database(tracking_dir))
         uri = f"sqlite:///{_database(tracking_dir)}"
         mlflow.set_tracking_uri(uri)
         mlflow.set_registry_uri(uri)

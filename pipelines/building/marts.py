@@ -76,11 +76,20 @@ def building(home: Home, *, everything: bool = False) -> Iterator[Work | None]:
     scratch.replace(home.window)
 
 
+def readable(database: Path) -> bool:
+    """Whether there is a database that can be opened: one that is damaged is made anew."""
+    try:
+        with duckdb.connect(str(database), read_only=True) as con:
+            return bool(con.execute("SELECT count(*) FROM duckdb_tables()").fetchall())
+    except duckdb.Error:
+        return False
+
+
 def unpublished(home: Home) -> bool:
-    """Whether the published snapshot lacks something that was loaded."""
+    """Whether the published snapshot cannot be read, or lacks something that was loaded."""
     from ingest.warehouse import open_writer
 
-    if not home.snapshot.exists():
+    if not readable(home.snapshot):
         return True
     with open_writer(home.warehouse) as con:
         return any(touched.changes(con))

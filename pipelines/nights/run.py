@@ -166,7 +166,8 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> None:
     before = _read(memory)
     version = warehouse.layouts_version(layouts.registry(home))
     marks = before.get("marks", {})
-    done = before.get("loaded", {}) if before.get("layouts") == version else {}
+    known = before.get("layouts") == version and home.warehouse.exists()
+    done = before.get("loaded", {}) if known else {}
     seen = landing.arrivals(folder, rules.landing, marks)
     night.left = {str(found.path): found.why_left for found in seen if found.why_left}
     wanted = [found for found in seen if not found.why_left and done.get(str(found.path)) != found.mark]
@@ -194,7 +195,7 @@ def _fit(home: Home, night: Night) -> None:
     """Calibrate unless the last calibration was on the same data."""
     memory = home.nights / "fitted.json"
     data = steps.data_identity(home)
-    if _read(memory) == data and home.champion.exists():
+    if _read(memory) == data and steps.standing(home) is not None:
         return
     try:
         fitted = steps.fit(home)

@@ -9,7 +9,7 @@ import pytest
 from model.calibration.systems import calibrate
 from model.capacity import bundle as bundles
 from model.capacity.ask import predict
-from model.registry import MODEL_NAME, NoChampionError, export_champion, load_champion, register
+from model.registry import MODEL_NAME, NoChampionError, RegistryDamagedError, export_champion, load_champion, register
 from model.validation import validate
 from tests.model.points import made_points
 
@@ -95,3 +95,9 @@ def test_a_registry_without_champion_says_so(tmp_path):
     assert not register(calibrate(points, {}), validate(points), {}, tmp_path / "mlflow").champion
     with pytest.raises(NoChampionError, match="gate"):
         load_champion(tmp_path / "mlflow")
+
+
+def test_a_damaged_registry_is_told_with_its_remedy(tmp_path):
+    (tmp_path / "mlflow.db").write_bytes(b"damaged" * 1000)
+    with pytest.raises(RegistryDamagedError, match=r"move .* away: the next fit begins a new registry"):
+        load_champion(tmp_path)

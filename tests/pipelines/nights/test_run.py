@@ -123,9 +123,37 @@ def test_a_night_waits_at_every_step_for_another_writer(made_up, monkeypatch, st
 def test_a_night_with_an_error_of_any_kind_has_not_gone_well(made_up, monkeypatch):
     home, _ = made_up
 
-    def refuses(home):
+    def refuses(home, tell):
         raise EtalonError("no such thing", Exit.QUESTION)
 
     monkeypatch.setattr(steps, "build", refuses)
     night = run.run(home, DAY)
     assert (night.errors, night.code) == (["no such thing"], Exit.FAILED)
+
+
+def test_damaged_files_of_the_state_are_made_anew(made_up):
+    home, made = made_up
+    first = run.run(home, DAY)
+    for path in (home.snapshot, home.window, home.nights / "landing.json", home.nights / "outbox.json"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"damaged")
+    night = run.run(home, DAY)
+    assert (night.errors, night.published, made[-1]) == ([], True, "check")
+    with duckdb.connect(str(home.snapshot), read_only=True) as con:
+        assert con.execute("SELECT count(*) FROM meta.ledger").fetchone() == (1,)
+    (home.nights / f"{first.started.replace(':', '')}.json").write_text("{")
+    assert not run.run(home, DAY).errors
+    assert "its file cannot be read" in (home.nights / "index.html").read_text()
+
+
+def test_a_damaged_warehouse_is_left_and_the_remedy_told(made_up):
+    home, _ = made_up
+    run.run(home, DAY)
+    home.warehouse.write_bytes(b"damaged")
+    night = run.run(home, DAY)
+    assert night.code == Exit.FAILED
+    assert "restore a copy, or move it away and load the files again" in night.errors[0]
+    assert home.warehouse.read_bytes() == b"damaged"
+    home.warehouse.rename(home.root / "damaged")
+    night = run.run(home, DAY)
+    assert (night.errors, [file["status"] for file in night.files]) == ([], ["loaded"])
