@@ -49,7 +49,8 @@ class History:
     ``density`` (I,) threads by busy zIIP core; ``response_ms``, ``p90_ms`` (I, C); ``importance`` (C,) 0 for system
     work, 6 for discretionary. ``waited_s`` has (I, C) for each limit that the records name: what transactions waited
     for it, NaN where a class does not name it, found by samples every ``sampling_s``. ``devices`` are groups of volumes
-    by name; where classes wait for one, it is among the limits.
+    by name; where classes wait for one, it is among the limits. ``dearer`` (I,) is by how much the same work took more
+    CPU than at the usual busy.
     """
 
     system_id: str
@@ -75,6 +76,7 @@ class History:
     machine: SharedMachine | None = None
     report_classes: Mapping[str, str] | None = None
     groups: Groups | None = None
+    dearer: Array | float = 1.0
     waited_s: Mapping[str, Array] = field(default_factory=dict)
     sampling_s: float = 0.25
     devices: Mapping[str, Devices] = field(default_factory=dict)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.calibration.busy_cost import at_usual_busy, cost_by_busy
 from model.calibration.capacity import n_way_draws
 from model.calibration.demands import Demand, demand, driven_law, stream_law
 from model.calibration.doubts import below_service, come_and_gone, without_overlap
-from model.calibration.draws import DRAWS, around, known
+from model.calibration.draws import DRAWS, around
 from model.calibration.intervals import History
 from model.calibration.regression import Fit, fit
 from model.calibration.responses import responses
@@ -65,6 +66,8 @@ def entry(history: History) -> dict[str, Any]:
     usage: dict[str, dict[str, Any]] = {}
     work, variance = np.zeros(len(h.seconds)), 0.0
     top = int(np.argmax(h.busy_s / h.seconds / h.engines))
+    dear = cost_by_busy(h, [c for c in streams if c not in bare])
+    h = replace(h, dearer=at_usual_busy(h, dear))
     for c in streams:
         label = h.classes[c]
         if c in bare:
@@ -75,7 +78,7 @@ def entry(history: History) -> dict[str, Any]:
                     usage[key] = stream_law(h, c, own, label, f"{name} {key}", engine, drawn[:, None])
             work += h.cp_s[:, c]
             continue
-        found = demand(h, c, h.cp_s[:, c] - h.ziip_on_cp_s[:, c])
+        found = demand(h, c, (h.cp_s[:, c] - h.ziip_on_cp_s[:, c]) / h.dearer)
         usage[label] = stream_law(h, c, found, label, f"{name} {label}", "cp")
         work += np.nan_to_num(h.cp_s[:, c])
         variance += found.fit.scale**2 * h.ended[top, c]
@@ -83,8 +86,7 @@ def entry(history: History) -> dict[str, Any]:
             notes.append(f"{label}: {found.change}")
         eligible = h.ziip_s[:, c] + h.ziip_on_cp_s[:, c]
         if eligible.sum() > 1e-6 * h.busy_s.sum():
-            own = demand(h, c, eligible)
-            usage[f"{label}:ziip"] = stream_law(h, c, own, label, f"{name} {label} zIIP", "ziip")
+            usage[f"{label}:ziip"] = stream_law(h, c, demand(h, c, eligible), label, f"{name} {label} zIIP", "ziip")
     if regions.regions:
         divided, whose = (", ".join(h.classes[c] for c in found) for found in (regions.regions, bare))
         notes.append(f"CPU of {divided} is divided among {whose} by regression on their transactions")
@@ -139,7 +141,7 @@ def entry(history: History) -> dict[str, Any]:
         },
         "growth_per_week": _trend(h, streams),
         "usage": usage,
-        "cost_by_busy": {**known(0.0), "from": 0.0},
+        "cost_by_busy": dear,
         "ziip": ziip,
         **laws,
         "outputs": [],

@@ -119,7 +119,7 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
             longer = np.maximum(queues.stretch(own, pool, above) - stretched, 0.0)
         else:
             stretched, longer = queues.stretch(busy, whole), np.zeros(len(busy))
-        service = 1e3 * _by_day(h, h.cp_s[:, c], h.ended[:, c])
+        service = 1e3 * _by_day(h, h.cp_s[:, c] / h.dearer, h.ended[:, c]) * h.dearer
         on_ziip = 1e3 * _by_day(h, h.ziip_s[:, c], h.ended[:, c])
         queued = service * (stretched - 1.0)
         kept &= np.isfinite(queued)

@@ -312,7 +312,10 @@ class System:
         busy = np.zeros(shape)
         found: dict[str, Array] = {}
         for _ in range(TURNS if np.any(self.growth) else 1):
-            dear = cost * (1.0 + self.growth[:, None] * (busy / scenario.engines - self.growth_from))
+            dear = cost
+            if np.any(self.growth):
+                beside = queues.together(busy, max(round(scenario.engines), 1))
+                dear = cost * (1.0 + self.growth[:, None] * (beside - self.growth_from))
             found = {}
             for name, value in alone.items():
                 if self._engine(name) == "cp":

@@ -86,6 +86,18 @@ def inside(offered: ArrayLike, servers: ArrayLike) -> Array:
     return np.where(steady, load + queue, np.inf)
 
 
+def together(offered: ArrayLike, servers: int) -> Array:
+    """Part of the engines of M/M/m that are busy while one works, itself among them: from 1 / m up to 1."""
+    load = np.minimum(np.asarray(offered, float), servers * FULL)
+    term, ones, twos = np.ones_like(load), np.zeros_like(load), np.zeros_like(load)
+    for n in range(1, servers + 1):
+        term = term * load / n
+        # All states with every engine busy count as one.
+        held = term if n < servers else term / (1.0 - load / servers)
+        ones, twos = ones + n * held, twos + n * n * held
+    return np.where(ones > 0, twos / np.where(ones > 0, ones, 1.0), 1.0) / servers
+
+
 def stretch(offered: ArrayLike, servers: ArrayLike, above: ArrayLike = 0.0) -> Array:
     """How much longer service takes than alone, at one priority.
 

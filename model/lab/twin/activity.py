@@ -134,7 +134,8 @@ class _Running:
         self.run = VaryingLoad(network, seed)
         self.rates = described_rates(network)
         work = demands(network)
-        speeds = np.array([s.speeds[0] for s in network.stations])
+        # Work that is alone on a pool is charged with what one busy engine costs.
+        speeds = np.array([s.speeds[0] / (s.cost_by_busy or (1.0,))[0] for s in network.stations])
         self.visits, self.using_s = work.visits, work.demand_s / speeds
         service = np.nan_to_num(work.service_s) / speeds
         self.square_s2 = self.visits * service**2 * (1 + np.nan_to_num(work.scv, nan=1.0))

@@ -124,7 +124,8 @@ def test_without_priorities_saturated_engines_serve_no_class():
 
 
 def test_cost_per_transaction_grows_with_the_busy_where_it_was_calibrated_to():
-    entry = {**ENTRY, "cost_by_busy": {"centre": 0.1, "draws": [], "from": 0.5}}
+    usual = float(queues.together(2.0, int(ENGINES)))
+    entry = {**ENTRY, "cost_by_busy": {"centre": 0.3, "draws": [], "from": usual}}
     at_reference, above = (System(entry).evaluate(scenario(rate, 1e-9)).busy[0, 0] / rate for rate in (1000.0, 1500.0))
     assert at_reference == pytest.approx(2e-3, rel=1e-3)
     assert above > 1.02 * at_reference

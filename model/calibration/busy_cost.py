@@ -1,0 +1,72 @@
+"""How the CPU time of the same work grows with the engines busy beside it, whose caches and memory it shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.calibration.demands import demand
+from model.calibration.draws import around, known
+from model.calibration.intervals import History
+from model.calibration.regression import fit
+from model.capacity import queues
+
+Array = NDArray[np.float64]
+
+# Growth of the cost with the part of the engines that are busy together: standard deviation of what is held beforehand.
+USUAL = 0.3
+# Standard errors by which the growth is above nothing where the data plainly show it.
+PLAIN = 4.0
+
+
+def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
+    """Growth of cost with the part of the engines that are busy together, from the usual part on, as a bundle holds it.
+
+    Each of the classes, which have CPU of their own, says by how much a transaction costs more when more engines are
+    busy, beside its fixed part; the answers are pooled, and as far as they differ less sure.
+    """
+    busy = _together(h)
+    usual = float(np.average(busy, weights=h.busy_s))
+    growths, variances = [], []
+    for c in streams:
+        cpu = h.cp_s[:, c] - h.ziip_on_cp_s[:, c]
+        found = demand(h, c, cpu)
+        kept = np.isfinite(cpu) & (h.ended[:, c] > 0) & (h.day >= found.start)
+        ended, seconds, each = h.ended[kept, c], h.seconds[kept], float(found.fit.mean[-1])
+        if kept.sum() < 10 or each <= 0:
+            continue
+        design = np.column_stack([seconds, ended, ended * (busy[kept] - usual)])
+        engines = cpu[kept].sum() / seconds.sum()
+        prior, spread = [0.0, each, 0.0], [0.1 * engines, 10.0 * each, USUAL * each]
+        one = fit(design, cpu[kept], 1.0 / np.maximum(ended, 1.0), h.day[kept], prior, spread)
+        # What the prior says is taken out again, so that classes that cannot tell do not count.
+        precision = each**2 / one.cov[2, 2] - 1.0 / USUAL**2
+        if precision > 0:
+            growths.append(float(one.mean[2]) * each / float(one.cov[2, 2]) / precision)
+            variances.append(1.0 / precision)
+    if not growths:
+        return {**known(0.0), "from": usual}
+    weight = 1.0 / np.array(variances)
+    growth = float(np.average(growths, weights=weight))
+    differ = float(np.sum(weight * (np.array(growths) - growth) ** 2)) / max(len(growths) - 1, 1)
+    sd = float(np.sqrt(max(differ, 1.0) / weight.sum()))
+    if growth < PLAIN * sd:
+        return {**known(0.0), "from": usual}
+    return {**around(growth, sd, f"{h.system_id} cost by busy"), "from": usual}
+
+
+def at_usual_busy(h: History, cost: dict[str, Any]) -> Array:
+    """(I,) how much more work cost in each interval than at the usual busy, which ``cost`` starts from."""
+    return np.asarray(1.0 + cost["centre"] * (_together(h) - cost["from"]))
+
+
+def _together(h: History) -> Array:
+    """(I,) part of the engines that are busy while one works."""
+    found, busy = np.ones(len(h.seconds)), h.busy_s / h.seconds
+    for engines in np.unique(h.engines):
+        rows = h.engines == engines
+        found[rows] = queues.together(busy[rows], max(round(engines), 1))
+    return found

@@ -1,0 +1,50 @@
+"""Cost that grows with how busy the engines are: found where it is there, and only there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.calibration.busy_cost import cost_by_busy
+from model.calibration.production import entry
+from model.capacity import queues
+from model.capacity.ask import predict
+from model.capacity.bundle import build
+from tests.model.calibration.test_production import ENGINES, FIXED, SECONDS, SHARE, history
+
+GROWTH = 0.2
+
+
+def dearer(rates_factor: float = 1.0):
+    """The made history with work that costs more when more engines are busy: CPU and busy of each interval."""
+    given = history()
+    work, busy = given.cp_s * rates_factor, given.busy_s * rates_factor
+    for _ in range(30):
+        part = queues.together(busy / SECONDS, ENGINES)
+        cpu = work * (1.0 + GROWTH * part)[:, None]
+        busy = FIXED * SECONDS + (1.0 + SHARE) * cpu.sum(axis=1)
+    return replace(given, cp_s=cpu, busy_s=busy)
+
+
+def test_growth_of_cost_is_found_and_followed_beyond_the_data():
+    given = dearer()
+    found = cost_by_busy(given, [0, 1])
+    assert found["centre"] * (1.0 + GROWTH * found["from"]) == pytest.approx(GROWTH, rel=0.1)
+    truth = dearer(1.3)
+    top = int(given.busy_s.argmax())
+    answer = predict(build({"PRDA": entry(given)}, data={}, validation={}), "PRDA", {"growth_pct": 30})
+    busy = answer.output("cpu_busy_pct")
+    expected = 100.0 * truth.busy_s[top] / SECONDS / ENGINES
+    assert busy.value == pytest.approx(expected, rel=0.01)
+    assert busy.lo <= expected * 1.005 and busy.hi >= expected * 0.995
+
+
+def test_cost_that_stays_is_left_alone():
+    assert cost_by_busy(history(), [0, 1])["centre"] == 0.0
+
+
+def test_engines_busy_together_grow_from_one_to_all():
+    found = queues.together(np.array([0.0, 0.5, 2.0, 3.9, 9.0]), ENGINES)
+    assert found[0] == pytest.approx(1 / ENGINES)
+    assert np.all(np.diff(found) > 0)
+    assert found[-1] == pytest.approx(1.0, abs=1e-6)
