@@ -24,12 +24,13 @@ SHARE = "share of the machine by weight"
 def condition_of(ready: System, load: Load, spec: Mapping[str, Any]) -> str:
     """The condition of a figure: as published at a measured point, else what all points share and the question; its
     class or station beside it."""
-    return _condition(_shared(ready, load, spec["metric"]), spec)
+    return _conditions([_shared(ready, load, spec["metric"])], spec)[0]
 
 
-def _condition(shared: str, spec: Mapping[str, Any]) -> str:
-    parts = [shared, *(f"{key}={spec[key]}" for key in ("class", "station") if key in spec)]
-    return "; ".join(filter(None, reversed(parts) if "class" in spec else parts))
+def _conditions(shared: Sequence[str], spec: Mapping[str, Any]) -> list[str]:
+    own = [f"{key}={spec[key]}" for key in ("station", "class") if key in spec]
+    before, after = (own, []) if "class" in spec else ([], own)
+    return ["; ".join([*before, *filter(None, [one]), *after]) for one in shared]
 
 
 def _shared(ready: System, load: Load, metric: str) -> str:
@@ -75,14 +76,17 @@ def outputs_of_each(
         if not (spec["metric"] in loads[0].asked and "class" not in spec)
         and not (metrics and spec["metric"] not in metrics)
     ]
-    tables = [None if spec["form"] == "total_rate" else figure_table(ready, state, spec) for spec in specs]
+    # The rate is an answer over a history and where the busy was asked; of points it is what was measured.
+    asked = loads[0].asked
+    free = "etr_tps" not in asked and ("cpu_busy_pct" in asked or ready.entry.get("profile"))
+    tables = [figure_table(ready, state, spec) if spec["form"] != "total_rate" or free else None for spec in specs]
     known = [table for table in tables if table is not None]
     every = iter(Estimate.each(np.concatenate(known, axis=1)) if known else ())
-    shared = [{metric: _shared(ready, load, metric) for metric in {spec["metric"] for spec in specs}} for load in loads]
+    shared = {metric: [_shared(ready, load, metric) for load in loads] for metric in {spec["metric"] for spec in specs}}
     for spec, table in zip(specs, tables, strict=True):
         metric, form = spec["metric"], spec["form"]
-        if form == "total_rate":
-            found = [own_rate(ready, load, state.at_load(i)) for i, load in enumerate(loads)]
+        if table is None and form == "total_rate":
+            found = [_rate_at_point(ready, load, state.at_load(i)) for i, load in enumerate(loads)]
         elif table is None:
             continue
         else:
@@ -96,9 +100,10 @@ def outputs_of_each(
                     for i, one in enumerate(estimates)
                 ]
             found = list(estimates)
-        for row, said, one in zip(rows, shared, found, strict=True):
+        said = _conditions(shared[metric], spec)
+        for row, condition, one in zip(rows, said, found, strict=True):
             if one is not None:
-                row.append(Output(metric, _condition(said[metric], spec), one.value, one.lo, one.hi, spec["unit"]))
+                row.append(Output(metric, condition, one.value, one.lo, one.hi, spec["unit"]))
     return rows
 
 
@@ -107,17 +112,13 @@ def total_rate(state: State) -> Array:
     return _total_rates(state)[:, 0]
 
 
-def own_rate(ready: System, load: Load, state: State) -> Estimate | None:
-    """The rate is an answer where the busy was asked, at a measured point with its own busy, and over a history."""
-    if "etr_tps" in load.asked:
-        return None
+def _rate_at_point(ready: System, load: Load, state: State) -> Estimate | None:
+    """The rate at a measured point with its own busy: within the rates at which the model is as busy."""
     total = total_rate(state)
-    if "cpu_busy_pct" in load.asked or ready.entry.get("profile"):
-        return Estimate.of(total)
-    if total[0] <= 0 or load.point is None or ready.capacity != (LPAR,) or state.scenario.engines != ready.engines:
+    if "etr_tps" in load.asked or total[0] <= 0 or load.point is None:
         return None
     busy = 100.0 * float(state.busy[0, 0]) / state.scenario.engines
-    if busy > 100.0:
+    if busy > 100.0 or ready.capacity != (LPAR,) or state.scenario.engines != ready.engines:
         return None
     solved = Estimate.of(at_busy(ready, state.scenario, busy).rates.sum(axis=2)[:, 0])
     return Estimate(float(total[0]), solved.lo, solved.hi)
