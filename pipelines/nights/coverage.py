@@ -20,7 +20,10 @@ _FEW = 8
 
 @dataclass(frozen=True)
 class Lack:
-    """Something that should have come: of which system, what, and in words how it is usually."""
+    """Something that should have come: of which system, what, and in words how it is usually.
+
+    What is `outage` did not come because the system was down, as its records say.
+    """
 
     system: str
     what: str
@@ -31,6 +34,8 @@ class Lack:
         return asdict(self)
 
 
+#: From which hour of a day to which.
+Hours = tuple[int, int]
 Counts = Mapping[tuple[str, str], Mapping[dt.datetime, int]]
 """Records by system and type, by the hour they are about."""
 
@@ -39,18 +44,23 @@ def lacks(snapshot: Path, day: dt.date, rules: Coverage) -> list[Lack]:
     """What is missing of a day (local time of the systems) in the published snapshot; one line per system and kind."""
     since = day - dt.timedelta(weeks=rules.weeks)
     counts = written(snapshot, since, day)
+    starts = ipls(snapshot, day)
     known = {system for system, _ in counts} | set(rules.expected)
     found: list[Lack] = []
     for system in sorted(known):
         types = {kind: hours for (name, kind), hours in counts.items() if name == system}
-        found += _of_system(system, types, day, rules)
+        found += _of_system(system, types, day, rules, starts.get(system, ()))
     gone = {lack.system for lack in found if lack.what == "system"}
     found += [lack for lack in _classes(snapshot, day, since) if lack.system not in gone]
     return found
 
 
 def _of_system(
-    system: str, types: Mapping[str, Mapping[dt.datetime, int]], day: dt.date, rules: Coverage
+    system: str,
+    types: Mapping[str, Mapping[dt.datetime, int]],
+    day: dt.date,
+    rules: Coverage,
+    starts: Iterable[dt.datetime],
 ) -> list[Lack]:
     usual = {kind: n for kind, hours in types.items() if (n := _usual(hours, day)) >= _FEW}
     expected = rules.expected.get(system, list(usual))
@@ -59,7 +69,8 @@ def _of_system(
         before = max((at.date() for hours in types.values() for at in hours if at.date() < day), default=None)
         last = f"; the last records are of {before}" if before else ""
         return [Lack(system, "system", f"{system}: nothing of {day}{last}")]
-    found = []
+    found: list[Lack] = []
+    down: dict[Hours, dt.datetime] = {}
     for kind in expected:
         normal = usual.get(kind, 0.0)
         if not came[kind]:
@@ -68,14 +79,26 @@ def _of_system(
             )
             continue
         silent = _silent(types[kind], day)
-        if silent:
-            found.append(Lack(system, kind, f"{system}: no SMF {kind} of {day} {silent}"))
-        elif 100 * came[kind] < rules.least_pct * normal:
+        down |= {hours: start for hours in silent for start in starts if _ended(hours, day, start)}
+        lost = ", ".join(f"from {first:02d}:00 to {last:02d}:00" for first, last in silent if (first, last) not in down)
+        if lost:
+            found.append(Lack(system, kind, f"{system}: no SMF {kind} of {day} {lost}"))
+        elif not silent and 100 * came[kind] < rules.least_pct * normal:
             found.append(Lack(system, kind, f"{system}: {came[kind]:,} SMF {kind} of {day}, usually {normal:,.0f}"))
-    return _together(found, system, day)
+    outages = [
+        Lack(system, "outage", f"{system}: down on {day} from about {first:02d}:00 until its IPL at {start:%H:%M}")
+        for (first, _), start in sorted(down.items())
+    ]
+    return outages + _together(found, system)
 
 
-def _together(found: list[Lack], system: str, day: dt.date) -> list[Lack]:
+def _ended(hours: Hours, day: dt.date, start: dt.datetime) -> bool:
+    """Whether an IPL ended hours without records; those of the first interval after it are written within an hour."""
+    first, last = (dt.datetime.combine(day, dt.time()) + dt.timedelta(hours=hour) for hour in hours)
+    return first <= start < last + dt.timedelta(hours=1)
+
+
+def _together(found: list[Lack], system: str) -> list[Lack]:
     """Lacks that differ only in the record type in one line."""
     by_text: dict[str, list[str]] = defaultdict(list)
     for lack in found:
@@ -93,8 +116,8 @@ def _usual(hours: Mapping[dt.datetime, int], day: dt.date) -> float:
     return median(same if len(same) > 1 else list(days.values())) if days else 0.0
 
 
-def _silent(hours: Mapping[dt.datetime, int], day: dt.date) -> str:
-    """Hours without records that had some on most days before, as text."""
+def _silent(hours: Mapping[dt.datetime, int], day: dt.date) -> list[Hours]:
+    """Hours without records that had some on most days before, those that adjoin together."""
     days = {at.date() for at in hours if at.date() < day}
     silent = []
     for hour in range(24):
@@ -102,13 +125,37 @@ def _silent(hours: Mapping[dt.datetime, int], day: dt.date) -> str:
         here = dt.datetime.combine(day, dt.time(hour)) in hours
         if len(days) > 1 and with_records > 0.6 * len(days) and not here:
             silent.append(hour)
-    parts: list[list[int]] = []
+    parts: list[Hours] = []
     for hour in silent:
         if parts and parts[-1][1] == hour:
-            parts[-1][1] = hour + 1
+            parts[-1] = (parts[-1][0], hour + 1)
         else:
-            parts.append([hour, hour + 1])
-    return ", ".join(f"from {first:02d}:00 to {last:02d}:00" for first, last in parts)
+            parts.append((hour, hour + 1))
+    return parts
+
+
+def ipls(snapshot: Path, day: dt.date) -> dict[str, list[dt.datetime]]:
+    """When systems were started on a day or the one after, in their local time, as SMF 0 and SMF 70 say."""
+    from ingest import warehouse
+
+    told = {
+        "stg_smf0_header": "written_local",
+        "stg_smf70_1_control": "ipl_utc + (interval_start_local - interval_start_utc)",
+    }
+    views = warehouse.query(snapshot, "SELECT view_name FROM duckdb_views()")["view_name"].to_pylist()
+    parts = [
+        f"SELECT smf_sid, date_trunc('minute', {start}) AS start_local FROM staging.{view}"
+        for view, start in told.items()
+        if view in views
+    ]
+    rows = warehouse.query(
+        snapshot,
+        "SELECT smf_sid, list_sort(list(DISTINCT start_local)) AS starts FROM "
+        f"({' UNION ALL '.join(parts) or 'SELECT NULL AS smf_sid, NULL::TIMESTAMP AS start_local'}) "
+        "WHERE start_local >= ? AND start_local < ? GROUP BY smf_sid",
+        [day, day + dt.timedelta(days=2)],
+    ).to_pylist()
+    return {row["smf_sid"]: row["starts"] for row in rows}
 
 
 def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:

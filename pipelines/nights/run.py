@@ -60,7 +60,8 @@ class Night:
         if self.quality is not None and self.quality["verdict"] == "fail":
             return "not published: a critical expectation failed"
         came = f"{counted(loaded, 'file')} loaded" if loaded else "nothing new"
-        doubts = [f"{counted(len(self.lacks), 'thing')} missing"] if self.lacks else []
+        missing = [lack for lack in self.lacks if lack["what"] != "outage"]
+        doubts = [f"{counted(len(missing), 'thing')} missing"] if missing else []
         if self.quality is not None and self.quality["counts"]["warn"]:
             doubts.append(counted(self.quality["counts"]["warn"], "warning"))
         return "; ".join([came + (" and published" if self.published else ""), *doubts])
@@ -229,7 +230,8 @@ def events(night: Night) -> list[Event]:
     held = [file for file in night.files if file["status"] in ("failed", "quarantined") or file["quarantined"]]
     if held:
         found.append(Event("warning", f"{counted(len(held), 'file')} with records that could not be decoded", here))
-    found += [Event("warning", text, here) for text in (*night.late, *(lack["text"] for lack in night.lacks))]
+    found += [Event("warning", text, here) for text in night.late]
+    found += [Event("news" if lack["what"] == "outage" else "warning", lack["text"], here) for lack in night.lacks]
     if night.model is not None:
         severity = "news" if night.model["champion"] else "warning"
         found.append(Event(severity, night.model["outcome"], here))
