@@ -34,6 +34,11 @@ class Home:
         return self.root / "metrics.toml"
 
     @property
+    def machines(self) -> Path:
+        """An installation's own ratings of machines."""
+        return self.root / "machines.csv"
+
+    @property
     def layouts(self) -> Path:
         """An installation's own record layouts."""
         return self.root / "layouts"

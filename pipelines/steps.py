@@ -198,6 +198,19 @@ def measured_ratings(home: Home) -> dict[str, tuple[float | None, float | None]]
     return found | {f"{row['system_id']}/{row['smf_sid']}": rate for row, rate in rates}
 
 
+def imported_ratings(home: Home) -> list[dict[str, Any]]:
+    """Ratings of machines that the installation wrote into its state folder, none without."""
+    from model.hardware.imported import read_ratings
+    from model.hardware.machines import MachineError
+
+    if not home.machines.is_file():
+        return []
+    try:
+        return read_ratings(home.machines.read_text(encoding="utf-8-sig"), str(home.machines))
+    except (MachineError, UnicodeDecodeError) as error:
+        raise EtalonError(f"the ratings of machines cannot be read: {error}", Exit.NO_INPUT) from error
+
+
 def data_identity(home: Home) -> dict[str, Any]:
     """What a model was fitted on: the loaded files and a digest over their contents, in no order."""
     import hashlib
@@ -297,7 +310,8 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     with subprocess.Popen([sys.executable, "-m", "model.network.simulator"], cwd=ROOT):
         say("calibrating")
         try:
-            fitted = calibrate(points, intervals, descriptions, measured_figures(home), measured_ratings(home))
+            ratings = measured_ratings(home), imported_ratings(home)
+            fitted = calibrate(points, intervals, descriptions, measured_figures(home), *ratings)
         except ValueError as error:
             raise EtalonError(f"the published marts cannot be calibrated: {error}", Exit.NOT_READY) from error
         fitted = replace(fitted, systems=provenance.marked(home, fitted.systems))

@@ -281,7 +281,8 @@ def _report_classes(classes: pd.DataFrame, keys: pd.Index, names: tuple[str, ...
 def _on_machine(history: History, machines: pd.DataFrame) -> History:
     """The history with its machine, as the partition sections of all LPARs' records tell it.
 
-    An LPAR with engines of its own beside others shares nothing with them; it is left without a machine.
+    An LPAR with engines of its own beside others shares nothing with them: it is left without a machine, and is none
+    of the others of a machine.
     """
     cps = machines[(machines["engine_type"] == "CP") & (machines["interval_s"] > 0)]
     own = cps[cps["smf_sid"] == history.smf_sid].sort_values("interval_start_utc")
@@ -290,7 +291,8 @@ def _on_machine(history: History, machines: pd.DataFrame) -> History:
     name = str(own["machine"].iloc[-1])
     here = cps[cps["machine"] == name]
     physical = here["lpar_name"].str.upper().isin(PHYSICAL)
-    others = here[~physical & (here["lpar_name"] != own["lpar_name"].iloc[-1])]
+    shared = ~physical & here["is_dedicated"].eq(False)
+    others = here[shared & (here["lpar_name"] != own["lpar_name"].iloc[-1])]
     latest = here[~physical & (here["interval_start_utc"] == own["interval_start_utc"].iloc[-1])]
     dedicated = bool(own["is_dedicated"].iloc[-1])
     if dedicated and len(latest) > 1:

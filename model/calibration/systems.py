@@ -39,6 +39,7 @@ def calibrate(
     descriptions: Mapping[str, SystemDescription] | None = None,
     figures: Sequence[Mapping[str, Any]] = (),
     ratings: Mapping[str, tuple[float | None, float | None]] | None = None,
+    machines: Sequence[Mapping[str, Any]] = (),
 ) -> Calibrated:
     """Calibrate all systems; one that cannot be never keeps the others from it.
 
@@ -48,6 +49,7 @@ def calibrate(
         descriptions: reference systems by id.
         figures: rows of ``fct_point_metric``, from which condition laws are fitted.
         ratings: service units and software service units a second of an engine, by system id (``system/SID``).
+        machines: ratings of other machines that the installation imported, see ``model.hardware.imported``.
 
     Raises:
         ValueError: nothing can be calibrated.
@@ -85,10 +87,8 @@ def calibrate(
     if conditions:
         conditions["adjustments"] = known
         refused = {name: reason for name, reason in refused.items() if name not in lawful_systems(conditions)}
-    whole = {
-        name: _rated({**made, "adjustments": known}, (ratings or {}).get(name, (None, None)))
-        for name, made in systems.items()
-    }
+    added = {"adjustments": known, **({"machine_ratings": list(machines)} if machines else {})}
+    whole = {name: _rated({**made, **added}, (ratings or {}).get(name, (None, None))) for name, made in systems.items()}
     return Calibrated(whole, refused, frame, conditions)
 
 

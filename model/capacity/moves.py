@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +40,10 @@ def moved(system: System, scenario: Scenario, value: Any, notes: list[str]) -> t
         QuestionError: the rating of either machine is not known.
     """
     try:
-        there = engine_speed(str(value), scenario.engines)
+        there = engine_speed(str(value), scenario.engines, imported=imported(system))
     except MachineError:
-        raise QuestionError("machine", value, f"machine: no rating of machine {value!r} is known", rated()) from None
+        text = f"machine: no rating of machine {value!r} is known"
+        raise QuestionError("machine", value, text, rated(imported(system))) from None
     here = _here(system, value)
     sd = math.hypot(there.sd, here.sd)
     factor = here.su_per_s / there.su_per_s
@@ -58,13 +60,18 @@ def moved(system: System, scenario: Scenario, value: Any, notes: list[str]) -> t
     return replace(scenario, others=others, ziip_cost=cost, msu_per_engine=each), cost
 
 
+def imported(system: System) -> Sequence[Mapping[str, Any]]:
+    """Rows of the ratings that the installation imported."""
+    return cast(Sequence[Mapping[str, Any]], system.entry.get("machine_ratings", ()))
+
+
 def _here(system: System, value: Any) -> Speed:
     """Speed of the measured engines: the rating in the records, else that of the machine's table."""
     if system.service_units_per_s:
         return Speed(system.service_units_per_s, 0.0, "the rating in its own records")
     known = str(system.entry["machine"])
     try:
-        return engine_speed(known, system.engines)
+        return engine_speed(known, system.engines, imported=imported(system))
     except MachineError:
         text = f"machine: {known or 'the machine measured on'} has no rating, neither in its records nor in a table"
         raise QuestionError("machine", value, text) from None

@@ -32,11 +32,11 @@ class MachineFact:
 class ServiceRate:
     """The CPU rate adjustment of an LPAR with `engines` CPs: 1/16 us of one engine per service unit.
 
-    `status` is `published`, `derived` (computed from published figures) or `assumed`.
+    `status` is `published`, `derived` (computed from published figures), `assumed`, or `imported` by an installation.
     """
 
     engines: int
-    adjustment: int
+    adjustment: float
     status: str
     source: str
     confidence: str

@@ -29,20 +29,28 @@ class NWay:
     source: str
 
 
+UNKNOWN = NWay(
+    0.0, UNKNOWN_MEAN, UNKNOWN_SD, "no service rates of this machine are known, so its n-way effect is not in"
+)
+
+
 def n_way(name: str, folder: Path = HERE) -> NWay:
     """The n-way effect of a machine, found by its id or machine type (``z13``, ``2964``)."""
-    tables = [machine(known, folder) for known in machines(folder)]
-    slopes = {table.id: slope for table in tables if (slope := _exponent(table)) is not None}
-    own = [table for table in tables if name and name in (table.id, table.machine_type)]
-    if own and own[0].id in slopes:
-        slope = slopes[own[0].id]
-        return NWay(slope, slope, OWN_SD, f"from the service rates of the {own[0].title} by number of engines")
-    if own and slopes:
-        slope = float(np.mean(list(slopes.values())))
-        return NWay(slope, slope, OTHER_SD, f"from the service rates of {', '.join(slopes)} by number of engines")
-    return NWay(
-        0.0, UNKNOWN_MEAN, UNKNOWN_SD, "no service rates of this machine are known, so its n-way effect is not in"
-    )
+    own = [machine(known, folder) for known in machines(folder)]
+    own = [table for table in own if name and name in (table.id, table.machine_type)]
+    return n_way_of(own[0], folder) if own else UNKNOWN
+
+
+def n_way_of(table: Machine, folder: Path = HERE) -> NWay:
+    """The n-way effect of a machine: by its own service rates, or by those of the machines in the folder."""
+    slope = _exponent(table)
+    if slope is not None:
+        return NWay(slope, slope, OWN_SD, f"from the service rates of the {table.title} by number of engines")
+    others = {name: slope for name in machines(folder) if (slope := _exponent(machine(name, folder))) is not None}
+    if not others:
+        return UNKNOWN
+    mean = float(np.mean(list(others.values())))
+    return NWay(mean, mean, OTHER_SD, f"from the service rates of {', '.join(others)} by number of engines")
 
 
 def _exponent(table: Machine) -> float | None:

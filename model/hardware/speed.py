@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from model.hardware.imported import machines_of
 from model.hardware.machines import HERE, Machine, MachineError, machine, machines
-from model.hardware.n_way import n_way
+from model.hardware.n_way import n_way_of
+
+Rows = Sequence[Mapping[str, Any]]
 
 # Assumed relative standard deviations: of a workload's own speed around the rating, which is a mean over workloads,
 # and of a rating that is itself assumed.
@@ -23,29 +28,30 @@ class Speed:
     source: str
 
 
-def rated() -> tuple[str, ...]:
-    """The machines whose speed is known, by id."""
-    return tuple(name for name in machines() if machine(name).service_rates)
+def rated(imported: Rows = ()) -> tuple[str, ...]:
+    """The machines whose speed is known, by id: those described here, and those of imported rows."""
+    return (*(name for name in machines() if machine(name).service_rates), *(one.id for one in machines_of(imported)))
 
 
-def engine_speed(name: str, engines: float, folder: Path = HERE) -> Speed:
+def engine_speed(name: str, engines: float, folder: Path = HERE, imported: Rows = ()) -> Speed:
     """Speed of one engine of a machine (``z14``, ``3906``) in an LPAR of so many.
 
-    From the rating with the nearest number of engines, moved along the machine's n-way effect.
+    From the rating with the nearest number of engines, moved along the machine's n-way effect. Imported rows
+    (``model.hardware.imported``) go before what is described here.
 
     Raises:
         MachineError: no rating of the machine is known.
     """
-    found = _named(name, folder)
+    found = _named(name, folder, imported)
     nearest = min(found.service_rates, key=lambda rate: abs(math.log(rate.engines / engines)))
-    effect, far = n_way(found.id, folder), math.log(engines / nearest.engines)
+    effect, far = n_way_of(found, folder), math.log(engines / nearest.engines)
     sd = math.hypot(WORKLOAD_SD, ASSUMED_SD if nearest.status == "assumed" else 0.0, effect.sd * far)
     source = f"{found.title}, {nearest.engines} engines: {nearest.status}, {nearest.source}"
     return Speed(nearest.su_per_s * math.exp(-effect.exponent * far), sd, source)
 
 
-def _named(name: str, folder: Path) -> Machine:
-    for known in (machine(one, folder) for one in machines(folder)):
+def _named(name: str, folder: Path, imported: Rows) -> Machine:
+    for known in (*machines_of(imported), *(machine(one, folder) for one in machines(folder))):
         if name.casefold() in (known.id.casefold(), known.machine_type.casefold()) and known.service_rates:
             return known
-    raise MachineError(f"no rating of machine {name!r} is known; known: {', '.join(rated())}")
+    raise MachineError(f"no rating of machine {name!r} is known; known: {', '.join(rated(imported))}")

@@ -9,6 +9,7 @@ from model.capacity import msu
 from model.capacity.ask import predict
 from model.capacity.bundle import build
 from model.capacity.questions import QuestionError
+from model.hardware.imported import read_ratings
 from model.hardware.machines import MachineError
 from model.hardware.speed import engine_speed, rated
 from tests.model.calibration.test_production import ENGINES, SECONDS, history
@@ -76,3 +77,37 @@ def test_engines_are_slower_where_there_are_more_of_them():
     assert "z13" in rated()
     with pytest.raises(MachineError, match="known: z13, z14"):
         engine_speed("9999", 4)
+
+
+TABLE = """machine,engines,su_per_s
+9175-705,5,90000
+9175-710,10,80000
+z14,4,70000
+"""
+
+
+def test_a_machine_of_an_imported_table_is_moved_to_by_its_rating():
+    found = bundle()
+    found["systems"]["PRDA"]["machine_ratings"] = read_ratings(TABLE, "machines.csv")
+    here, moved = predict(found, "PRDA"), predict(found, "PRDA", {"machine": "9175-705", "engines": 5})
+    busy = value(here, "cpu_busy_pct") * ENGINES / 5 * RATING / 90_000.0
+    assert value(moved, "cpu_busy_pct") == pytest.approx(busy, rel=0.01)
+    assert any("machines.csv, line 2" in note for note in moved.notes)
+    with pytest.raises(QuestionError) as refused:
+        predict(found, "PRDA", {"machine": "9175-999"})
+    assert "9175-710" in refused.value.allowed
+
+
+def test_an_imported_rating_goes_before_the_one_described_here():
+    rows = read_ratings(TABLE, "machines.csv")
+    assert engine_speed("z14", 4, imported=rows).su_per_s == pytest.approx(70_000.0)
+    assert engine_speed("z14", 4).su_per_s != pytest.approx(70_000.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("machine,engines\nA,1\n", "no column su_per_s"), ("machine,engines,su_per_s\nA,1,fast\n", "line 2")],
+)
+def test_a_table_that_cannot_be_read_names_file_and_line(text, told):
+    with pytest.raises(MachineError, match=f"machines.csv.*{told}"):
+        read_ratings(text, "machines.csv")
