@@ -59,10 +59,13 @@ def recent(home: Home) -> Mapping[str, Any]:
             WHERE class_kind = 'service_class' AND is_resource_type"""
         ),
         rows(
-            """SELECT interval_key, storage_group, count(*) AS volumes, sum(requests) AS requests,
+            """SELECT interval_key, storage_group AS name, count(*) AS servers, sum(requests) AS requests,
             sum(busy_pct * interval_s) / 100 AS busy_s,
             sum(requests * (coalesce(pending_ms, 0) + coalesce(ios_queue_ms, 0))) / 1e3 AS waited_s
             FROM marts.fct_device SEMI JOIN recent USING (interval_key)
-            WHERE storage_group IS NOT NULL GROUP BY ALL"""
+            WHERE storage_group IS NOT NULL GROUP BY ALL
+            UNION ALL
+            SELECT interval_key, facility_name, processors, busy_s, busy_s, 0
+            FROM marts.fct_facility_utilization SEMI JOIN recent USING (interval_key)"""
         ),
     )

@@ -1,4 +1,4 @@
-"""Groups of devices: how busy they are, and which part of a class's response is waiting for them."""
+"""Volumes and coupling facilities: how busy they are, and which part of a class's response is waiting for them."""
 
 from __future__ import annotations
 
@@ -26,16 +26,20 @@ SHARE_SD = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Devices:
-    """A group of volumes by interval (I,): requests, and seconds for which volumes worked and requests waited."""
+    """A group of volumes, or a coupling facility's processors, by interval (I,).
 
-    volumes: float
+    ``requests``, and seconds for which ``servers`` worked and requests waited. Requests to a facility are not told by
+    class, nor how long they waited: the time its processors worked stands for them.
+    """
+
+    servers: float
     requests: Array
     busy_s: Array
     waited_s: Array
 
     def rows(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Devices:
         """The intervals chosen."""
-        return Devices(self.volumes, self.requests[kept], self.busy_s[kept], self.waited_s[kept])
+        return Devices(self.servers, self.requests[kept], self.busy_s[kept], self.waited_s[kept])
 
 
 def with_device_waits(h: History, ios: Array) -> History:
@@ -46,7 +50,7 @@ def with_device_waits(h: History, ios: Array) -> History:
     """
     found = dict(h.waited_s)
     for name, group in h.devices.items():
-        waited = _waits(h, group, np.nan_to_num(ios))
+        waited = _waits(h, group, np.nan_to_num(ios) if group.waited_s.any() else h.ended)
         if waited is not None and name not in found:
             found[name] = waited
     return replace(h, waited_s=found, devices={name: group for name, group in h.devices.items() if name in found})

@@ -146,7 +146,8 @@ def histories(
         transactions: rows of ``fct_transaction_cost`` of what a groups file names; None where there is no such file.
         costs: rows of ``fct_address_space_cost`` of address-space groups; with ``transactions``.
         states: rows of ``fct_transaction_state`` of resources that a subsystem names; None where there are none.
-        devices: rows of ``fct_device`` added up by interval and storage group; None where there are none.
+        devices: by interval, storage groups and coupling facilities (``fct_device``, ``fct_facility_utilization``)
+            with ``name``, ``servers``, ``requests``, ``busy_s`` and ``waited_s``; None where there are none.
 
     Returns:
         By system id; by system and SMF identifier (``system/SID``) where a system has several LPARs.
@@ -244,12 +245,12 @@ def _history(
 
 
 def _devices(devices: pd.DataFrame | None, keys: pd.Index) -> dict[str, Devices]:
-    """Groups of volumes by name."""
+    """Groups of volumes and coupling facilities by name."""
     found = {}
-    for name, part in () if devices is None else devices[devices["interval_key"].isin(keys)].groupby("storage_group"):
+    for name, part in () if devices is None else devices[devices["interval_key"].isin(keys)].groupby("name"):
         own = part.set_index("interval_key").reindex(keys)
         columns = (own[column].fillna(0.0).to_numpy(float) for column in ("requests", "busy_s", "waited_s"))
-        found[str(name)] = Devices(float(own["volumes"].median()), *columns)
+        found[str(name)] = Devices(float(own["servers"].median()), *columns)
     return found
 
 

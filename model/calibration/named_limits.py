@@ -141,7 +141,7 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
     mixed = h.ended[kept][:, members] @ np.array(weights) / count
     times = np.column_stack([total, np.maximum(spent, 0.0) / count, on_engines, mixed])
     gathered = _Gathered.of(times, waited[kept][:, members].sum(axis=1), count, h.day[kept], h.sampling_s)
-    known = None if group is None else _of_volumes(group.volumes, group.busy_s[kept].sum() / count.sum())
+    known = None if group is None else _of_servers(group.servers, group.busy_s[kept].sum() / count.sum())
     return _fitted(limit, members, weights, gathered, known)
 
 
@@ -218,9 +218,9 @@ def _fitted(
     )
 
 
-def _of_volumes(volumes: float, busy_s: float) -> Candidates:
-    """Volumes that share one queue, or each of which has its own; a transaction is ``busy_s`` on them in all."""
-    places, hold_s = np.array([volumes, 1.0]), np.array([busy_s, busy_s / volumes])
+def _of_servers(servers: float, busy_s: float) -> Candidates:
+    """Servers that share one queue, or each of which has its own; a transaction is ``busy_s`` on them in all."""
+    places, hold_s = np.array([servers, 1.0]), np.array([busy_s, busy_s / servers])
     return Candidates(places, hold_s, np.zeros(2), np.zeros(2))
 
 

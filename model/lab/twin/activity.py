@@ -115,15 +115,20 @@ def described_rates(network: Network) -> np.ndarray:
 
 
 def _goals(twin: Twin, network: Network, seed: int) -> tuple[int, ...]:
-    """Goal in ms of each class: the twin's, or about twice the mean response at the mean rates."""
+    """Goal in ms of each class, the same in a service class: the twin's, or about twice the mean response at the mean
+    rates."""
     rates = np.array([twin.classes[c.name].rate_per_s if c.name in twin.classes else 0.0 for c in network.classes])
     per_s = float((demands(network).visits.sum(axis=1) * rates).sum())
     run = VaryingLoad(network, seed)
     factors = _over(np.where(rates > 0, rates, described_rates(network)), described_rates(network))
     total = run.run(factors, 5 * VISITS / max(per_s, 1e-9)).total
-    usual_ms = 2e3 * _over(total[:, L.T_SUM], total[:, L.T_DONE])
-    given = [twin.classes[c.name].goal_ms if c.name in twin.classes else 0 for c in network.classes]
-    return tuple(goal or max(1, round(float(f"{ms:.1g}"))) for goal, ms in zip(given, usual_ms, strict=True))
+    service_class = {c.name: twin.classes[c.name].service_class for c in network.classes if c.name in twin.classes}
+    _, own = np.unique([service_class.get(c.name, c.name) for c in network.classes], return_inverse=True)
+    sums, done = (np.bincount(own, weights=total[:, column])[own] for column in (L.T_SUM, L.T_DONE))
+    told = np.array([twin.classes[c.name].goal_ms if c.name in twin.classes else 0 for c in network.classes])
+    given = [max(told[own == k]) for k in own]
+    usual_ms = 2e3 * _over(sums, done)
+    return tuple(int(goal) or max(1, round(float(f"{ms:.1g}"))) for goal, ms in zip(given, usual_ms, strict=True))
 
 
 class _Running:

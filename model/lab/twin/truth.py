@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from model.capacity.figures import CPS, ZIIPS
 from model.lab.twin.activity import Lived
 from model.lab.twin.asking import asked, system_of
@@ -75,17 +77,37 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
 
 
 def _of_class(condition: str, names: list[str], result: SimulationResult) -> list[Output]:
-    """Rate and response of a service class; the percentile of several classes is that of the largest."""
+    """Rate and response of a service class."""
     found = [result.classes[name] for name in names]
     rate = Estimate.total([c.throughput_per_s for c in found])
     weights = [c.throughput_per_s.value / rate.value if rate.value > 0 else 1.0 for c in found]
     response = Estimate.total([c.response_s.scaled(w) for c, w in zip(found, weights, strict=True)])
-    largest = found[weights.index(max(weights))]
+    each = [c.percentiles_s for c in found]
+    p90 = each[0][90.0] if len(each) == 1 else mixed_percentile(each, weights, 90.0)
     return [
         _output("etr_tps", condition, rate, "1/s"),
         _output("response_ms", condition, response.scaled(1000), "ms"),
-        _output("response_p90_ms", condition, largest.percentiles_s[90.0].scaled(1000), "ms"),
+        _output("response_p90_ms", condition, p90.scaled(1000), "ms"),
     ]
+
+
+def mixed_percentile(percentiles: list[dict[float, Estimate]], weights: list[float], percent: float) -> Estimate:
+    """A percentile of several classes together; between their percentiles, times are taken to be exponential."""
+
+    def beyond(found: dict[float, Estimate], time_s: float) -> float:
+        """Part of a class that takes longer."""
+        times = np.array([0.0, *(found[p].value for p in sorted(found))])
+        logs = np.log([1.0, *(1.0 - p / 100.0 for p in sorted(found))])
+        slope = (logs[-1] - logs[-2]) / max(times[-1] - times[-2], 1e-12)
+        return float(np.exp(np.interp(time_s, times, logs) + slope * max(time_s - times[-1], 0.0)))
+
+    low, high = 0.0, 10.0 * max(found[percent].value for found in percentiles)
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        longer = sum(w * beyond(found, middle) for w, found in zip(weights, percentiles, strict=True))
+        low, high = (middle, high) if longer > 1.0 - percent / 100.0 else (low, middle)
+    spread = sum(w * found[percent].half_width for w, found in zip(weights, percentiles, strict=True))
+    return Estimate(high, spread)
 
 
 def _bottleneck(m: Measured, pools: set[str], result: SimulationResult) -> dict[str, Any]:

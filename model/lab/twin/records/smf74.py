@@ -41,16 +41,17 @@ def devices(columns: Columns, frame: Frame, record: np.ndarray, network: Network
 
 def facility(columns: Columns, frame: Frame, record: np.ndarray, network: Network, m: Measured, f: int) -> None:
     """One record of each interval for the `f`th coupling facility: one structure with this LPAR's requests."""
-    name = _letters(m.facilities[f]).ljust(3, "X") + "01"
+    name = m.facilities[f][:8]
     requests = np.rint(m.requests[:, f])
     later = np.rint(requests * m.asynchronous[:, f])
     total_us = m.request_s[:, f] * 1e6
     frame.header(columns, "smf74_4", "smf74", (74, 4), record[:, None])
     system = {"r744fnam": name, "r744fsys": frame.setting.plan.system_name, "r744ftor": requests.astype(float)}
     columns.add("smf74_4_facility", record, system)
-    columns.add("smf74_4_structure", record, {"r744qstr": f"{name}LOCK"})
+    structure = f"{_letters(name).ljust(3, 'X')}01LOCK"
+    columns.add("smf74_4_structure", record, {"r744qstr": structure})
     request = {
-        "r744snam": f"{name}LOCK", "r744styp": LOCK_STRUCTURE, "r744strc": requests, "r744stac": later,
+        "r744snam": structure, "r744styp": LOCK_STRUCTURE, "r744strc": requests, "r744stac": later,
         "r744sarc": later, "r744ssrc": requests - later, "r744satm": np.rint(total_us * m.asynchronous[:, f]),
         "r744sstm": np.rint(total_us * (1 - m.asynchronous[:, f])),
     }  # fmt: skip

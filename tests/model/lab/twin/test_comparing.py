@@ -1,11 +1,14 @@
 """What a model answers is set beside the truth figure by figure."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from model.lab.twin.comparing import Compared, asked_of_model, compare
+from model.lab.twin.truth import mixed_percentile
+from model.network.simulator.statistics import Estimate
 from tests.model.lab.twin import made
 
 TRUTH = {
@@ -61,3 +64,11 @@ def test_what_is_refused_says_why_in_every_row() -> None:
 def test_a_model_knows_classes_by_their_service_class() -> None:
     at = {"growth_pct.inquiry": 5, "rate.ORDERS": 3, "limit.MXT": 9}
     assert asked_of_model(made.twin(), at) == {"growth_pct.CICSHI": 5, "rate.ORDERS": 3, "limit.MXT": 9}
+
+
+def test_a_percentile_of_several_classes_is_that_of_all_their_transactions() -> None:
+    def exponential(mean_s: float) -> dict[float, Estimate]:
+        return {p: Estimate(-mean_s * math.log(1.0 - p / 100.0), 0.0) for p in (50.0, 90.0, 95.0, 99.0)}
+
+    found = mixed_percentile([exponential(1.0), exponential(5.0)], [0.7, 0.3], 90.0).value
+    assert 0.7 * math.exp(-found) + 0.3 * math.exp(-found / 5.0) == pytest.approx(0.1)

@@ -1,0 +1,87 @@
+"""What stations of a network besides the engines show in the marts: named resources, volumes, coupling facilities."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from model.lab.twin import Twin, live, write
+from model.lab.twin.measured import Measured, measured
+from model.network import Network
+from pipelines import steps
+from pipelines.home import Home
+from tests.model.lab.twin import made
+
+FACILITY = """
+[[stations]]
+name = "cf"
+component = "cf"
+servers = 2
+
+[[resources]]"""
+REQUESTS = """
+  { cf = "cf", engine = "PRDA cp", service = { mean_us = 50 }, issue = { mean_us = 5 }, count = 4 },
+  { release = "MXT" },"""
+
+
+@pytest.fixture(scope="module")
+def twin() -> Twin:
+    """A small twin with a limit, volumes and a coupling facility."""
+    described = made.NETWORK.replace("\n[[resources]]", FACILITY, 1).replace('\n  { release = "MXT" },', REQUESTS, 1)
+    return Twin.of(tomllib.loads(made.TWIN), Network.from_toml(described))
+
+
+@pytest.fixture(scope="module")
+def marts(twin: Twin, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[duckdb.DuckDBPyConnection, Measured]]:
+    """The marts of its records, and what they say of its first LPAR."""
+    home = Home(Path(tmp_path_factory.mktemp("stations")))
+    lived = live(twin)
+    steps.ingest(home, write(lived, home.lab))
+    steps.build(home)
+    with duckdb.connect(str(home.warehouse), read_only=True) as connection:
+        yield connection, measured(lived, lived.lpars[0])
+
+
+def test_a_resource_stands_under_its_name_even_where_nobody_waited_for_it(marts) -> None:
+    connection, _ = marts
+    rows = connection.execute(
+        "select distinct state from marts.fct_transaction_state where is_resource_type and phase = 'begin to end'"
+    ).fetchall()
+    assert rows == [("MXT",)]
+
+
+def test_states_have_the_time_in_which_samples_found_transactions(marts) -> None:
+    connection, _ = marts
+    rows = connection.execute(
+        "select state, sum(state_s), sum(samples) from marts.fct_transaction_state "
+        "where not is_resource_type group by 1"
+    ).fetchall()
+    assert {"active", "io wait"} <= {state for state, _, _ in rows}
+    assert all(seconds == pytest.approx(0.25 * samples) and samples > 0 for _, seconds, samples in rows)
+
+
+def test_volumes_belong_to_the_storage_group_that_is_named_like_their_station(marts) -> None:
+    connection, told = marts
+    [(volumes, busy_s)] = connection.execute(
+        "select count(distinct device_number), sum(busy_pct * interval_s) / 100 from marts.fct_device "
+        "where storage_group = 'dasd' and smf_sid = ?",
+        [told.lpar.smf_sid],
+    ).fetchall()
+    assert volumes == 8
+    assert busy_s == pytest.approx(told.device_using_s.sum(), rel=0.02)
+
+
+def test_a_coupling_facility_is_as_busy_as_its_processors(marts) -> None:
+    connection, told = marts
+    [(name, processors, busy_s, busy_pct)] = connection.execute(
+        "select facility_name, max(processors), sum(busy_s), sum(busy_pct * interval_s) / sum(interval_s) "
+        "from marts.fct_facility_utilization where smf_sid = ? group by 1",
+        [told.lpar.smf_sid],
+    ).fetchall()
+    assert (name, processors) == ("cf", 2)
+    assert busy_s == pytest.approx(told.facility_busy_s.sum(), rel=1e-3)
+    assert busy_pct == pytest.approx(100.0 * told.facility_busy_s.sum() / 2 / 3600 / len(told.starts), rel=1e-3)
