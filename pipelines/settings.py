@@ -81,6 +81,9 @@ class Notify(Section):
     quiet: tuple[dt.time, dt.time] | None = Field(
         default=None, description="from when to when (UTC) only failures are told; the rest waits for the next night"
     )
+    headroom_months: float | None = Field(
+        default=None, gt=0, le=36, description="a system of which something will be full within so many months is told"
+    )
     link: str | None = Field(
         default=None, pattern=r"^https?://", description="address under which the state folder is served"
     )

@@ -1,8 +1,11 @@
-"""Small files that are there whole or not at all, and for their owner only."""
+"""Small files of nights: there whole or not at all, and for their owner only."""
 
+import json
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 
 def write(path: Path, text: str) -> None:
@@ -18,3 +21,10 @@ def write(path: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A small file of JSON; empty where there is none that can be read, as after a full disk."""
+    with suppress(FileNotFoundError, ValueError):
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    return {}

@@ -21,6 +21,7 @@ def write_pages(home: Home) -> Path:
         tables = {
             "What is missing": [{"system": lack["system"], "what": lack["text"]} for lack in night["lacks"]],
             "Too late": [{"what": line} for line in night.get("late", [])],
+            "Headroom": [{"what": line} for line in night.get("headroom", [])],
             "Data quality": [{"finding": line} for line in (night["quality"] or {}).get("problems", [])],
             "Files": [_file(file) for file in night["files"]],
             "First record that could not be decoded": _first_bad(home, night["files"]),

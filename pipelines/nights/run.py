@@ -8,17 +8,16 @@ import fcntl
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from pipelines import settings as configured
 from pipelines import steps
 from pipelines.exits import EtalonError, Exit, code_of
 from pipelines.home import Home
-from pipelines.nights import coverage, landing, notify, page, retention
-from pipelines.nights.files import write
+from pipelines.nights import coverage, headroom, landing, notify, page, retention
+from pipelines.nights.files import read, write
 from pipelines.nights.notify import Event
 from pipelines.progress import Reporter
 from pipelines.settings import Settings
@@ -42,6 +41,7 @@ class Night:
     left: dict[str, str] = field(default_factory=dict)
     built: str = ""
     late: list[str] = field(default_factory=list)
+    headroom: list[str] = field(default_factory=list)
     quality: dict[str, Any] | None = None
     published: bool = False
     model: dict[str, Any] | None = None
@@ -148,6 +148,9 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
     if rules.fit:
         with step("calibrating and validating"):
             _fit(home, night)
+        months, bundle = rules.notify.headroom_months, steps.standing(home)
+        if months is not None and bundle is not None:
+            night.headroom = headroom.newly_short(home, bundle, months, dt.date.fromisoformat(night.day))
     with step("looking for what is missing"):
         found = coverage.lacks(home.snapshot, dt.date.fromisoformat(night.day), rules.coverage)
         night.lacks = [lack.to_dict() for lack in found]
@@ -164,7 +167,7 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> None:
 
     folder = rules.landing.folder or home.landing
     memory = home.nights / "landing.json"
-    before = _read(memory)
+    before = read(memory)
     version = warehouse.layouts_version(layouts.registry(home))
     marks = before.get("marks", {})
     known = before.get("layouts") == version and home.warehouse.exists()
@@ -196,7 +199,7 @@ def _fit(home: Home, night: Night) -> None:
     """Calibrate unless the last calibration was on the same data."""
     memory = home.nights / "fitted.json"
     data = steps.data_identity(home)
-    if _read(memory) == data and steps.standing(home) is not None:
+    if read(memory) == data and steps.standing(home) is not None:
         return
     try:
         fitted = steps.fit(home)
@@ -230,17 +233,10 @@ def events(night: Night) -> list[Event]:
     held = [file for file in night.files if file["status"] in ("failed", "quarantined") or file["quarantined"]]
     if held:
         found.append(Event("warning", f"{counted(len(held), 'file')} with records that could not be decoded", here))
-    found += [Event("warning", text, here) for text in night.late]
+    found += [Event("warning", text, here) for text in (*night.late, *night.headroom)]
     found += [Event("news" if lack["what"] == "outage" else "warning", lack["text"], here) for lack in night.lacks]
     if night.model is not None:
         severity = "news" if night.model["champion"] else "warning"
         found.append(Event(severity, night.model["outcome"], here))
         found += [Event("warning", remark, here) for remark in night.model.get("drifted", ())]
     return found
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """A small file of JSON; empty where there is none that can be read, as after a full disk."""
-    with suppress(FileNotFoundError, ValueError):
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    return {}
