@@ -77,4 +77,4 @@ class QualityResult:
     def as_dict(self) -> dict[str, Any]:
         """The result in JSON's terms."""
         findings = [asdict(finding) | {"status": finding.status} for finding in self.findings]
-        return {"verdict": self.verdict, "counts": self.counts, "report": str(self.report), "findings": findings}
+        return {"verdict": self.verdict, "counts": self.counts, "report": self.report.name, "findings": findings}

@@ -7,6 +7,7 @@ from model.capacity.questions import KEYS
 from pipelines.text import counted, figure, table
 
 FEW = 3
+MOST_COLUMNS = 8
 
 
 def answer(found: Mapping[str, Any], details: bool = False) -> str:
@@ -180,13 +181,19 @@ def _asked(found: Mapping[str, Any]) -> str:
     return f"{found['system']} at {described(found['at'])}" + (f" with {targets}" if targets else "")
 
 
-def sweep(found: Mapping[str, Any]) -> str:
-    """A sweep for a reader: one line a step; intervals where there are few figures."""
+def sweep(found: Mapping[str, Any], chosen: bool = True) -> str:
+    """A sweep for a reader: one line a step; intervals where there are few figures. Where the metrics were not chosen
+    and there are many figures, those of the whole system."""
     named: dict[str, str] = {}
+    left: dict[str, None] = {}
     rows = []
+    short = not chosen and any(len(step["outputs"]) > MOST_COLUMNS for step in found["steps"])
     for step in found["steps"]:
         row: dict[str, Any] = {"key": step["value"], "outside": "yes" if step["extrapolated"] else ""}
         for output, of in zip(step["outputs"], subjects(step["outputs"]), strict=True):
+            if short and of:
+                left[output["metric"]] = None
+                continue
             name = " ".join(filter(None, (output["metric"], of)))
             named.setdefault(name, f"{name} [{output['unit']}]")
             row[name] = output
@@ -197,7 +204,8 @@ def sweep(found: Mapping[str, Any]) -> str:
             row[name] = within(output) if len(named) <= FEW else output and output["value"]
     head = f"{found['system']} against {found['key']}" + (f" at {described(found['at'])}" if found["at"] else "")
     columns = {"key": found["key"], **named, "outside": "extrapolated"}
-    return "\n".join([head, table(rows, columns, "  "), *basis(found)])
+    more = [f"  and by class, with --metric: {', '.join(left)}"] if left else []
+    return "\n".join([head, table(rows, columns, "  "), *more, *basis(found)])
 
 
 def what_if(found: Mapping[str, Any]) -> str:

@@ -69,6 +69,13 @@ def simulation(bundle: Bundle, system: str, at: Keys | None = None) -> dict[str,
     return {**{key: value for key, value in bundle.items() if key != "conditions"}, "systems": {system: entry}}
 
 
+def network(bundle: Bundle, system: str, at: Keys | None = None) -> dict[str, str]:
+    """The calibrated network of a system at a load, in TOML."""
+    from model.capacity.network import described
+
+    return {"network": described(bundle, system, at).network.to_toml()}
+
+
 KINDS: Mapping[str, Callable[..., Any]] = {
     "predict": ask.predict,
     "size": size,
@@ -80,6 +87,7 @@ KINDS: Mapping[str, Callable[..., Any]] = {
     "forecast-msu": msu.forecast,
     "fitted": fitted,
     "simulation": simulation,
+    "network": network,
     "systems": catalogue.systems,
     "models": catalogue.models,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from model.capacity.basis import machine_of
 from model.capacity.questions import askable, point_entry
 from model.systems.overview import overview
 from serve.options import options
@@ -37,7 +38,7 @@ def describe(name: str, entry: Mapping[str, Any]) -> System:
     return System(
         system=name,
         workload=entry["workload"],
-        machine=_machine(entry),
+        machine=machine_of(entry),
         software=entry.get("software", ""),
         engines=entry["engines"],
         operating_point=str(entry["operating_point"]),
@@ -71,13 +72,6 @@ def reference_systems(predictable: Collection[str]) -> list[ReferenceSystem]:
         )
         for about in overview()
     ]
-
-
-def _machine(entry: Mapping[str, Any]) -> str:
-    """The type of the machine as recorded, or its name where the records leave the type blank or zero."""
-    if entry["machine"].strip("0 "):
-        return str(entry["machine"])
-    return str((entry.get("on_machine") or {}).get("name", ""))
 
 
 def _operating_tps(entry: Mapping[str, Any]) -> float:

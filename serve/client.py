@@ -140,10 +140,19 @@ class Client:
         """Begin a simulation of a system; ``options`` as POST /v1/simulate lists them. :meth:`wait` for its result."""
         return self._ask("/v1/simulate", SimulationJob, system=system, at=at, **options)
 
-    def replay(self, network: str, transactions: Mapping[str, Sequence[Any]], seed: int = 1) -> SimulationJob:
-        """Begin a replay of recorded transactions, columns by name, through a network in TOML."""
+    def replay(
+        self,
+        transactions: Mapping[str, Sequence[Any]],
+        *,
+        network: str | None = None,
+        system: str | None = None,
+        at: At | None = None,
+        seed: int = 1,
+    ) -> SimulationJob:
+        """Begin a replay of recorded transactions, columns by name, through a network in TOML or a calibrated one."""
         columns = {name: list(values) for name, values in transactions.items()}
-        return self._ask("/v1/replay", SimulationJob, network=network, transactions=columns, seed=seed)
+        through = {"network": network, "system": system, "at": at}
+        return self._ask("/v1/replay", SimulationJob, transactions=columns, seed=seed, **through)
 
     def job(self, name: str) -> SimulationJob:
         """How far a simulation is."""

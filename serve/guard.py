@@ -107,6 +107,8 @@ class Boundary:
         grant = self._grant(scope, headers)
         if grant is None:
             told = "this service asks for a bearer token; send it as `Authorization: Bearer …`"
+            if not self._tokens.any():
+                told = "the last token was withdrawn, so nobody may ask: make a new one with `etalon token NAME`"
             raise Problem(401, "token-required", told, headers={"WWW-Authenticate": 'Bearer realm="etalon"'})
         wanted = "read" if scope["method"] == "GET" or path == "/session" else "ask"
         if not grant.may(wanted):

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 from serve.encoding import as_json
 from serve.job_types import JobList, ReplayQuestion, SimulateQuestion, SimulationJob
 from serve.jobs import Job
+from serve.problems import Problem
 from serve.questions import Question
 from serve.responses import json_response
 from serve.routes import StrictRoute
@@ -25,16 +26,22 @@ def jobs(service: Service) -> APIRouter:
     @router.post("/v1/simulate", status_code=202, response_model=SimulationJob, operation_id="simulate")
     async def simulate(question: SimulateQuestion, request: Request) -> Response:
         """Simulate the calibrated network of a system at a load. The answer is a job to be followed."""
-        load = {"system", "at"}
-        part = await service.ask("simulation", as_json(question.model_dump(include=load, exclude_none=True)))
+        part = await service.ask("simulation", _load(question))
         if part.status != 200:
             return json_response(part.body, part.status)
         return await submitted("simulate", question, request, part.body)
 
     @router.post("/v1/replay", status_code=202, response_model=SimulationJob, operation_id="replay")
     async def replay(question: ReplayQuestion, request: Request) -> Response:
-        """Replay recorded transactions through a described network. The answer is a job to be followed."""
-        return await submitted("replay", question, request)
+        """Replay recorded transactions through a described or calibrated network. The answer is a job to follow."""
+        if (question.network is None) == (question.system is None):
+            raise Problem(422, "invalid-request", "name either a network or a system", field="network")
+        if question.system is None:
+            return await submitted("replay", question, request)
+        found = await service.ask("network", _load(question))
+        if found.status != 200:
+            return json_response(found.body, found.status)
+        return await submitted("replay", question, request, found.body)
 
     @router.get("/v1/jobs", response_model=JobList, operation_id="jobs")
     async def listed(request: Request) -> Response:
@@ -54,6 +61,10 @@ def jobs(service: Service) -> APIRouter:
         return json_response(as_json(found.document()))
 
     return router
+
+
+def _load(question: SimulateQuestion | ReplayQuestion) -> bytes:
+    return as_json(question.model_dump(include={"system", "at"}, exclude_none=True))
 
 
 def _owner(request: Request) -> str | None:

@@ -42,7 +42,7 @@ class SimulateQuestion(Question):
 
 
 class ReplayQuestion(Question):
-    """What would these recorded transactions have seen in this network?"""
+    """What would these recorded transactions have seen in this network, described or calibrated?"""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -50,12 +50,18 @@ class ReplayQuestion(Question):
                 {
                     "network": EXAMPLE,
                     "transactions": {"arrival": [0.0, 0.1], "cp_us": [900.0, 1100.0]},
-                }
+                },
+                {
+                    "system": "cics53-18cp",
+                    "transactions": {"arrival": [0.0, 0.0001], "cp_us": [90.0, 110.0], "response_us": [95.0, 120.0]},
+                },
             ]
         }
     )
 
-    network: str = Field(min_length=1, description="a network description in TOML")
+    network: str | None = Field(default=None, min_length=1, description="a network description in TOML")
+    system: SystemId | None = Field(default=None, description="a calibrated system in place of `network`")
+    at: Asked = None
     transactions: dict[str, Column] = Field(description="columns: arrival, class, response_ms, and work such as cp_us")
     seed: Seed = 1
 

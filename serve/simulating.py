@@ -49,14 +49,14 @@ def simulated(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def replayed(asked: dict[str, Any]) -> dict[str, Any]:
-    """Recorded transactions through a network that is described."""
+    """Recorded transactions through a network that is described, or that of a calibrated system."""
     import numpy as np
 
     from model.network import Network
     from model.network.simulator import recorded, replay, report
 
     question = asked["question"]
-    network = Network.from_toml(question["network"])
+    network = Network.from_toml(question.get("network") or asked["bundle"]["network"])
     columns = {
         name: np.array(values, "datetime64[us]" if name == "arrival" and isinstance(values[0], str) else None)
         for name, values in question["transactions"].items()

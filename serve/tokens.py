@@ -83,6 +83,10 @@ class Tokens:
         self._refresh()
         return self._guarded
 
+    def any(self) -> bool:
+        """Whether there is a token that would do."""
+        return bool(self._all())
+
     def by_token(self, given: str) -> Grant | None:
         """The grant of a token as it was sent."""
         self._refresh()

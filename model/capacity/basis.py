@@ -28,6 +28,13 @@ def defined_otherwise(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> bo
     return bool(then != now.get(name, now.get("")))
 
 
+def machine_of(entry: Mapping[str, Any]) -> str:
+    """The type of the machine as recorded, or its name where the records leave the type blank or zero."""
+    if entry["machine"].strip("0 "):
+        return str(entry["machine"])
+    return str((entry.get("on_machine") or {}).get("name", "")) or "of a type that was not recorded"
+
+
 def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     """What the answer was calibrated on, and what is not the system's own measurement."""
     known = {**entry["usage"], **entry["response"]}
@@ -37,7 +44,7 @@ def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, A
         "points": len(entry["points"]),
         "etr_tps": list(rates),
         "engines": entry["engines"],
-        "machine": entry["machine"],
+        "machine": machine_of(entry),
         "workload": entry["workload"],
         "intervals": entry["intervals"],
         "seconds": entry["seconds"],

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -115,7 +116,7 @@ def sweep(
 
     values = ask.spaced(key, first, last, count)
     found = ask.sweep(_champion(), system, key, values, at=asked, metrics=metric or ())
-    _show(found, as_json, answer_text.sweep)
+    _show(found, as_json, partial(answer_text.sweep, chosen=bool(metric)))
 
 
 def what_if(

@@ -83,6 +83,12 @@ def token(
     if withdraw:
         if not tokens.withdrawn(path, name):
             raise EtalonError(f"there is no token {name!r} in {path}", Exit.QUESTION)
+        if not tokens.read(path):
+            typer.echo(
+                "etalon: that was the last token, and nobody may ask the service now: make another with `etalon token "
+                f"NAME`, or, to ask without one on this machine, remove {path} and start the service again",
+                err=True,
+            )
         return
     scopes = [one.value for one in scope or (Scope.READ, Scope.ASK)]
     typer.echo(tokens.granted(path, name, scopes, per_minute or None))

@@ -50,6 +50,19 @@ def test_where_no_number_of_engines_suffices_that_is_said(bundle):
     assert "engines: none suffice\n" in answer_text.sizing(found)
 
 
+def test_a_sweep_of_many_classes_shows_the_whole_system_and_says_what_there_is_by_class():
+    classes = [f"CLASS{number}" for number in range(9)]
+    outputs = [{"metric": "cpu_busy_pct", "condition": "", "unit": "pct", "value": 50.0, "lo": 40.0, "hi": 60.0}]
+    outputs += [{**outputs[0], "metric": "response_ms", "condition": f"class={name}"} for name in classes]
+    step = {"value": 1.0, "outputs": outputs, "extrapolated": False}
+    evidence = {"intervals": 1, "points": 1, "etr_tps": [1.0, 2.0], "engines": 4.0, "period": None}
+    found = {"system": "PRDA", "key": "etr_tps", "at": {}, "steps": [step], "notes": [], "evidence": evidence}
+    assert "CLASS8" in answer_text.sweep(found | {"model_version": "1"})
+    short = answer_text.sweep(found | {"model_version": "1"}, chosen=False)
+    assert "CLASS8" not in short
+    assert "--metric: response_ms" in short
+
+
 def test_a_sweep_has_its_notes(bundle):
     said = answer_text.sweep(ask.sweep(bundle, "shop", "etr_tps", [2000, 90_000], metrics=["cpu_busy_pct"]))
     assert "note: the engines are saturated" in said

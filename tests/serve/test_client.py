@@ -90,11 +90,23 @@ def test_a_replay_sets_responses_beside_the_recorded_ones(etalon):
         "cp_us": [1000.0 + i for i in range(100)],
         "response_us": [2000.0] * 100,
     }
-    ended = etalon.wait(etalon.replay(NETWORK, columns))
+    ended = etalon.wait(etalon.replay(columns, network=NETWORK))
     assert ended.state == "done", ended.problem
     assert ended.result.replayed[0].transactions == 100
-    refused = etalon.wait(etalon.replay("name = 1", columns))
+    refused = etalon.wait(etalon.replay(columns, network="name = 1"))
     assert refused.state == "refused"
+
+
+def test_transactions_are_replayed_through_a_calibrated_system(etalon):
+    columns = {"arrival": [0.001 * i for i in range(500)], "cp_us": [1500.0] * 500, "response_us": [1600.0] * 500}
+    ended = etalon.wait(etalon.replay(columns, system="shop", at={"etr_tps": 1000}))
+    assert ended.state == "done", ended.problem
+    assert ended.result.replayed[0].transactions == 500
+    assert ended.result.replayed[0].replayed_s.mean == pytest.approx(1.5e-3, rel=0.2)
+    with pytest.raises(Refused, match="not in model"):
+        etalon.replay(columns, system="nothing")
+    with pytest.raises(Refused, match="either a network or a system"):
+        etalon.replay(columns)
 
 
 def test_an_unknown_job_and_a_question_without_steady_state_are_refused(etalon):

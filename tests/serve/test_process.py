@@ -1,7 +1,9 @@
 """The service as a process."""
 
+import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -46,6 +48,34 @@ def test_the_process_answers_over_http_and_stops_when_told(home):
         assert answer["model_version"] == "test/1"
     logged = [json.loads(line) for line in (home / "serve.log").read_text().splitlines()]
     assert ("/v1/predict", 200) in {(one.get("path"), one.get("status")) for one in logged}
+
+
+def test_a_service_that_is_stopped_answers_what_is_under_way(home):
+    many = json.dumps({"questions": [{"kind": "explain", "question": {"system": "shop"}}] * 100}).encode()
+    head = b"POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    with (
+        asking.service(Home(home)) as address,
+        socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1]))) as connection,
+    ):
+        # Both are sent at once, so that the second is under way when the first is answered.
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + head % len(many) + many)
+        received = connection.recv(65536)
+        os.kill(listener(address), signal.SIGTERM)
+        while part := connection.recv(1 << 20):
+            received += part
+    body = received.partition(b"\r\n\r\n")[2].partition(b"\r\n\r\n")[2]
+    assert len(json.loads(body)["answers"]) == 100
+
+
+def listener(address: str) -> int:
+    """The process that was told to listen there."""
+    told = f"ETALON_PORT={address.rsplit(':', 1)[1]}\0".encode()
+    found = []
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if told in environment.read_bytes():
+                found.append(int(environment.parent.name))
+    return min(found)
 
 
 def test_a_taken_port_is_one_clear_message_and_its_exit_code(home):

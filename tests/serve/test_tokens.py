@@ -62,3 +62,14 @@ def test_the_token_is_looked_at_before_the_body(home):
     client = Client(home, token="open-sesame")
     for body in (b"{", b" " * 70_000):
         assert client("POST", "/v1/predict", content=body).status_code == 401
+
+
+def test_when_the_last_token_is_withdrawn_nobody_may_ask_and_is_told_so(home):
+    token = tokens.granted(home / "tokens.json", "nightly", ["ask"], 600)
+    client = Client(home)
+    assert tokens.withdrawn(home / "tokens.json", "nightly")
+    for given in ({}, bearer(token)):
+        refused = client.ask("/v1/predict", {"system": "shop"}, **given)
+        assert (refused.status_code, "etalon token" in refused.json()["detail"]) == (401, True)
+    again = tokens.granted(home / "tokens.json", "nightly", ["ask"], 600)
+    assert client.ask("/v1/predict", {"system": "shop"}, **bearer(again)).status_code == 200
