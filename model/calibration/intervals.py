@@ -319,13 +319,14 @@ def _sharers(latest: pd.DataFrame, others: pd.DataFrame) -> tuple[Sharer, ...]:
     """The other LPARs as last defined, with their parts of what they use in the busiest quarter of the intervals."""
     used = others.pivot_table(index="interval_start_utc", columns="lpar_name", values="dispatch_s", aggfunc="sum")
     used = used.reindex(columns=latest["lpar_name"]).fillna(0.0)
-    latest = latest.assign(weight=latest["weight"].fillna(0.0))
+    engines = latest["logical_processors"].astype(float).fillna(latest["shared_engines"])
+    latest = latest.assign(weight=latest["weight"].astype(float).fillna(0.0), engines=engines)
     total = used.sum(axis=1)
     busy = used[total >= total.quantile(0.75)].sum()
     return tuple(
         Sharer(
             name=str(one["lpar_name"]),
-            engines=float(one["logical_processors"]),
+            engines=float(one["engines"]),
             weight=float(one["weight"]),
             capped=bool(one["is_initially_capped"]),
             part=float(busy[one["lpar_name"]] / max(float(busy.sum()), 1e-9)),
