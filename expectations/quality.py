@@ -50,8 +50,8 @@ def run(
         raise QualityError(f"{database}: the marts have not been built, build them first ({error})") from error
     except duckdb.IOException as error:
         if "lock" in str(error).lower():
-            told = f"{database}: another process is writing to the warehouse; wait until it is done and try again"
-            raise QualityLocked(f"{told} ({error})") from error
+            message = f"{database}: another process is writing to the warehouse; wait until it is done and try again"
+            raise QualityLocked(f"{message} ({error})") from error
         raise QualityError(f"{database}: cannot be opened as a DuckDB database: {error}") from error
     building = site.with_name(site.name + ".new")
     shutil.rmtree(building, ignore_errors=True)

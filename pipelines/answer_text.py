@@ -41,7 +41,7 @@ def subjects(outputs: Sequence[Mapping[str, Any]], asked: Container[str] = ()) -
     for output, condition in zip(outputs, written, strict=True):
         for key, level in condition.items():
             levels.setdefault((output["metric"], key), set()).add(level)
-    told = []
+    names = []
     for output, condition in zip(outputs, written, strict=True):
         named = next((level for key, level in condition.items() if key in ("class", "station")), None)
         apart = (
@@ -49,8 +49,8 @@ def subjects(outputs: Sequence[Mapping[str, Any]], asked: Container[str] = ()) -
             for key, level in condition.items()
             if key not in asked and key not in KEYS and len(levels[output["metric"], key]) > 1
         )
-        told.append(named or ", ".join(apart))
-    return told
+        names.append(named or ", ".join(apart))
+    return names
 
 
 def _levels(condition: str) -> dict[str, str]:

@@ -79,13 +79,13 @@ def raw_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
     home = Home.from_environment()
     rules = settings.read(home).landing
     files = landed(rules.folder or home.landing, rules).get(context.partition_key, [])
-    with mending():
+    with as_failures():
         reports = steps.ingest(home, files) if files else []
     sums = {name: sum(getattr(report, name) for report in reports) for name in ("bytes", "records", "decoded")}
     held = sum(report.quarantined for report in reports)
     skipped = sum(count for report in reports for count in report.skipped.values())
     failed = [report.message or report.path for report in reports if report.status in ("failed", "busy")]
-    told = [report.message for report in reports if report.message]
+    messages = [report.message for report in reports if report.message]
     link = _link(pages.loads(home.reports / "loads", context.partition_key, reports))
     return dg.MaterializeResult(
         metadata={
@@ -94,7 +94,7 @@ def raw_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
             **sums,
             "skipped": skipped,
             "quarantined": held,
-            "messages": "\n".join(told),
+            "messages": "\n".join(messages),
         },
         check_results=[
             dg.AssetCheckResult(
@@ -128,12 +128,12 @@ def marts(project: DbtProject) -> dg.AssetsDefinition:
         from pipelines import metrics, record_marts
         from pipelines.building.marts import building
 
-        with mending():
+        with as_failures():
             os.environ.update({**home.environment(), **metrics.environment(home)})
             steps.prepare(home)
         if set(context.selected_asset_keys) != set(context.assets_def.keys):
-            told = "the marts are built together; of single models `etalon build --select MODEL` makes tables anew"
-            raise dg.Failure(description=told, allow_retries=False)
+            remedy = "the marts are built together; of single models `etalon build --select MODEL` makes tables anew"
+            raise dg.Failure(description=remedy, allow_retries=False)
         with building(home) as work:
             if work is None:
                 context.log.info("Nothing has come since the last build: what comes after is skipped.")
@@ -166,14 +166,14 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
     )
     def _quality_report() -> dg.MaterializeResult:
         """The data-quality site: every expectation over raw tables and marts, and what to do where one is not met."""
-        with mending():
+        with as_failures():
             result = steps.check(Home.from_environment())
         link = _link(Path(result.report))
-        told = [f"{found.status}: {found.title} ({found.subject}): {found.advice}" for found in result.problems]
+        problems = [f"{found.status}: {found.title} ({found.subject}): {found.advice}" for found in result.problems]
         counts = result.counts
         about: dict[str, Any] = {
             "report": link,
-            "problems": dg.MetadataValue.md("\n".join(f"- {line}" for line in told) or "none"),
+            "problems": dg.MetadataValue.md("\n".join(f"- {line}" for line in problems) or "none"),
         }
         return dg.MaterializeResult(
             metadata={**about, **counts, "verdict": result.verdict},
@@ -201,7 +201,7 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
 )
 def published_snapshot() -> dg.MaterializeResult:
     """The read-only copy that analysts and the service open."""
-    with mending():
+    with as_failures():
         path = steps.publish(Home.from_environment())
     return dg.MaterializeResult(metadata={"path": str(path), "bytes": path.stat().st_size})
 
@@ -273,7 +273,7 @@ def _link(page: Path) -> dg.UrlMetadataValue:
 
 
 @contextmanager
-def mending() -> Iterator[None]:
+def as_failures() -> Iterator[None]:
     """Turn a refusal that will not go away by itself into a failure that is not tried again."""
     try:
         yield

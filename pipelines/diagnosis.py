@@ -131,8 +131,8 @@ def _settings(home: Home) -> Iterator[Finding]:
     archive = found.landing.archive
     if archive is not None and not os.access(archive if archive.exists() else archive.parent, os.W_OK):
         yield Finding("archive", "bad", f"{archive} cannot be written", "mend its rights, or name another folder")
-    told = "as they are without a file" if not (home.root / settings.FILE).exists() else settings.FILE
-    yield Finding("settings", "good", f"{told}; files land in {folder}")
+    source = "as they are without a file" if not (home.root / settings.FILE).exists() else settings.FILE
+    yield Finding("settings", "good", f"{source}; files land in {folder}")
 
 
 def _warehouse(home: Home) -> Iterator[Finding]:

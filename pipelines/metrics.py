@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 
-#: Grains of which metrics are told by their entry alone.
+#: Grains whose metrics need no more than their entry.
 GRAINS = ("system", "workload", "workload_alone", "group", "transaction_class", "lpar", "wlm_class", "structure")
 #: Grains with several subjects at a time: the name of a metric has to say which.
 _NAMED = ("group", "transaction_class")
@@ -43,7 +43,7 @@ class Metric(BaseModel):
 
 
 def _lacks(metric: Metric) -> str | None:
-    """What an installation's metric lacks to be told by its entry alone; None for nothing."""
+    """What an installation's metric lacks to be made from its entry alone; None for nothing."""
     for field in ("label", "unit", "numerator", "denominator"):
         if getattr(metric, field) is None:
             return f"field {field} is missing"

@@ -14,7 +14,7 @@ from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, ROOT
 
 FOLDER = DBT_PROJECT / "questions"
-NOTHING = "(nothing: no records that would tell were loaded)"
+NOTHING = "(nothing: no records that it needs are loaded)"
 PAGE = ROOT / "docs" / "questions.md"
 
 
@@ -63,7 +63,7 @@ def page(database: Path) -> str:
         "`etalon questions` lists them, `etalon questions NAME` answers one from the published snapshot, and "
         "`--sql` prints the query to start from. The answers shown come from the "
         "[reference systems](reference-systems.md) as the lab renders them, and from made-up CICS tasks, as no study "
-        "publishes those. A question whose records neither has shows what it would tell.",
+        "publishes those. A question whose records neither has shows what it would answer.",
     ]
     parts += [section(asked, answer(database, asked)) for asked in questions().values()]
     return "\n\n".join(parts) + "\n"

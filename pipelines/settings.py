@@ -32,7 +32,7 @@ class Landing(Section):
 
     folder: Folder | None = Field(default=None, description="where files arrive; ETALON_HOME/landing without it")
     systems: dict[str, list[str]] = Field(
-        default={}, description="patterns of file names by system; other files are left and told. Empty: all files"
+        default={}, description="patterns of file names by system; other files are left and reported. Empty: all files"
     )
     marker: str | None = Field(
         default=None, min_length=2, description="a file is complete when one called like it with this ending is there"
@@ -43,7 +43,7 @@ class Landing(Section):
     )
 
     def system_of(self, name: str) -> str | None:
-        """The system that a file's name tells; None where patterns are given and none fits."""
+        """The system that a file's name stands for; None where patterns are given and none fits."""
         if not self.systems:
             return ""
         return next((sid for sid, names in self.systems.items() if any(fnmatch(name, one) for one in names)), None)
@@ -57,7 +57,7 @@ class Coverage(Section):
     )
     weeks: int = Field(default=4, ge=1, le=52, description="how many earlier weeks what is expected is learned from")
     least_pct: float = Field(
-        default=50, gt=0, le=100, description="less than this part of the usual number of records is told"
+        default=50, gt=0, le=100, description="less than this part of the usual number of records is reported"
     )
 
 
@@ -74,12 +74,12 @@ class Mail(Section):
 
 
 class Notify(Section):
-    """Whom to tell, and when not to."""
+    """Whom to notify, and when not to."""
 
     webhook: str | None = Field(default=None, pattern=r"^https?://", description="address that takes a JSON message")
     mail: Mail | None = None
     quiet: tuple[dt.time, dt.time] | None = Field(
-        default=None, description="from when to when (UTC) only failures are told; the rest waits for the next night"
+        default=None, description="from when to when (UTC) only failures are sent; the rest waits for the next night"
     )
     headroom_months: float | None = Field(
         default=None, gt=0, le=36, description="a system of which something will be full within so many months is told"

@@ -18,18 +18,20 @@ from pipelines.home import DBT_PROJECT, ROOT, Home
 # Unit tests of the formulas prove the project, not the data: they run with the tests, not with every build.
 BUILD = ("build", "--exclude-resource-type", "unit_test")
 
-Tell = Callable[[str], None]
+Progress = Callable[[str], None]
 LoadProgress = Callable[[str, str, int], None]
 
 
-def render(systems: Sequence[str], folder: Path, seed: int | None = None, tell: Tell | None = None) -> list[Path]:
+def render(
+    systems: Sequence[str], folder: Path, seed: int | None = None, progress: Progress | None = None
+) -> list[Path]:
     """Write the dumps of reference systems, with their runs, groups and manifests, into `folder`."""
     from model.lab import rendering
 
     written: list[Path] = []
     for system in systems:
         chosen = rendering.DEFAULT_SEED if seed is None else seed
-        written += rendering.render(system, folder, seed=chosen, progress=tell)
+        written += rendering.render(system, folder, seed=chosen, progress=progress)
     return written
 
 
@@ -84,11 +86,11 @@ def prepare(home: Home) -> None:
     warehouse.prepare(home.warehouse, layouts.registry(home))
 
 
-def build(home: Home, *, select: str | None = None, everything: bool = False, tell: Tell | None = None) -> str:
+def build(home: Home, *, select: str | None = None, everything: bool = False, progress: Progress | None = None) -> str:
     """Build and test the marts with dbt, in a process of its own: as much of them as files touch that came since.
 
-    select: models to build in the warehouse, with what they are made from. everything: all of it in any case. tell: is
-    told of rows that come too late, since records of their time were dropped.
+    select: models to build in the warehouse, with what they are made from. everything: all of it in any case. progress:
+    called with what is said of rows that come too late, since records of their time were dropped.
     Returns what was built, in words; empty where nothing had to be. Raises EtalonError with dbt's own account of what
     failed.
     """
@@ -104,9 +106,9 @@ def build(home: Home, *, select: str | None = None, everything: bool = False, te
         if work is None:
             return ""
         _dbt(home, work.database, work.environment(), "--target-path", str(work.target))
-    if tell:
+    if progress:
         for line in work.plan.late:
-            tell(line)
+            progress(line)
     return work.plan.line
 
 
@@ -122,9 +124,9 @@ def _dbt(home: Home, database: Path, where: Mapping[str, str], *more: str) -> No
     environment = {**os.environ, **home.environment(), **metrics.environment(home), **where}
     done = subprocess.run(command, cwd=DBT_PROJECT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        told = (done.stdout.strip() or done.stderr.strip())[-4000:]
-        locked = "lock" in told.lower() and "could not set lock" in told.lower()
-        raise EtalonError(f"dbt could not build the marts:\n{told}", Exit.LOCKED if locked else Exit.FAILED)
+        output = (done.stdout.strip() or done.stderr.strip())[-4000:]
+        locked = "lock" in output.lower() and "could not set lock" in output.lower()
+        raise EtalonError(f"dbt could not build the marts:\n{output}", Exit.LOCKED if locked else Exit.FAILED)
 
 
 def check(home: Home) -> Any:
@@ -291,7 +293,7 @@ class Fitted:
         }
 
 
-def fit(home: Home, tell: Tell | None = None) -> Fitted:
+def fit(home: Home, progress: Progress | None = None) -> Fitted:
     """Calibrate every system of the snapshot, validate, register, and export the champion if it may be one.
 
     Raises EtalonError when there is nothing to calibrate on.
@@ -304,7 +306,7 @@ def fit(home: Home, tell: Tell | None = None) -> Fitted:
     from model.validation import validate as held_out
     from pipelines import provenance
 
-    say = tell or (lambda _: None)
+    say = progress or (lambda _: None)
     points, descriptions, intervals = measured_points(home), load_descriptions(), histories.recent(home)
     # The simulator is compiled beside, where it is not yet: it takes as long as the calibration.
     with subprocess.Popen([sys.executable, "-m", "model.network.simulator"], cwd=ROOT):

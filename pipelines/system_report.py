@@ -155,15 +155,14 @@ def _rests(answer: Mapping[str, Any], bundle: Mapping[str, Any], verdict: str | 
     seen = answer["evidence"]
     gate = seen.get("gate") or {}
     judged = {True: "passes its validation", False: "does not pass its validation", None: "is not judged by validation"}
-    told = [
+    rests_on = [
         f"Model {bundle['model_version']}, which {judged[gate.get('passed')]}; intervals are 90 % intervals.",
         f"Calibrated on {seen['intervals']:,} intervals from {seen['period'][0][:10]} to {seen['period'][1][:10]}.",
         f"Last check of the data: {verdict or 'none'}.",
         *answer["notes"],
     ]
-    return (
-        f"<section><h2>What this rests on</h2><ul>{''.join(f'<li>{escape(line)}</li>' for line in told)}</ul></section>"
-    )
+    items = "".join(f"<li>{escape(line)}</li>" for line in rests_on)
+    return f"<section><h2>What this rests on</h2><ul>{items}</ul></section>"
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -48,7 +48,7 @@ order by arrival_utc limit {MOST}
 def recorded(home: Home, system: str, classes: list[str]) -> tuple[Any, datetime | None]:
     """The begin-to-end transactions of the busiest quarter of an hour, and the local time in the middle of it.
 
-    CICS tasks are told by service class, IMS messages by transaction code; the time is None where records have none.
+    CICS tasks are counted by service class, IMS messages by transaction code; the time is None where records have none.
     Raises EtalonError where nothing was recorded.
     """
     import numpy as np

@@ -79,7 +79,7 @@ def files(snapshot: Snapshot) -> Files:
 
 
 def records(snapshot: Snapshot, system: str, start_local: dt.datetime) -> list[Record]:
-    """The records that tell an interval of a system: file, type, how many and where they begin."""
+    """The records of an interval of a system: file, type, how many and where they begin."""
     found = []
     for record_type, view in _RECORD_VIEWS.items():
         if snapshot.has_table("staging", view):

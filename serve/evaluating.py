@@ -39,14 +39,14 @@ def main() -> None:
 
 def evaluate(connection: Connection) -> None:
     """Take a bundle, and answer questions about it until the connection is closed (EOFError)."""
-    told = connection.recv_bytes()
-    how, content = told[:5], told[5:]
+    request = connection.recv_bytes()
+    how, content = request[:5], request[5:]
     try:
         bundle: dict[str, Any] = tried(content) if how == b"trial" else orjson.loads(content)
     except BundleRefused as refused:
         connection.send_bytes(as_json({"refused": str(refused)}))
         return
-    del told, content
+    del request, content
     about = {"model_version": bundle["model_version"], "systems": list(bundle["systems"])}
     connection.send_bytes(as_json({"process": os.getpid(), **about}))
     while True:

@@ -77,10 +77,10 @@ class Evaluators:
         if self._retired:
             self.retire()
         head, _, body = reply.partition(b"\n")
-        told = orjson.loads(head)
-        if "failed" in told:
-            raise EvaluationFailed(told["failed"])
-        return Evaluated(**told, body=body)
+        header = orjson.loads(head)
+        if "failed" in header:
+            raise EvaluationFailed(header["failed"])
+        return Evaluated(**header, body=body)
 
     def retire(self) -> None:
         """Let the processes end: idle ones now, the others when they have answered."""

@@ -99,17 +99,17 @@ class Boundary:
         not."""
         headers = Headers(scope=scope)
         if not _is_called(headers.get("host", ""), self._hosts):
-            told = "the service is not called that; a name other than localhost is listed in ETALON_ALLOWED_HOSTS"
-            raise Problem(421, "unknown-host", told)
+            detail = "the service is not called that; a name other than localhost is listed in ETALON_ALLOWED_HOSTS"
+            raise Problem(421, "unknown-host", detail)
         path = scope["path"]
         if path in OPEN or path.startswith(OPEN_FOLDERS) or not self._tokens.guarded():
             return None
         grant = self._grant(scope, headers)
         if grant is None:
-            told = "this service asks for a bearer token; send it as `Authorization: Bearer …`"
+            detail = "this service asks for a bearer token; send it as `Authorization: Bearer …`"
             if not self._tokens.any():
-                told = "the last token was withdrawn, so nobody may ask: make a new one with `etalon token NAME`"
-            raise Problem(401, "token-required", told, headers={"WWW-Authenticate": 'Bearer realm="etalon"'})
+                detail = "the last token was withdrawn, so nobody may ask: make a new one with `etalon token NAME`"
+            raise Problem(401, "token-required", detail, headers={"WWW-Authenticate": 'Bearer realm="etalon"'})
         wanted = "read" if scope["method"] == "GET" or path == "/session" else "ask"
         if not grant.may(wanted):
             scopes = {"WWW-Authenticate": f'Bearer realm="etalon", error="insufficient_scope", scope="{wanted}"'}
@@ -130,8 +130,8 @@ def take(tokens: Tokens, grant: Grant | None, count: int = 1) -> None:
     """Count requests of a grant. Raises a 429 problem where it has none left."""
     wait = tokens.take(grant, count) if grant else 0.0
     if grant and wait > 0:
-        told = f"token {grant.name} has had its {grant.per_minute} requests a minute; wait {wait:.0f} s"
-        raise Problem(429, "too-many-requests", told, {"Retry-After": str(int(wait) + 1)})
+        detail = f"token {grant.name} has had its {grant.per_minute} requests a minute; wait {wait:.0f} s"
+        raise Problem(429, "too-many-requests", detail, {"Retry-After": str(int(wait) + 1)})
 
 
 def _is_called(host: str, names: frozenset[str]) -> bool:

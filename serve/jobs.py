@@ -43,9 +43,9 @@ class Job:
     task: asyncio.Task[None] | None = None
 
     def document(self) -> dict[str, Any]:
-        """The job as it is told."""
-        told = ("job", "kind", "question", "state", "progress", "submitted_at", "ended_at", "result", "problem")
-        return {name: getattr(self, name) for name in told}
+        """The job as it is reported."""
+        fields = ("job", "kind", "question", "state", "progress", "submitted_at", "ended_at", "result", "problem")
+        return {name: getattr(self, name) for name in fields}
 
     def end(self, state: str) -> None:
         """Let go of what only a running job needs."""
@@ -63,8 +63,8 @@ class Jobs:
         """Take a job on. Raises a 503 problem when too many wait."""
         waiting = [one for one in self._jobs.values() if one.state not in ENDED]
         if len(waiting) >= MOST_WAITING:
-            told = f"{len(waiting)} simulations are waiting already; cancel one, or ask again later"
-            raise Problem(503, "busy", told, {"Retry-After": "30"})
+            detail = f"{len(waiting)} simulations are waiting already; cancel one, or ask again later"
+            raise Problem(503, "busy", detail, {"Retry-After": "30"})
         ended = [name for name, one in self._jobs.items() if one.state in ENDED]
         for old in ended[: max(0, len(self._jobs) - MOST_KEPT + 1)]:
             del self._jobs[old]
@@ -130,8 +130,8 @@ class Jobs:
             await process.wait()
             if job.state not in ENDED:
                 log.error("job_failed", job=job.job, code=process.returncode, said=(await said).decode()[-2000:])
-                told = "the simulation ended without a result: it took too long, too much memory, or failed"
-                job.problem = {"field": "", "message": told}
+                detail = "the simulation ended without a result: it took too long, too much memory, or failed"
+                job.problem = {"field": "", "message": detail}
                 job.end("failed")
         finally:
             if process.returncode is None:

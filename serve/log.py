@@ -34,15 +34,15 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
-        told = {
+        entry = {
             "event": record.getMessage(),
             **getattr(record, "figures", {}),
             "level": record.levelname.lower(),
             "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(),
         }
         if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        return as_json(told).decode()
+            entry["exception"] = self.formatException(record.exc_info)
+        return as_json(entry).decode()
 
 
 def configure() -> None:

@@ -113,8 +113,8 @@ def _span(
     """The asked span, as far as anything was recorded; Problem 404 for a system the snapshot does not know."""
     known = history.span(snapshot, system)
     if known is None:
-        told = f"the snapshot has no intervals of {system!r}; see /v1/overview"
-        raise Problem(404, "unknown-system", told, field="system")
+        message = f"the snapshot has no intervals of {system!r}; see /v1/overview"
+        raise Problem(404, "unknown-system", message, field="system")
     end = known[1] + dt.timedelta(seconds=1)
     begin = known[0] if first is None else max(_local("from", first), known[0])
     return begin, end if to is None else min(_local("to", to), end)
@@ -124,6 +124,6 @@ def _step(every: Every | None, begin: dt.datetime, end: dt.datetime) -> Every:
     """The step asked for, or the finest that suits the span; Problem 422 where that of all groups is too much."""
     finest = history.finest(begin, end)
     if every == "interval" and finest == "day":
-        told = f"every: a span of more than {history.MOST_ROWS:,} hours takes hour or day; or ask for less"
-        raise Problem(422, "invalid-request", told, field="every")
+        message = f"every: a span of more than {history.MOST_ROWS:,} hours takes hour or day; or ask for less"
+        raise Problem(422, "invalid-request", message, field="every")
     return every or finest

@@ -84,7 +84,7 @@ class Classes(BaseModel):
 
 
 class Record(BaseModel):
-    """Records of one type that tell an interval."""
+    """Records of one type of an interval."""
 
     file: str
     record_type: str

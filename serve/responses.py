@@ -52,14 +52,14 @@ def _http(request: Request, error: Exception) -> Response:
         # Whatever is answered to GET is answered to HEAD, see `guard.Boundary`.
         allowed += ["HEAD"] * ("GET" in allowed and "HEAD" not in allowed)
         headers["Allow"] = ", ".join(allowed)
-        told = f"{request.method} is not answered at {path}; use {' or '.join(allowed)}"
-        return respond(Problem(405, "method-not-allowed", told, headers))
+        message = f"{request.method} is not answered at {path}; use {' or '.join(allowed)}"
+        return respond(Problem(405, "method-not-allowed", message, headers))
     return respond(Problem(http.status_code, "http", str(http.detail), headers))
 
 
 def _validation(error: RequestValidationError) -> Problem:
     if isinstance(error.body, bytes):
         # FastAPI parses what is declared to be JSON, and passes on anything else as it came.
-        told = "a question is JSON; send it with `Content-Type: application/json`"
-        return Problem(415, "not-json", told, {"Accept": "application/json"}, field="")
+        message = "a question is JSON; send it with `Content-Type: application/json`"
+        return Problem(415, "not-json", message, {"Accept": "application/json"}, field="")
     return invalid(error.errors())

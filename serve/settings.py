@@ -1,4 +1,4 @@
-"""What the service can be told from outside: environment variables that begin with ``ETALON_``."""
+"""What can be set of the service from outside: environment variables that begin with ``ETALON_``."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def settings(**given: Any) -> Settings:
         return Settings(**(found | given))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        told = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"ETALON_{str(first['loc'][0]).upper()}: {told}" if first["loc"] else told) from None
+        message = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"ETALON_{str(first['loc'][0]).upper()}: {message}" if first["loc"] else message) from None
 
 
 def is_loopback(host: str) -> bool:

@@ -44,7 +44,7 @@ def simulated(asked: dict[str, Any]) -> dict[str, Any]:
     question = asked["question"]
     options = {name: question.get(name) for name in ("seed", "horizon", "precision", "replications")}
     at = question.get("at", {})
-    found = play(asked["bundle"], question["system"], at, **options, told=_progress(options["horizon"]))
+    found = play(asked["bundle"], question["system"], at, **options, progress=_progress(options["horizon"]))
     return found.to_dict()
 
 
@@ -70,13 +70,13 @@ def replayed(asked: dict[str, Any]) -> dict[str, Any]:
 def _progress(horizon: int) -> Callable[[int], None]:
     last = time.monotonic()
 
-    def told(transactions: int) -> None:
+    def progress(transactions: int) -> None:
         nonlocal last
         if time.monotonic() - last > EVERY_SECONDS:
             last = time.monotonic()
             _say({"progress": min(transactions / horizon, 0.99)})
 
-    return told
+    return progress
 
 
 def _say(message: dict[str, Any]) -> None:

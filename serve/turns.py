@@ -21,8 +21,8 @@ class Turns:
     async def __aenter__(self) -> None:
         """Wait. Raises a 503 problem when the line is full."""
         if self._there >= self._most:
-            told = f"{self._most} questions are waiting already; ask again in a second"
-            raise Problem(503, "busy", told, {"Retry-After": "1"})
+            message = f"{self._most} questions are waiting already; ask again in a second"
+            raise Problem(503, "busy", message, {"Retry-After": "1"})
         self._there += 1
         try:
             await self._turn.acquire()

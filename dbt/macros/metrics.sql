@@ -3,7 +3,7 @@
   {%- do return(dict(var('metrics'), **fromjson(env_var('ETALON_METRICS', '{}')))) -%}
 {%- endmacro %}
 
-{#- Names of the metrics that are told of a grain. -#}
+{#- Names of the metrics of a grain. -#}
 {% macro metrics_of(grain) -%}
   {%- set found = [] -%}
   {%- for name, entry in metric_registry().items() if entry.grain == grain -%}{%- do found.append(name) -%}{%- endfor -%}

@@ -210,9 +210,9 @@ def join_segments(buffer, spill, places, sizes, codes, longest, starts, lengths,
                 skip = 0 if j == opened else 4
                 _copy(buffer, places[j] + skip, spill + total, sizes[j] - skip)
                 total += sizes[j] - skip
-            told = total if total <= 65_535 else 0
-            buffer[spill] = told >> 8
-            buffer[spill + 1] = told & 0xFF
+            stated = total if total <= 65_535 else 0
+            buffer[spill] = stated >> 8
+            buffer[spill + 1] = stated & 0xFF
             buffer[spill + 2] = 0
             starts[found] = spill
             lengths[found] = total

@@ -1,4 +1,4 @@
-"""What every sound warehouse satisfies, as far as the layouts alone can tell."""
+"""What every sound warehouse satisfies, as far as the layouts alone say."""
 
 from dataclasses import dataclass
 

@@ -202,7 +202,7 @@ def _take_over(con: duckdb.DuckDBPyConnection, file_id: int) -> None:
         "AND record_overlap.record_seq = taken.record_seq"
     )
     con.execute(f"INSERT INTO meta.record_overlap SELECT *, {file_id}::UBIGINT FROM taken ORDER BY ALL")
-    _tell_ledger(con, "taken")
+    _update_ledger(con, "taken")
     con.execute("DROP TABLE taken")
 
 
@@ -227,7 +227,7 @@ def release(con: duckdb.DuckDBPyConnection, file_id: int) -> None:
         "INSERT INTO meta.record_overlap SELECT file_id, record_seq, counts_in FROM heir WHERE file_id <> counts_in "
         "ORDER BY file_id, record_seq"
     )
-    _tell_ledger(con, "orphan")
+    _update_ledger(con, "orphan")
     con.execute("DROP TABLE orphan")
     con.execute("DROP TABLE shared_identity")
 
@@ -242,7 +242,7 @@ def counted_elsewhere(con: duckdb.DuckDBPyConnection, file_id: int) -> dict[str,
     return dict(rows)
 
 
-def _tell_ledger(con: duckdb.DuckDBPyConnection, table: str) -> None:
+def _update_ledger(con: duckdb.DuckDBPyConnection, table: str) -> None:
     """Bring what the ledger says of overlap up to date for the files named in a table."""
     for (other,) in con.execute(f"SELECT DISTINCT file_id FROM {table} ORDER BY file_id").fetchall():
         con.execute("UPDATE meta.ledger SET overlap = ? WHERE file_id = ?", [_flagged(con, other), other])

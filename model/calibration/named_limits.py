@@ -20,7 +20,7 @@ from model.calibration.waiting import Seen
 
 Array = NDArray[np.float64]
 
-# Samples of waiting that tell a limit's places; with fewer it counts as never reached.
+# Samples of waiting from which a limit's places follow; with fewer it counts as never reached.
 FEWEST_SAMPLES = 50
 # A class belongs to a limit where it waits for it at least this part as long as all classes together.
 SHARED = 0.05

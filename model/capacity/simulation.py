@@ -30,7 +30,7 @@ def simulated(
     horizon: int = 400_000,
     precision: float | None = None,
     replications: int = 8,
-    told: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Answer:
     """What the simulator says a system does at a load; keys and errors as of a prediction.
 
@@ -44,14 +44,14 @@ def simulated(
         horizon: transactions in all, at least.
         precision: go on until half-widths are within this share of the mean responses.
         replications: independent ones.
-        told: called with the transactions measured so far.
+        progress: called with the transactions measured so far.
 
     Raises:
         QuestionError: as :func:`model.capacity.ask.predict`; or a load without steady state.
     """
     found = described(bundle, system, at)
     result = simulate(
-        found.network, seed=seed, horizon=horizon, precision=precision, replications=replications, told=told
+        found.network, seed=seed, horizon=horizon, precision=precision, replications=replications, progress=progress
     )
     ready, state = found.ready, found.state
     bounds = [output for output in (_output(found, result, spec) for spec in ready.entry["outputs"]) if output]
@@ -88,7 +88,7 @@ def _output(found: Described, result: SimulationResult, spec: Mapping[str, Any])
 
 
 def _figure(found: Described, result: SimulationResult, spec: Mapping[str, Any]) -> Estimate | None:
-    """One metric of the simulation; None where it does not apply or the simulation does not tell it."""
+    """One metric of the simulation; None where it does not apply or the simulation does not give it."""
     form = spec["form"]
     busy = result.stations[CP].utilization
     rate = Estimate.total(

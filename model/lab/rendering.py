@@ -51,21 +51,21 @@ def render(
 
     Raises CatalogueError for an unknown system and LabError for one that cannot be rendered.
     """
-    tell = progress or (lambda _: None)
+    say = progress or (lambda _: None)
     system = catalogue.system(system_id)
     setting = setting_of(system)
     if not has_content(system):
         raise LabError(f"{system_id}: no point can be rendered")
     points = []
     for point in construct_points(system, setting, seed):
-        tell(f"{system_id}: point {point.targets.point.id}, {len(point.intervals)} intervals")
+        say(f"{system_id}: point {point.targets.point.id}, {len(point.intervals)} intervals")
         points.append(point)
     parts = write_parts(system, setting, seed)
     known = registry or layouts.load()
     records = [*records_of(setting, points), *(record for part in parts for record in part.output.records)]
     tables = to_tables(records, known)
     count = sum(table.num_rows for name, table in tables.items() if name.endswith("_header"))
-    tell(f"{system_id}: encoding {count} records")
+    say(f"{system_id}: encoding {count} records")
     contents = {f"{system_id}.smf": encode_dump(tables, known)} if count else {}
     contents[f"{system_id}.runs.csv"] = _csv(RUN_COLUMNS, _runs(system, setting, points, parts))
     groups = [*_groups(system, setting, points), *_written_groups(system, parts)]

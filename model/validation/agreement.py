@@ -77,11 +77,11 @@ def _compared(found: Described, filled: float) -> dict[str, Any]:
     busy_error, busy_width = 100.0 * (busy.value / expected - 1.0), 100.0 * busy.half_width / expected
     worst, where, width = 0.0, "", 0.0
     for stream, metric in found.response.items():
-        told = result.classes[stream].response_s
+        simulated = result.classes[stream].response_s
         predicted = 1e-3 * float(found.state.response_ms[metric, stream][0, 0])
-        if not math.isfinite(told.value):
+        if not math.isfinite(simulated.value):
             continue
-        error, half = 100.0 * (told.value / predicted - 1.0), 100.0 * told.half_width / predicted
+        error, half = 100.0 * (simulated.value / predicted - 1.0), 100.0 * simulated.half_width / predicted
         if not where or abs(error) - half > abs(worst) - width:
             worst, where, width = error, stream, half
     return {

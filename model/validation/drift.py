@@ -89,15 +89,17 @@ def challenge(
 def drifted(scores: pd.DataFrame) -> tuple[str, ...]:
     """What of the champion is no longer right, in words: busy or response off by more than the gate allows, or limits
     that do not hold."""
-    told = []
+    warnings = []
     for row in scores.to_dict("records"):
         limit = BUSY_PCT if row["metric"] == "cpu_busy_pct" else RESPONSE_PCT
         what = " ".join(filter(None, (row["system"], row["metric"], row["class"])))
         if row["median_abs_error_pct"] > limit:
-            told.append(f"{what}: {row['median_abs_error_pct']:.1f} % off in the median since {row['first']}")
+            warnings.append(f"{what}: {row['median_abs_error_pct']:.1f} % off in the median since {row['first']}")
         elif row["coverage"] < COVERAGE and row["median_abs_error_pct"] > MATTERS * limit:
-            told.append(f"{what}: {100 * row['coverage']:.0f} % of intervals within their limits since {row['first']}")
-    return tuple(told)
+            warnings.append(
+                f"{what}: {100 * row['coverage']:.0f} % of intervals within their limits since {row['first']}"
+            )
+    return tuple(warnings)
 
 
 def _disagrees(own: Mapping[str, Any], newer: Mapping[str, Any] | None) -> str:

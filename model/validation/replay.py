@@ -93,10 +93,10 @@ def _work(network: Network, classes: NDArray[np.str_], cpu: Array) -> Array:
     for name in np.unique(classes):
         own = classes == name
         usual = float(demand[network.class_names.index(str(name))])
-        told = np.isfinite(cpu[own]) & (cpu[own] >= 0)
-        mean = float(cpu[own][told].mean()) if told.any() else 0.0
+        has_cpu = np.isfinite(cpu[own]) & (cpu[own] >= 0)
+        mean = float(cpu[own][has_cpu].mean()) if has_cpu.any() else 0.0
         drawn = random.exponential(usual, int(own.sum()))
-        work[own] = np.where(told, cpu[own] * usual / mean, drawn) if mean > 0 else drawn
+        work[own] = np.where(has_cpu, cpu[own] * usual / mean, drawn) if mean > 0 else drawn
     return work
 
 

@@ -58,9 +58,9 @@ def prune(window: Path, plan: Plan) -> None:
         _name_window(con, plan.written, "")
         for schema in ("intermediate", "marts"):
             for table, columns in _tables(con, "etalon", schema).items():
-                told = condition(columns, plan.spans(_KEPT.get(table, table)))
-                if told is not None:
-                    con.execute(f"DELETE FROM {schema}.{table} WHERE NOT {told}")
+                where = condition(columns, plan.spans(_KEPT.get(table, table)))
+                if where is not None:
+                    con.execute(f"DELETE FROM {schema}.{table} WHERE NOT {where}")
         con.execute("COMMIT")
 
 
@@ -86,8 +86,8 @@ def merge(
         parts = {schema: _tables(con, "part", schema) for schema in ("intermediate", "marts")}
         for table, columns in parts["intermediate"].items():
             if table in _KEPT:
-                told = condition(columns, plan.spans(_KEPT[table]))
-                _replace(con, f"intermediate.{table}", told or _NOTHING)
+                where = condition(columns, plan.spans(_KEPT[table]))
+                _replace(con, f"intermediate.{table}", where or _NOTHING)
             else:
                 con.execute(f"CREATE OR REPLACE TABLE intermediate.{table} AS FROM part.intermediate.{table}")
         for table, columns in parts["marts"].items():
@@ -128,9 +128,9 @@ def _widen(con: duckdb.DuckDBPyConnection, table: str) -> None:
         con.execute(f'ALTER TABLE {table} ADD COLUMN "{column}" {kind}')
 
 
-def _replace(con: duckdb.DuckDBPyConnection, table: str, told: str) -> None:
+def _replace(con: duckdb.DuckDBPyConnection, table: str, where: str) -> None:
     _widen(con, table)
-    con.execute(f"DELETE FROM {table} WHERE {told}")
+    con.execute(f"DELETE FROM {table} WHERE {where}")
     con.execute(f"INSERT INTO {table} BY NAME FROM part.{table}")
 
 
@@ -144,9 +144,9 @@ def _name_window(con: duckdb.DuckDBPyConnection, spans: Sequence[Span], part: st
         "WHERE EXISTS (FROM built_span WHERE start_utc < end_at AND end_utc > start_at)"
     )
     columns = ("interval_start_utc", "interval_start_local")
-    told = condition(columns, spans)
+    where = condition(columns, spans)
     start = f"coalesce({', '.join(columns)}) AS start_at"
-    keys = [f"SELECT interval_key, {start} FROM {of}marts.dim_interval WHERE {told}" for of in sorted({"", part})]
+    keys = [f"SELECT interval_key, {start} FROM {of}marts.dim_interval WHERE {where}" for of in sorted({"", part})]
     con.execute(f"CREATE OR REPLACE TEMP TABLE built_interval AS {' UNION '.join(keys)}")
 
 

@@ -16,11 +16,11 @@ import duckdb
 from pipelines.building import dropped
 
 HOUR = dt.timedelta(hours=1)
-#: Four hours after an interval its MSU still count in the rolling average; within three an LPAR tells its system.
+#: Four hours after an interval its MSU still count in the rolling average; within three an LPAR records its system.
 ROLLING = 4 * HOUR
 #: Hours of records that stand further apart than this are stretches of their own.
 _APART = 6 * HOUR
-#: The longest interval that is reckoned with, and how far local time may be from UTC where no record tells.
+#: The longest interval that is reckoned with, and how far local time may be from UTC where no record says.
 _LONGEST, _FURTHEST = 24 * HOUR, 14 * HOUR
 #: So long after the time before which records were dropped, marts cannot be built anew.
 _DROPPED = 2 * (_FURTHEST + ROLLING)
@@ -58,15 +58,15 @@ class Span:
 
 @dataclass(frozen=True)
 class Margins:
-    """How far local time is from UTC at most, None where no record tells, and how long the longest interval is."""
+    """How far local time is from UTC at most, None where no record says, and how long the longest interval is."""
 
     offset: dt.timedelta | None
     length: dt.timedelta
 
     def wider(self, other: "Margins") -> "Margins":
         """Wide enough for both."""
-        told = [margins.offset for margins in (self, other) if margins.offset is not None]
-        return Margins(max(told, default=None), max(self.length, other.length))
+        known = [margins.offset for margins in (self, other) if margins.offset is not None]
+        return Margins(max(known, default=None), max(self.length, other.length))
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def ingest(
         list[str],
         typer.Argument(
             help="Files, folders or patterns, packed (gzip, zstd, bzip2, zip, AMATERSE, XMIT) or not; `-` is standard "
-            "input. SMF dumps, IMS logs, RMF reports, listings and tables are told by their content."
+            "input. SMF dumps, IMS logs, RMF reports, listings and tables are recognised by their content."
         ),
     ],
     as_json: Json = False,
@@ -106,12 +106,12 @@ def ingest(
 
     home, reporter = Home.from_environment(), Reporter()
 
-    def tell(path: str, step: str, records: int) -> None:
+    def report_progress(path: str, step: str, records: int) -> None:
         done = f", {text.counted(records, 'record')}" if records else ""
         reporter.show(f"{short(path)}: {DOING.get(step, step)}{done}")
 
     with reporter.step("ingesting"):
-        reports = steps.ingest(home, paths, reload=reload.value, progress=tell, own_layouts=layouts)
+        reports = steps.ingest(home, paths, reload=reload.value, progress=report_progress, own_layouts=layouts)
         reporter.note(text.counted(len(reports), "file"))
     if as_json:
         typer.echo(json.dumps({"files": [report.to_dict() for report in reports]}, indent=2))
@@ -202,7 +202,7 @@ def build(
     """Build the marts, check them, publish them. Only what passes the expectations is published."""
     home, reporter = Home.from_environment(), Reporter()
     with reporter.step("building the marts"):
-        built = steps.build(home, select=select, everything=everything, tell=reporter.note)
+        built = steps.build(home, select=select, everything=everything, progress=reporter.note)
         reporter.note(built or "up to date")
     if not to_publish:
         return

@@ -28,7 +28,7 @@ def nightly(
 ) -> None:
     """Do one night, from landing folder to champion.
 
-    For cron or systemd: loads what has landed, builds what it touches, checks, publishes, calibrates, reports, tells.
+    For cron or systemd: loads what has landed, builds what it touches, checks, publishes, calibrates and reports.
     """
     from pipelines.nights import run
 

@@ -1,1 +1,1 @@
-"""A night unattended: what arrived is loaded, built, checked, published and told."""
+"""A night unattended: what arrived is loaded, built, checked, published and reported."""

@@ -71,15 +71,15 @@ def restore(home: Home, folder: Path) -> Path:
         )
     from ingest.warehouse import version
 
-    told = json.loads(manifest.read_text(encoding="utf-8"))
-    if told["schema"] > version.SCHEMA:
+    listed = json.loads(manifest.read_text(encoding="utf-8"))
+    if listed["schema"] > version.SCHEMA:
         raise EtalonError(f"{folder}: was made by a later version of Etalon; use that one", Exit.NO_INPUT)
-    for name, digest in told["files"].items():
+    for name, digest in listed["files"].items():
         path = folder / name
         if not path.is_file() or _digest(path) != digest:
             raise EtalonError(f"{path}: is missing or not what was copied; take another copy", Exit.NO_INPUT)
     home.require_writable()
-    for name in told["files"]:
+    for name in listed["files"]:
         target = home.root / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(folder / name, target)

@@ -173,10 +173,10 @@ def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:
     counts: dict[tuple[str, str], dict[dt.datetime, int]] = {}
     for view in views:
         name = view["view_name"]
-        told = _HEADER.fullmatch(name)
-        if told is None:
+        named = _HEADER.fullmatch(name)
+        if named is None:
             continue
-        kind = ".".join(part for part in told.groups() if part)
+        kind = ".".join(part for part in named.groups() if part)
         rows = warehouse.query(
             snapshot,
             f"SELECT smf_sid, date_trunc('hour', written_local - INTERVAL {_AFTER_END_MIN} MINUTE) AS hour, "

@@ -15,14 +15,14 @@ _TIMEOUT_S = 20
 
 @dataclass(frozen=True)
 class Event:
-    """Something to tell: how bad, in one line, with a page about it (a path in the state folder)."""
+    """Something to report: how bad, in one line, with a page about it (a path in the state folder)."""
 
     severity: str
     text: str
     page: str = ""
 
 
-def tell(events: Sequence[Event], rules: Notify, outbox: Path, now: dt.datetime) -> list[str]:
+def send(events: Sequence[Event], rules: Notify, outbox: Path, now: dt.datetime) -> list[str]:
     """Send events, and those kept back before, as one message to every address set; what went wrong, in words.
 
     In quiet hours only a message with a failure goes out. What could not be sent waits in `outbox` for the next time.
@@ -38,11 +38,11 @@ def tell(events: Sequence[Event], rules: Notify, outbox: Path, now: dt.datetime)
     from http.client import HTTPException
 
     wrong = []
-    for name, send in (("webhook", _post), ("e-mail", _mail)):
+    for name, deliver in (("webhook", _post), ("e-mail", _mail)):
         try:
-            send(due, rules)
+            deliver(due, rules)
         except (OSError, ValueError, HTTPException) as error:
-            wrong.append(f"the {name} could not be told: {type(error).__name__}: {error}")
+            wrong.append(f"the {name} could not be sent: {type(error).__name__}: {error}")
     _keep(outbox, due if wrong else [])
     return wrong
 
@@ -75,12 +75,12 @@ def _post(events: Sequence[Event], rules: Notify) -> None:
 
     if rules.webhook is None:
         return
-    told: Mapping[str, Any] = {
+    payload: Mapping[str, Any] = {
         "text": f"{subject(events)}\n\n{body(events, rules)}",
         "events": [asdict(event) | {"link": _link(event, rules)} for event in events],
     }
     request = urllib.request.Request(
-        rules.webhook, json.dumps(told).encode(), {"Content-Type": "application/json"}, method="POST"
+        rules.webhook, json.dumps(payload).encode(), {"Content-Type": "application/json"}, method="POST"
     )
     with urllib.request.urlopen(request, timeout=_TIMEOUT_S):
         pass

@@ -38,8 +38,8 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
             if days is None or not size:
                 continue
             first = today - dt.timedelta(days=days)
-            told = _older(con, schema, table, first)
-            gone = told and con.execute(f'DELETE FROM {schema}."{table}" WHERE {told}').fetchall()[0][0]
+            expired = _older(con, schema, table, first)
+            gone = expired and con.execute(f'DELETE FROM {schema}."{table}" WHERE {expired}').fetchall()[0][0]
             if gone:
                 dropped[f"{schema}.{table}"] = gone
                 if schema == "raw":

@@ -72,7 +72,7 @@ class Night:
 
 
 def run(home: Home, day: dt.date | None = None, reporter: Reporter | None = None) -> Night:
-    """Load what is complete, build what it touches, check, publish, calibrate, retain, report and tell.
+    """Load what is complete, build what it touches, check, publish, calibrate, retain, report and notify.
 
     day: the day whose coverage is looked at; yesterday (UTC) without it. Raises EtalonError (LOCKED) while another
     night is under way, and for settings that cannot be used; whatever else goes wrong is in the result and its code.
@@ -90,7 +90,7 @@ def run(home: Home, day: dt.date | None = None, reporter: Reporter | None = None
             codes.append(code_of(error) or Exit.FAILED)
         night.code = int(next((code for code in _WORST if code in codes), Exit.FAILED if night.errors else Exit.OK))
         night.ended = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        night.notes += notify.tell(events(night), rules.notify, home.nights / "outbox.json", dt.datetime.now(dt.UTC))
+        night.notes += notify.send(events(night), rules.notify, home.nights / "outbox.json", dt.datetime.now(dt.UTC))
         write(
             home.nights / f"{night.started.replace(':', '')}.json", json.dumps(night.to_dict(), indent=1, default=str)
         )
@@ -129,7 +129,7 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
     patiently(lambda: steps.prepare(home))
     if patiently(lambda: unpublished(home)):
         with step("building the marts"):
-            night.built = patiently(lambda: steps.build(home, tell=night.late.append))
+            night.built = patiently(lambda: steps.build(home, progress=night.late.append))
         with step("checking data quality"):
             result = patiently(lambda: steps.check(home))
             night.quality = {
@@ -225,7 +225,7 @@ def patiently(do: Callable[[], Any], waits: tuple[float, ...] | None = None) -> 
 
 
 def events(night: Night) -> list[Event]:
-    """What is to be told of a night."""
+    """What is to be reported of a night."""
     here = f"nights/{night.started.replace(':', '')}.html"
     found = [Event("failure", error, here) for error in night.errors]
     if night.quality is not None and night.quality["verdict"] == "fail":

@@ -268,9 +268,9 @@ def test_the_marts_of_a_day_without_files_are_built_over_empty_tables(demo, tmp_
 def test_only_what_waiting_may_mend_is_tried_again(error, again):
     import dagster as dg
 
-    from pipelines.assets import mending
+    from pipelines.assets import as_failures
 
-    with pytest.raises(type(error) if again else dg.Failure) as raised, mending():
+    with pytest.raises(type(error) if again else dg.Failure) as raised, as_failures():
         raise error
     if not again:
         assert raised.value.allow_retries is False

@@ -1,5 +1,5 @@
--- One row per recovery token of an IMS log. Accounting records tell the processor time of each transaction; without
--- them, the record of the end tells that of the schedule.
+-- One row per recovery token of an IMS log. Accounting records have the processor time of each transaction; without
+-- them, the record of the end has that of the schedule.
 with moment as (
   select
     recovery_token,

@@ -1,4 +1,4 @@
--- Every logical processor (core) of every LPAR of the machine, as each 70.1 record tells it, PHYSICAL among them.
+-- Every logical processor (core) of every LPAR of the machine, as each 70.1 record has it, PHYSICAL among them.
 -- A machine whose serial number is not recorded is known by the system that measured it.
 select
   r.interval_key, r.file_id, r.record_seq, r.smf_sid, r.interval_start_utc, r.interval_start_local, r.interval_s,

@@ -1,8 +1,8 @@
--- Every LPAR of a machine over the same intervals. A record of 70.1 tells all LPARs of its machine, so records of several
--- LPARs tell the same time several times: the intervals are those of the LPAR whose records tell most of the hour, and
+-- Every LPAR of a machine over the same intervals. A record of 70.1 describes all LPARs of its machine, so records of several
+-- LPARs describe the same time several times: the intervals are those of the LPAR whose records cover most of the hour, and
 -- where it has none, those of the next. An LPAR's own record of the same interval is preferred; an LPAR that such a record
--- does not tell is taken from its own records, by the seconds they have in common.
-with told as (
+-- does not describe is taken from its own records, by the seconds they have in common.
+with described as (
   select
     machine, file_id, record_seq, smf_sid, interval_key, interval_start_utc, interval_start_local, interval_s, lpar_name,
     is_own, engine_type,
@@ -33,7 +33,7 @@ with told as (
 record as (
   select machine, file_id, record_seq, smf_sid, interval_key, interval_start_utc, interval_start_local, interval_s,
     sum(interval_s * count(*)) over (partition by machine, smf_sid, date_trunc('hour', interval_start_utc)) as coverage
-  from told
+  from described
   group by machine, file_id, record_seq, smf_sid, interval_key, interval_start_utc, interval_start_local, interval_s
 ),
 
@@ -65,7 +65,7 @@ source as (
   select r.file_id as measured_file_id, r.record_seq as measured_record_seq, t.*, r.interval_s as covered_s, 1.0 as share,
     2 as preference
   from measured r
-  join told t on t.file_id = r.file_id and t.record_seq = r.record_seq
+  join described t on t.file_id = r.file_id and t.record_seq = r.record_seq
   union all
   select r.file_id, r.record_seq, t.*,
     case when m.is_same_interval then r.interval_s else m.common_s end,
@@ -73,7 +73,7 @@ source as (
     case when m.is_same_interval then 1 else 3 end
   from measured r
   join meeting m on m.file_id = r.file_id and m.record_seq = r.record_seq
-  join told t on t.file_id = m.other_file_id and t.record_seq = m.other_record_seq and t.is_own
+  join described t on t.file_id = m.other_file_id and t.record_seq = m.other_record_seq and t.is_own
 ),
 
 chosen as (
@@ -86,7 +86,7 @@ owner as (
   from (
     select machine, lpar_name, smf_sid, interval_start_utc,
       unnest([date_trunc('hour', interval_start_utc) + to_hours(h) for h in [-3, -2, -1, 0, 1, 2, 3]]) as hour
-    from told
+    from described
     where is_own
   )
   group by machine, lpar_name, hour

@@ -12,7 +12,7 @@ phase as (
     row_number() over (partition by r.system_id, r.point, r.condition, s.phase order by s.start_utc) as position
   from {{ ref('stg_collector_phase') }} s
   join {{ ref('int_run') }} r on {{ at_run('r', 's.smf_sid', 's.start_utc') }}
-  -- The same phase told by several files counts once.
+  -- The same phase in several files counts once.
   qualify row_number() over (
     partition by r.system_id, r.point, r.condition, s.smf_sid, s.operation, s.phase, s.start_utc order by s.end_utc desc
   ) = 1

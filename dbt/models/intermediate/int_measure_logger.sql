@@ -1,5 +1,5 @@
 -- Writes to log streams; the subject is the log stream. A logger record holds the end of its interval only: what the
--- records that end in a run tell counts over the whole of it. LPARs are taken together: writes add up, seconds pass once.
+-- records that end in a run say counts over the whole of it. LPARs are taken together: writes add up, seconds pass once.
 with run as (
   select system_id, point, condition, epoch(max(end_utc) - min(start_utc)) as seconds
   from {{ ref('int_run') }}

@@ -1,7 +1,7 @@
 -- Storage in use by area: private areas of address spaces from SMF 78.2, everything else from displays. The subject is
 -- `<job> private|lsqa below|above` (lsqa with SWA and subpools 229 and 230), `<area>` or `<area> <location>`, or a total.
 -- Totals add up the means of all parts; CSM in the ECSA and fixed CSM are contained in other areas and left out of them.
--- Where the condition of the point names a number of sessions or clients, it is also told per session.
+-- Where the condition of the point names a number of sessions or clients, it is also given per session.
 with recorded as (
   select p.system_id, p.point, p.condition, p.position, p.seconds, p.share, trim(s.job_name) as job_name, unnest([
       {% for area, column in [('private', 'user'), ('lsqa', 'system')] -%}

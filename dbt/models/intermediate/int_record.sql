@@ -1,5 +1,5 @@
 -- One row per RMF record that is counted. RMF can write the record of an interval twice (a restart, a dump appended to
--- another); the first written is kept and `copies` says how many there were. A record whose interval cannot be told, because
+-- another); the first written is kept and `copies` says how many there were. A record whose interval is not known, because
 -- its date or length is not valid, belongs to none.
 with records as (
   select '70.1' as record_type, file_id, record_seq, smf_sid, sysplex_name, system_name, written_local,

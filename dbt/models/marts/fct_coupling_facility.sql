@@ -1,4 +1,4 @@
--- A structure held in two coupling facilities is told twice for an interval: its parts add up, seconds pass once.
+-- A structure held in two coupling facilities is recorded twice for an interval: its parts add up, seconds pass once.
 with structure as (
   select smf_sid, interval_start_utc, interval_start_local, interval_s, trim(structure_name) as structure_name,
     {% for column in ['sync_requests', 'async_requests', 'sync_service_us', 'async_service_us', 'sync_to_async',

@@ -28,7 +28,7 @@ RECORD_SCHEMA = _schema(
 )
 
 EVENT_SCHEMA = _schema(
-    "Events of messages and schedules in an IMS log; what a layout tells of them, NULL where none does.",
+    "Events of messages and schedules in an IMS log; what a layout has of them, NULL where none does.",
     [
         ("event", _TEXT, "arrival, enqueue, get, output, dequeue, schedule, end, syncpoint or account"),
         ("log_code", _TEXT, "Log record code, hexadecimal"),

@@ -189,7 +189,7 @@ def _finished(
     layout: Layout, record: bytes, number: int, rows: Mapping[str, Mapping[tuple[int, int], Sequence[bytes]]]
 ) -> bytes:
     out = bytearray(record)
-    job_at, job_size, jobs = (_told(out, JOB_TRIPLET + place, width) for place, width in ((0, 4), (4, 2), (6, 2)))
+    job_at, job_size, jobs = (_stated(out, JOB_TRIPLET + place, width) for place, width in ((0, 4), (4, 2), (6, 2)))
     wanted = sum(len(data) for (owner, _), data in rows["data_set"].items() if owner == number)
     place = 0
     for job in range(jobs if wanted else 0):
@@ -232,7 +232,7 @@ def _finished(
     return bytes(out)
 
 
-def _told(data: bytearray, at: int, width: int) -> int:
+def _stated(data: bytearray, at: int, width: int) -> int:
     return int.from_bytes(data[at : at + width], "big")
 
 

@@ -73,7 +73,7 @@ def _decode_stream(
             yield from decoder.decode(stretch)
     decoder.splits.close()
     last = Batch()
-    decoder.tell_incomplete(last)
+    decoder.note_incomplete(last)
     if last.incomplete:
         yield last
 
@@ -112,21 +112,21 @@ class _Decoder:
             tables = self._decode_layout(layout, frames, rows, sequence[rows], batch)
             batch.tables.update(next(tables, {}))
             further.extend(tables)
-        self.tell_incomplete(batch)
+        self.note_incomplete(batch)
         columns = sum(table.num_columns for table in batch.tables.values())
         self.stretch = max(_SHORTEST_STRETCH, columns * _BYTES_PER_COLUMN)
         yield batch
         for tables_of_one in further:
             yield Batch(tables=tables_of_one)
 
-    def tell_incomplete(self, batch: Batch) -> None:
+    def note_incomplete(self, batch: Batch) -> None:
         """Put down with a batch the split records whose missing pieces are waited for no longer."""
         records, batch.incomplete = self.splits.incomplete()
         if records:
             batch.notes["split_record_incomplete"] = records
 
     def _assign(self, frames: Frames, sequence: Ints, batch: Batch) -> list[tuple[Layout, Ints]]:
-        """Records by layout; those without one are counted as skipped, those too short to tell are quarantined."""
+        """Records by layout; those without one are counted as skipped, those too short for any quarantined."""
         data, starts, lengths = frames.buffer, frames.starts, frames.lengths
         short = lengths < self._shortest
         for place in np.flatnonzero(short):
@@ -212,7 +212,7 @@ class _Decoder:
         good: npt.NDArray[np.bool_],
         batch: Batch,
     ) -> None:
-        """Quarantine records of an interval whose date is none: nobody could tell what time they are about."""
+        """Quarantine records of an interval whose date is none: what time they are about is unknown."""
         if plan.date_field is None:
             return
         column, item = plan.date_field

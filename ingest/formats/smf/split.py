@@ -73,7 +73,7 @@ class SplitRecords:
         whole.pieces.append(seq)
         expected = [index for index, section in enumerate(layout.sections[1:]) if section.name != "product"]
         placed = [index for index in expected if not layout.sections[1 + index].parent]
-        positions = self._told(record, (area, product), area, [counts[index] for index in placed])
+        positions = self._positions(record, (area, product), area, [counts[index] for index in placed])
         position_of = dict(zip(placed, positions, strict=False))
         first = {}
         for index in expected:
@@ -107,7 +107,7 @@ class SplitRecords:
             self._given_up.append(self._open.popitem(last=False)[1])
         return whole
 
-    def _told(self, record: Bytes, bases: tuple[int, int], area: int, counts: list[int]) -> list[int]:
+    def _positions(self, record: Bytes, bases: tuple[int, int], area: int, counts: list[int]) -> list[int]:
         """Positions of the first section of each kind as the reassembly area gives them.
 
         What the offset of its blocks counts from is taken from the two candidates by agreement with `counts`; empty if

@@ -11,10 +11,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from model.lab.errors import LabError
-from model.lab.twin.carrying import carrying
 from model.lab.twin.description import Twin, described_rate_per_s
 from model.lab.twin.load import arrivals
 from model.lab.twin.partitions import Partition, partitions
+from model.lab.twin.true_network import network_at
 from model.network import CfRequest, Network, demands
 from model.network.simulator import layout as L
 from model.network.simulator.replication import SimulationError
@@ -104,7 +104,7 @@ def _networks(twin: Twin, lpars: Sequence[Partition]) -> tuple[Network, ...]:
     for start in twin.starts:
         releases = sum(release.from_utc <= start for release in twin.releases)
         if releases not in found:
-            found[releases] = carrying(twin, lpars, start)
+            found[releases] = network_at(twin, lpars, start)
         out.append(found[releases])
     return tuple(out)
 

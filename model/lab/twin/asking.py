@@ -8,9 +8,9 @@ from typing import Any
 
 from model.lab.errors import LabError
 from model.lab.twin.activity import Lived
-from model.lab.twin.carrying import rerouted, station_changed
 from model.lab.twin.description import Question, described_rate_per_s
 from model.lab.twin.measured import Measured
+from model.lab.twin.true_network import rerouted, station_changed
 from model.network import Network, Smt, Station, TransactionClass
 
 PEAK = "peak"

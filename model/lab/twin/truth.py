@@ -8,9 +8,9 @@ import numpy as np
 from model.capacity.figures import CPS, ZIIPS
 from model.lab.twin.activity import Lived
 from model.lab.twin.asking import asked, system_of
-from model.lab.twin.carrying import uncaptured_class
 from model.lab.twin.description import Question
 from model.lab.twin.measured import Measured, measured
+from model.lab.twin.true_network import uncaptured_class
 from model.network import Network
 from model.network.simulator import simulate
 from model.network.simulator.result import SimulationResult

@@ -265,7 +265,7 @@ def _fit(units: dict[str, float], parts: Mapping[str, Interval], names: Sequence
 
 
 def _absorbed(wanted: _Figures, seconds: float) -> Interval | None:
-    """Service units that the absorption rate gives for the address spaces that frames and frames per space tell of."""
+    """Service units that the absorption rate gives for the address spaces that frames and frames per space imply."""
     rate, spaces = wanted.interval("wlm_absorption"), _spaces(wanted)
     return Interval(rate.lo * spaces.lo * seconds, rate.hi * spaces.hi * seconds) if rate and spaces else None
 

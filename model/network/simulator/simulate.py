@@ -34,7 +34,7 @@ def simulate(
     workers: int | None = None,
     most_inside: int = 4_000_000,
     details: bool = False,
-    told: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> SimulationResult:
     """Simulate ``network`` and estimate its measures with confidence intervals.
 
@@ -42,8 +42,8 @@ def simulate(
     transactions. With ``precision`` (0.01 = 1 %) all go on until the half-width of every class's mean response is
     within that share of it, or ``most`` transactions have run (``result.precise`` says which). The same seed gives
     the same answer on any number of ``workers``. With ``details`` the result also has percentiles by station and what
-    slow responses are made of, at up to a fifth of the speed. ``told`` is called with the transactions measured so far,
-    from any of the workers.
+    slow responses are made of, at up to a fifth of the speed. ``progress`` is called with the transactions measured so
+    far, from any of the workers.
 
     Raises :class:`NetworkError` for a network in which nothing happens and :class:`SimulationError` when more than
     ``most_inside`` transactions pile up or all of them block each other.
@@ -58,8 +58,8 @@ def simulate(
     each = math.ceil(horizon / replications)
 
     def after_slice() -> None:
-        if told is not None:
-            told(sum(run.transactions for run in runs))
+        if progress is not None:
+            progress(sum(run.transactions for run in runs))
 
     threads = workers or min(replications, os.cpu_count() or 1)
     with ThreadPoolExecutor(threads) as pool:

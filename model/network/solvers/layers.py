@@ -46,7 +46,7 @@ CODES = {
 
 @dataclass
 class _State:
-    """What the layers tell each other; (classes, ...) arrays."""
+    """What the layers pass to each other; (classes, ...) arrays."""
 
     wait: Floats
     hold: Floats

@@ -77,10 +77,10 @@ def _responses(runs: Sequence[Run], unit: str) -> dict[str, Marks]:
     several = len({run.system for run in runs}) > 1
     found: dict[str, Marks] = {}
     for metric in metrics:
-        told = [run.figures.get(metric) for run in runs]
+        of_runs = [run.figures.get(metric) for run in runs]
         marks = [
             _mark(run, metric.workload, figure) if figure and figure.value else None
-            for run, figure in zip(runs, told, strict=True)
+            for run, figure in zip(runs, of_runs, strict=True)
         ]
         for system, own in _by_system(runs, marks).items():
             name = _plain(metric.name.removesuffix(f"_{unit}")) + (f" {metric.subject}" if metric.subject else "")
@@ -178,16 +178,16 @@ def _is_duration(row: Row) -> bool:
 
 
 def _areas(comparison: Comparison) -> Layers:
-    """Mean storage by area in MB, below and above 16 MB together, of the areas that every run with storage tells.
+    """Mean storage by area in MB, below and above 16 MB together, of the areas that every run with storage has.
 
     Totals and figures without a location are left out: they are made of the others or overlap them.
     """
     rows = [row for row in comparison.rows if row.metric.name == "storage_kb" and _is_area(row)]
-    told = [any(row.sides[place].figure for row in rows) for place in range(len(comparison.runs))]
+    known_of = [any(row.sides[place].figure for row in rows) for place in range(len(comparison.runs))]
     sums: dict[str, list[float]] = {}
     for row in rows:
         values = _values(row)
-        if all(value is not None for value, known in zip(values, told, strict=True) if known):
+        if all(value is not None for value, known in zip(values, known_of, strict=True) if known):
             name = _plain((row.metric.subject or "").removesuffix(" below").removesuffix(" above"))
             added = sums.setdefault(name, [0.0] * len(values))
             sums[name] = [before + (value or 0.0) / 1024 for before, value in zip(added, values, strict=True)]

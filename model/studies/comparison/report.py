@@ -107,30 +107,30 @@ def alone(comparison: Comparison) -> list[tuple[Run, Metric, Figure]]:
 
 def notes(comparison: Comparison) -> list[str]:
     """What a reader must know beside the figures."""
-    told = [
+    notes = [
         "A metric of a run is the ratio of sums over its intervals. Differences are from the first run.",
         comparison.band.words[:1].upper() + comparison.band.words[1:] + ". A metric of which neither more nor less is "
         "better in itself is different, not better or worse; so is what follows the load where CPU busy differs by "
         f"more than {SAME_LOAD_POINTS:g} point.",
     ]
     if comparison.equal_busy:
-        told.append(
+        notes.append(
             f"At equal busy: rates and shares of engines that follow load, put to {comparison.equal_busy_pct:.2f} % "
             "CPU busy of every run in proportion to its busy, as ITR is to 100 %. Costs and storage stay as measured."
         )
     single = alone(comparison)
     if single:
-        told.append(
+        notes.append(
             f"{len(single)} {'figure is' if len(single) == 1 else 'figures are'} known of one run only and compared "
             "with nothing; the page and the Markdown list them."
         )
     hidden = len(comparison.rows) - len(shown(comparison.rows))
     if hidden:
-        told.append(
+        notes.append(
             f"{hidden} {'figure is' if hidden == 1 else 'figures are'} left out of the tables, being zero in every run "
             "or of single WLM classes; the CSV has them."
         )
-    return told
+    return notes
 
 
 def markdown(comparison: Comparison) -> str:
@@ -178,8 +178,8 @@ def _alone_cells(comparison: Comparison, single: Sequence[tuple[Run, Metric, Fig
 def run_line(run: Run) -> str:
     """A run, how its intervals were chosen, and how many they are."""
     count = len(run.intervals)
-    told = f", {run.seconds:,.0f} s" if run.seconds else ""
-    return f"{run.name}: {run.chosen}; {count} {'interval' if count == 1 else 'intervals'}{told}"
+    length = f", {run.seconds:,.0f} s" if run.seconds else ""
+    return f"{run.name}: {run.chosen}; {count} {'interval' if count == 1 else 'intervals'}{length}"
 
 
 _RUN_HEADS = ["run", "chosen", "intervals", "seconds", "from", "to", "clock"]

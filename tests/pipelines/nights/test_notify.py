@@ -24,7 +24,7 @@ def test_events_of_a_night_are_one_message_to_webhook_and_mail_with_links(tmp_pa
             mail=Mail(host="127.0.0.1", port=mail, sender="etalon@host", to=["ops@host"]),
             link="http://etalon.host/",
         )
-        assert notify.tell(EVENTS, rules, tmp_path / "outbox.json", NOON) == []
+        assert notify.send(EVENTS, rules, tmp_path / "outbox.json", NOON) == []
     (message,) = Webhook.received
     assert message["text"].startswith("Etalon: disk full (and 1 more)")
     assert {event["link"] for event in message["events"]} == {"http://etalon.host/nights/x.html"}
@@ -39,24 +39,24 @@ def test_in_quiet_hours_only_failures_wake_anyone_and_the_rest_comes_later(tmp_p
     with serving(Webhook) as hook:
         rules = Notify(webhook=f"http://127.0.0.1:{hook}/x", quiet=(dt.time(22), dt.time(6)))
         outbox = tmp_path / "outbox.json"
-        assert notify.tell(EVENTS[:1], rules, outbox, night) == []
+        assert notify.send(EVENTS[:1], rules, outbox, night) == []
         assert Webhook.received == []
-        notify.tell([], rules, outbox, NOON)
+        notify.send([], rules, outbox, NOON)
         assert "PRDB" in Webhook.received[0]["text"]
-        notify.tell(EVENTS, rules, outbox, night)
+        notify.send(EVENTS, rules, outbox, night)
         assert len(Webhook.received) == 2
 
 
-def test_what_could_not_be_told_waits(tmp_path):
+def test_what_could_not_be_sent_waits(tmp_path):
     rules = Notify(webhook="http://127.0.0.1:9/x")
-    (wrong,) = notify.tell(EVENTS, rules, tmp_path / "outbox.json", NOON)
-    assert wrong.startswith("the webhook could not be told")
+    (wrong,) = notify.send(EVENTS, rules, tmp_path / "outbox.json", NOON)
+    assert wrong.startswith("the webhook could not be sent")
     assert len(json.loads((tmp_path / "outbox.json").read_text())) == 2
 
 
 def test_an_address_that_answers_no_http_is_told_and_fails_no_night(tmp_path):
     with serving(MailServer) as port:
         rules = Notify(webhook=f"http://127.0.0.1:{port}/x")
-        (wrong,) = notify.tell(EVENTS, rules, tmp_path / "outbox.json", NOON)
-    assert wrong.startswith("the webhook could not be told: BadStatusLine")
+        (wrong,) = notify.send(EVENTS, rules, tmp_path / "outbox.json", NOON)
+    assert wrong.startswith("the webhook could not be sent: BadStatusLine")
     assert len(json.loads((tmp_path / "outbox.json").read_text())) == 2

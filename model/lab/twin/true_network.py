@@ -13,7 +13,7 @@ UNCAPTURED_VISIT_S = 0.001
 """Length of one piece of fixed uncaptured work."""
 
 
-def carrying(twin: Twin, lpars: Iterable[Partition], moment: datetime) -> Network:
+def network_at(twin: Twin, lpars: Iterable[Partition], moment: datetime) -> Network:
     """The twin's network at a time: fixed uncaptured work is a class of its own on each LPAR, above all others."""
     network = twin.network
     for release in twin.releases:
