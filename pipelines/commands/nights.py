@@ -1,4 +1,4 @@
-"""Commands that keep an installation running: nightly, backup, restore, migrate, retain."""
+"""Commands that keep an installation running: nightly, acknowledge, retain, backup, restore, migrate."""
 
 import datetime as dt
 import json
@@ -16,7 +16,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (nightly, retain, backup, restore, migrate):
+    for command in (nightly, acknowledge, retain, backup, restore, migrate):
         app.command()(command)
 
 
@@ -44,6 +44,20 @@ def nightly(
         typer.echo(f"etalon: {line}", err=True)
     if night.code:
         raise typer.Exit(night.code)
+
+
+def acknowledge(
+    finding: Annotated[str, typer.Argument(help="Words of findings of the latest night.")],
+    note: Annotated[str, typer.Option(help="What is known of them; without it their note is dropped.")] = "",
+) -> None:
+    """Keep a note with what a night found.
+
+    The note shows from the next night on. What is missing and acknowledged is told no more.
+    """
+    from pipelines.nights import acknowledged
+
+    for told in acknowledged.acknowledge(Home.from_environment(), finding, note):
+        typer.echo(told)
 
 
 def retain() -> None:

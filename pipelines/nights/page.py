@@ -7,6 +7,7 @@ from typing import Any
 
 from pipelines import pages
 from pipelines.home import Home
+from pipelines.nights.acknowledged import findings
 
 _HEX_BYTES, _HEX_LINE = 256, 16
 _MOST_NIGHTS = 400
@@ -18,11 +19,21 @@ def write_pages(home: Home) -> Path:
     nights = [(path, _read(path)) for path in paths[:_MOST_NIGHTS]]
     for path, night in nights[:1]:
         before = nights[1][1] if len(nights) > 1 else {}
+        notes = night.get("acknowledged", {})
         tables = {
-            "What is missing": [{"system": lack["system"], "what": lack["text"]} for lack in night["lacks"]],
+            "What is missing": [
+                {
+                    "system": lack["system"],
+                    "what": lack["text"],
+                    "note": notes.get(f"{lack['what']} of {lack['system']}"),
+                }
+                for lack in night["lacks"]
+            ],
             "Too late": [{"what": line} for line in night.get("late", [])],
             "Headroom": [{"what": line} for line in night.get("headroom", [])],
-            "Data quality": [{"finding": line} for line in (night["quality"] or {}).get("problems", [])],
+            "Data quality": [
+                {"finding": line, "note": notes.get(line)} for line in (night["quality"] or {}).get("problems", [])
+            ],
             "Files": [_file(file) for file in night["files"]],
             "First record that could not be decoded": _first_bad(home, night["files"]),
             "Left where they are": [{"file": name, "why": why} for name, why in night.get("left", {}).items()],
@@ -65,8 +76,7 @@ def _changes(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[s
     checked = bool(night.get("quality") and before.get("quality"))
 
     def told(one: Mapping[str, Any]) -> set[str]:
-        lacks = {lack["what"] + " of " + lack["system"] for lack in one.get("lacks", [])}
-        return lacks | set(one["quality"]["problems"] if checked else [])
+        return set(findings(one if checked else {**one, "quality": None}))
 
     new, old = told(night), told(before)
     return [{"change": "new", "what": what} for what in sorted(new - old)] + [

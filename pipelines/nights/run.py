@@ -16,7 +16,7 @@ from pipelines import settings as configured
 from pipelines import steps
 from pipelines.exits import EtalonError, Exit, code_of
 from pipelines.home import Home
-from pipelines.nights import coverage, headroom, landing, notify, page, retention
+from pipelines.nights import acknowledged, coverage, headroom, landing, notify, page, retention
 from pipelines.nights.files import read, write
 from pipelines.nights.notify import Event
 from pipelines.progress import Reporter
@@ -47,6 +47,7 @@ class Night:
     model: dict[str, Any] | None = None
     lacks: list[dict[str, Any]] = field(default_factory=list)
     retained: dict[str, int] = field(default_factory=dict)
+    acknowledged: dict[str, str] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     code: int = 0
@@ -60,11 +61,18 @@ class Night:
         if self.quality is not None and self.quality["verdict"] == "fail":
             return "not published: a critical expectation failed"
         came = f"{counted(loaded, 'file')} loaded" if loaded else "nothing new"
-        missing = [lack for lack in self.lacks if lack["what"] != "outage"]
+        missing = [lack for lack in self.unseen if lack["what"] != "outage"]
         doubts = [f"{counted(len(missing), 'thing')} missing"] if missing else []
         if self.quality is not None and self.quality["counts"]["warn"]:
             doubts.append(counted(self.quality["counts"]["warn"], "warning"))
+        if self.acknowledged:
+            doubts.append(f"{len(self.acknowledged)} acknowledged")
         return "; ".join([came + (" and published" if self.published else ""), *doubts])
+
+    @property
+    def unseen(self) -> list[dict[str, Any]]:
+        """What is missing and not acknowledged."""
+        return [lack for lack in self.lacks if f"{lack['what']} of {lack['system']}" not in self.acknowledged]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -89,6 +97,8 @@ def run(home: Home, day: dt.date | None = None, reporter: Reporter | None = None
             night.errors.append(f"{type(error).__name__}: {error}" if code_of(error) is None else str(error))
             codes.append(code_of(error) or Exit.FAILED)
         night.code = int(next((code for code in _WORST if code in codes), Exit.FAILED if night.errors else Exit.OK))
+        here = acknowledged.findings(night.__dict__)
+        night.acknowledged = {name: note for name, note in acknowledged.notes(home).items() if name in here}
         night.ended = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         night.notes += notify.send(events(night), rules.notify, home.nights / "outbox.json", dt.datetime.now(dt.UTC))
         write(
@@ -234,7 +244,7 @@ def events(night: Night) -> list[Event]:
     if held:
         found.append(Event("warning", f"{counted(len(held), 'file')} with records that could not be decoded", here))
     found += [Event("warning", text, here) for text in (*night.late, *night.headroom)]
-    found += [Event("news" if lack["what"] == "outage" else "warning", lack["text"], here) for lack in night.lacks]
+    found += [Event("news" if lack["what"] == "outage" else "warning", lack["text"], here) for lack in night.unseen]
     if night.model is not None:
         severity = "news" if night.model["champion"] else "warning"
         found.append(Event(severity, night.model["outcome"], here))

@@ -1,0 +1,26 @@
+"""A finding that somebody has looked at shows with the note, and is told no more."""
+
+import pytest
+
+from pipelines.exits import EtalonError
+from pipelines.nights import acknowledged, coverage, run
+from pipelines.nights.coverage import Lack
+from tests.pipelines.nights.conftest import DAY
+
+
+def test_a_note_shows_with_its_finding_from_then_on(made_up, monkeypatch):
+    home, _ = made_up
+    lost = [Lack("PRDA", "70.1", "PRDA: no SMF 70.1 of 2026-11-20"), Lack("PRDB", "system", "PRDB: nothing")]
+    monkeypatch.setattr(coverage, "lacks", lambda *_: lost)
+    first = run.run(home, DAY)
+    assert first.verdict.endswith("2 things missing")
+    with pytest.raises(EtalonError, match="PRDB: nothing"):
+        acknowledged.acknowledge(home, "PRDC", "known")
+    assert acknowledged.acknowledge(home, "prda", "RMF is off until Monday") == ["PRDA: no SMF 70.1 of 2026-11-20"]
+    night = run.run(home, DAY)
+    assert night.verdict.endswith("1 thing missing; 1 acknowledged")
+    assert [event.text for event in run.events(night)] == ["PRDB: nothing"]
+    page = max(home.nights.glob("20*.html"))
+    assert "RMF is off until Monday" in page.read_text()
+    acknowledged.acknowledge(home, "PRDA", "")
+    assert acknowledged.notes(home) == {}
