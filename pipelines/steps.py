@@ -304,7 +304,7 @@ def fit(home: Home, progress: Progress | None = None) -> Fitted:
     from model.calibration.descriptions import load_descriptions
     from model.calibration.systems import calibrate, usable
     from model.validation import validate as held_out
-    from pipelines import provenance
+    from pipelines import provenance, transactions
 
     say = progress or (lambda _: None)
     points, descriptions, intervals = measured_points(home), load_descriptions(), histories.recent(home)
@@ -327,7 +327,10 @@ def fit(home: Home, progress: Progress | None = None) -> Fitted:
 
     found = challenge(fitted.systems, standing(home), usable(intervals), simulated, fitted.refused)
     fitted = replace(fitted, systems=found.systems)
-    validation = replace(validation, simulated=simulated, drift=drift.recorded(home.drift, found.scores))
+    replayed = transactions.agreements(home, fitted.systems)
+    validation = replace(
+        validation, simulated=simulated, replayed=replayed, drift=drift.recorded(home.drift, found.scores)
+    )
     say("registering")
     version = registry.register(fitted, validation, data_identity(home), home.mlflow)
     if version.champion:

@@ -1,5 +1,7 @@
-"""Recorded transactions of a system in the published snapshot: CICS tasks where there are any, else IMS messages."""
+"""Recorded transactions of a system in the published snapshot, CICS tasks or else IMS messages, and their replay."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -45,11 +47,19 @@ order by arrival_utc limit {MOST}
 """
 
 
+# Whose an IMS message is, its log does not say: other systems with classes called as its transaction codes.
+NAMESAKES = """
+select distinct smf_sid from marts.fct_service_class
+where upper(trim(class_name)) in ({classes}) and upper(smf_sid) not in ({sids}) and transactions_ended > 0
+order by smf_sid
+"""
+
+
 def recorded(home: Home, system: str, classes: list[str]) -> tuple[Any, datetime | None]:
     """The begin-to-end transactions of the busiest quarter of an hour, and the local time in the middle of it.
 
     CICS tasks are counted by service class, IMS messages by transaction code; the time is None where records have none.
-    Raises EtalonError where nothing was recorded.
+    Raises EtalonError where nothing was recorded, and where IMS messages may be another system's.
     """
     import numpy as np
 
@@ -59,11 +69,17 @@ def recorded(home: Home, system: str, classes: list[str]) -> tuple[Any, datetime
     names = {name.upper(): name for name in classes}
     named = f"{_quoted(system)} in (system_id, smf_sid, system_id || '/' || smf_sid)"
     sids = f"select upper(smf_sid) from marts.dim_system where {named}"
+    said = {"sids": sids, "classes": ", ".join(_quoted(name) for name in names)}
     for query in (CICS, IMS):
-        table = warehouse.query(
-            home.snapshot, query.format(sids=sids, classes=", ".join(_quoted(name) for name in names))
-        )
+        table = warehouse.query(home.snapshot, query.format(**said))
         if table.num_rows:
+            others = warehouse.query(home.snapshot, NAMESAKES.format(**said)) if query is IMS else table[:0]
+            if others.num_rows:
+                raise EtalonError(
+                    f"IMS logs do not say whose messages they hold, and {', '.join(others['smf_sid'].to_pylist())} "
+                    f"has classes of the same names as {system}: replay from a state folder with one of them",
+                    Exit.NOT_READY,
+                )
             local = sorted(filter(None, table["written_local"].to_pylist()))
             arrival = table["arrival_s"].to_numpy()
             return Transactions(
@@ -77,6 +93,47 @@ def recorded(home: Home, system: str, classes: list[str]) -> tuple[Any, datetime
         "class is one of these, or IMS logs with such transaction codes",
         Exit.NOT_READY,
     )
+
+
+def replayed(
+    home: Home, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, seed: int = 1
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The load, and recorded beside replayed responses by class: at the load asked, or when they were recorded.
+
+    Raises EtalonError as :func:`recorded`, QuestionError for the load, ValueError where too few were recorded.
+    """
+    from model.capacity.network import described
+    from model.capacity.questions import QuestionError, system_entry
+    from model.validation import replay
+
+    entry = system_entry(bundle, system)
+    found, local = recorded(home, system, [stream["name"] for stream in entry["streams"]])
+    asked = dict(at or {})
+    if not asked and local is not None and entry.get("profile"):
+        asked = {"when": local.isoformat(timespec="minutes")}
+    try:
+        network = described(bundle, system, asked)
+    except QuestionError:
+        if at:
+            raise
+        # The transactions are from a time without a calibrated interval.
+        network = described(bundle, system)
+    return dict(network.load.at), replay.replayed(network, found, seed)
+
+
+def agreements(home: Home, systems: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """By system with recorded transactions, how far the replayed responses are, as the gate keeps it."""
+    from ingest.warehouse.errors import WarehouseError
+    from model.network.simulator import SimulationError
+    from model.validation.replay import judged
+
+    bundle = {"systems": systems, "model_version": "calibrated"}
+    found = {}
+    for name in sorted(systems):
+        # A system of which nothing can be replayed is not judged by it.
+        with suppress(EtalonError, WarehouseError, SimulationError, ValueError):
+            found[name] = judged(replayed(home, bundle, name)[1])
+    return found
 
 
 def _quoted(text: str) -> str:

@@ -136,6 +136,13 @@ def _gate(gate: Mapping[str, Any] | None) -> list[str]:
             f"validation: with the fullest resource {worst['filled_pct']:g} % used, the simulator gives a {of} "
             f"{abs(off):.0f} % {'above' if off > 0 else 'below'} the solver's, whose error is stated as at least that"
         )
+    replayed = gate.get("replayed")
+    if replayed and not replayed["passed"]:
+        far = [one for one in replayed["classes"] if one["wasserstein"] > replayed["allowed"]]
+        named = ", ".join(f"{one['class']} by {100 * one['wasserstein']:.0f} %" for one in far)
+        notes.append(
+            f"validation: recorded transactions replayed have other responses than recorded: {named} of the mean"
+        )
     if gate.get("behind_baseline"):
         notes.append(f"validation: a naive answer was nearer on later days for {', '.join(gate['behind_baseline'])}")
     return notes

@@ -44,8 +44,9 @@ COLUMNS = [
 class Validation:
     """Errors on what was held out: ``table`` of points, ``histories`` of intervals; and a gate for each system.
 
-    A system without an entry in ``gates`` had too little to hold out and is not judged. ``simulated`` has, by system,
-    how far its answers are from the simulator's (:func:`model.validation.agreement.agreement`); ``drift`` the
+    A system without an entry in ``gates`` had too little to hold out and is not judged. By system, ``simulated`` has
+    how far its answers are from the simulator's (:func:`model.validation.agreement.agreement`), and ``replayed`` how
+    far recorded transactions are from replayed ones (:func:`model.validation.replay.judged`). ``drift`` are the
     champion's errors on days it had not seen, night by night.
     """
 
@@ -54,6 +55,7 @@ class Validation:
     histories: pd.DataFrame
     gates: Mapping[str, tuple[Check, ...]]
     simulated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    replayed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     drift: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
@@ -70,7 +72,7 @@ class Validation:
         """``passed`` (None where not judged) and ``checks`` of a system's gate.
 
         ``behind_baseline`` names what a naive answer predicted better on later days; ``simulated`` is the agreement
-        with the simulator, where that was tried.
+        with the simulator and ``replayed`` that of recorded transactions, where they were tried.
         """
         gate = self.gates.get(system)
         checks = [check.to_dict() for check in gate or ()]
@@ -80,9 +82,10 @@ class Validation:
             & ~self.histories["beats_baseline"].astype(bool)
         ]
         behind = [" ".join(filter(None, pair)) for pair in zip(later["metric"], later["class"], strict=True)]
-        simulated = {"simulated": dict(self.simulated[system])} if system in self.simulated else {}
+        tried = {"simulated": self.simulated, "replayed": self.replayed}
+        seen = {name: dict(found[system]) for name, found in tried.items() if system in found}
         found = {"passed": None if gate is None else passed(gate), "checks": checks, "behind_baseline": behind}
-        return found | simulated
+        return found | seen
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: ``rows, summary, histories, drift, gates, checks``, the last those of all gates."""

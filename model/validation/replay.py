@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 # A class of which so much was recorded is taken to be recorded whole.
 WHOLE = 0.97
 FEWEST = 50
+# Distance of the responses of a class, relative to the recorded mean, up to which they are reproduced.
+ALLOWED = 0.25
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,17 @@ def replayed(found: Described, recorded: Transactions, seed: int = 1) -> list[di
     _, left_s = replay(network, arrival, index, {CP: _work(network, classes, cpu)}, seed=seed)
     lasted = left_s - arrival
     return [_row(name, parts[name], response[classes == name], lasted[classes == name]) for name in sorted(known)]
+
+
+def judged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the gate keeps of a replay: ``passed``, ``allowed`` distance, and ``classes`` with the distances of each."""
+    kept = ("class", "transactions", "recorded_part", "wasserstein", "ks")
+    classes = [{name: row[name] for name in kept} for row in rows]
+    return {
+        "passed": all(row["wasserstein"] <= ALLOWED for row in classes),
+        "allowed": ALLOWED,
+        "classes": classes,
+    }
 
 
 def _part(found: Described, name: str, classes: NDArray[np.str_], arrival: Array) -> float:

@@ -132,26 +132,8 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Replay recorded transactions through a calibrated system. How far its responses are from the recorded ones."""
-    from model.capacity.network import described
-    from model.capacity.questions import QuestionError, system_entry
-    from model.validation.replay import replayed
-
-    home, bundle, asked = Home.from_environment(), _champion(), keys(at)
-    with _refusals():
-        entry = system_entry(bundle, system)
-        found, local = transactions.recorded(home, system, [stream["name"] for stream in entry["streams"]])
-        if not asked and local is not None and entry.get("profile"):
-            asked = {"when": local.isoformat(timespec="minutes")}
-        try:
-            network = described(bundle, system, asked)
-        except QuestionError:
-            if at:
-                raise
-            # The transactions are from a time without a calibrated interval.
-            network = described(bundle, system)
-        with Reporter().step(f"replaying {len(found.arrival_s):,} transactions through {system}"):
-            rows = replayed(network, found, seed)
-    asked_at = dict(network.load.at)
+    with _refusals(), Reporter().step(f"replaying recorded transactions through {system}"):
+        asked_at, rows = transactions.replayed(Home.from_environment(), _champion(), system, keys(at), seed)
     if as_json:
         typer.echo(json.dumps({"system": system, "at": asked_at, "classes": rows}, indent=2))
     else:

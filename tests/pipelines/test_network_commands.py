@@ -14,8 +14,10 @@ from ingest.registry import load
 from ingest.schema import create_statements, staging_statements
 from model.calibration.production import entry
 from model.capacity import bundle
+from pipelines import transactions
 from pipelines.cli import app, explain
 from pipelines.exits import Exit
+from pipelines.home import Home
 from tests.model.calibration.test_production import history
 from tests.shared import ROOT
 
@@ -167,6 +169,9 @@ def published_tasks(folder, service_class):
         database.execute("create schema staging; create schema marts; create schema intermediate")
         database.execute("create table marts.dim_system as select 'PRDA' as system_id, 'PRDA' as smf_sid")
         database.execute(
+            "create table marts.fct_service_class (smf_sid varchar, class_name varchar, transactions_ended double)"
+        )
+        database.execute(
             "create table intermediate.int_ims_message "
             "(arrival_utc timestamp, transaction_code varchar, response_us bigint)"
         )
@@ -191,6 +196,28 @@ def test_recorded_tasks_are_replayed_through_a_system(champion, tmp_path):
     assert 0 < row["wasserstein"] < 1 and 0 < row["ks"] <= 1
     assert row["recorded"]["mean_ms"] == pytest.approx(12, rel=0.01)
     assert "relative to the recorded mean" in said("replay", "PRDA")
+
+
+def test_the_gate_keeps_how_far_replayed_transactions_are(champion, tmp_path):
+    systems = bundle.read(tmp_path / "state/models/champion.json")["systems"]
+    name = systems["PRDA"]["streams"][0]["name"]
+    published_tasks(tmp_path / "state/published", name)
+    found = transactions.agreements(Home(tmp_path / "state"), systems)
+    assert list(found) == ["PRDA"]
+    row = found["PRDA"]["classes"][0]
+    assert (row["class"], row["transactions"]) == (name, 5400)
+    assert found["PRDA"]["passed"] == (row["wasserstein"] <= found["PRDA"]["allowed"])
+
+
+def test_messages_that_may_be_another_systems_are_not_replayed(champion, tmp_path):
+    name = bundle.read(tmp_path / "state/models/champion.json")["systems"]["PRDA"]["streams"][0]["name"]
+    published_tasks(tmp_path / "state/published", "OTHER")
+    with duckdb.connect(tmp_path / "state/published/etalon.duckdb") as database:
+        database.execute(f"insert into intermediate.int_ims_message values (timestamp '2026-09-08', '{name}', 9000)")
+        database.execute(f"insert into marts.fct_service_class values ('PRDB', '{name}', 7)")
+    message, code = refused("replay", "PRDA")
+    assert "PRDB" in message and "do not say whose" in message
+    assert code == Exit.NOT_READY
 
 
 def test_a_system_without_recorded_transactions_says_what_to_load(champion, tmp_path):

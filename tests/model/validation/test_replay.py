@@ -6,7 +6,7 @@ import pytest
 from model.calibration.production import entry
 from model.capacity.bundle import build
 from model.capacity.network import described
-from model.validation.replay import Transactions, replayed
+from model.validation.replay import ALLOWED, Transactions, judged, replayed
 from tests.model.calibration.test_production import history
 
 SECONDS = 60.0
@@ -61,3 +61,14 @@ def test_transactions_of_no_known_class_are_refused_by_name(found):
     nothing = Transactions(np.arange(9.0), np.full(9, "OTHER"), np.ones(9), np.ones(9))
     with pytest.raises(ValueError, match="recorded: OTHER"):
         replayed(found, nothing)
+
+
+def test_a_class_that_is_not_reproduced_is_named_with_its_distance():
+    near, far = (
+        {"class": name, "transactions": 99, "recorded_part": 1.0, "wasserstein": w, "ks": 0.1, "recorded": {}}
+        for name, w in (("NEAR", 0.1), ("FAR", 2 * ALLOWED))
+    )
+    assert judged([near])["passed"]
+    found = judged([near, far])
+    assert not found["passed"]
+    assert [(row["class"], row["wasserstein"]) for row in found["classes"]] == [("NEAR", 0.1), ("FAR", 2 * ALLOWED)]
