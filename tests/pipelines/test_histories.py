@@ -12,6 +12,7 @@ def test_intervals_before_the_days_of_calibration_are_left_out(tmp_path, monkeyp
     empty = {
         "fct_service_class": "interval_s, class_kind, class_name, workload, importance, goal_kind, transactions_ended, "
         "response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct, ios_per_tran",
+        "fct_facility_utilization": "facility_name, processors, busy_s",
         "fct_device": "storage_group, requests, busy_pct, interval_s, pending_ms, ios_queue_ms",
         "fct_transaction_cost": "class_kind, workload, transaction_class, transactions_ended",
         "fct_address_space_cost": "cost_kind, workload, name, cp_s, ziip_s, ziip_on_cp_s",
@@ -32,7 +33,8 @@ def test_intervals_before_the_days_of_calibration_are_left_out(tmp_path, monkeyp
         con.execute("CREATE TABLE marts.dim_interval AS FROM marts.fct_interval_utilization")
         for table, columns in empty.items():
             made = ", ".join(
-                f"NULL::{'DOUBLE' if table == 'fct_device' else 'VARCHAR'} AS {name}" for name in columns.split(", ")
+                f"NULL::{'DOUBLE' if table in ('fct_device', 'fct_facility_utilization') else 'VARCHAR'} AS {name}"
+                for name in columns.split(", ")
             )
             con.execute(f"CREATE TABLE marts.{table} AS SELECT NULL::VARCHAR AS interval_key, {made} LIMIT 0")
     monkeypatch.setenv("ETALON_FIT_DAYS", "30")
