@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity import beside, targets
+from model.capacity import beside, by_law, targets
 from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import DEFINED_OTHERWISE, defined_otherwise, distance, evidence, extrapolated, notes_on
@@ -134,8 +134,12 @@ def size(
 def max_rate(
     bundle: Mapping[str, Any], system: str, *, at: Mapping[str, Any] | None = None, **wanted: Any
 ) -> dict[str, Any]:
-    """The highest rate of the mix, see :func:`model.capacity.targets.max_rate`; or that of a sibling."""
-    by = sibling_of(bundle, system) if lawful(bundle, system) else None
+    """The highest rate of the mix, see :func:`model.capacity.targets.max_rate`; that of a sibling, or of users."""
+    known = lawful(bundle, system)
+    by = sibling_of(bundle, system) if known else None
+    entry = bundle["systems"].get(system)
+    if by is None and known and (entry is None or (wanted.get("max_response_ms") and not entry.get("response"))):
+        return by_law.max_rate(bundle, system, at=at, **wanted)
     if by is None:
         return targets.max_rate(bundle, system, at=at, **wanted)
     loads, _ = parted(bundle, system, at)

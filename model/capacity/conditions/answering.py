@@ -1,12 +1,12 @@
 """Answers from condition laws: the metrics of a system at a condition, measured or not."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from model.capacity.conditions.beliefs import POPULATIONS
+from model.capacity.conditions.beliefs import POPULATIONS, is_closed
 from model.capacity.conditions.evaluating import FOLLOWS, Evaluator, Value
 from model.capacity.conditions.fitting import evaluator
 from model.capacity.conditions.rows import Identity
@@ -35,6 +35,22 @@ class Output:
     evidence: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Users:
+    """A population of users whose throughput follows a law.
+
+    `throughput` gives its lower limit, median and upper limit per second for a number of users. From `least` to `most`
+    users were measured, who think `think_s` between requests (0 where that is not known).
+    """
+
+    key: str
+    table: str
+    least: float
+    most: float
+    think_s: float
+    throughput: Callable[[float], tuple[float, float, float]]
+
+
 class Laws:
     """A fitted model, ready to answer."""
 
@@ -54,6 +70,22 @@ class Laws:
             for key in self._keys(table, system):
                 found.setdefault(key, set()).update(self._levels(table, system, key))
         return {key: tuple(sorted(levels, key=_order)) for key, levels in sorted(found.items())}
+
+    def users(self, system: str) -> Users | None:
+        """The population of a system; None where no throughput of users was measured at several levels."""
+        for table in self._tables.blocks.values():
+            for cell in table.by_series:
+                points = table.series(cell)
+                if cell.system == system and is_closed(table, cell) and len(points) > 1 and table.numeric:
+
+                    def throughput(count: float, cell: Cell = cell) -> tuple[float, float, float]:
+                        found = self._evaluator.value(replace(cell, x=count))
+                        assert found is not None
+                        return found.low, found.value, found.high
+
+                    think_s = self._evaluator.beliefs.think_time(cell, points)
+                    return Users(table.numeric, table.block[1], points[0][0], points[-1][0], think_s, throughput)
+        return None
 
     def predict(self, system: str, at: Mapping[str, Any] | None = None) -> list[Output]:
         """The metrics of a system at a condition.
@@ -206,10 +238,13 @@ class Laws:
                 notes.append(f"{points} measured level(s) of {table.numeric} are too few to judge the law")
             if found.inference.extrapolated:
                 notes.append(f"outside the measured levels of {table.numeric}")
-            if found.inference.points and self._evaluator.beliefs.family(table, cell) in self._model.get("behind", ()):
+            behind = self._evaluator.beliefs.family(table, cell) in self._model.get("behind", ())
+            if behind and found.inference.points and measured is None:
                 notes.append(
                     f"{cell.metric}: levels left out were nearer to the mean of their neighbours than to the law"
                 )
+            elif behind and measured is None:
+                notes.append(f"{cell.metric}: figures left out were nearer to their other level than to the ratio")
         return Output(
             cell.metric,
             table.condition(cell),
@@ -224,7 +259,12 @@ class Laws:
 
 def predict(model: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> list[Output]:
     """The metrics of a system at a condition, from what `fit` gave; see `Laws.predict`."""
-    return _laws(id(model), model["seed"], _Held(model)).predict(system, at)
+    return laws(model).predict(system, at)
+
+
+def laws(model: Mapping[str, Any]) -> Laws:
+    """A fitted model, ready to answer; the last ones are kept."""
+    return _laws(id(model), model["seed"], _Held(model))
 
 
 def _order(level: str) -> tuple[bool, float, str]:

@@ -8,7 +8,7 @@ import numpy as np
 from model.capacity.conditions.evaluating import Evaluator
 from model.capacity.conditions.laws import CONFIGURATIONS, Array
 from model.capacity.conditions.rows import Identity, Operand, Row
-from model.capacity.conditions.single import single_figures, widening
+from model.capacity.conditions.single import behind, single_figures, widening
 from model.capacity.conditions.tables import Tables
 from model.capacity.conditions.weighing import judged, weigh
 
@@ -34,7 +34,7 @@ def fit(
     known = tuple(rows)
     tables = Tables(known)
     weights = weigh(tables, facts)
-    verdict = judged(tables, weights, facts)
+    verdict, figures = judged(tables, weights, facts), single_figures(tables, facts)
     return {
         "schema": SCHEMA,
         "seed": seed,
@@ -42,8 +42,8 @@ def fit(
         "facts": {system: dict(found) for system, found in facts.items()},
         "identities": [_identity(entry) for entry in identities],
         "weights": {family: _sparse(found) for family, found in weights.items()},
-        "widening": {**verdict.widening, **widening(single_figures(tables, facts))},
-        "behind": list(verdict.behind),
+        "widening": {**verdict.widening, **widening(figures)},
+        "behind": [*verdict.behind, *behind(figures)],
     }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from model.capacity.conditions.laws import Array
 from model.capacity.conditions.tables import ALTERNATIVES, RELEASES, SYSTEM, Cell, Tables, kind_of
 
-SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.1, "ms": 0.1}
+SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.15, "ms": 0.15}
 """Median spread of ln(ratio) between two levels of a name, by sort of quantity. Engine time per transaction is
 repeated within 1 to 3 % where releases count as equal (ims14_z14, ims10 claims)."""
 OTHER_SPREAD = 0.05

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from model.capacity.conditions.evaluating import Evaluator, Value
 from model.capacity.conditions.rows import Row
 from model.capacity.conditions.tables import ALTERNATIVES, POINT, RATES, SYSTEM, Cell, Table, Tables
-from model.capacity.conditions.weighing import Facts, factor
+from model.capacity.conditions.weighing import Facts, factor, is_behind
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,16 @@ def widening(figures: Iterable[SingleFigure], but: Cell | None = None) -> Mappin
         if figure.missed is not None and figure.cell != but:
             missed[figure.family].append(figure.missed)
     return {family: factor(found) for family, found in missed.items()}
+
+
+def behind(figures: Iterable[SingleFigure]) -> list[str]:
+    """The families whose figures were nearer to their value at another level than to what ratios said."""
+    off_by: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for figure in figures:
+        if min(figure.measured, figure.found.value, figure.naive) > 0:
+            errors = abs(math.log(figure.found.value / figure.measured)), abs(math.log(figure.naive / figure.measured))
+            off_by[figure.family].append(errors)
+    return [family for family, found in off_by.items() if is_behind(found)]
 
 
 def _left_out(rows: list[Row], facts: Facts, table: Table, cell: Cell) -> SingleFigure | None:

@@ -107,7 +107,7 @@ def judged(
                 off_by[family].append((abs(off), abs(math.log(y / neighbours(points, cell.x)))))
     factors = {family: factor(found) for family, found in missed.items()}
     kin_factors = {name: factor(found, factors[family], KIN_CASES) for (family, name), found in of_kin.items()}
-    behind = [family for family, found in off_by.items() if _behind(found)]
+    behind = [family for family, found in off_by.items() if is_behind(found)]
     return Judged(factors | kin_factors, tuple(sorted(behind)))
 
 
@@ -119,15 +119,21 @@ def neighbours(points: Sequence[tuple[float, float, float]], x: float | None) ->
     return float(np.mean(near)) if near else math.nan
 
 
-def _behind(found: list[tuple[float, float]]) -> bool:
+def is_behind(found: list[tuple[float, float]]) -> bool:
+    """Whether of pairs of errors the first are larger than the naive second ones in the median."""
     of_laws, naive = np.median(np.array(found), axis=0)
     return bool(of_laws > naive + ROUNDING)
 
 
 def factor(missed: list[float], prior: float = 1.0, cases: float = PRIOR_CASES) -> float:
-    """The 90 % quantile of errors over half-widths, drawn to a prior that counts for some cases."""
-    share = len(missed) / (len(missed) + cases)
-    return float(np.clip(share * np.quantile(missed, 0.9) + (1.0 - share) * prior, LEAST_WIDENING, MOST_WIDENING))
+    """How wide intervals must be to hold 90 % of further values, drawn to a prior that counts for some cases.
+
+    Of n errors over half-widths the one that a further error exceeds with a probability of 10 %: the quantile of
+    0.9 (n + 1) / n (conformal prediction; Lei and others 2018, *Journal of the American Statistical Association* 113).
+    """
+    count = len(missed)
+    share, level = count / (count + cases), min(0.9 * (count + 1) / count, 1.0)
+    return float(np.clip(share * np.quantile(missed, level) + (1.0 - share) * prior, LEAST_WIDENING, MOST_WIDENING))
 
 
 def _maximise(log: Array, prior: Array, count: float) -> Array:

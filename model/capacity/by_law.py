@@ -1,0 +1,93 @@
+"""The highest rate of users who think and wait, where a law of their throughput is all that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from model.capacity.answer import INTERVAL_PCT
+from model.capacity.questions import QuestionError, positive
+
+BEYOND = 4.0
+"""Populations are sought up to so many times the largest measured one."""
+HALVINGS = 30
+
+
+def max_rate(
+    bundle: Mapping[str, Any],
+    system: str,
+    *,
+    at: Mapping[str, Any] | None = None,
+    max_busy_pct: float = 100.0,
+    max_response_ms: float | None = None,
+) -> dict[str, Any]:
+    """The rate at which the response of a population of users reaches a target.
+
+    A population passes cycles of think time and response, so that response = users / throughput - think time; it grows
+    with the users, and the law of the throughput is inverted.
+
+    Raises:
+        QuestionError: no throughput of users was measured, or what is asked needs engines or a load.
+    """
+    from model.capacity.conditions.answering import laws
+
+    users = laws(bundle["conditions"]).users(system)
+    if users is None:
+        text = f"system: {system} has figures by condition and no throughput of users; ask predict, sweep or what-if"
+        raise QuestionError("system", system, text)
+    if max_busy_pct != 100.0:
+        text = f"max_busy_pct: no engine time of {system} was measured; use max_response_ms"
+        raise QuestionError("max_busy_pct", max_busy_pct, text)
+    if max_response_ms is None:
+        text = f"max_response_ms: needed, as nothing else of {system} is known to limit its users"
+        raise QuestionError("max_response_ms", None, text)
+    for key, value in (at or {}).items():
+        raise QuestionError(f"at.{key}", value, f"at.{key}: the number of users of {system} is what is looked for")
+    target_s = positive("max_response_ms", max_response_ms) / 1000.0
+    most = BEYOND * users.most
+    found = []
+    for place in range(3):
+
+        def response_s(count: float, place: int = place) -> float:
+            return count / users.throughput(count)[place] - users.think_s
+
+        count = _last(response_s, target_s, users.least, most)
+        found.append((count, users.throughput(count)[place] if count else 0.0))
+    (_, lo), (count, value), (_, hi) = found
+    rate = {"value": value, "lo": min(lo, value), "hi": max(hi, value)}
+    today = users.throughput(users.most)[1]
+    growth = {name: 100.0 * (end / today - 1.0) for name, end in rate.items()}
+    notes = []
+    if count == 0.0:
+        notes.append(f"no rate keeps within the target: {users.least:g} {users.key} wait longer")
+    else:
+        notes.append(f"that is {int(count)} {users.key}; growth is counted from {users.most:g}, the most measured")
+    if users.think_s == 0.0:
+        notes.append("no think time is known: the whole cycle of thinking and waiting is held to the target")
+    if count == most:
+        notes.append(f"the response stays within the target up to {most:g} {users.key}; more is not said")
+    resource = f"response of {max_response_ms:g} ms"
+    return {
+        "system": system,
+        "at": {},
+        "targets": {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms},
+        "model_version": bundle["model_version"],
+        "etr_tps": rate,
+        "growth_pct": growth,
+        "limits": [{"resource": resource, "etr_tps": rate, "growth_pct": growth, "probability": 1.0}],
+        "interval_pct": INTERVAL_PCT,
+        "notes": notes,
+        "evidence": {"figures": [{"metric": "throughput", "table": users.table}], "data": bundle.get("data", {})},
+    }
+
+
+def _last(response_s: Callable[[float], float], target_s: float, least: float, most: float) -> float:
+    """The largest population between two that keeps within a target; 0 where even the smallest does not."""
+    if response_s(least) > target_s:
+        return 0.0
+    if response_s(most) <= target_s:
+        return most
+    for _ in range(HALVINGS):
+        middle = (least * most) ** 0.5
+        least, most = (least, middle) if response_s(middle) > target_s else (middle, most)
+    return least
