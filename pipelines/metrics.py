@@ -12,8 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 
-#: Grains whose metrics need no more than their entry.
-GRAINS = ("system", "workload", "workload_alone", "group", "transaction_class", "lpar", "wlm_class", "structure")
 #: Grains with several subjects at a time: the name of a metric has to say which.
 _NAMED = ("group", "transaction_class")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -47,8 +45,8 @@ def _lacks(metric: Metric) -> str | None:
     for field in ("label", "unit", "numerator", "denominator"):
         if getattr(metric, field) is None:
             return f"field {field} is missing"
-    if metric.grain not in GRAINS:
-        return f"field grain: {metric.grain!r} is none of {', '.join(GRAINS)}"
+    if metric.grain not in grains():
+        return f"field grain: {metric.grain!r} is none of {', '.join(sorted(grains()))}"
     if metric.grain in _NAMED and "{about}" not in (metric.name or ""):
         return f"field name: there are several of the grain {metric.grain}, so the name needs {{about}} for which"
     return None
@@ -59,6 +57,13 @@ def registry() -> dict[str, Metric]:
     """The project's metrics by name, in the order in which they are shown."""
     project = yaml.safe_load((DBT_PROJECT / "dbt_project.yml").read_text(encoding="utf-8"))
     return {name: Metric(**entry) for name, entry in project["vars"]["metrics"].items()}
+
+
+def grains() -> frozenset[str]:
+    """Grains whose metrics need no more than their entry."""
+    return frozenset(
+        metric.grain for metric in registry().values() if metric.grain and (metric.numerator or metric.like)
+    )
 
 
 def own(home: Home) -> dict[str, Metric]:

@@ -44,13 +44,6 @@
       'denominator': ({{ metric_part(entry.denominator, columns) }})::double}
 {%- endmacro %}
 
-{#- Unit of the metric whose name a column holds, as the registry says. -#}
-{% macro metric_unit(column) -%}
-  (case {{ column }}
-    {%- for name in metric_registry() if metric_entry(name).unit %} when '{{ name }}' then '{{ metric_entry(name).unit }}'
-    {%- endfor %} end)
-{%- endmacro %}
-
 {#- All metrics of a grain as a list of such structures. -#}
 {% macro measures_of(grain, about=none) -%}
   [{% for metric in metrics_of(grain) %}

@@ -82,10 +82,8 @@ levels as (
 ),
 
 pages as (
-  select system_id, point, condition, position, seconds, '' as subject, 'pages/s' as unit,
-    'page_ins_per_s' as metric, 'ratio' as aggregation,
-    sum(share * (page_ins + coalesce(block_page_ins, 0) + coalesce(shared_page_ins, 0))) as numerator,
-    seconds as denominator
+  select system_id, point, condition, position, seconds, '' as subject,
+    unnest({{ measures_of('paging') }}, recursive := true)
   from paging
   group by system_id, point, condition, position, seconds
 ),
@@ -129,16 +127,7 @@ channel as (
 
 channels as (
   select system_id, point, condition, seconds, subject, position,
-    unnest([
-      {'metric': 'channel_busy_pct', 'unit': 'pct', 'numerator': 100 * sum(share * total_work_units),
-        'denominator': sum(share * work_units_max_per_s * interval_s)},
-      {'metric': 'channel_bus_pct', 'unit': 'pct', 'numerator': 100 * sum(share * bus_cycles),
-        'denominator': sum(share * bus_cycles_max_per_s * interval_s)},
-      {'metric': 'channel_read_bytes_per_s', 'unit': 'bytes/s', 'numerator': sum(share * total_read_units * data_unit_bytes),
-        'denominator': seconds},
-      {'metric': 'channel_write_bytes_per_s', 'unit': 'bytes/s', 'numerator': sum(share * total_write_units * data_unit_bytes),
-        'denominator': seconds}
-    ], recursive := true)
+    unnest({{ measures_of('channel') }}, recursive := true)
   from channel
   group by system_id, point, condition, subject, position, seconds
 ),
@@ -221,7 +210,7 @@ from (
   union all by name
   select * from devices
   union all by name
-  select *, 'ratio' as aggregation from channels
+  select * from channels
   union all by name
   select system_id, point, condition, 1 as position, null::double as seconds, subject, 'statistic' as metric,
     'count or s' as unit, 'point' as aggregation, value as numerator, 1 as denominator

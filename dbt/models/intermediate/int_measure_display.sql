@@ -1,7 +1,7 @@
 -- Buffers, phases of operations, and data set statistics, from displays, audit trails and catalogue listings.
 with buffers as (
-  select r.system_id, r.point, r.condition, s.pool as subject, 'buffers_max' as metric, 'buffers' as unit,
-    'max' as aggregation, greatest(s.max_used, coalesce(s.in_use, 0)) as numerator,
+  select r.system_id, r.point, r.condition, s.pool as subject,
+    unnest([{{ measure('buffers_max') }}], recursive := true),
     row_number() over (partition by r.system_id, r.point, r.condition, s.pool order by s.sampled_utc) as position
   from {{ ref('stg_collector_buffer') }} s
   join {{ ref('int_run') }} r on {{ at_run('r', 's.smf_sid', 's.sampled_utc') }}
@@ -20,7 +20,7 @@ phase as (
 
 phases as (
   select system_id, point, condition, unnest([phase, 'total']) as subject, 'elapsed_s' as metric, 's' as unit,
-    'sum' as aggregation, elapsed_s as numerator, position
+    'sum' as aggregation, elapsed_s as numerator, 1 as denominator, 1.0 as scale, position
   from phase
 ),
 
@@ -35,17 +35,13 @@ listing as (
 
 data_sets as (
   select system_id, point, condition, '' as subject,
-    unnest([
-      {'metric': 'records_inserted', 'unit': 'count', 'numerator': records_inserted},
-      {'metric': 'free_space_bytes', 'unit': 'bytes', 'numerator': free_space_bytes}
-    ], recursive := true),
-    'sum' as aggregation,
+    unnest({{ measures_of('data_set') }}, recursive := true),
     row_number() over (partition by system_id, point, condition order by data_set_name) as position
   from listing
 )
 
 select system_id, point, condition, true as is_run, position, null::double as seconds, null::varchar as workload, subject,
-  metric, unit, aggregation, 1.0 as scale, numerator, 1 as denominator
+  metric, unit, aggregation, scale, numerator, denominator
 from (
   select * from buffers
   union all by name

@@ -2,13 +2,7 @@
 select
   system_id, point, condition, true as is_run, 1 as position, null::double as seconds, null::varchar as workload,
   '' as subject,
-  unnest([
-    {'metric': 'msc_send_s', 'unit': 's', 'numerator': sent_s},
-    {'metric': 'msc_receive_s', 'unit': 's', 'numerator': received_s},
-    {'metric': 'msc_messages_sent', 'unit': 'count', 'numerator': sent},
-    {'metric': 'msc_messages_received', 'unit': 'count', 'numerator': received}
-  ], recursive := true),
-  'point' as aggregation, 1.0 as scale, 1 as denominator
+  unnest({{ measures_of('ims_log') }}, recursive := true)
 from (
   select r.system_id, r.point, r.condition,
     count(*) filter (where e.event = 'output') as sent,

@@ -7,8 +7,7 @@ with run as (
 )
 
 select u.system_id, u.point, u.condition, true as is_run, 1 as position, u.seconds, null::varchar as workload,
-  trim(s.log_stream) as subject, 'log_writes_per_s' as metric, '1/s' as unit, 'ratio' as aggregation, 1.0::double as scale,
-  sum(s.writes)::double as numerator, u.seconds::double as denominator
+  trim(s.log_stream) as subject, unnest({{ measures_of('log_stream') }}, recursive := true)
 from {{ ref('stg_smf88_log_stream') }} s
 join {{ ref('int_run') }} r
   on r.smf_sid = s.smf_sid and s.interval_end_utc > r.start_utc and s.interval_end_utc <= r.end_utc

@@ -17,11 +17,7 @@ driven_subject as (
 ),
 
 counted as (
-  select system_id, point, condition, subject, unnest([
-    {'metric': 'passed', 'numerator': sum(transactions) filter (where status = 'pass')},
-    {'metric': 'failed', 'numerator': sum(transactions) filter (where status = 'fail')},
-    {'metric': 'stopped', 'numerator': sum(transactions) filter (where status = 'stop')}
-  ], recursive := true)
+  select system_id, point, condition, subject, unnest({{ measures_of('load_driver') }}, recursive := true)
   from driven_subject
   where subject is not null
   group by system_id, point, condition, subject
@@ -45,24 +41,20 @@ ranked as (
 
 response as (
   select system_id, point, condition, subject, unnest([
-    {'metric': 'response_min_s', 'numerator': min(response_s)},
-    {'metric': 'response_avg_s', 'numerator': sum(n * response_s) / sum(n)},
-    {'metric': 'response_max_s', 'numerator': max(response_s)},
-    {'metric': 'response_stddev_s', 'numerator': sqrt(sum(n * power(response_s - mean_s, 2)) / sum(n))},
-    {'metric': 'response_p90_s', 'numerator': min(response_s) filter (where up_to >= 0.9 * of_all)}
+    {{ measure('response_min_s') }}, {{ measure('response_avg_s') }}, {{ measure('response_max_s') }},
+    {{ measure('response_stddev_s') }}, {{ measure('response_p90_s') }}
   ], recursive := true)
-  from ranked
-  group by system_id, point, condition, subject
+  from (
+    select system_id, point, condition, subject, min(response_s) as min_s, any_value(mean_s) as average_s,
+      max(response_s) as max_s, sqrt(sum(n * power(response_s - mean_s, 2)) / sum(n)) as deviation_s,
+      min(response_s) filter (where up_to >= 0.9 * of_all) as p90_s
+    from ranked
+    group by system_id, point, condition, subject
+  )
 ),
 
 graph as (
-  select system_id, point, condition, subject, unnest([
-    {'metric': 'graph_minimum', 'numerator': min(value)},
-    {'metric': 'graph_average', 'numerator': avg(value)},
-    {'metric': 'graph_maximum', 'numerator': max(value)},
-    {'metric': 'graph_median', 'numerator': median(value)},
-    {'metric': 'graph_stddev', 'numerator': stddev_pop(value)}
-  ], recursive := true)
+  select system_id, point, condition, subject, unnest({{ measures_of('graph') }}, recursive := true)
   from (
     select distinct r.system_id, r.point, r.condition, s.graph || ' ' || s.series as subject, s.file_id, s.record_seq, s.value
     from {{ ref('stg_load_driver_sample') }} s
@@ -130,25 +122,14 @@ class_deviation as (
 
 class_response as (
   select system_id, point, condition, subject, unnest([
-    {'metric': 'tasks', 'numerator': tasks},
-    {'metric': 'response_avg_s', 'numerator': average_s},
-    {'metric': 'response_stddev_s', 'numerator': deviation_s},
-    -- CICS PA's "90 % peak" supposes a normal distribution.
-    {'metric': 'response_peak90_s', 'numerator': average_s + 1.282 * deviation_s},
-    {'metric': 'response_max_s', 'numerator': max_s}
+    {{ measure('tasks') }}, {{ measure('response_avg_s') }}, {{ measure('response_stddev_s') }},
+    {{ measure('response_peak90_s') }}, {{ measure('response_max_s') }}
   ], recursive := true)
   from class_deviation
 ),
 
 transit as (
-  select system_id, point, condition, ims_id as subject, unnest([
-    {'metric': 'emh_input_queue_ms', 'numerator': 1e3 * sum(transactions * input_queue_s)
-      / sum(transactions) filter (where input_queue_s is not null)},
-    {'metric': 'shared_emh_queue_ms', 'numerator': 1e3 * sum(transactions * shared_queue_s)
-      / sum(transactions) filter (where shared_queue_s is not null)},
-    {'metric': 'transit_ms', 'numerator': 1e3 * sum(transactions * total_s)
-      / sum(transactions) filter (where total_s is not null)}
-  ], recursive := true)
+  select system_id, point, condition, ims_id as subject, unnest({{ measures_of('ims_transit') }}, recursive := true)
   from (
     select distinct r.system_id, r.point, r.condition, t.*
     from {{ ref('stg_ims_pa_transaction') }} t
@@ -160,16 +141,15 @@ transit as (
 
 -- Of several IMS systems together: the mean of theirs, not weighted, as the studies take it.
 mean_transit as (
-  select system_id, point, condition, 'mean of all' as subject, metric, avg(numerator) as numerator
+  select system_id, point, condition, 'mean of all' as subject, metric, unit, aggregation, scale,
+    avg(numerator) as numerator, 1 as denominator
   from transit
-  group by system_id, point, condition, metric
+  group by system_id, point, condition, metric, unit, aggregation, scale
   having count(numerator) > 1
 )
 
 select system_id, point, condition, true as is_run, 1 as position, null::double as seconds, null::varchar as workload,
-  subject, metric,
-  {{ metric_unit('metric') }} as unit,
-  'point' as aggregation, 1.0 as scale, coalesce(numerator, 0) as numerator, 1 as denominator
+  subject, metric, unit, aggregation, scale, coalesce(numerator, 0) as numerator, denominator
 from (
   select * from counted
   union all by name

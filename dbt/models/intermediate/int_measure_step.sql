@@ -24,14 +24,7 @@ step as (
 
 steps as (
   select r.system_id, r.point, r.condition, null::double as seconds,
-    unnest([
-      {'metric': 'elapsed_s',
-        'numerator': date_diff('microsecond', min(s.start_local), max(s.end_local)) / 1e6},
-      {'metric': 'excps', 'numerator': sum(s.excps)},
-      {'metric': 'cpu_s', 'numerator': sum(s.cpu_s)},
-      {'metric': 'steps', 'numerator': count(*)}
-    ], recursive := true),
-    1.0 as denominator
+    unnest({{ measures_of('step') }}, recursive := true)
   from step s
   left join clock k using (smf_sid)
   join {{ ref('int_run') }} r
@@ -41,7 +34,7 @@ steps as (
 
 transfers as (
   select r.system_id, r.point, r.condition, date_diff('microsecond', r.start_utc, r.end_utc) / 1e6 as seconds,
-    'ftp_bytes_per_s' as metric, sum(t.transferred_bytes) as numerator, seconds as denominator
+    unnest({{ measures_of('transfer') }}, recursive := true)
   from {{ ref('stg_smf119_70_transfer') }} t
   left join clock k using (smf_sid)
   join {{ ref('int_run') }} r
@@ -51,7 +44,7 @@ transfers as (
 )
 
 select system_id, point, condition, true as is_run, 1 as position, seconds, null::varchar as workload, '' as subject,
-  metric, {{ metric_unit('metric') }} as unit, 'point' as aggregation, 1.0 as scale, numerator, denominator
+  metric, unit, aggregation, scale, numerator, denominator
 from (
   select * from steps
   union all by name

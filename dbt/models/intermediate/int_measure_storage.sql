@@ -57,29 +57,25 @@ total as (
 ),
 
 used as (
-  select system_id, point, condition, position, seconds, subject, 'ratio' as aggregation, kb as numerator,
-    samples as denominator
-  from part
+  select system_id, point, condition, position, seconds, subject, kb, samples, 'ratio' as how from part
   union all by name
-  select system_id, point, condition, 1 as position, null::double as seconds, subject, 'sum' as aggregation,
-    kb as numerator, 1 as denominator
+  select system_id, point, condition, 1 as position, null::double as seconds, subject, kb, 1 as samples, 'sum' as how
   from total
   where subject is not null
 ),
 
 per_session as (
-  select *, regexp_extract(condition, '(?:^|; )(?:sessions|clients)=([0-9]+)', 1) as sessions from used
+  select *, nullif(regexp_extract(condition, '(?:^|; )(?:sessions|clients)=([0-9]+)', 1), '')::double as sessions from used
 )
 
-select system_id, point, condition, true as is_run, position, seconds, null::varchar as workload, subject,
-  'storage_kb' as metric, 'KB' as unit, aggregation, 1.0 as scale, numerator, denominator
-from used
-union all
-select system_id, point, condition, true, position, seconds, null, subject,
-  'storage_kb_per_session', 'KB', aggregation, 1.0, numerator, denominator * nullif(sessions, '')::double
-from per_session
-where sessions <> ''
-union all
-select system_id, point, condition, true, position, seconds, null, subject,
-  'storage_max_kb', 'KB', 'max', 1.0, max_kb, 1
-from part
+select system_id, point, condition, true as is_run, position, seconds, null::varchar as workload, subject, metric, unit,
+  coalesce(how, aggregation) as aggregation, scale, numerator, denominator
+from (
+  select *, unnest([{{ measure('storage_kb') }}, {{ measure('storage_kb_per_session') }}], recursive := true)
+  from per_session
+  union all by name
+  select system_id, point, condition, position, seconds, subject,
+    unnest([{{ measure('storage_max_kb') }}], recursive := true)
+  from part
+)
+where denominator is not null
