@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines import settings
 from pipelines.home import Home
 
 
@@ -14,6 +13,7 @@ def recent(home: Home) -> Mapping[str, Any]:
     """
     from ingest import warehouse
     from model.calibration.intervals import histories
+    from pipelines import settings
 
     keys = (
         "WITH recent AS (SELECT interval_key, coalesce(interval_start_utc, interval_start_local) AS start_at "

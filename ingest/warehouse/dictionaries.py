@@ -4,6 +4,8 @@ A region writes its dictionary when monitoring starts: a dump of a later day may
 are known to every later load, and records quarantined for want of one are decoded from their bytes once it arrives.
 """
 
+from collections.abc import Sequence
+
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -16,10 +18,10 @@ from ingest.formats.smf import decode_batches
 from ingest.identity import read_identities
 from ingest.registry import Registry
 from ingest.warehouse import overlaps
+from ingest.warehouse.ledger import WAITING
 from ingest.warehouse.tables import Tables
 
 HANDLER = "cics_monitoring"
-WAITING = "cics_dictionary_missing"
 _AT_ONCE = 2000
 
 
@@ -47,17 +49,14 @@ def remembered(con: duckdb.DuckDBPyConnection) -> DictionaryMemory:
     return memory
 
 
-def decode_waiting(con: duckdb.DuckDBPyConnection, registry: Registry, tables: Tables) -> int:
-    """Decode quarantined records whose dictionary is known by now; returns how many left the quarantine.
+def decode_waiting(con: duckdb.DuckDBPyConnection, registry: Registry, tables: Tables, files: Sequence[int]) -> int:
+    """Decode records of files that wait for a dictionary which is known by now; how many left the quarantine.
 
     Each file's records change in one transaction with its row in the ledger, whose sums go on adding up.
     """
     memory = remembered(con)
-    files = con.execute(
-        "SELECT DISTINCT file_id FROM meta.quarantine WHERE reason = ? ORDER BY file_id", [WAITING]
-    ).fetchall()
     freed = 0
-    for (file_id,) in files:
+    for file_id in files:
         last = -1
         while True:
             rows = con.execute(

@@ -11,6 +11,9 @@ from ingest.batch import Quarantined
 from ingest.files.outcome import ExitCode, FileReport
 from ingest.warehouse import overlaps, version
 
+WAITING = "cics_dictionary_missing"
+"""The reason for which records are quarantined whose CICS dictionary is not known yet."""
+
 _CREATE = (
     "CREATE SCHEMA IF NOT EXISTS meta",
     """CREATE TABLE IF NOT EXISTS meta.ledger (
@@ -66,6 +69,12 @@ def create(con: duckdb.DuckDBPyConnection) -> None:
     overlaps.create(con)
     if tables == (0,):
         version.write(con)
+
+
+def waiting(con: duckdb.DuckDBPyConnection) -> list[int]:
+    """The files that have records waiting for a CICS dictionary."""
+    query = "SELECT DISTINCT file_id FROM meta.quarantine WHERE reason = ? ORDER BY file_id"
+    return [file_id for (file_id,) in con.execute(query, [WAITING]).fetchall()]
 
 
 def find(con: duckdb.DuckDBPyConnection, sha256: str) -> Entry | None:

@@ -8,12 +8,14 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import duckdb
 import pyarrow as pa
 
+from ingest.codec.handlers import Handler
 from ingest.containers.opening import STANDARD_INPUT, Member, form_of, inner_name, standard_input, unpack
 from ingest.files.accounts import Accounts
 from ingest.files.ahead import made_ahead
@@ -82,7 +84,7 @@ def prepare(db_path: str | Path, registry: Registry) -> None:
     """
     with open_writer(db_path) as con:
         ledger.create(con)
-        Tables(con).prepare(registry)
+        Tables(con).bring_up_to(registry)
 
 
 @contextmanager
@@ -114,20 +116,27 @@ class _Loader:
         self._version = layouts_version(registry)
         ledger.create(con)
         self._tables = Tables(con)
-        self._tables.prepare(registry)
-        # Compiled kernels take a second to import: commands that load nothing do without them.
+        self._tables.bring_up_to(registry)
+
+    @cached_property
+    def _handlers(self) -> dict[str, Handler]:
+        """What reads by the dictionaries that are known when the first dump is read, and by those read later."""
         from ingest.warehouse import dictionaries
 
-        self._dictionaries = dictionaries
-        self._handlers = dictionaries.handlers(con)
+        return dictionaries.handlers(self._con)
 
     def finish(self) -> int:
         """Decode what had to be left in the quarantine and can be read by now; how many records these were."""
-        return self._dictionaries.decode_waiting(self._con, self._registry, self._tables)
+        files = ledger.waiting(self._con)
+        if not files:
+            return 0
+        from ingest.warehouse import dictionaries
+
+        return dictionaries.decode_waiting(self._con, self._registry, self._tables, files)
 
     def anew(self, report: FileReport) -> FileReport:
         """What the ledger says by now of a file whose records waited for a dictionary; any other report as it is."""
-        waited = report.sha256 is not None and self._dictionaries.WAITING in report.reason_codes
+        waited = report.sha256 is not None and ledger.WAITING in report.reason_codes
         if not waited or report.path in self._damaged:
             return report
         found = ledger.report_of(self._con, str(report.sha256), report.path)
@@ -246,8 +255,9 @@ class _Loader:
         from ingest.formats.readers import read
 
         accounts, rows, replaced = Accounts(), self._tables.held(file_id), list[int]()
+        handlers = self._handlers if identity.kind is Kind.SMF else None
         with (
-            closing(made_ahead(read(path, identity, self._registry, self._handlers))) as batches,
+            closing(made_ahead(read(path, identity, self._registry, handlers))) as batches,
             closing(overlaps.Recorder(self._con, self._registry, path, identity.kind)) as recorder,
         ):
             for batch in batches:
@@ -284,7 +294,7 @@ class _Loader:
     def _clear(self, content: Content, known: ledger.Entry | None, earlier: list[ledger.Entry], kind: Kind) -> None:
         """Remove what this content, or what the file held before it grew or was corrected, once put into the tables."""
         if known is not None:
-            self._tables.remove(known.file_id)
+            self._tables.remove(known.file_id, list(known.row_counts))
             overlaps.release(self._con, known.file_id)
         for entry in earlier:
             grown = content.digest.prefixes.get(entry.bytes) == entry.sha256
