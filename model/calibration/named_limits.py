@@ -52,8 +52,8 @@ def named_limits(h: History, seen: dict[int, Seen], fits: dict[int, Fit], name: 
     inner: list[str] = []
     entries = []
     for one in reached:
-        again = _named(h, engines, one.name, tuple(inner)) or one
-        entries.append(again.entry(h, name))
+        again = _named(h, engines, one.name, tuple(inner)) if one.of_inside > 0 else one
+        entries.append((again or one).entry(h, name))
         inner.append(one.name)
     never = sorted(set(h.waited_s) - {one.name for one in reached})
     return entries + [_never_reached(h, seen, limit) for limit in never]

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 # A percentile is read from the buckets of a distribution, a tenth of the goal wide: relative deviation of the reading.
 P90_READING = 0.025
 # Deviation of waiting beyond the measured where work is served as it comes: the mix of its sizes changes with load.
-AS_IT_COMES = 0.08
+AS_IT_COMES = 0.12
 # The same where a limit holds work back that a network of queues would let pass, and so shortens its other waits.
 HELD_BACK = 0.25
 
