@@ -53,7 +53,7 @@ def made_up(tmp_path, monkeypatch):
     (home.root / "etalon.toml").write_text("fit = false\n[landing]\nsettle_s = 0\n")
     made: list[str] = []
 
-    def build(home, tell):
+    def build(home, progress):
         with opened.open_writer(home.warehouse) as con:
             touched.record(con, "made up", touched.everything(con))
         made.append("build")

@@ -123,7 +123,7 @@ def test_a_night_waits_at_every_step_for_another_writer(made_up, monkeypatch, st
 def test_a_night_with_an_error_of_any_kind_has_not_gone_well(made_up, monkeypatch):
     home, _ = made_up
 
-    def refuses(home, tell):
+    def refuses(home, progress):
         raise EtalonError("no such thing", Exit.QUESTION)
 
     monkeypatch.setattr(steps, "build", refuses)
