@@ -20,6 +20,7 @@ from ingest.registry import Registry
 from ingest.warehouse import overlaps
 from ingest.warehouse.ledger import WAITING
 from ingest.warehouse.tables import Tables
+from ingest.warehouse.writer import transaction
 
 HANDLER = "cics_monitoring"
 _AT_ONCE = 2000
@@ -67,12 +68,10 @@ def decode_waiting(con: duckdb.DuckDBPyConnection, registry: Registry, tables: T
             if not rows:
                 break
             last = rows[-1][0]
-            con.execute("BEGIN")
             try:
-                freed += _decode_some(con, registry, tables, memory, file_id, rows)
-                con.execute("COMMIT")
+                with transaction(con):
+                    freed += _decode_some(con, registry, tables, memory, file_id, rows)
             except BaseException:
-                con.execute("ROLLBACK")
                 tables.forget()
                 raise
     return freed

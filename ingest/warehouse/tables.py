@@ -15,6 +15,7 @@ from ingest.formats.schemas import schemas as report_schemas
 from ingest.layout_files import LOGS
 from ingest.registry import Registry
 from ingest.schema import column_definitions
+from ingest.warehouse.writer import transaction
 
 _TYPES = {
     pa.string(): "VARCHAR",
@@ -74,15 +75,11 @@ class Tables:
             wanted[layout.header.table] = column_definitions(layout.header)
         for name, schema in report_schemas().items():
             wanted[name] = [("file_id", "UBIGINT NOT NULL"), *((f.name, _TYPES[f.type]) for f in schema)]
-        self._con.execute("BEGIN")
         try:
-            self._con.execute("CREATE SCHEMA IF NOT EXISTS raw")
-            for name, columns in wanted.items():
-                self._ensure(name, columns, retype=True)
-            self._con.execute("COMMIT")
-        except BaseException:
-            self._con.execute("ROLLBACK")
-            raise
+            with transaction(self._con):
+                self._con.execute("CREATE SCHEMA IF NOT EXISTS raw")
+                for name, columns in wanted.items():
+                    self._ensure(name, columns, retype=True)
         finally:
             self.forget()
 

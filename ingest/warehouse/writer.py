@@ -1,7 +1,7 @@
 """The one connection that writes the warehouse."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
@@ -38,6 +38,19 @@ def open_writer(db_path: str | Path) -> duckdb.DuckDBPyConnection:
         con.close()
         raise
     return con
+
+
+@contextmanager
+def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """All of a block or nothing of it. What went wrong is raised: a failed commit leaves nothing to roll back."""
+    con.execute("BEGIN")
+    try:
+        yield
+        con.execute("COMMIT")
+    except BaseException:
+        with suppress(duckdb.Error):
+            con.execute("ROLLBACK")
+        raise
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from pipelines.text import counted
 
 #: Waits before a step is tried again that found another process writing, in seconds.
 AGAIN_S = (15, 60, 240)
+_LONGEST_VERDICT = 300
 #: What the exit code of a night is, of all that its steps call for: the first of these.
 _WORST = (Exit.FAILED, Exit.LOCKED, Exit.QUALITY, Exit.NO_INPUT, Exit.UNRECOGNISED, Exit.QUARANTINED)
 
@@ -57,7 +58,7 @@ class Night:
         """The night in one line."""
         loaded = sum(file["status"] == "loaded" for file in self.files)
         if self.errors:
-            return f"failed: {self.errors[0]}"
+            return f"failed: {' '.join(self.errors[0].split())[:_LONGEST_VERDICT]}"
         if self.quality is not None and self.quality["verdict"] == "fail":
             return "not published: a critical expectation failed"
         came = f"{counted(loaded, 'file')} loaded" if loaded else "nothing new"
