@@ -6,6 +6,7 @@ from typing import Any, BinaryIO
 from pipelines import forms
 
 _LINES_BYTES = 1 << 20
+_BATCH_BYTES = 8 << 20
 _DIGITS = {1: 3, 2: 5, 4: 10, 8: 20}
 
 
@@ -31,13 +32,20 @@ def lines(table: Any) -> Iterator[memoryview]:
 
     from ingest.kernels.csv_rows import write_rows
 
-    for batch in filter(len, table.combine_chunks().to_batches()):
+    for batch in _batches(table):
         columns = _Columns(batch)
         data, kinds = np.concatenate(columns.buffers), np.array(columns.kinds, np.int64).reshape(-1, 7)
         rows = max(_LINES_BYTES // columns.longest_row, 1)
         out = np.empty(rows * columns.longest_row, np.uint8)
         for low in range(0, batch.num_rows, rows):
             yield out.data[: write_rows(data, kinds, low, min(low + rows, batch.num_rows), out)]
+
+
+def _batches(table: Any) -> Iterator[Any]:
+    """The rows as record batches of some megabytes: columns cost the same for few rows as for many."""
+    step = max(table.num_rows * _BATCH_BYTES // max(table.nbytes, 1), 1)
+    for low in range(0, table.num_rows, step):
+        yield from table.slice(low, step).combine_chunks().to_batches()
 
 
 class _Columns:
