@@ -16,9 +16,14 @@ def notes(home: Home) -> dict[str, str]:
     return read(home.nights / _FILE)
 
 
+def name_of(lack: Mapping[str, Any]) -> str:
+    """What something that did not come is on every night."""
+    return f"{lack['what']} of {lack['system']}"
+
+
 def findings(night: Mapping[str, Any]) -> dict[str, str]:
     """What a night found, as it is told, by what it is on every night."""
-    lacks = {f"{lack['what']} of {lack['system']}": lack["text"] for lack in night.get("lacks", [])}
+    lacks = {name_of(lack): lack["text"] for lack in night.get("lacks", [])}
     return lacks | {problem: problem for problem in (night.get("quality") or {}).get("problems", [])}
 
 

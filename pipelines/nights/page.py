@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines import pages
 from pipelines.home import Home
-from pipelines.nights.acknowledged import findings
+from pipelines.nights.acknowledged import findings, name_of
 
 _HEX_BYTES, _HEX_LINE = 256, 16
 _MOST_NIGHTS = 400
@@ -22,11 +22,7 @@ def write_pages(home: Home) -> Path:
         notes = night.get("acknowledged", {})
         tables = {
             "What is missing": [
-                {
-                    "system": lack["system"],
-                    "what": lack["text"],
-                    "note": notes.get(f"{lack['what']} of {lack['system']}"),
-                }
+                {"system": lack["system"], "what": lack["text"], "note": notes.get(name_of(lack))}
                 for lack in night["lacks"]
             ],
             "Too late": [{"what": line} for line in night.get("late", [])],

@@ -62,7 +62,7 @@ class Night:
         if self.quality is not None and self.quality["verdict"] == "fail":
             return "not published: a critical expectation failed"
         came = f"{counted(loaded, 'file')} loaded" if loaded else "nothing new"
-        missing = [lack for lack in self.unseen if lack["what"] != "outage"]
+        missing = [lack for lack in self.unacknowledged if lack["what"] != "outage"]
         doubts = [f"{counted(len(missing), 'thing')} missing"] if missing else []
         if self.quality is not None and self.quality["counts"]["warn"]:
             doubts.append(counted(self.quality["counts"]["warn"], "warning"))
@@ -71,9 +71,9 @@ class Night:
         return "; ".join([came + (" and published" if self.published else ""), *doubts])
 
     @property
-    def unseen(self) -> list[dict[str, Any]]:
+    def unacknowledged(self) -> list[dict[str, Any]]:
         """What is missing and not acknowledged."""
-        return [lack for lack in self.lacks if f"{lack['what']} of {lack['system']}" not in self.acknowledged]
+        return [lack for lack in self.lacks if acknowledged.name_of(lack) not in self.acknowledged]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -245,7 +245,9 @@ def events(night: Night) -> list[Event]:
     if held:
         found.append(Event("warning", f"{counted(len(held), 'file')} with records that could not be decoded", here))
     found += [Event("warning", text, here) for text in (*night.late, *night.headroom)]
-    found += [Event("news" if lack["what"] == "outage" else "warning", lack["text"], here) for lack in night.unseen]
+    found += [
+        Event("news" if lack["what"] == "outage" else "warning", lack["text"], here) for lack in night.unacknowledged
+    ]
     if night.model is not None:
         severity = "news" if night.model["champion"] else "warning"
         found.append(Event(severity, night.model["outcome"], here))
