@@ -394,8 +394,10 @@ class System:
         return found
 
     def others(self, scenario: Scenario) -> Array:
-        """Engines that the other LPARs of the machine use, (draws, loads or 1): about as recorded."""
-        return np.asarray(scenario.others, float) * (1.0 + self.others_noise[:, None])
+        """Engines that the other LPARs use, (draws, loads or 1): about as recorded, under another weight if asked."""
+        asked = np.asarray(scenario.others, float) * (1.0 + self.others_noise[:, None])
+        sharing = None if scenario.share is None else self.sharing(scenario)
+        return asked if sharing is None else sharing.used(asked)
 
     def sharing(self, scenario: Scenario) -> Sharing | None:
         """The LPAR among the others of its machine; None where it shares none."""

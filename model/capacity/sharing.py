@@ -20,8 +20,10 @@ from model.capacity import queues
 
 Array = NDArray[np.float64]
 
-# Others than the largest of these are taken together, and larger machines leave what the others do not use on average.
-MOST_OTHERS, MOST_ENGINES = 3, 24
+# The smaller of more others are taken together; where all may use more engines, others leave what they do on average.
+MOST_OTHERS, MOST_ENGINES = 3, 48
+# Nodes that are computed in one go, which takes up to some 40 MB.
+AT_ONCE = 16
 # States of an LPAR beyond as many pieces as it can use engines; the last stands for all that follow.
 FURTHER = 14
 TURNS = 2
@@ -71,6 +73,13 @@ class Sharing:
             rest = [Sharer(min(sum(one.engines for one in rest), engines), weight, part=part)]
         return cls(engines - management, held(own), (*few, *rest))
 
+    def used(self, others: Array) -> Array:
+        """Engines the others use where they ask for so many: who is held to its share gets no more."""
+        most = np.array([one.engines if one.capped else np.inf for one in self.others])
+        return np.asarray(
+            np.minimum(others[..., None] * np.array([one.part for one in self.others]), most).sum(axis=-1)
+        )
+
     def limit(self, others: ArrayLike) -> Array:
         """Engines the LPAR can get where the others use so many."""
         used = np.asarray(others, float)[..., None] * np.array([one.part for one in self.others])
@@ -81,7 +90,7 @@ class Sharing:
         """Engines of a pool of its own in which work of ``own`` engines waits as long; the limit where it has to."""
         used, theirs = np.broadcast_arrays(np.asarray(own, float), np.asarray(others, float))
         limit, together = self.limit(theirs), self.own.engines + sum(one.engines for one in self.others)
-        if not theirs.any() or self.physical >= together or together > 3 * MOST_ENGINES:
+        if not theirs.any() or self.physical >= together or together > MOST_ENGINES:
             return limit
         return _table(self).pool(used, theirs, limit)
 
@@ -109,14 +118,12 @@ class _Table:
         return np.where(own < limit, np.minimum(own + part * (limit - own), self.sharing.own.engines), limit)
 
     def _fill(self, nodes: NDArray[np.int64]) -> None:
-        if not len(nodes):
-            return
-        others = np.maximum(OTHERS[nodes[:, 1]] * self.sharing.physical, 1e-3)
-        limit = self.sharing.limit(others)
-        own = OWN[nodes[:, 0]] * limit
-        pool = _alike(own, self._chains.inside(own, others), self.sharing.own.engines)
-        room = (pool - own) / (limit - own)
-        self.found[nodes[:, 0], nodes[:, 1]] = np.log(np.maximum(room, 1e-6))
+        for i, j in (nodes[at : at + AT_ONCE].T for at in range(0, len(nodes), AT_ONCE)):
+            others = np.maximum(OTHERS[j] * self.sharing.physical, 1e-3)
+            limit = self.sharing.limit(others)
+            own = OWN[i] * limit
+            pool = _alike(own, self._chains.inside(own, others), self.sharing.own.engines)
+            self.found[i, j] = np.log(np.maximum((pool - own) / (limit - own), 1e-6))
 
     @cached_property
     def _chains(self) -> _Chains:

@@ -85,3 +85,9 @@ def test_many_lpars_are_taken_together_with_all_their_weight_and_use():
     assert sum(one.weight for one in sharing.others) == pytest.approx(1000.0)
     assert sum(one.part for one in sharing.others) == pytest.approx(1.0)
     assert 2.0 < float(sharing.pool(2.0, 7.0)) < 6.0
+
+
+def test_who_is_held_to_a_share_uses_no_more_than_that():
+    others = [Sharer(8, 300.0, capped=True, part=0.6), Sharer(8, 200.0, part=0.4)]
+    sharing = Sharing.of(8.0, 0.0, Sharer(8, 500.0), others)
+    assert sharing.used(np.array([2.0, 6.0])) == pytest.approx([2.0, 8.0 * 0.3 + 0.4 * 6.0])
