@@ -90,8 +90,7 @@ select
       ('ziip_on_cp_s', 'ziip_on_cp_us')] -%}
   coalesce(n.share, 1) * s.{{ field }} / 1e6 as {{ column }},
   {% endfor -%}
-  coalesce(n.share, 1) * (coalesce(s.cpu_tcb_us, 0) + coalesce(s.cpu_srb_us, 0) + coalesce(s.region_control_us, 0)
-    + coalesce(s.io_interrupt_us, 0) + coalesce(s.hiperspace_us, 0)) / 1e6 as cp_s
+  coalesce(n.share, 1) * {{ address_space_cp_s('s') }} as cp_s
 from spans s
 left join met n using (file_id, record_seq)
 where s.interval_begin_utc is not null

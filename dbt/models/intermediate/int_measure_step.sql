@@ -12,9 +12,8 @@ step as (
     h.smf_sid,
     i.step_start_date + to_microseconds(i.step_start_clock_us) as start_local,
     h.written_local as end_local,
-    coalesce(io.excps, io.excps_4byte) as excps,
-    (coalesce(c.cpu_tcb_us, 0) + coalesce(c.cpu_srb_us, 0) + coalesce(c.region_control_us, 0)
-      + coalesce(c.io_interrupt_us, 0) + coalesce(c.hiperspace_us, 0)) / 1e6 as cpu_s
+    coalesce(nullif(io.excps, 0), io.excps_4byte) as excps,
+    {{ address_space_cp_s('c') }} as cpu_s
   from {{ ref('stg_smf30_header') }} h
   join {{ ref('stg_smf30_identification') }} i using (file_id, record_seq)
   left join {{ ref('stg_smf30_io') }} io using (file_id, record_seq)

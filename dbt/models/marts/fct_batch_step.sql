@@ -5,8 +5,7 @@ with step as (
     i.step_start_date + to_microseconds(i.step_start_clock_us::bigint) as step_start_local,
     nullif(trim(p.service_class), '') as service_class,
     nullif(trim(p.report_class), '') as report_class,
-    (coalesce(c.cpu_tcb_us, 0) + coalesce(c.cpu_srb_us, 0) + coalesce(c.io_interrupt_us, 0)
-      + coalesce(c.region_control_us, 0) + coalesce(c.hiperspace_us, 0)) / 1e6 as cp_s,
+    {{ address_space_cp_s('c') }} as cp_s,
     c.ziip_us / 1e6 as ziip_s,
     c.ziip_on_cp_us / 1e6 as ziip_on_cp_s,
     coalesce(nullif(o.excps, 0), o.excps_4byte) as excps,
