@@ -50,13 +50,9 @@ def _settle(
     rates, levels, capacity, discipline = classes.rates, stations.levels, stations.capacity, stations.discipline
     queue, stay, throughput = solution.queue, solution.residence, solution.throughput
     work = visits.demands
+    inverse, credits, sources, slopes, log_x = servers
     n_classes, n_stations = work.shape
-    shift = np.zeros((n_classes, n_stations))
-    for r in range(n_classes):
-        for s in range(n_classes):
-            scale = 1.0 if rates[s] >= 0.0 else n[s]
-            for k in range(n_stations):
-                shift[r, k] += scale * delta[r, s, k]
+    shift = _shifts(n, rates, delta)
     totals, change, found = np.empty(n_stations), np.empty(n_stations), np.empty(n_classes)
     phi, busy = np.empty(n_stations), np.zeros(n_stations)
     # Residence over demand is least + stretch x customers found; a delay is a station whose queue stretches nothing.
@@ -86,21 +82,14 @@ def _settle(
         for k in range(n_stations):
             if levels[k] > 1 and discipline[k] != DELAY:
                 seen, limit = totals[k], -1.0
-                if servers.sources[k] > 0.0:
-                    limit = servers.sources[k] - 1.0
-                    seen *= limit / servers.sources[k]
-                before = servers.log_x[k]
-                phi[k], busy[k], servers.log_x[k] = idle_credit(
-                    seen,
-                    capacity[k],
-                    servers.inverse[k],
-                    servers.credits[k],
-                    levels[k],
-                    limit,
-                    servers.slopes[k],
-                    before,
+                if sources[k] > 0.0:
+                    limit = sources[k] - 1.0
+                    seen *= limit / sources[k]
+                before = log_x[k]
+                phi[k], busy[k], log_x[k] = idle_credit(
+                    seen, capacity[k], inverse[k], credits[k], levels[k], limit, slopes[k], before
                 )
-                largest = max(largest, min(abs(servers.log_x[k] - before), 1.0) * 1e-2)
+                largest = max(largest, min(abs(log_x[k] - before), 1.0) * 1e-2)
                 if discipline[k] == SHARING:
                     first[k] = phi[k]
         # Each class sees at once what the classes before it have become: half as many iterations as all from the old.
@@ -150,6 +139,18 @@ def _settle(
         if not largest < 1e12:
             return iteration + 1, False
     return ITERATIONS, False
+
+
+@with_room(njit(cache=True, fastmath=_FAST), __file__)
+def _shifts(n: Floats, rates: Floats, delta: Floats) -> Floats:
+    """How the queues of all classes together change with one customer of a class less: (classes, stations)."""
+    shift = np.zeros(delta.shape[1:])
+    for r in range(len(n)):
+        for s in range(len(n)):
+            scale = 1.0 if rates[s] >= 0.0 else n[s]
+            for k in range(delta.shape[2]):
+                shift[r, k] += scale * delta[r, s, k]
+    return shift
 
 
 @with_room(njit(cache=True, nogil=True), __file__)
