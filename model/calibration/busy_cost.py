@@ -43,9 +43,10 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
         prior, spread = [0.0, each, 0.0], [0.1 * engines, 10.0 * each, USUAL * each]
         one = fit(design, cpu[kept], 1.0 / np.maximum(ended, 1.0), h.day[kept], prior, spread)
         # What the prior says is taken out again, so that classes that cannot tell do not count.
-        precision = each**2 / one.cov[2, 2] - 1.0 / USUAL**2
+        variance = max(float(one.cov[2, 2]), 1e-12 * each**2)
+        precision = each**2 / variance - 1.0 / USUAL**2
         if precision > 0:
-            growths.append(float(one.mean[2]) * each / float(one.cov[2, 2]) / precision)
+            growths.append(float(one.mean[2]) * each / variance / precision)
             variances.append(1.0 / precision)
     if not growths:
         return {**known(0.0), "from": usual}
