@@ -14,6 +14,7 @@ from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import DEFINED_OTHERWISE, defined_otherwise, distance, evidence, extrapolated, notes_on
 from model.capacity.by_condition import by_condition, lawful, more_figures, parted
+from model.capacity.by_law import users_of
 from model.capacity.ensemble import State, System
 from model.capacity.explain import explain
 from model.capacity.figures import bottleneck, figure_draws, outputs_of, outputs_of_each, times
@@ -138,12 +139,17 @@ def max_rate(
     known = lawful(bundle, system)
     by = sibling_of(bundle, system) if known else None
     entry = bundle["systems"].get(system)
-    if by is None and known and (entry is None or (wanted.get("max_response_ms") and not entry.get("response"))):
+    if by is None and known and (entry is None or (_without_response(entry, wanted) and users_of(bundle, system))):
         return by_law.max_rate(bundle, system, at=at, **wanted)
     if by is None:
         return targets.max_rate(bundle, system, at=at, **wanted)
     loads, _ = parted(bundle, system, at)
     return by.named(targets.max_rate(bundle, by.system, at=by.asked(loads), **wanted), system)
+
+
+def _without_response(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a response is asked for that the network of a system has not."""
+    return wanted.get("max_response_ms") is not None and not entry.get("response")
 
 
 def spaced(key: str, first: float, last: float, steps: int | None = None) -> list[float]:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from model.capacity.answer import INTERVAL_PCT
 from model.capacity.questions import QuestionError, positive
 
+if TYPE_CHECKING:
+    from model.capacity.conditions.answering import Users
+
 BEYOND = 4.0
 """Populations are sought up to so many times the largest measured one."""
 HALVINGS = 30
+
+
+def users_of(bundle: Mapping[str, Any], system: str) -> Users | None:
+    """The population of a system's users; None where their throughput was not measured at several levels."""
+    from model.capacity.conditions.answering import laws
+
+    return laws(bundle["conditions"]).users(system)
 
 
 def max_rate(
@@ -29,9 +39,7 @@ def max_rate(
     Raises:
         QuestionError: no throughput of users was measured, or what is asked needs engines or a load.
     """
-    from model.capacity.conditions.answering import laws
-
-    users = laws(bundle["conditions"]).users(system)
+    users = users_of(bundle, system)
     if users is None:
         text = f"system: {system} has figures by condition and no throughput of users; ask predict, sweep or what-if"
         raise QuestionError("system", system, text)

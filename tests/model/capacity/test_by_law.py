@@ -48,3 +48,9 @@ def test_what_no_law_says_is_refused_with_what_to_ask(bundle, system, asked, fie
     with pytest.raises(QuestionError) as refused:
         max_rate(bundle, system, **asked)
     assert refused.value.field == field
+
+
+def test_a_network_without_responses_leaves_them_to_the_law_of_its_users(bundle):
+    entry = {"response": {}, "streams": [], "usage": {}}
+    beside = {**bundle, "systems": {"clients": entry}}
+    assert max_rate(beside, "clients", max_response_ms=425.0) == max_rate(bundle, "clients", max_response_ms=425.0)
