@@ -60,9 +60,10 @@ def create_app(settings: Settings) -> FastAPI:
     # The boundary has looked at the token; this says so in the description.
     token = [Depends(HTTPBearer(auto_error=False, description="a token of `etalon token`, where one is asked for"))]
     app.include_router(routes.questions(service), dependencies=token, responses=REFUSALS)
-    app.include_router(routes.catalogue(service), dependencies=token, responses=REFUSALS)
-    app.include_router(job_routes.jobs(service), dependencies=token, responses=REFUSALS)
-    app.include_router(reading.router(service), dependencies=token, responses=REFUSALS)
+    named = {**REFUSALS, 404: {"description": "There is no system, class or job of that name", **PROBLEM}}
+    app.include_router(routes.catalogue(service), dependencies=token, responses=named)
+    app.include_router(job_routes.jobs(service), dependencies=token, responses=named)
+    app.include_router(reading.router(service), dependencies=token, responses=named)
     app.include_router(routes.operations(service))
     app.include_router(pages(settings, service.tokens))
     app.mount("/static", StaticFiles(directory=PAGE), name="static")

@@ -163,7 +163,7 @@ class Client:
         return self._typed("GET", "/v1/jobs", JobList)
 
     def cancel(self, name: str) -> SimulationJob:
-        """End a simulation."""
+        """Forget a simulation, and end it if it has not ended."""
         return self._typed("DELETE", f"/v1/jobs/{quote(name, safe='')}", SimulationJob)
 
     def wait(self, job: SimulationJob, every_s: float = 0.2) -> SimulationJob:

@@ -55,9 +55,9 @@ def jobs(service: Service) -> APIRouter:
 
     @router.delete("/v1/jobs/{job}", response_model=SimulationJob, operation_id="cancel")
     async def cancel(job: str, request: Request) -> Response:
-        """Cancel a simulation that has not ended."""
+        """Forget a simulation, and cancel it if it has not ended."""
         found = service.jobs.owned(job, _owner(request), _everyone(request))
-        await service.jobs.cancel(found)
+        await service.jobs.forget(found)
         return json_response(as_json(found.document()))
 
     return router

@@ -85,8 +85,9 @@ class Jobs:
         own = [job for job in self._jobs.values() if everyone or job.owner == owner]
         return [{**job.document(), "result": None} for job in reversed(own)]
 
-    async def cancel(self, job: Job) -> None:
-        """End a job that has not ended."""
+    async def forget(self, job: Job) -> None:
+        """Take a job out, and end it if it has not ended."""
+        self._jobs.pop(job.job, None)
         if job.state not in ENDED and job.task is not None:
             job.task.cancel()
             await asyncio.wait([job.task])
@@ -94,7 +95,7 @@ class Jobs:
     async def close(self) -> None:
         """End all of them."""
         for job in list(self._jobs.values()):
-            await self.cancel(job)
+            await self.forget(job)
 
     async def _play(self, job: Job, turn: asyncio.Semaphore) -> None:
         try:

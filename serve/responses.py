@@ -48,7 +48,10 @@ def _http(request: Request, error: Exception) -> Response:
     if http.status_code == 404:
         return respond(Problem(404, "not-found", f"there is nothing at {path}; /openapi.json lists what there is"))
     if http.status_code == 405:
-        allowed = headers.get("Allow", "").split(", ")
+        # The router names the methods of the first route at the address alone.
+        template = getattr(request.scope.get("route"), "path", "")
+        described = request.app.openapi()["paths"].get(template, {})
+        allowed = [method.upper() for method in described] or headers.get("Allow", "").split(", ")
         # Whatever is answered to GET is answered to HEAD, see `guard.Boundary`.
         allowed += ["HEAD"] * ("GET" in allowed and "HEAD" not in allowed)
         headers["Allow"] = ", ".join(allowed)

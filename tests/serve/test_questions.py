@@ -273,6 +273,7 @@ def test_head_is_answered_as_get_without_the_body(client, path):
         ("HEAD", "/v1/predict", "POST"),
         ("OPTIONS", "/v1/size", "POST"),
         ("DELETE", "/v1/systems", "GET, HEAD"),
+        ("OPTIONS", "/v1/jobs/one", "GET, DELETE, HEAD"),
         ("POST", "/healthz", "GET, HEAD"),
         ("POST", "/static/page.css", "GET, HEAD"),
     ],
