@@ -16,7 +16,7 @@ from model.calibration.draws import DRAWS, normals
 from model.calibration.intervals import History
 from model.calibration.limits import PLACES, Candidates
 from model.calibration.regression import Fit, day_dependence
-from model.calibration.waiting import Seen
+from model.calibration.waiting import FEWEST_INTERVALS, Seen
 
 Array = NDArray[np.float64]
 
@@ -130,6 +130,8 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
     weights = [float(waited[:, c].sum() / ended[c] / (waited[:, members].sum() / each)) for c in members]
     usable = [np.isfinite(engines[c]) | (h.ended[:, c] == 0) for c in members]
     kept = (h.ended[:, members].sum(axis=1) > 0) & np.all(usable, axis=0)
+    if kept.sum() < FEWEST_INTERVALS:
+        return None
     count = h.ended[kept][:, members].sum(axis=1)
     total = count / h.seconds[kept]
     others = [np.nan_to_num(waits) for name, waits in h.waited_s.items() if name not in inner]

@@ -102,3 +102,11 @@ def test_a_limit_that_no_record_names_is_refused_with_those_that_are_known(bundl
     with pytest.raises(QuestionError, match="no such limit") as refused:
         predict(bundle, "PRDA", {"limit.MXT": 10})
     assert set(refused.value.allowed) == {"MAXTASK", "FREE"}
+
+
+def test_classes_that_are_never_usable_at_the_same_time_leave_a_limit_without_places():
+    plain = limited()
+    early = np.arange(len(plain.seconds)) < len(plain.seconds) // 2
+    response = np.where(np.column_stack([early, ~early]), plain.response_ms, np.nan)
+    found = entry(replace(plain, response_ms=response))["limits"]
+    assert {"name": "MAXTASK", "members": ["HIGH", "LOW"]} in found
