@@ -1,0 +1,66 @@
+"""Processes that evaluate: one that ends, hangs or fails costs its own answer only, and none outlives its service."""
+
+import asyncio
+import json
+import os
+import signal
+
+import pytest
+
+from serve import evaluators
+from serve.evaluators import EvaluationFailed, Evaluators
+from serve.problems import BundleRefused, Problem
+
+QUESTION = b'{"system": "shop"}'
+
+
+def processes(found: Evaluators) -> list[int]:
+    return [one.about["process"] for one in found._idle]
+
+
+@pytest.mark.parametrize("how", ["ended", "hanging"])
+def test_a_process_that_does_not_answer_is_replaced(bundle, monkeypatch, how):
+    async def asked() -> int:
+        found = await Evaluators.tried(json.dumps(bundle).encode())
+        with monkeypatch.context() as changed:
+            if how == "ended":
+                os.kill(processes(found)[0], signal.SIGKILL)
+            else:
+                os.kill(processes(found)[0], signal.SIGSTOP)
+                changed.setattr(evaluators, "ANSWER_SECONDS", 0.2)
+            with pytest.raises(Problem) as refused:
+                await found.ask("predict", QUESTION)
+        assert refused.value.status == 503
+        status = (await found.ask("predict", QUESTION)).status
+        found.retire()
+        return status
+
+    assert asyncio.run(asked()) == 200
+
+
+def test_an_evaluation_that_fails_is_told_with_its_trace_and_the_process_goes_on(bundle):
+    async def asked() -> None:
+        found = await Evaluators.tried(json.dumps(bundle).encode())
+        before = processes(found)
+        with pytest.raises(EvaluationFailed, match="KeyError"):
+            await found.ask("no such kind", QUESTION)
+        assert processes(found) == before
+        found.retire()
+
+    asyncio.run(asked())
+
+
+def test_a_bundle_that_is_no_json_is_refused_in_words():
+    with pytest.raises(BundleRefused, match="no JSON"):
+        asyncio.run(Evaluators.tried(b"{"))
+
+
+def test_a_process_in_the_middle_of_an_answer_ends_after_it(bundle):
+    async def asked() -> tuple[int, int]:
+        found = await Evaluators.tried(json.dumps(bundle).encode())
+        under_way = asyncio.ensure_future(found.ask("predict", QUESTION))
+        await asyncio.sleep(0)
+        found.retire()
+        return (await under_way).status, len(processes(found))
+
+    assert asyncio.run(asked()) == (200, 0)
