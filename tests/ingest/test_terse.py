@@ -48,8 +48,10 @@ def test_slots_are_recycled_as_the_packer_recycles_them(spack: bool) -> None:
 
 
 def test_a_long_data_set_is_delivered_in_whole_records_piece_by_piece() -> None:
-    records = [b"\x40" * 30_000] * 40
-    pieces = list(unterse(terse(records, spack=False, variable=True), limit=LIMIT, piece=1 << 17))
+    records = [b"\x40" * 30_000] * 20
+    plain = [257, *([0x41] * 30_000)] * 20
+    packed = struct.pack(">BBHBBHI", 2, 1, 32756, 4, 0, 0, 32756) + code_bytes([*plain[1:], 0])
+    pieces = list(unterse(packed, limit=LIMIT, piece=1 << 17))
     assert len(pieces) > 3
     assert b"".join(pieces) == with_descriptors(records)
     for piece in pieces:

@@ -215,9 +215,7 @@ def test_a_question_without_an_answer_says_so(home):
     assert questions.shown(questions.answer(home.snapshot, asked)).endswith(questions.NOTHING)
 
 
-def test_every_question_is_answered_and_an_unknown_one_is_refused(home):
-    for asked in questions.questions().values():
-        questions.answer(home.snapshot, asked)
+def test_an_unknown_question_is_refused_with_those_there_are():
     with pytest.raises(EtalonError, match="top-transactions-by-cpu") as refused:
         questions.question("why")
     assert refused.value.code is Exit.QUESTION

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.network.solvers import ctmc
 from model.network.solvers.ctmc import birth_death, explore, stationary
 from model.network.solvers.exact_mva import exact_mva
 from model.network.solvers.fork_join import fork_join_closed, fork_join_open, largest_of_independent
@@ -112,8 +113,9 @@ def test_demands_are_recovered_and_never_negative() -> None:
     assert mean_absolute_percentage_error([1.1, 0.9], [1.0, 1.0]) == pytest.approx(0.1)
 
 
-def test_sweeps_of_a_large_chain_meet_its_closed_form() -> None:
-    size, rate = 30_000, 0.5
+def test_sweeps_of_a_large_chain_meet_its_closed_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctmc, "DIRECT_LIMIT", 1_000)
+    size, rate = 2_000, 0.5
 
     def moves(n: int) -> list[tuple[int, float]]:
         return [(n + 1, rate)] * (n < size) + [(n - 1, 1.0)] * (n > 0)
