@@ -118,7 +118,7 @@ class Home:
             "ETALON_WAREHOUSE": str(self.warehouse),
             "ETALON_DAGSTER": str(self.dagster),
             "DAGSTER_HOME": str(ROOT),
-            "NUMBA_CACHE_DIR": str(self.cache / "numba"),
+            "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(self.cache / "numba"),
             "MPLCONFIGDIR": str(self.cache / "matplotlib"),
             "MLFLOW_DISABLE_TELEMETRY": "true",
             "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
@@ -132,12 +132,13 @@ class Home:
         """Put `environment()` in force for this process and its children. Raises EtalonError where no folder can be."""
         os.environ.update(self.environment())
         try:
-            (self.cache / "numba").mkdir(parents=True, exist_ok=True)
+            self.cache.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             if not os.path.isdir(self.root):  # noqa: PTH112 (does not raise where nothing may be looked at)
                 raise EtalonError(self.refusal(error)) from error
             # What may only be read still answers questions; kernels are then kept where numba keeps them by itself.
-            os.environ.pop("NUMBA_CACHE_DIR")
+            if Path(os.environ["NUMBA_CACHE_DIR"]).is_relative_to(self.root):
+                del os.environ["NUMBA_CACHE_DIR"]
 
     def require_writable(self) -> None:
         """Raise EtalonError, naming ETALON_HOME and what to do, unless files can be made in the state folder."""

@@ -1,14 +1,22 @@
 """Settings every test shares."""
 
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
+from pipelines.home import Home
+
+# State folders of tests are new and empty: without this, each of them would have its kernels compiled again.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Home.from_environment().cache / "numba"))
+
 # Compiled kernels make the first example of a run slow: time is no property of the behaviour under test.
 # A run of all tests draws the same examples each time, so that it fails only for what was changed; `make explore` draws
-# new ones.
-settings.register_profile("etalon", deadline=None, print_blob=True, derandomize=True)
+# new ones, and more of them.
+settings.register_profile("etalon", deadline=None, print_blob=True, derandomize=True, max_examples=50)
 settings.register_profile("explore", deadline=None, print_blob=True, derandomize=False)
 settings.load_profile("etalon")
 
@@ -24,3 +32,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         property_test = is_hypothesis_test(getattr(item, "obj", None))
         if folder in _QUICK_FOLDERS and not property_test and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.quick)
+
+
+@pytest.fixture(scope="session")
+def new_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """Makes a warehouse with all tables and no rows at a path, by copying: making the tables outlasts most tests."""
+    from ingest import registry, warehouse
+
+    empty = tmp_path_factory.mktemp("empty") / "etalon.duckdb"
+    warehouse.prepare(empty, registry.load())
+
+    def make(path: Path) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copyfile(empty, path))
+
+    return make

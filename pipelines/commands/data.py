@@ -285,9 +285,7 @@ def sql(
     if as_csv:
         from pipelines import csv_rows
 
-        sys.stdout.flush()
-        with open(sys.stdout.fileno(), "wb", closefd=False) as sink:
-            csv_rows.write(found, sink)
+        csv_rows.write(found, sys.stdout.buffer)
     elif as_json:
         typer.echo(forms.dumps(list(forms.records(found)), indent=2))
     else:

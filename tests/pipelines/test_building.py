@@ -128,12 +128,11 @@ def test_nights_with_late_files_and_overlaps_end_where_one_build_does(dumps, tmp
     assert by_night["fct_service_class"]
 
 
-def test_what_was_built_and_not_published_is_built_again(tmp_path):
-    from ingest import registry, warehouse
+def test_what_was_built_and_not_published_is_built_again(tmp_path, new_warehouse):
+    from ingest import warehouse
     from pipelines.building import touched
 
-    database = tmp_path / "w.duckdb"
-    warehouse.prepare(database, registry.load())
+    database = new_warehouse(tmp_path / "w.duckdb")
     with warehouse.open_writer(database) as con:
         touched.forget(con)
         assert touched.plan(con, "a").everything
@@ -151,12 +150,11 @@ def test_what_was_built_and_not_published_is_built_again(tmp_path):
 
 
 @pytest.mark.parametrize("everything", [True, False])
-def test_what_comes_while_dbt_runs_is_left_for_the_next_build(tmp_path, everything):
-    from ingest import registry, warehouse
+def test_what_comes_while_dbt_runs_is_left_for_the_next_build(tmp_path, new_warehouse, everything):
+    from ingest import warehouse
     from pipelines.building import touched
 
-    database = tmp_path / "w.duckdb"
-    warehouse.prepare(database, registry.load())
+    database = new_warehouse(tmp_path / "w.duckdb")
     with warehouse.open_writer(database) as con:
         touched.record(con, "a", touched.everything(con))
         load(con, 1)
@@ -169,14 +167,13 @@ def test_what_comes_while_dbt_runs_is_left_for_the_next_build(tmp_path, everythi
         assert touched.changes(con) == ((2, 3), ())
 
 
-def test_what_reaches_no_mart_touches_no_time_and_a_printed_report_its_own(tmp_path):
-    from ingest import registry, warehouse
+def test_what_reaches_no_mart_touches_no_time_and_a_printed_report_its_own(tmp_path, new_warehouse):
+    from ingest import warehouse
     from pipelines.building import touched
     from pipelines.coverage import marts_of
 
     assert not [table for table in marts_of() if table.startswith("dcollect")]
-    database = tmp_path / "w.duckdb"
-    warehouse.prepare(database, registry.load())
+    database = new_warehouse(tmp_path / "w.duckdb")
     with warehouse.open_writer(database) as con:
         load(con, 1, "dcollect")
         load(con, 2, "rmf_text")

@@ -4,7 +4,6 @@ import datetime as dt
 import json
 import logging
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +77,17 @@ def result_of(done: subprocess.CompletedProcess[str]) -> dict:
     return json.loads(line.removeprefix("RESULT "))
 
 
+@pytest.fixture(scope="module")
+def day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """The state folder after the job of a day on which two systems landed, and what the job said."""
+    from model.lab.rendering import render
+
+    home = tmp_path_factory.mktemp("day")
+    for system in ("cics52-18cp", "cics53-18cp"):
+        render(system, home / "landing" / DAY)
+    return home, run(MATERIALISED, home, DAY)
+
+
 @pytest.mark.slow
 def test_the_server_loads_the_code_location_with_schedule_sensor_pool_and_blocking_checks(tmp_path):
     done = run(LOADED, tmp_path)
@@ -101,14 +111,8 @@ def test_the_server_loads_the_code_location_with_schedule_sensor_pool_and_blocki
 
 
 @pytest.mark.slow
-def test_a_day_goes_from_landing_folder_to_snapshot_and_champion(demo, tmp_path):
-    rendered, said = demo
-    assert said.returncode == 0, said.stderr
-    folder = tmp_path / "landing" / DAY
-    folder.mkdir(parents=True)
-    for path in (rendered / "lab").glob("cics*"):
-        shutil.copy(path, folder)
-    done = run(MATERIALISED, tmp_path, DAY)
+def test_a_day_goes_from_landing_folder_to_snapshot_and_champion(day):
+    home, done = day
     assert done.returncode == 0, done.stderr[-4000:]
     seen = result_of(done)
     assert seen["success"] is True
@@ -120,8 +124,8 @@ def test_a_day_goes_from_landing_folder_to_snapshot_and_champion(demo, tmp_path)
     assert all(page.is_file() for page in pages.values())
     assert "cics52-18cp.smf" in pages["every_byte_accounted_for"].read_text()
     assert "cics53-18cp" in pages["validation_gate"].read_text()
-    assert (tmp_path / "published" / "etalon.duckdb").is_file()
-    champion = json.loads((tmp_path / "models" / "champion.json").read_text())
+    assert (home / "published" / "etalon.duckdb").is_file()
+    champion = json.loads((home / "models" / "champion.json").read_text())
     assert sorted(champion["systems"]) == ["cics52-18cp", "cics53-18cp"]
 
 
@@ -233,7 +237,7 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
 
 
 @pytest.mark.slow
-def test_the_marts_of_a_day_without_files_are_built_over_empty_tables(demo, tmp_path, monkeypatch):
+def test_the_marts_of_a_day_without_files_are_built_over_empty_tables(day, tmp_path, monkeypatch):
     import duckdb
 
     from pipelines import assets
@@ -249,7 +253,7 @@ def test_the_marts_of_a_day_without_files_are_built_over_empty_tables(demo, tmp_
             return iter(())
 
     monkeypatch.setattr("os.environ", os.environ | Home(tmp_path).environment())
-    built, dbt = assets.marts(assets.dbt_project(Home(demo[0]))), Dbt()
+    built, dbt = assets.marts(assets.dbt_project(Home(day[0]))), Dbt()
     context = SimpleNamespace(selected_asset_keys=built.keys, assets_def=built, log=logging.getLogger("dagster"))
     assert list(built.op.compute_fn.decorated_fn(context, dbt)) == []
     assert dbt.files == 0

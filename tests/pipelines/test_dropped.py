@@ -5,7 +5,7 @@ import datetime as dt
 import duckdb
 import pytest
 
-from ingest import registry, warehouse
+from ingest import warehouse
 from pipelines.building import dropped, merge, touched
 from pipelines.building.touched import Plan, Span
 from tests.pipelines.test_building import load
@@ -16,10 +16,9 @@ EVER = Span(dt.datetime(1900, 1, 1), dt.datetime(9000, 1, 1))
 
 
 @pytest.fixture
-def con(tmp_path):
+def con(tmp_path, new_warehouse):
     """A warehouse from which CICS records before November were dropped."""
-    warehouse.prepare(tmp_path / "w.duckdb", registry.load())
-    with warehouse.open_writer(tmp_path / "w.duckdb") as con:
+    with warehouse.open_writer(new_warehouse(tmp_path / "w.duckdb")) as con:
         touched.record(con, "a", touched.everything(con))
         dropped.put_down(con, "smf110_1_performance", dt.date(2026, 10, 1))
         dropped.put_down(con, "smf110_1_performance", NOVEMBER.date())

@@ -43,9 +43,9 @@ def dump(layouts: Registry) -> bytes:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Path:
-    """Where the test's warehouse is."""
-    return tmp_path / "warehouse" / "etalon.duckdb"
+def database(tmp_path: Path, new_warehouse: Callable[[Path], Path]) -> Path:
+    """The test's warehouse, without rows."""
+    return new_warehouse(tmp_path / "warehouse" / "etalon.duckdb")
 
 
 @pytest.fixture

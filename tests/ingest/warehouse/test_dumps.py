@@ -53,20 +53,22 @@ def test_a_section_that_points_outside_its_record_is_quarantined_alone(tmp_path,
 @settings(max_examples=12, deadline=None)
 @given(part=st.floats(0.0, 1.0, exclude_max=True))
 def test_a_dump_cut_anywhere_keeps_its_complete_records_and_accounts_for_the_rest(
-    tmp_path_factory, dump, layouts, part
+    tmp_path_factory, dump, layouts, new_warehouse, part
 ):
     folder = tmp_path_factory.mktemp("cut")
     cut = 1 + int(part * (len(dump) - 2))
     path = write(folder, day__smf=dump[:cut]) / "day.smf"
-    (report,) = load([path], folder / "e.duckdb", layouts)
+    database = new_warehouse(folder / "e.duckdb")
+    (report,) = load([path], database, layouts)
     whole = cut // (len(dump) // 6)
     assert report.decoded == whole
     assert report.decoded_bytes + report.quarantined_bytes + report.framing_bytes == cut
     path.write_bytes(dump)
-    (report,) = load([path], folder / "e.duckdb", layouts)
+    (report,) = load([path], database, layouts)
     assert (report.status, report.decoded, report.quarantined) == ("loaded", 6, 0)
-    load([path], folder / "fresh.duckdb", layouts)
-    assert content_hash(folder / "e.duckdb") == content_hash(folder / "fresh.duckdb")
+    fresh = new_warehouse(folder / "fresh.duckdb")
+    load([path], fresh, layouts)
+    assert content_hash(database) == content_hash(fresh)
 
 
 def test_the_real_mq_dump_is_framed_completely_and_every_record_accounted_for(ingest, rows):

@@ -125,9 +125,9 @@ def test_what_is_no_file_is_told_and_the_rest_is_loaded(tmp_path, ingest, rows):
     assert rows("SELECT count(*) FROM meta.ledger") == [(1,)]
 
 
-def test_no_database_is_made_for_nothing(tmp_path, ingest, database):
-    assert exit_code(ingest(tmp_path / "none.dmp")) == ExitCode.NO_INPUT
-    assert not database.exists()
+def test_no_database_is_made_for_nothing(tmp_path, layouts):
+    assert exit_code(load([tmp_path / "none.dmp"], tmp_path / "etalon.duckdb", layouts)) == ExitCode.NO_INPUT
+    assert not (tmp_path / "etalon.duckdb").exists()
 
 
 def test_patterns_and_folders_name_each_file_once(tmp_path, ingest):
@@ -251,7 +251,7 @@ def test_a_query_cannot_change_the_snapshot_and_says_what_is_wrong(tmp_path, ing
     with pytest.raises(SnapshotMissing, match="nothing has been published yet"):
         query(snapshot, "SELECT 1")
     with pytest.raises(WarehouseMissing, match="no warehouse to publish") as missing:
-        publish(database, snapshot)
+        publish(tmp_path / "none.duckdb", snapshot)
     assert missing.value.exit_code == ExitCode.NOT_READY
     ingest(write(tmp_path / "in", a__xml=report_xml(1)))
     publish(database, snapshot)

@@ -23,13 +23,12 @@ def landed(folder, name, age_s=3600.0):
 
 
 @pytest.fixture
-def warehouse(tmp_path):
+def warehouse(tmp_path, new_warehouse):
     """A state folder with a warehouse of made-up rows: a raw table and a mart of sixty days."""
-    from ingest import registry
     from ingest import warehouse as opened
 
     home = Home(tmp_path / "state")
-    opened.prepare(home.warehouse, registry.load())
+    new_warehouse(home.warehouse)
     with opened.open_writer(home.warehouse) as con:
         con.execute("CREATE SCHEMA marts")
         con.execute(
@@ -40,12 +39,13 @@ def warehouse(tmp_path):
 
 
 @pytest.fixture
-def made_up(tmp_path, monkeypatch):
+def made_up(tmp_path, monkeypatch, new_warehouse):
     """A state folder with a landed runs file, dbt and expectations replaced by what they leave behind."""
     from ingest import warehouse as opened
     from pipelines.building import touched
 
     home = Home(tmp_path / "state")
+    new_warehouse(home.warehouse)
     landed(home.landing, "a.runs.csv").write_text(
         "system_id,smf_sid,point,condition,start_utc,end_utc\n"
         "cics,SYSA,p,rate=1,2020-01-01T00:00:00Z,2020-01-01T00:05:00Z\n"
