@@ -7,6 +7,7 @@ ETALON_HOME ?= $(CURDIR)/.etalon
 export ETALON_HOME
 BIN := .venv/bin
 STAMP := .venv/.synced
+PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -23,14 +24,14 @@ demo: setup ## published benchmarks in, a calibrated capacity answer out (3 minu
 
 test: setup ## import rules and all tests
 	$(BIN)/lint-imports
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(PYTEST)
 
-quick: setup ## the examples among the tests of ingest and model; no marts, no property tests
-	$(BIN)/pytest --numprocesses 2 --dist loadfile -m quick
+quick: setup ## short examples of ingest and model; no warehouse, no simulation, no property tests
+	$(PYTEST) -m quick
 
 explore: setup ## property tests with new random examples, ROUNDS times (3)
 	@for round in $$(seq $(or $(ROUNDS),3)); do \
-		$(BIN)/pytest --numprocesses 2 --dist loadfile -m hypothesis --hypothesis-profile explore || exit 1; \
+		$(PYTEST) -m hypothesis --hypothesis-profile explore || exit 1; \
 	done
 
 lint: setup ## style, types and import rules

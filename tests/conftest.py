@@ -22,16 +22,22 @@ settings.load_profile("etalon")
 
 #: What is tested in one process, without marts.
 _QUICK_FOLDERS = ("ingest", "model")
+#: Folders of those in which every test takes a warehouse, a simulation or a calibration.
+_LONGER_FOLDERS = ("ingest/warehouse", "model/network/simulator", "model/registry", "model/validation")
+#: Folders whose files take minutes. They begin, so that no process is left alone with one of them at the end.
+_FIRST_FOLDERS = ("pipelines", "marts", "expectations")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of the quick round: examples, not properties, of what needs neither dbt nor a process."""
     root = Path(__file__).parent
-    for item in items:
-        folder = item.path.relative_to(root).parts[0]
+    folders = {item: item.path.relative_to(root).parent.as_posix() for item in items}
+    for item, folder in folders.items():
         property_test = is_hypothesis_test(getattr(item, "obj", None))
-        if folder in _QUICK_FOLDERS and not property_test and not item.get_closest_marker("slow"):
+        longer = folder.startswith(_LONGER_FOLDERS) or item.get_closest_marker("slow")
+        if folder.startswith(_QUICK_FOLDERS) and not property_test and not longer:
             item.add_marker(pytest.mark.quick)
+    items.sort(key=lambda item: not folders[item].startswith(_FIRST_FOLDERS))
 
 
 @pytest.fixture(scope="session")

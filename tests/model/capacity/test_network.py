@@ -55,6 +55,7 @@ def test_the_exported_network_is_solved_to_the_prediction(bundle, system, at):
         assert 1e3 * at_class == pytest.approx(value(answer, metric, of), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_simulated_system_has_the_figures_of_its_prediction(bundle):
     found, answer = simulated(bundle, "PRDA", horizon=HORIZON), predict(bundle, "PRDA")
     assert [(o.metric, o.condition, o.unit) for o in found.outputs] == [

@@ -64,6 +64,7 @@ def classes_of(times):
 TIMES = [np.random.default_rng(5).lognormal(-2, 0.8, n).round(4) for n in (400, 12, 60)]
 
 
+@pytest.mark.slow
 def test_the_dump_holds_a_dictionary_and_every_task_plain_and_compressed():
     printed = classes_of(TIMES)
     del printed["report class RREST"]

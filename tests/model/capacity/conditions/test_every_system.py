@@ -15,6 +15,8 @@ from model.capacity.conditions.weighing import Judged
 from model.capacity.questions import QuestionError
 from model.systems import catalogue
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def model():
