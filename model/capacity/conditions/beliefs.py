@@ -227,7 +227,9 @@ class Beliefs:
                 best = doubt, Inference(inference.belief.scaled(factor, ratio.sd), words, 0, inference.extrapolated)
         if best is None or table.numeric is not None:
             return None if best is None else best[1]
-        return replace(best[1], belief=best[1].belief.widened(self._widening.get(self.family(table, cell), 1.0)))
+        family = self.family(table, cell)
+        factor = self._widening.get(metric_of(family, cell), self._widening.get(family, 1.0))
+        return replace(best[1], belief=best[1].belief.widened(factor))
 
     def donors(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:
         """Cells of the same metric that differ in one name, with that name; a sibling is another system."""
@@ -253,6 +255,11 @@ class Beliefs:
 def _spans(points: list[tuple[float, float, float]], x: float | None) -> bool:
     """Whether a level lies within the measured ones: beyond them a sibling knows no more than the series itself."""
     return x is not None and points[0][0] <= x <= points[-1][0]
+
+
+def metric_of(family: str, cell: Cell) -> str:
+    """A metric within its family, for what figures left out singly say of it."""
+    return f"{family}, {cell.metric}"
 
 
 def kin(table: Table, cell: Cell) -> str:

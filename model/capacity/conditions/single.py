@@ -9,10 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from model.capacity.conditions.beliefs import metric_of
 from model.capacity.conditions.evaluating import Evaluator, Value
 from model.capacity.conditions.rows import Row
 from model.capacity.conditions.tables import ALTERNATIVES, POINT, RATES, SYSTEM, Cell, Table, Tables
-from model.capacity.conditions.weighing import Facts, factor, is_behind
+from model.capacity.conditions.weighing import Facts, drawn, factor, is_behind
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,15 @@ def single_figures(tables: Tables, facts: Facts) -> list[SingleFigure]:
 
 
 def widening(figures: Iterable[SingleFigure], but: Cell | None = None) -> Mapping[str, float]:
-    """How much wider than they are intervals must be, by family, to hold 90 % of the figures but one."""
+    """How much wider intervals must be to hold 90 % of the figures but one: by family, and by metric within it."""
     missed: dict[str, list[float]] = defaultdict(list)
+    of_metric: dict[tuple[str, str], list[float]] = defaultdict(list)
     for figure in figures:
         if figure.missed is not None and figure.cell != but:
             missed[figure.family].append(figure.missed)
-    return {family: factor(found) for family, found in missed.items()}
+            of_metric[figure.family, metric_of(figure.family, figure.cell)].append(figure.missed)
+    factors = {family: factor(found) for family, found in missed.items()}
+    return factors | {name: drawn(found, factors[family]) for (family, name), found in of_metric.items()}
 
 
 def behind(figures: Iterable[SingleFigure]) -> list[str]:

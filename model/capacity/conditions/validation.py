@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from model.capacity.conditions.beliefs import POPULATIONS
+from model.capacity.conditions.beliefs import POPULATIONS, metric_of
 from model.capacity.conditions.evaluating import Evaluator, Value
 from model.capacity.conditions.laws import Array
 from model.capacity.conditions.rows import Row, Study
@@ -135,7 +135,8 @@ def validate(study: Study) -> StudyValidation:
     cases = [case for left_out in _levels(whole) for case in _left_out(study, whole, weights, figures, *left_out)]
     for figure in figures:
         table, factors = whole.blocks[figure.cell.block], widening(figures, figure.cell)
-        found = figure.found.widened(factors.get(figure.family, 1.0))
+        own = factors.get(metric_of(figure.family, figure.cell), factors.get(figure.family, 1.0))
+        found = figure.found.widened(own)
         cases.append(_case(table, figure.cell, "single figures", "itself", found, figure.naive))
     by_family: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
@@ -203,7 +204,8 @@ def _left_out(
                 continue
             if before.numeric is None:
                 factors = widening(figures, cell)
-                found = found.widened(factors.get(evaluator.beliefs.family(table, cell), 1.0))
+                family = evaluator.beliefs.family(table, cell)
+                found = found.widened(factors.get(metric_of(family, cell), factors.get(family, 1.0)))
             levels_left = "numeric levels" if numeric is not None else "named levels"
             left_out = f"{keys[0] if len(keys) == 1 else table.numeric}={level}"
             yield _case(table, cell, levels_left, left_out, found, naive)

@@ -106,7 +106,7 @@ def judged(
                 of_kin[family, kin(kept, cell)].append(error)
                 off_by[family].append((abs(off), abs(math.log(y / neighbours(points, cell.x)))))
     factors = {family: factor(found) for family, found in missed.items()}
-    kin_factors = {name: _drawn(found, 0.9, factors[family], KIN_CASES) for (family, name), found in of_kin.items()}
+    kin_factors = {name: drawn(found, factors[family]) for (family, name), found in of_kin.items()}
     behind = [family for family, found in off_by.items() if is_behind(found)]
     return Judged(factors | kin_factors, tuple(sorted(behind)))
 
@@ -131,10 +131,11 @@ def factor(missed: list[float]) -> float:
     Of n errors over half-widths the one that a further error exceeds with a probability of 10 %: the quantile of
     0.9 (n + 1) / n (conformal prediction; Lei and others 2018, *Journal of the American Statistical Association* 113).
     """
-    return _drawn(missed, min(0.9 * (len(missed) + 1) / len(missed), 1.0), 1.0, PRIOR_CASES)
+    level = min(0.9 * (len(missed) + 1) / len(missed), 1.0)
+    return drawn(missed, 1.0, level, PRIOR_CASES)
 
 
-def _drawn(missed: list[float], level: float, prior: float, cases: float) -> float:
+def drawn(missed: list[float], prior: float, level: float = 0.9, cases: float = KIN_CASES) -> float:
     """A quantile of errors over half-widths, drawn to a prior that counts for some cases."""
     share = len(missed) / (len(missed) + cases)
     return float(np.clip(share * np.quantile(missed, level) + (1.0 - share) * prior, LEAST_WIDENING, MOST_WIDENING))
