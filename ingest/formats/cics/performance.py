@@ -173,6 +173,32 @@ def _other_rows(
     return pa.concat_tables(parts)
 
 
+@dataclass(frozen=True)
+class _Records:
+    """Records that are decoded at once, and what has come of them.
+
+    `heads` is what `kernels.read_heads` knows of each; `base` is from where its data is counted, in the dump or in what
+    was expanded of it; `first` is the ordinal of the first.
+    """
+
+    buffer: NDArray[np.uint8]
+    offset: NDArray[np.int64]
+    base: NDArray[np.int64]
+    heads: NDArray[np.int64]
+    record_seq: NDArray[np.uint32]
+    first: int
+    parts: dict[str, list[pa.Table]]
+    problems: list[Problem]
+
+    def add(self, name: str, table: pa.Table) -> None:
+        """Rows of a table."""
+        self.parts.setdefault(name, []).append(table)
+
+    def report(self, i: int, reason: str, detail: str) -> None:
+        """What is wrong with a record."""
+        self.problems.append(Problem(self.first + i, reason, detail))
+
+
 class MonitoringDecoder:
     """Decodes batches of 110.1 records in the order of the dump, remembering dictionaries from batch to batch."""
 
@@ -242,10 +268,11 @@ class MonitoringDecoder:
             heads[chosen] = heads_view
         in_expanded = np.zeros(offset.size, bool)
         in_expanded[packed] = True
+        records = _Records(buffer, offset, base, heads, record_seq, first, parts, problems)
         # Dictionaries count for the records behind them: stretches between class 1 records are decoded in turn.
         usable = np.sort(np.concatenate([plain, packed]))
         for source, members in ((buffer, usable[~in_expanded[usable]]), (expanded, usable[in_expanded[usable]])):
-            self._decode_fixed(source, base, heads, members, record_seq, first, parts, problems)
+            _decode_fixed(records, source, members)
         usable = usable[heads[usable, kernels.CLASS] <= _PERFORMANCE]
         classes = heads[usable, kernels.CLASS]
         boundaries = np.flatnonzero(classes == _DICTIONARY)
@@ -254,50 +281,13 @@ class MonitoringDecoder:
             stretch = usable[start:boundary]
             for group, source in ((stretch[~in_expanded[stretch]], buffer), (stretch[in_expanded[stretch]], expanded)):
                 if group.size:
-                    self._decode_rows(buffer, source, offset, base, heads, group, record_seq, first, parts, problems)
+                    self._decode_rows(records, source, group)
             if boundary < usable.size:
                 i = int(usable[boundary])
                 source = expanded if in_expanded[i] else buffer
-                self._remember(buffer, source, offset, base, heads, i, record_seq, first, parts, problems)
+                self._remember(records, source, i)
             start = boundary + 1
         return int(other.sum())
-
-    def _decode_fixed(
-        self,
-        source: NDArray[np.uint8],
-        base: NDArray[np.int64],
-        heads: NDArray[np.int64],
-        members: NDArray[np.int64],
-        record_seq: NDArray[np.uint32],
-        first: int,
-        parts: dict[str, list[pa.Table]],
-        problems: list[Problem],
-    ) -> None:
-        """Exceptions and transaction resources, whose layout no dictionary gives."""
-        classes = heads[members, kernels.CLASS]
-        chosen = members[classes == _EXCEPTION]
-        short = heads[chosen, kernels.DATA_LENGTH] < resources.SHORTEST_EXCEPTION
-        for i in chosen[short].tolist():
-            text = f"SMFMNDRL: exception records have at least {resources.SHORTEST_EXCEPTION} bytes"
-            problems.append(Problem(first + i, "cics_exception_record", text))
-        chosen = chosen[~short]
-        counts, size = heads[chosen, kernels.DATA_COUNT], heads[chosen, kernels.DATA_LENGTH]
-        if counts.any():
-            of, section = np.repeat(chosen, counts), resources.ordinals(np.repeat(np.arange(chosen.size), counts))
-            each = np.repeat(size, counts)
-            at = base[of] + heads[of, kernels.DATA_AT] + section * each
-            table = resources.exceptions(source, at, each, record_seq[of], section)
-            parts.setdefault(resources.section("exception").table, []).append(table)
-        chosen = members[classes == _RESOURCE]
-        if chosen.size:
-            at = base[chosen] + heads[chosen, kernels.DATA_AT]
-            end = at + heads[chosen, kernels.DATA_LENGTH] * heads[chosen, kernels.DATA_COUNT]
-            tables, damaged = resources.resources(source, at, end, record_seq[chosen])
-            for name, table in tables.items():
-                parts.setdefault(name, []).append(table)
-            for i in chosen[damaged].tolist():
-                text = "MNR_LENGTH/MNR_TRN: a resource record, or an entry it names, lies outside the data"
-                problems.append(Problem(first + i, "cics_resource_record", text))
 
     def _region(self, buffer: NDArray[np.uint8], offset: int, product: int) -> tuple[Key, str]:
         """Whose a record is, and of which start of the region."""
@@ -310,81 +300,89 @@ class MonitoringDecoder:
         key = Key(text(offset + 14, 4), text(at + 10, 8), buffer[at : at + 2].tobytes().hex().upper())
         return key, start_of(buffer[at : at + size].tobytes())
 
-    def _remember(
-        self,
-        buffer: NDArray[np.uint8],
-        source: NDArray[np.uint8],
-        offset: NDArray[np.int64],
-        base: NDArray[np.int64],
-        heads: NDArray[np.int64],
-        i: int,
-        record_seq: NDArray[np.uint32],
-        first: int,
-        parts: dict[str, list[pa.Table]],
-        problems: list[Problem],
-    ) -> None:
-        head = heads[i]
-        at = int(base[i] + head[kernels.DATA_AT])
+    def _remember(self, records: _Records, source: NDArray[np.uint8], i: int) -> None:
+        """Remember the dictionary that a class 1 record holds."""
+        head = records.heads[i]
+        at = int(records.base[i] + head[kernels.DATA_AT])
         size = int(head[kernels.DATA_LENGTH] * head[kernels.DATA_COUNT])
         try:
             entries = parse_entries(source[at : at + size].tobytes())
         except ValueError as problem:
-            problems.append(Problem(first + i, "cics_dictionary_damaged", str(problem)))
+            records.report(i, "cics_dictionary_damaged", str(problem))
             return
-        key, start = self._region(buffer, int(offset[i]), int(head[kernels.PRODUCT_AT]))
+        key, start = self._region(records.buffer, int(records.offset[i]), int(head[kernels.PRODUCT_AT]))
         self.memory.remember(key, entries, start)
-        table = entry_table([(key, entry) for entry in entries], int(record_seq[i]))
-        parts.setdefault(catalogue.DICTIONARY_TABLE, []).append(table)
+        table = entry_table([(key, entry) for entry in entries], int(records.record_seq[i]))
+        records.add(catalogue.DICTIONARY_TABLE, table)
 
-    def _decode_rows(
-        self,
-        buffer: NDArray[np.uint8],
-        source: NDArray[np.uint8],
-        offset: NDArray[np.int64],
-        base: NDArray[np.int64],
-        heads: NDArray[np.int64],
-        group: NDArray[np.int64],
-        record_seq: NDArray[np.uint32],
-        first: int,
-        parts: dict[str, list[pa.Table]],
-        problems: list[Problem],
-    ) -> None:
-        identities, sizes = heads[group, kernels.IDENTITY], heads[group, kernels.DATA_LENGTH]
+    def _decode_rows(self, records: _Records, source: NDArray[np.uint8], group: NDArray[np.int64]) -> None:
+        """Performance records, by the dictionaries known of their regions."""
+        identities, sizes = records.heads[group, kernels.IDENTITY], records.heads[group, kernels.DATA_LENGTH]
         for identity, size in dict.fromkeys(zip(identities.tolist(), sizes.tolist(), strict=True)):
             # Equal lengths keep reading within every member, even where hashes were made to collide.
             members = group[(identities == identity) & (sizes == size)]
             lead = int(members[0])
-            head = heads[lead]
-            key, start = self._region(buffer, int(offset[lead]), int(head[kernels.PRODUCT_AT]))
+            head = records.heads[lead]
+            key, start = self._region(records.buffer, int(records.offset[lead]), int(head[kernels.PRODUCT_AT]))
             dictionary = self.memory.find(key, start)
             if dictionary is None:
                 detail = (
                     f"no dictionary known for region {key.applid} of system {key.smf_sid}, release {key.release}: "
                     "supply one, or ingest the dump that holds the region's class 1 records"
                 )
-                problems += [Problem(first + int(i), "cics_dictionary_missing", detail) for i in members]
+                for i in members.tolist():
+                    records.report(i, "cics_dictionary_missing", detail)
                 continue
             is_guess = self.memory.is_guess(key, start)
-            at = int(base[lead] + head[kernels.CONNECTORS_AT])
+            at = int(records.base[lead] + head[kernels.CONNECTORS_AT])
             count = int(head[kernels.CONNECTOR_COUNT])
             connectors = source[at : at + 2 * count].tobytes()
             numbers = np.frombuffer(connectors, ">u2").tolist()
             places = _places(dictionary, numbers, size, is_guess)
             if isinstance(places, str):
                 reason = "cics_dictionary_missing" if is_guess else "cics_connectors"
-                problems += [Problem(first + int(i), reason, places) for i in members]
+                for i in members.tolist():
+                    records.report(i, reason, places)
                 continue
-            counts = heads[members, kernels.DATA_COUNT]
+            counts = records.heads[members, kernels.DATA_COUNT]
             section = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-            row = np.repeat(base[members] + heads[members, kernels.DATA_AT], counts) + section * int(
+            row = np.repeat(records.base[members] + records.heads[members, kernels.DATA_AT], counts) + section * int(
                 head[kernels.DATA_LENGTH]
             )
-            keys = [pa.array(np.repeat(record_seq[members], counts)), pa.array(section.astype(np.uint32))]
+            keys = [pa.array(np.repeat(records.record_seq[members], counts)), pa.array(section.astype(np.uint32))]
             table = _rows_table(source, row, keys, places)
-            parts.setdefault(catalogue.PERFORMANCE_TABLE, []).append(table)
+            records.add(catalogue.PERFORMANCE_TABLE, table)
             other = _other_rows(source, row, keys, places)
             if other is not None:
-                parts.setdefault(catalogue.OTHER_FIELD_TABLE, []).append(other)
+                records.add(catalogue.OTHER_FIELD_TABLE, other)
+
+
+def _decode_fixed(records: _Records, source: NDArray[np.uint8], members: NDArray[np.int64]) -> None:
+    """Exceptions and transaction resources, whose layout no dictionary gives."""
+    classes = records.heads[members, kernels.CLASS]
+    chosen = members[classes == _EXCEPTION]
+    short = records.heads[chosen, kernels.DATA_LENGTH] < resources.SHORTEST_EXCEPTION
+    for i in chosen[short].tolist():
+        text = f"SMFMNDRL: exception records have at least {resources.SHORTEST_EXCEPTION} bytes"
+        records.report(i, "cics_exception_record", text)
+    chosen = chosen[~short]
+    counts, size = records.heads[chosen, kernels.DATA_COUNT], records.heads[chosen, kernels.DATA_LENGTH]
+    if counts.any():
+        of, section = np.repeat(chosen, counts), resources.ordinals(np.repeat(np.arange(chosen.size), counts))
+        each = np.repeat(size, counts)
+        at = records.base[of] + records.heads[of, kernels.DATA_AT] + section * each
+        table = resources.exceptions(source, at, each, records.record_seq[of], section)
+        records.add(resources.section("exception").table, table)
+    chosen = members[classes == _RESOURCE]
+    if chosen.size:
+        at = records.base[chosen] + records.heads[chosen, kernels.DATA_AT]
+        end = at + records.heads[chosen, kernels.DATA_LENGTH] * records.heads[chosen, kernels.DATA_COUNT]
+        tables, damaged = resources.resources(source, at, end, records.record_seq[chosen])
+        for name, table in tables.items():
+            records.add(name, table)
+        for i in chosen[damaged].tolist():
+            text = "MNR_LENGTH/MNR_TRN: a resource record, or an entry it names, lies outside the data"
+            records.report(i, "cics_resource_record", text)
 
 
 def _expand(
