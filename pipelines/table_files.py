@@ -20,7 +20,7 @@ class TableFiles:
     """Writes rows to one file per table, made when its first rows come; to standard output without a folder.
 
     Files are written side by side, on all cores. member: the file of an archive that the rows come from, a column
-    before the others; None outside archives. Leave the context to have everything written.
+    before the others; None outside archives. `finish` writes what is still held.
     """
 
     def __init__(self, stack: ExitStack, form: str, folder: Path | None, tables: Collection[str]) -> None:
