@@ -9,32 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.calibration.capacity import CapacityModel
-from model.calibration.descriptions import SystemDescription
 from model.capacity import ask
 from model.capacity import bundle as bundles
 from model.capacity.ask import size
-from model.capacity.conditions.fitting import fit
-from model.capacity.conditions.rows import Row
 from model.capacity.questions import QuestionError
+from tests.model.capacity.conftest import predict, value
 from tests.model.points import made_points
-
-ABOUT = SystemDescription("shop", workload="shop", machine="m1", engines=8)
-
-
-@pytest.fixture(scope="module")
-def bundle():
-    points = made_points("shop", [2000.0, 4000.0, 6000.0], fixed=0.2, demand_us=1000.0, noise=0.002)
-    points["total_shop_response_ms"] = [8.0, 8.3, 9.1]
-    systems = CapacityModel({"shop": ABOUT}).fit(points).systems_
-    return bundles.loads(bundles.dumps(bundles.build(systems, data={"ledger": "x"}, validation={})))
-
-
-def predict(*question):
-    return ask.predict(*question).to_dict()
-
-
-def value(answer, metric):
-    return next(output for output in answer["outputs"] if output["metric"] == metric)
 
 
 def test_answer_has_the_promised_form(bundle):
@@ -354,102 +334,6 @@ SCHEMA = f'"schema": "{bundles.SCHEMA}"'
 def test_a_file_that_is_no_bundle_is_refused(text, message):
     with pytest.raises(bundles.BundleError, match=message):
         bundles.loads(text)
-
-
-@pytest.fixture(scope="module")
-def with_laws(bundle):
-    rows = [
-        Row("shop", "etr_tps", {"release": "R1"}, 6000.0, "tran/s", "runs"),
-        Row("shop", "etr_tps", {"release": "R2"}, 6000.0, "tran/s", "runs"),
-        Row("shop", "cpu_busy_pct", {"release": "R1"}, 77.5, "pct", "runs"),
-        Row("shop", "cpu_busy_pct", {"release": "R2"}, 80.0, "pct", "runs"),
-        Row("shop", "csa_kb", {"release": "R2"}, 700.0, "KB", "runs"),
-        Row("shop", "etr_tps", {"point": "7"}, 5000.0, "tran/s", "rates"),
-        Row("large", "total_tps", {}, 7000.0, "tran/s", "summary"),
-    ]
-    facts = {"shop": {"dedicated_cps": "8", "workload": "shop"}, "large": {"dedicated_cps": "12", "workload": "shop"}}
-    return {**bundle, "conditions": fit(rows, facts)}
-
-
-def test_a_point_whose_rate_alone_was_measured_is_answered_by_the_network_at_this_rate(with_laws):
-    asked, computed = predict(with_laws, "shop", {"point": "7"}), predict(with_laws, "shop", {"etr_tps": 5000})
-    assert value(asked, "cpu_busy_pct")["value"] == value(computed, "cpu_busy_pct")["value"]
-    assert {output["condition"] for output in asked["outputs"]} == {"point=7"}
-    assert value(asked, "etr_tps")["value"] == 5000
-    with pytest.raises(QuestionError, match=r"point: '8' was not measured .*1, 2, 3, 7"):
-        predict(with_laws, "shop", {"point": "8"})
-
-
-def test_a_condition_and_a_load_go_into_one_question(with_laws):
-    measured = predict(with_laws, "shop", {"release": "R2"})
-    asked = predict(with_laws, "shop", {"release": "R2", "etr_tps": 3000})
-    before, after = (predict(with_laws, "shop", {"etr_tps": rate}) for rate in (6000, 3000))
-    change = value(after, "cpu_busy_pct")["value"] / value(before, "cpu_busy_pct")["value"]
-    assert value(asked, "cpu_busy_pct")["value"] == pytest.approx(80.0 * change)
-    assert value(asked, "etr_tps")["value"] == pytest.approx(3000)
-    assert value(asked, "csa_kb") == value(measured, "csa_kb")
-    assert any("csa_kb" in note for note in asked["notes"])
-    grown = predict(with_laws, "shop", {"release": "R2", "growth_pct": -50})
-    assert value(grown, "cpu_busy_pct")["value"] == pytest.approx(value(asked, "cpu_busy_pct")["value"])
-
-
-def test_a_rate_asked_of_several_levels_at_once_is_refused(with_laws):
-    with pytest.raises(QuestionError, match="stands for several"):
-        predict(with_laws, "shop", {"dedicated_cps": 8, "etr_tps": 3000})
-
-
-def test_engines_may_be_asked_for_by_the_name_that_the_configuration_has(with_laws):
-    named = predict(with_laws, "shop", {"dedicated_cps": 10, "etr_tps": 5000})
-    assert named["outputs"] == predict(with_laws, "shop", {"engines": 10, "etr_tps": 5000})["outputs"]
-
-
-def test_a_system_without_cpu_figures_is_answered_by_the_network_of_its_sibling(with_laws):
-    lent = predict(with_laws, "large")
-    own = predict(with_laws, "shop", {"engines": 12, "etr_tps": 7000})
-    assert value(lent, "total_tps")["value"] == 7000
-    assert value(lent, "cpu_busy_pct")["value"] == value(own, "cpu_busy_pct")["value"]
-    assert any("network of shop" in note for note in lent["notes"])
-    lighter = predict(with_laws, "large", {"etr_tps": 3000})
-    assert "total_tps" not in {output["metric"] for output in lighter["outputs"]}
-
-
-def test_the_network_of_a_sibling_sizes_a_system_and_finds_its_highest_rate(with_laws):
-    sized, own = size(with_laws, "large", max_busy_pct=80), size(with_laws, "shop", 7000, max_busy_pct=80)
-    assert (sized["system"], sized["engines"]) == ("large", own["engines"])
-    highest = ask.max_rate(with_laws, "large", max_busy_pct=90)
-    own = ask.max_rate(with_laws, "shop", at={"engines": 12}, max_busy_pct=90)
-    assert highest["etr_tps"]["value"] == pytest.approx(own["etr_tps"]["value"])
-    assert any("network of shop" in note for note in highest["notes"])
-
-
-def test_conditions_are_swept_and_compared_as_loads_are(with_laws):
-    found = ask.sweep(with_laws, "shop", "etr_tps", [3000, 6000], at={"release": "R2"}, metrics=["cpu_busy_pct"])
-    busy = [step["outputs"][0]["value"] for step in found["steps"]]
-    assert busy[0] < busy[1]
-    assert busy[1] == pytest.approx(80.0)
-    compared = ask.compare(with_laws, "shop", {"release": "R1"}, {"release": "R2"})
-    change = next(row["change_pct"] for row in compared["changes"] if row["metric"] == "cpu_busy_pct")
-    assert change["value"] == pytest.approx(100 * (80.0 / 77.5 - 1))
-    assert change["lo"] < change["value"] < change["hi"]
-    with pytest.raises(QuestionError, match="is not predicted for shop"):
-        ask.sweep(with_laws, "shop", "release", ["R1"], metrics=["colour"])
-
-
-def test_what_the_network_refuses_is_answered_from_condition_laws_where_they_know_it(bundle):
-    rows = [Row("shop", "csa_kb", {"point": point}, 700.0, "KB", "storage") for point in ("1", "stress")]
-    rows += [Row("store", "csa_kb", {"users": users}, 70.0, "KB", "store") for users in ("1", "2", "4")]
-    with_laws = {**bundle, "conditions": fit(rows, {})}
-    assert {o["metric"] for o in predict(with_laws, "shop", {"point": "stress"})["outputs"]} == {"csa_kb"}
-    assert value(predict(with_laws, "shop", {"point": "1"}), "cpu_busy_pct")
-    for system, at, field in (
-        ("shop", {"point": "none"}, "point"),
-        ("shop", {"colour": "red"}, "at.colour"),
-        ("store", {"etr_tps": 5}, "at.etr_tps"),
-    ):
-        with pytest.raises(QuestionError) as raised:
-            ask.predict(with_laws, system, at)
-        assert raised.value.field in (field, f"at.{field}")
-        assert raised.value.allowed
 
 
 def test_an_answer_says_what_its_validation_says_against_it(bundle):
