@@ -65,7 +65,8 @@ class Champion:
                 found = await Evaluators.tried(await asyncio.to_thread(contents, self.path))
             except (OSError, EOFError, BundleRefused) as problem:
                 # A file that cannot be opened is tried again at the next question: its rights may be mended by then.
-                identity = NEVER_READ if isinstance(problem, OSError) else identity
+                unread = isinstance(problem, OSError) and not isinstance(problem, TimeoutError)
+                identity = NEVER_READ if unread else identity
                 self.error = "the champion's file cannot be used, as the service's log says: run `etalon fit` again"
                 log.error("champion_refused", path=str(self.path), problem=str(problem))
             else:

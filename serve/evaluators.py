@@ -66,9 +66,9 @@ class Evaluators:
         EvaluationFailed
             the evaluation ended in an error.
         """
-        one = self._idle.pop() if self._idle else await _Evaluator.over(self._content, b"known", TRIAL_SECONDS)
         message = b'{"kind":"%b","beside":%b,"question":%b}' % (kind.encode(), beside, question)
         try:
+            one = self._idle.pop() if self._idle else await _Evaluator.over(self._content, b"known", TRIAL_SECONDS)
             reply = await one.exchanged(message, ANSWER_SECONDS)
         except (EOFError, OSError) as gone:
             ended = f"took more than {ANSWER_SECONDS:.0f} s" if isinstance(gone, TimeoutError) else "ended its process"
