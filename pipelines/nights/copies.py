@@ -21,6 +21,7 @@ _KEPT = (
     "nights",
     "layouts",
     "metrics.toml",
+    "machines.csv",
     "tokens.json",
     FILE,
 )

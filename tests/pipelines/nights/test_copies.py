@@ -14,6 +14,7 @@ def test_a_copy_is_restored_whole_or_not_at_all(warehouse, tmp_path):
     (warehouse.root / "models").mkdir()
     (warehouse.root / "models" / "champion.json").write_text("{}")
     granted(warehouse.root / "tokens.json", "ci", ["read"], None)
+    warehouse.machines.write_text("machine,engines,su_per_s\n")
     with run.only_one(warehouse), pytest.raises(EtalonError, match="another night"):
         copies.backup(warehouse, tmp_path / "copy")
     copy = copies.backup(warehouse, tmp_path / "copy")
@@ -22,6 +23,7 @@ def test_a_copy_is_restored_whole_or_not_at_all(warehouse, tmp_path):
     other = Home(tmp_path / "other")
     copies.restore(other, copy)
     assert other.champion.read_text() == "{}"
+    assert other.machines.read_text() == "machine,engines,su_per_s\n"
     assert [grant.name for grant in read(other.root / "tokens.json")] == ["ci"]
     with duckdb.connect(str(other.warehouse), read_only=True) as con:
         assert con.execute("SELECT count(*) FROM marts.fct_msu").fetchone() == (60,)
