@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.regression import Fit, fit
-from model.capacity.ensemble import beyond as reach
+from model.capacity.parts import beyond as reach
 
 Array = NDArray[np.float64]
 

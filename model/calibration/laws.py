@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from model.capacity.ensemble import FOLLOWED
+from model.capacity.parts import FOLLOWED
 
 Law = Mapping[str, Any]
 

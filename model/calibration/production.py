@@ -18,7 +18,7 @@ from model.calibration.intervals import History
 from model.calibration.regression import Fit, fit
 from model.calibration.responses import responses
 from model.calibration.serving import served
-from model.capacity.ensemble import CAPTURED, WORK, ZIIP_WORK
+from model.capacity.parts import CAPTURED, WORK, ZIIP_WORK
 from model.capacity.queues import bounded_pool
 
 Array = NDArray[np.float64]

@@ -15,12 +15,13 @@ from model.capacity.asked import compiled, understood
 from model.capacity.basis import DEFINED_OTHERWISE, defined_otherwise, distance, evidence, extrapolated, notes_on
 from model.capacity.by_condition import by_condition, lawful, more_figures, parted
 from model.capacity.by_law import users_of
-from model.capacity.ensemble import State, System
+from model.capacity.ensemble import System
 from model.capacity.explain import explain
 from model.capacity.figures import bottleneck, figure_draws, outputs_of, outputs_of_each, times
 from model.capacity.headroom import headroom
 from model.capacity.loads import Load
 from model.capacity.moving import as_measured, moved, needs_network
+from model.capacity.parts import State
 from model.capacity.questions import QuestionError, system_entry
 from model.capacity.siblings import answer_by_sibling, sibling_of
 

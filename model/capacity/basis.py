@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from model.capacity.answer import Estimate
-from model.capacity.ensemble import State, System
+from model.capacity.ensemble import System
 from model.capacity.loads import Load, engine_cost
+from model.capacity.parts import State
 
 ROUNDING = 1e-5
 """Recorded rates are kept to six digits, so that the highest may stand a little above the range it is the end of."""

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain, plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import evidence, notes_on
-from model.capacity.ensemble import State, System
+from model.capacity.ensemble import System
 from model.capacity.figures import figure_draws
+from model.capacity.parts import State
 from model.capacity.questions import system_entry
 
 Array = NDArray[np.float64]

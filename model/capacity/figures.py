@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from model.capacity.answer import Bottleneck, Estimate, Output, Station, plain
 from model.capacity.derived import derived
-from model.capacity.ensemble import LPAR, State, System
+from model.capacity.ensemble import System
 from model.capacity.loads import Load, at_busy
 from model.capacity.msu import msu
+from model.capacity.parts import LPAR, State
 from model.capacity.questions import as_text
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 
 from model.capacity.answer import Estimate
 from model.capacity.asked import compiled
-from model.capacity.ensemble import Scenario
+from model.capacity.parts import Scenario
 from model.capacity.questions import QuestionError, system_entry
 
 HELD_OUT_FROM = 0.7

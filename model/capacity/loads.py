@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from model.capacity import adjustments
 from model.capacity.derived import derived
-from model.capacity.ensemble import Limit, Scenario, System
+from model.capacity.ensemble import System
 from model.capacity.moves import deviates, moved
+from model.capacity.parts import Limit, Scenario
 from model.capacity.questions import (
     MOST_TPS,
     QuestionError,

@@ -12,7 +12,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.ensemble import Scenario, System
+from model.capacity.ensemble import System
+from model.capacity.parts import Scenario
 from model.capacity.questions import QuestionError
 from model.hardware.machines import MachineError
 from model.hardware.speed import Speed, engine_speed, rated

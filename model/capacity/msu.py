@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.ensemble import State, System
+from model.capacity.ensemble import System
+from model.capacity.parts import State
 
 Array = NDArray[np.float64]
 

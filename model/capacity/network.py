@@ -16,8 +16,9 @@ import numpy as np
 
 from model.capacity import queues
 from model.capacity.asked import compiled, understood
-from model.capacity.ensemble import CAPTURED, WORK, Limit, State, System
+from model.capacity.ensemble import System
 from model.capacity.loads import Load
+from model.capacity.parts import CAPTURED, WORK, Limit, State
 from model.capacity.questions import QuestionError, system_entry
 from model.capacity.sharing import Sharer
 from model.network.description import Network

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import evidence, extrapolated, notes_on
-from model.capacity.ensemble import Scenario, State, System
+from model.capacity.ensemble import System
 from model.capacity.figures import CPS, bottleneck, resources
 from model.capacity.loads import engine_cost
+from model.capacity.parts import Scenario, State
 from model.capacity.questions import MOST_ENGINES, MOST_TPS, QuestionError, positive, system_entry
 
 Array = NDArray[np.float64]

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from model.capacity.ask import SOLVER
-from model.capacity.ensemble import Scenario, System
+from model.capacity.ensemble import System
 from model.capacity.figures import resources
 from model.capacity.loads import understand
 from model.capacity.network import CP, Described, describe
+from model.capacity.parts import Scenario
 from model.network.simulator.simulate import simulate
 
 # How full the fullest resource is at each load.

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from model.calibration.intervals import History, enough
 from model.calibration.production import Unusable, entry
-from model.capacity.ensemble import Scenario, State, System
+from model.capacity.ensemble import System
 from model.capacity.fitted import HELD_OUT_FROM
+from model.capacity.parts import Scenario, State
 from model.capacity.queues import stretch
 from model.validation.gate import Check
 

@@ -14,7 +14,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from model.capacity.answer import Estimate
-from model.capacity.ensemble import Law
+from model.capacity.parts import Law
 
 WIDTH, HEIGHT = 7.0, 4.5
 

@@ -15,7 +15,7 @@ from model.calibration.relatives import deviation_sd
 from model.capacity import bundle as bundles
 from model.capacity.answer import Estimate
 from model.capacity.ask import predict
-from model.capacity.ensemble import Law
+from model.capacity.parts import Law
 from model.systems import catalogue
 from model.validation import validate
 from tests.model.points import made_points

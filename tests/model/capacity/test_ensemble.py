@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from model.capacity import queues
 from model.capacity.answer import Estimate
-from model.capacity.ensemble import Scenario, System
+from model.capacity.ensemble import System
+from model.capacity.parts import Scenario
 
 DRAWS = 40
 ENGINES = 4.0

@@ -1,0 +1,217 @@
+"""What a calibrated system is made of, what is asked of it, and what it does then.
+
+Arrays have the draws first and the loads second, ``(draws, loads)``; transaction classes, called streams here, come
+last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.sharing import Sharer
+
+Array = NDArray[np.float64]
+
+# How many times the highest calibrated load a bend is followed as a parabola.
+FOLLOWED = 4.0
+# How much more waiting may deviate for each e-fold beyond the longest measured.
+FURTHER = 1.0
+LPAR = "lpar"
+WORK = "work"
+CAPTURED = "captured"
+ZIIP_WORK = "ziip_work"
+
+
+def beyond(wait: Array, longest: float) -> Array:
+    """Waiting beyond the longest that was measured, counted more for each e-fold it is further out.
+
+    What is wrong by a little in the load or in the number of places is wrong by much where waiting grows fast.
+    """
+    further = np.maximum(wait - longest, 0.0)
+    return np.asarray(further * (1.0 + FURTHER * np.log1p(further / max(longest, 1e-9))))
+
+
+@dataclass(frozen=True)
+class Law:
+    """Engines in use against a driver: the rate of a stream, or the work of all streams together.
+
+    ``coef`` (draws, 3) are the fixed part, the proportional part and the bend at driver / reference, as parts of
+    ``scale``; ``noise`` and ``drift`` (draws,) are relative deviations, the latter for each e-fold outside ``support``.
+    """
+
+    name: str
+    engine: str
+    driver: str
+    level: int
+    part: bool
+    reference: float
+    scale: float
+    support: tuple[float, float]
+    coef: Array
+    noise: Array
+    drift: Array
+
+    @classmethod
+    def of(cls, name: str, entry: Mapping[str, Any]) -> Law:
+        """The law as it stands in a bundle."""
+        drawn = entry["draws"]
+        return cls(
+            name=name,
+            engine=entry.get("engine", "cp"),
+            driver=entry["driver"],
+            level=int(entry.get("level", 0)),
+            part=bool(entry["part"]),
+            reference=entry["reference_rate"],
+            scale=entry["scale"],
+            support=(entry["support"][0], entry["support"][1]),
+            coef=np.vstack([entry["coef"], drawn["coef"]]),
+            noise=np.append(0.0, drawn["noise"]),
+            drift=np.append(0.0, drawn["drift"]),
+        )
+
+    def usage(self, driver: Array) -> Array:
+        """Engines in use, (draws, loads), at the driver's values of that shape; never below zero."""
+        low, high = self.support
+        x = driver / self.reference
+        fixed, each, curve = (self.coef[:, i, None] for i in range(3))
+        if np.all((low <= driver) & (driver <= high)):
+            mean = fixed + x * (each + curve * (x - 1.0))
+            return self.scale * np.maximum(mean, 0.0) * np.maximum(1.0 + self.noise[:, None], 0.0)
+        edge = FOLLOWED * high / self.reference
+        bend = np.where(x <= edge, x * (x - 1.0), edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge))
+        mean = fixed + each * x + curve * bend
+        mean = np.maximum(mean, np.where(x > edge, fixed + each * edge + curve * edge * (edge - 1.0), 0.0))
+        with np.errstate(divide="ignore"):
+            out = np.maximum(np.log(driver / high), np.log(low / driver) if low > 0 else -np.inf)
+        distance = np.where(driver > 0, np.maximum(out, 0.0), 0.0)
+        return self.scale * mean * np.maximum(1.0 + self.noise[:, None] + self.drift[:, None] * distance, 0.0)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A resource of a few places that a stream holds for a time: regions, a serial section, a pool of threads.
+
+    ``members`` are the streams that share it, ``weights`` how long each waits beside the mean of all, and holds it
+    where that is a time of its own; ``kind`` is ``limit``, or ``devices`` for a group of volumes; ``servers``
+    (draws,) places; ``hold_s`` (draws,) time it is held, ``of_inside`` and ``of_engines`` parts of the time inside and
+    of that on engines, waits included, for which it is held besides. A limit that was never ``reached`` has no known
+    places: it holds back only where places are asked for.
+    """
+
+    name: str
+    kind: str
+    members: tuple[int, ...]
+    weights: tuple[float, ...]
+    reached: bool
+    servers: Array
+    hold_s: Array
+    of_inside: Array
+    of_engines: Array
+    factor: Array
+
+    def weight(self, stream: int) -> float:
+        """How long a member waits beside the mean of all."""
+        return self.weights[self.members.index(stream)]
+
+    @property
+    def resource(self) -> str:
+        """What answers call it."""
+        return self.name if self.kind == "devices" else f"limit {self.name}"
+
+
+@dataclass(frozen=True)
+class Response:
+    """Mean response of a stream: service stretched by queueing, the wait for a limit, and a rest.
+
+    All but the names are (draws,): ``rest_ms``, ``factor`` by which waiting for engines counts, ``behind`` how
+    long the pieces of more important work are beside its own, ``load`` by which the rest
+    answers to the stretch, ``noise`` relative deviation, ``drift`` that of waiting beyond ``longest_wait_ms``.
+    """
+
+    metric: str
+    stream: str
+    series: tuple[str, ...]
+    ziip_series: tuple[str, ...]
+    rest_ms: Array
+    factor: Array
+    behind: Array
+    ziip_factor: Array
+    load: Array
+    noise: Array
+    measured_stretch: float
+    longest_wait_ms: float
+    drift: Array
+    p90: Array | None = None
+    p90_waiting: Array | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine an LPAR shares: physical engines, its own share by weight and cap, and the other LPARs."""
+
+    name: str
+    engines: float
+    share: float
+    capped: bool
+    management: float
+    others: tuple[Sharer, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is asked, as loads on a system; arrays broadcast to (draws, loads).
+
+    ``rates`` is (draws or 1, loads, streams) transactions/s. ``extra`` adds engines by series, what a recorded interval
+    had beyond its law; ``others`` is what other LPARs use of the machine, in engines;
+    ``threads`` those of a zIIP core, None for as many as it has. ``cost`` and ``ziip_cost`` multiply the time of work
+    on CPs and zIIPs; ``msu_per_engine`` is the rating of the machine moved to, None for that of the records;
+    ``recorded`` are the recorded intervals it starts from.
+    """
+
+    rates: Array
+    engines: float
+    ziips: float = 0.0
+    cost: Array | float = 1.0
+    ziip_cost: Array | float = 1.0
+    msu_per_engine: float | None = None
+    extra: Mapping[str, Array] = field(default_factory=dict)
+    others: Array | float = 0.0
+    machine_engines: float | None = None
+    share: float | None = None
+    capped: bool | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+    threads: float | None = None
+    recorded: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class State:
+    """What the ensemble does at a scenario; arrays are (draws, loads)."""
+
+    scenario: Scenario
+    usage: Mapping[str, Array]
+    busy: Array
+    available: Array
+    ziip_busy: Array | None
+    machine_busy: Array | None
+    response_ms: Mapping[tuple[str, str], Array]
+    using_ms: Mapping[tuple[str, str], Array]
+    waiting_ms: Mapping[tuple[str, str], Mapping[str, Array]]
+    p90_ms: Mapping[tuple[str, str], Array]
+    limits: Mapping[str, Array]
+
+    def at_load(self, i: int) -> State:
+        """The state at one of the loads, as arrays of that load alone."""
+
+        def one(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {key: one(item) for key, item in value.items()}
+            return value[:, i : i + 1] if isinstance(value, np.ndarray) else value
+
+        parts = {field.name: one(getattr(self, field.name)) for field in fields(self) if field.name != "scenario"}
+        return State(scenario=replace(self.scenario, rates=self.scenario.rates[:, i : i + 1]), **parts)
