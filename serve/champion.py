@@ -63,10 +63,9 @@ class Champion:
         else:
             try:
                 found = await Evaluators.tried(await asyncio.to_thread(contents, self.path))
-            except (OSError, EOFError, BundleRefused) as problem:
+            except (OSError, BundleRefused) as problem:
                 # A file that cannot be opened is tried again at the next question: its rights may be mended by then.
-                unread = isinstance(problem, OSError) and not isinstance(problem, TimeoutError)
-                identity = NEVER_READ if unread else identity
+                identity = NEVER_READ if isinstance(problem, OSError) else identity
                 self.error = "the champion's file cannot be used, as the service's log says: run `etalon fit` again"
                 log.error("champion_refused", path=str(self.path), problem=str(problem))
             else:

@@ -47,7 +47,12 @@ class Evaluators:
     @classmethod
     async def tried(cls, content: bytes) -> Evaluators:
         """Those of a bundle that has stood the trial in the first of them. Raises BundleRefused."""
-        return cls(content, await _Evaluator.over(content, b"trial", TRIAL_SECONDS))
+        try:
+            return cls(content, await _Evaluator.over(content, b"trial", TRIAL_SECONDS))
+        except TimeoutError:
+            raise BundleRefused(f"its trial took more than {TRIAL_SECONDS:.0f} s") from None
+        except EOFError:
+            raise BundleRefused("the process that tried it ended") from None
 
     async def ask(self, kind: str, question: bytes, beside: bytes = b"{}") -> Evaluated:
         """The reply to a question.

@@ -19,7 +19,7 @@ from serve.evaluators import Evaluated
 from serve.evidence import measured_points, recorded_msu
 from serve.guard import take
 from serve.kinds import KINDS, Kind
-from serve.problems import Problem
+from serve.problems import Problem, document
 from serve.questions import ForecastMsuQuestion
 from serve.responses import json_response
 from serve.schemas import MeasuredPoints, Models, Readiness, Systems
@@ -67,8 +67,14 @@ def questions(service: Service) -> APIRouter:
         """Answer many questions in one call, all with the same champion; each is answered or refused by itself."""
         take(service.tokens, request.state.grant, len(asked.questions) - 1)
         evaluators = await service.champion.evaluators()
-        replies = [await service.answer(one.kind, one.question, evaluators) for one in asked.questions]
-        return json_response(joined(evaluators.model_version, [(reply.status, reply.body) for reply in replies]))
+        replies = []
+        for one in asked.questions:
+            try:
+                reply = await service.answer(one.kind, one.question, evaluators)
+                replies.append((reply.status, reply.body))
+            except Problem as refused:
+                replies.append((refused.status, as_json(document(refused))))
+        return json_response(joined(evaluators.model_version, replies))
 
     @router.post("/v1/forecast-msu", response_model=ForecastMsuAnswer, operation_id="forecast-msu")
     async def forecast_msu(question: ForecastMsuQuestion) -> Response:

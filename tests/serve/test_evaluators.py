@@ -55,6 +55,29 @@ def test_a_bundle_that_is_no_json_is_refused_in_words():
         asyncio.run(Evaluators.tried(b"{"))
 
 
+def test_a_trial_that_does_not_end_is_a_refusal_in_words(bundle, monkeypatch):
+    monkeypatch.setattr(evaluators, "TRIAL_SECONDS", 0.0)
+    with pytest.raises(BundleRefused, match="its trial took more than"):
+        asyncio.run(Evaluators.tried(json.dumps(bundle).encode()))
+
+
+def test_a_question_of_a_batch_that_is_not_answered_costs_its_own_answer_only(client, monkeypatch):
+    asked = Evaluators.ask
+
+    async def refusing(self, kind, *more):
+        if kind == "explain":
+            raise Problem(503, "not-evaluated", "this question ended its process")
+        return await asked(self, kind, *more)
+
+    monkeypatch.setattr(Evaluators, "ask", refusing)
+    kinds = ("predict", "explain", "predict")
+    found = client.ask("/v1/batch", {"questions": [{"kind": kind, "question": {"system": "shop"}} for kind in kinds]})
+    assert found.status_code == 200
+    answers = found.json()["answers"]
+    assert [one["status"] for one in answers] == [200, 503, 200]
+    assert answers[1]["problem"]["detail"] == "this question ended its process"
+
+
 def test_a_process_in_the_middle_of_an_answer_ends_after_it(bundle):
     async def asked() -> tuple[int, int]:
         found = await Evaluators.tried(json.dumps(bundle).encode())
