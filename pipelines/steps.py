@@ -124,9 +124,10 @@ def _dbt(home: Home, database: Path, where: Mapping[str, str], *more: str) -> No
     environment = {**os.environ, **home.environment(), **metrics.environment(home), **where}
     done = subprocess.run(command, cwd=DBT_PROJECT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        output = (done.stdout.strip() or done.stderr.strip())[-4000:].partition("Traceback (most recent")[0]
-        locked = "lock" in output.lower() and "could not set lock" in output.lower()
-        raise EtalonError(f"dbt could not build the marts:\n{output}", Exit.LOCKED if locked else Exit.FAILED)
+        output = done.stdout.strip() or done.stderr.strip()
+        locked = "could not set lock" in output.lower()
+        message = (output.partition("Traceback (most recent")[0].strip() or output)[-4000:]
+        raise EtalonError(f"dbt could not build the marts:\n{message}", Exit.LOCKED if locked else Exit.FAILED)
 
 
 def check(home: Home) -> Any:
