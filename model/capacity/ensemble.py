@@ -211,7 +211,8 @@ class System:
         theirs = sum(one.weight for one in others)
         share = m.share if scenario.share is None else scenario.share
         capped = m.capped if scenario.capped is None else scenario.capped
-        own = Sharer(scenario.engines, share / (1.0 - share) * theirs if share < 1.0 else 1.0, capped)
+        weight = max(share / (1.0 - share) * theirs, 1e-9) if share < 1.0 else 1.0
+        own = Sharer(scenario.engines, weight, capped)
         return Sharing.of(physical, m.management, own, others)
 
     def available(self, scenario: Scenario) -> Array:
@@ -330,9 +331,11 @@ class System:
             hold = limit.hold_s[:, None] * mixed
             for key in keys:
                 engines = using[key] + waiting[key]["cp"] + waiting[key]["ziip"]
-                held = limit.of_inside[:, None] * responses[key] + limit.of_engines[:, None] * engines
-                part = self.stream(scenario, key[1]) / np.maximum(rate, 1e-12)
-                hold = hold + part * np.nan_to_num(held, posinf=1e12) / 1e3
+                parts = (limit.of_inside[:, None], responses[key]), (limit.of_engines[:, None], engines)
+                # Of a time without end no part is no time.
+                held = sum((np.where(part > 0, part * time, 0.0) for part, time in parts), np.zeros(rate.shape))
+                own = self.stream(scenario, key[1]) / np.maximum(rate, 1e-12)
+                hold = hold + own * np.nan_to_num(held, posinf=1e12) / 1e3
             servers = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
             servers = np.where(np.isnan(servers), limit.servers, servers)[:, None]
             with np.errstate(invalid="ignore"):

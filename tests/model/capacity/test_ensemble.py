@@ -168,6 +168,27 @@ def test_a_limit_adds_its_wait_and_more_places_take_it_away():
     assert more.waiting_ms[key]["regions"][0, 0] < 0.01 * wait
 
 
+def test_a_limit_beside_a_saturated_one_is_as_full_as_alone():
+    def limit(name: str, **known: float) -> dict:
+        of_inside = {"of_inside": 0.0, "factor": 1.0}
+        drawn = {key: {"centre": value, "draws": []} for key, value in (of_inside | known).items()}
+        return {"name": name, "members": ["online"], **drawn}
+
+    lock = limit("lock", servers=1.0, hold_s=2e-3)
+    latch = limit("latch", servers=3.0, hold_s=0.0, of_engines=1.0)
+    asked = scenario(600.0, 100.0)
+    alone = System({**ENTRY, "limits": [latch]}).evaluate(asked)
+    beside = System({**ENTRY, "limits": [lock, latch]}).evaluate(asked)
+    assert beside.limits["lock"][0, 0] == pytest.approx(1.2)
+    assert beside.limits["latch"] == pytest.approx(alone.limits["latch"])
+
+
+def test_an_lpar_of_no_weight_gets_what_is_left():
+    system = System({**ENTRY, "on_machine": {**MACHINE, "share": 0.0}})
+    assert system.available(scenario(1.0, 1.0)) == pytest.approx(ENGINES)
+    assert system.available(scenario(1.0, 1.0, others=6.0)) == pytest.approx(1.9)
+
+
 def test_ziip_work_overflows_to_general_processors_only_where_the_ziips_are_full():
     ziip = {
         "engines": 2.0,
