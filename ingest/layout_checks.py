@@ -34,6 +34,8 @@ _SECTION = {
     "selected_by": str,
 }
 _HANDLED = {**_SECTION, "catalogue": str}
+_PART = {"fields": list, "bits": list}
+_INCLUDING = {**_PART, "include": str, "prefix": str, "confidence": str}
 _TOP = {"record": dict, "section": list, "handled": list}
 _FIELD = (
     ("friendly name", str),
@@ -67,10 +69,18 @@ def check_document(document: Mapping[str, Any]) -> None:
                 raise ValueError(f"{kind} {number} is no table; begin each with [[{kind}]]")
             name = entry.get("name", number)
             _entries(f"section {name}", entry, known, needed)
-            for line in entry.get("fields", ()):
-                _field(f"section {name}", line)
-            for line in entry.get("bits", ()):
-                _bit(f"section {name}", line)
+            _lines(f"section {name}", entry)
+
+
+def check_including(where: str, entry: Mapping[str, Any]) -> None:
+    """As :func:`check_document` of what a section says of the part it includes, and of its own lines as a list."""
+    _entries(where, {name: value for name, value in entry.items() if name in _INCLUDING}, _INCLUDING, ())
+
+
+def check_part(where: str, part: Mapping[str, Any]) -> None:
+    """As :func:`check_document` of a part that sections include."""
+    _entries(where, part, _PART, ("fields",))
+    _lines(where, part)
 
 
 def line_of(text: str, message: str) -> int | None:
@@ -85,6 +95,13 @@ def line_of(text: str, message: str) -> int | None:
         if found:
             return text.count("\n", 0, found.start()) + 1
     return None
+
+
+def _lines(where: str, entry: Mapping[str, Any]) -> None:
+    for line in entry.get("fields", ()):
+        _field(where, line)
+    for line in entry.get("bits", ()):
+        _bit(where, line)
 
 
 def _entries(where: str, entry: Mapping[str, Any], known: Mapping[str, type], needed: Sequence[str]) -> None:

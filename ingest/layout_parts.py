@@ -12,18 +12,22 @@ from typing import Any
 
 import tomli as tomllib
 
+from ingest.layout_checks import check_including, check_part
+
 BUILT_IN = Path(__file__).parent / "layouts" / "parts"
 
 
-def expanded(entry: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """A section with the lines of the part it includes before its own. Raises ValueError for an unknown part.
+def expanded(entry: Mapping[str, Any], folder: Path, within: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """A section with the lines of the part it includes before its own.
 
-    ``folder`` is that of the layout file.
+    ``folder`` is that of the layout file, ``within`` the parts that the section is of. Raises ValueError for an unknown
+    part, and for one that cannot be used.
     """
     entry = dict(entry)
     if "include" not in entry:
         return entry
-    part = _part(entry.pop("include"), folder / "parts")
+    check_including(f"section {entry.get('name')}", entry)
+    part = _part(entry.pop("include"), folder / "parts", within)
     prefix, confidence = entry.pop("prefix", ""), entry.pop("confidence", None)
     fields = [[name, prefix + ibm, *rest] for name, ibm, *rest in part["fields"]]
     if confidence is not None:
@@ -34,21 +38,24 @@ def expanded(entry: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return entry
 
 
-def _part(name: str, folder: Path) -> dict[str, Sequence[Any]]:
-    path = next((found for found in (folder / f"{name}.toml", BUILT_IN / f"{name}.toml") if found.is_file()), None)
+def _part(name: str, folder: Path, within: tuple[Path, ...]) -> dict[str, Sequence[Any]]:
+    places = (place / f"{name}.toml" for place in (folder, BUILT_IN))
+    path = next((found for found in places if found.is_file() and found not in within), None)
     if path is None:
         known = sorted({found.stem for place in (folder, BUILT_IN) for found in place.glob("*.toml")})
         raise ValueError(
-            f"include names {name!r}, which is no part in {folder} or {BUILT_IN}; known: {', '.join(known)}"
+            f"include names {name!r}, which is no part in {folder} or {BUILT_IN}, or the one it stands in; known: "
+            f"{', '.join(known)}"
         )
-    return _read(path, path.stat().st_mtime_ns)
+    return _read(path, path.stat().st_mtime_ns, (*within, path))
 
 
 @cache
-def _read(path: Path, modified_ns: int) -> dict[str, Sequence[Any]]:
+def _read(path: Path, modified_ns: int, within: tuple[Path, ...]) -> dict[str, Sequence[Any]]:
     del modified_ns
     try:
-        part = expanded(tomllib.loads(path.read_text(encoding="utf-8")), path.parent.parent)
+        part = expanded(tomllib.loads(path.read_text(encoding="utf-8")), path.parent.parent, within)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"include: {path} is not a TOML file: {error}; correct what stands there") from error
+    check_part(f"include: {path}", part)
     return {"fields": part.get("fields", []), "bits": part.get("bits", [])}

@@ -100,7 +100,15 @@ def test_a_part_beside_a_layout_comes_before_a_built_in_one(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("part", "said"), [("", "include names 'mine', which is no part"), ("fields = [", "mine.toml is not a TOML file")]
+    ("part", "said"),
+    [
+        ("", "include names 'mine', which is no part"),
+        ("fields = [", "mine.toml is not a TOML file"),
+        ("fields = 5", "mine.toml: fields must be a list"),
+        ('fields = [["a"]]', "mine.toml, field ['a']: a field line has nine entries"),
+        ("bits = []", "mine.toml lacks the entry 'fields'"),
+        ('include = "mine"', "include names 'mine', which is no part"),
+    ],
 )
 def test_a_part_that_cannot_be_used_is_named(tmp_path: Path, part: str, said: str) -> None:
     if part:
@@ -108,6 +116,14 @@ def test_a_part_that_cannot_be_used_is_named(tmp_path: Path, part: str, said: st
         (tmp_path / "parts" / "mine.toml").write_text(part, encoding="utf-8")
     (tmp_path / "smf_210_4.toml").write_text(GOOD.replace(HEADER, 'include = "mine"\n'), encoding="utf-8")
     with pytest.raises(registry.RegistryError, match=re.escape(said)):
+        registry.load([tmp_path])
+
+
+@pytest.mark.parametrize(("entry", "said"), [("prefix = 5", "prefix must be text"), ("fields = 5", "fields must be")])
+def test_what_a_section_says_of_its_part_is_checked(tmp_path: Path, entry: str, said: str) -> None:
+    text = GOOD.replace(HEADER, f'include = "smf_header_with_subtype"\n{entry}\n')
+    (tmp_path / "smf_210_4.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(registry.RegistryError, match=f"section header: {said}"):
         registry.load([tmp_path])
 
 
