@@ -31,7 +31,7 @@ def options(entry: Mapping[str, Any]) -> list[Option]:
     if entry.get("service_units_per_s") or entry.get("machine") in machines:
         found.append(Option(key="machine", label="Machine", today="", choices=["", *machines]))
     for limit in entry.get("limits", ()):
-        if "servers" not in limit:
+        if "servers" not in limit or limit.get("kind") == "devices":
             continue
         places = float(limit["servers"]["centre"])
         label = f"Places of {limit['name']}"

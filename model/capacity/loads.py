@@ -286,8 +286,14 @@ def _limit(system: System, key: str, name: str) -> Limit:
     """The limit a key names, of whose name records have the first letters only."""
     for limit in system.limits:
         if limit.name.casefold() in (name.casefold(), name.casefold()[:RECORDED_NAME].rstrip()):
+            if limit.kind == "devices":
+                text = (
+                    f"{key}: {limit.name} are volumes or processors, each with its queue; their number is as recorded"
+                )
+                raise QuestionError(key, name, text)
             return limit
-    raise QuestionError(key, name, f"{key}: no such limit shows in the records", [one.name for one in system.limits])
+    known = [one.name for one in system.limits if one.kind != "devices"]
+    raise QuestionError(key, name, f"{key}: no such limit shows in the records", known)
 
 
 def _threads(system: System, value: Any, notes: list[str]) -> float:

@@ -139,7 +139,11 @@ def test_options_offer_what_the_records_show():
         "ziip": {"engines": 2.0, "threads": 2.0},
         "on_machine": {"engines": 14.0, "capped": True},
         "weights": {"own": 600.0, "total": 1000.0},
-        "limits": [{"name": "HIGH", "servers": {"centre": 20.0}}],
+        "limits": [
+            {"name": "HIGH", "servers": {"centre": 20.0}},
+            {"name": "FAST", "servers": {"centre": 8.0}, "kind": "devices"},
+            {"name": "NEVER"},
+        ],
         "usage": {"aor": {}},
         "streams": [{"name": "orders"}],
         "adjustments": {

@@ -61,6 +61,8 @@ def test_a_group_of_volumes_is_a_station_whose_wait_is_in_the_response():
     rate = by_name(grown, "etr_tps")["class=HIGH"].value
     used = next(station for station in grown.bottleneck.stations if station.resource == "FAST")
     assert used.utilization_pct == pytest.approx(100.0 * rate * IOS * IO_S / VOLUMES, rel=0.01)
+    with pytest.raises(QuestionError, match=r"limit\.FAST.*their number is as recorded"):
+        predict(model, "PRDA", {"limit.FAST": 4})
 
 
 def by_name(answer, metric):
