@@ -212,7 +212,8 @@ class System:
         share = m.share if scenario.share is None else scenario.share
         capped = m.capped if scenario.capped is None else scenario.capped
         weight = max(share / (1.0 - share) * theirs, 1e-9) if share < 1.0 else 1.0
-        own = Sharer(scenario.engines, weight, capped)
+        most = scenario.engines if scenario.cap_engines is None else min(scenario.engines, scenario.cap_engines)
+        own = Sharer(most, weight, capped)
         return Sharing.of(physical, m.management, own, others)
 
     def available(self, scenario: Scenario) -> Array:

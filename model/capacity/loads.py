@@ -332,14 +332,25 @@ def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any]) -> Sce
         own = positive("weight", asked["weight"])
         total = float(system.entry["weights"]["total"]) - float(system.entry["weights"]["own"])
         share = own / (own + total)
+    most = None
     if "cap" in asked:
-        word = str(asked["cap"]).casefold()
-        if word not in ("yes", "no", "on", "off", "share", "none"):
-            raise QuestionError(
-                "cap", asked["cap"], "cap: takes on (held to its share by weight) or off", ("on", "off")
-            )
-        capped = word in ("yes", "on", "share")
-    return replace(scenario, share=share, capped=capped)
+        capped, most = _cap(asked["cap"])
+    return replace(scenario, share=share, capped=capped, cap_engines=most)
+
+
+def _cap(value: Any) -> tuple[bool, float | None]:
+    """Whether an LPAR is held to its share by weight, and the engines it is held to, if any."""
+    word = str(value).casefold()
+    if word in ("yes", "on", "share", "no", "off", "none"):
+        return word in ("yes", "on", "share"), None
+    try:
+        engines = float(word)
+    except ValueError:
+        engines = 0.0
+    if not 0.0 < engines < float("inf"):
+        takes = "cap: takes on (held to its share by weight), off, or a number of engines above 0"
+        raise QuestionError("cap", value, takes, ("on", "off"))
+    return False, engines
 
 
 def engine_cost(system: System, engines: float) -> Array:

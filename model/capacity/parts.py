@@ -170,6 +170,7 @@ class Scenario:
     had beyond its law; ``others`` is what other LPARs use of the machine, in engines;
     ``threads`` those of a zIIP core, None for as many as it has. ``cost`` and ``ziip_cost`` multiply the time of work
     on CPs and zIIPs; ``msu_per_engine`` is the rating of the machine moved to, None for that of the records;
+    ``share``, ``capped`` and ``cap_engines`` take the place of the LPAR's weight, hard cap and absolute cap;
     ``recorded`` are the recorded intervals it starts from.
     """
 
@@ -184,6 +185,7 @@ class Scenario:
     machine_engines: float | None = None
     share: float | None = None
     capped: bool | None = None
+    cap_engines: float | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
     threads: float | None = None
     recorded: tuple[int, ...] = ()

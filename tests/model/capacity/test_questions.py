@@ -99,6 +99,11 @@ def test_a_busy_is_reached_by_every_draw(busy):
 def test_weight_and_cap_change_what_the_machine_gives():
     weighed = understand(System(HISTORY), {"weight": 300, "cap": "on"}).scenario
     assert (weighed.share, weighed.capped) == (0.5, True)
+    system = System(HISTORY)
+    for cap in (1.5, "1.5"):
+        held = understand(system, {"cap": cap}).scenario
+        assert np.all(system.available(held) <= 1.5)
+        assert system.available(held).max() == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +128,7 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"limit.regions": 5}, "limit.regions", "no such limit shows"),
         ({"ziip_engines": 2}, "ziip_engines", "no zIIP-eligible work"),
         ({"cap": "maybe"}, "cap", "takes on"),
+        ({"cap": 0}, "cap", "engines above 0"),
         ({"machine": "z17"}, "machine", "no rating of machine"),
         ({"smt": "2"}, "smt", "show no zIIPs"),
     ],
