@@ -116,7 +116,8 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
             above = used[:, h.importance < level].sum(axis=1) + (uncaptured if level > 0 else 0.0)
             pool = np.minimum(whole, pools(h, own + above))
             stretched = queues.stretch_below(own, pool, above)
-            longer = np.maximum(queues.stretch(own, pool, above) - stretched, 0.0)
+            with np.errstate(invalid="ignore"):
+                longer = np.maximum(queues.stretch(own, pool, above) - stretched, 0.0)
         else:
             stretched, longer = queues.stretch(busy, whole), np.zeros(len(busy))
         service = 1e3 * _by_day(h, h.cp_s[:, c] / h.dearer, h.ended[:, c]) * h.dearer

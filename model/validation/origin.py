@@ -148,7 +148,7 @@ def _row(
     name: str, scheme: str, metric: str, stream: str, found: Array, measured: Array, naive: Mapping[str, Array]
 ) -> dict[str, Any]:
     error = 100.0 * (found[0] / measured - 1.0)
-    low, high = np.quantile(found[1:], [0.05, 0.95], axis=0)
+    low, high = np.quantile(found[1:], [0.05, 0.95], axis=0, method="nearest")
     missed = {
         way: float(np.nanmedian(np.abs(100.0 * (values / measured - 1.0))))
         for way, values in naive.items()
