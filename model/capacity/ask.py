@@ -76,7 +76,7 @@ def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> 
         try:
             return as_measured(_by_network, bundle, system, at)
         except QuestionError as also:
-            if refused.field != "at.point":
+            if not (refused.field == also.field == "at.point" and refused.allowed and also.value != "point"):
                 raise refused from None
             text = f"point: {refused.value!r} was not measured"
             raise QuestionError(refused.field, refused.value, text, {*refused.allowed, *also.allowed}) from None

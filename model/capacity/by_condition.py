@@ -8,7 +8,7 @@ from typing import Any
 from model.capacity import adjustments
 from model.capacity.answer import Answer, Bottleneck, Output
 from model.capacity.derived import derived
-from model.capacity.questions import KEYS, NUMBERS, PREFIXES, QuestionError, lawful_systems
+from model.capacity.questions import KEYS, NUMBERS, PREFIXES, QuestionError, lawful_systems, not_understood
 
 ENGINES = ("dedicated_cps", "cps_per_ims_lpar", "ims_lpar_cps", "sut_dedicated_cps")
 """Names under which the catalogue has the engines of a system."""
@@ -94,5 +94,7 @@ def _figures(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
             return derived(conditions, ("figures", system), lambda: figures(conditions, known, system, {}))
         return figures(conditions, known, system, at)
     except QuestionError as error:
+        if system in bundle["systems"] and error.field == error.value:
+            error = not_understood(error.field, error.allowed)
         error.field = error.field if error.field in ("system", "at") else f"at.{error.field}"
-        raise
+        raise error from None

@@ -111,13 +111,18 @@ def whole(field: str, value: Any) -> int:
     return int(number)
 
 
+def not_understood(key: str, known: Iterable[str] = ()) -> QuestionError:
+    """The refusal of an unknown key, with the keys of networks and any others that are known."""
+    shown = {*KEYS, *known, *(f"{prefix}NAME" for prefix in PREFIXES)}
+    return QuestionError(key, key, f"at: {key!r} is not understood", shown)
+
+
 def check_keys(at: Mapping[str, Any], more: Iterable[str] = ()) -> None:
     """Refuse unknown keys and more than one way of saying the load."""
     known = {*KEYS, *more}
     for key in at:
         if key not in known and (not str(key).startswith(PREFIXES) or str(key) in PREFIXES):
-            shown = [*sorted(known), *(f"{prefix}NAME" for prefix in PREFIXES)]
-            raise QuestionError(str(key), key, f"at: {key!r} is not understood", shown)
+            raise not_understood(str(key), known)
     given = [key for key in LOADS if key in at]
     if len(given) > 1:
         raise QuestionError(given[1], at[given[1]], f"at: {' and '.join(given)} say the load twice; give one of them")

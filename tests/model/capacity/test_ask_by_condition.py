@@ -47,6 +47,21 @@ def test_a_condition_and_a_load_go_into_one_question(with_laws):
     assert value(grown, "cpu_busy_pct")["value"] == pytest.approx(value(asked, "cpu_busy_pct")["value"])
 
 
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ({"etr": 5}, "at: 'etr' is not understood; did you mean etr_tps?"),
+        ({"etr": 5, "release": "R2"}, "at: 'etr' is not understood; did you mean etr_tps?"),
+        ({"relaese": "R2", "engines": 9}, "at: 'relaese' is not understood; did you mean release?"),
+        ({"point": "1", "etr_tps": 5}, "say the load twice"),
+        ({"point": "8", "engines": 9}, r"point: '8' was not measured \(allowed: 1, 2, 3, 7\)"),
+    ],
+)
+def test_what_is_not_understood_is_refused_with_the_keys_of_network_and_conditions(with_laws, at, said):
+    with pytest.raises(QuestionError, match=said):
+        predict(with_laws, "shop", at)
+
+
 def test_a_rate_asked_of_several_levels_at_once_is_refused(with_laws):
     with pytest.raises(QuestionError, match="stands for several"):
         predict(with_laws, "shop", {"dedicated_cps": 8, "etr_tps": 3000})
