@@ -99,6 +99,8 @@ def _check_logged(layout: Layout, log: str) -> None:
 def _section(entry: dict[str, Any], layout: str) -> Section:
     name = _identifier(entry["name"])
     fields = tuple(_field(line, name) for line in entry["fields"])
+    if not fields:
+        raise ValueError(f"section {name}: has no fields; describe one at least")
     triplet = None
     if "triplet" in entry:
         offset_width, length_width, count_width = entry.get("triplet_widths", (4, 2, 2))

@@ -14,6 +14,11 @@ GOOD = re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL)[1]  # type: ignore[index
 MISTAKES = {
     "no TOML": ("type = 210 ", "type = = 210 ", "not a TOML file"),
     "entry missing": ('name = "smf210_4"', "", "[record] lacks the entry 'name'"),
+    "no fields": (
+        re.search(r'fields = \[\n  \["door_name".*?\n\]\nbits = \[.*?\n\]\n', GOOD, re.DOTALL)[0],  # type: ignore[index]
+        "fields = []\n",
+        "has no fields",
+    ),
     "entry unknown": ("triplet = 24 ", "tiplet = 24 ", "did you mean 'triplet'?"),
     "entry of another type": ("subtypes = [4]", "subtypes = 4", "subtypes must be a list"),
     "name": ('name = "smf210_4"', 'name = "SMF210"', "lower case letters"),
