@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.validation.origin import LAST_WEEK, held_out
+from model.validation.origin import LAST_WEEK, _row, held_out
 from tests.model.calibration.test_production import history
 from tests.model.calibration.test_serving import in_regions
 
@@ -31,3 +31,12 @@ def test_cpu_that_was_divided_is_not_counted_twice_on_later_days():
     table = held_out(in_regions())
     busy = table[table["metric"] == "cpu_busy_pct"]
     assert (busy["median_abs_error_pct"] < 1.5).all() and (busy["bias_pct"].abs() < 1.0).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_draws_that_are_saturated_leave_an_interval_without_upper_limit():
+    found = np.linspace(1.0, 2.0, 41)[:, None] * np.ones((1, 30))
+    found[0], found[-8:] = 1.5, np.inf
+    row = _row("PRDA", "later", "response_ms", "CICSHI", found, np.full(30, 9.0), {})
+    assert row["coverage"] == 1.0
+    assert row["half_width_pct"] == np.inf
