@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -75,6 +76,11 @@ def forecast_msu(
         subjects.append(_subject("machine", machine, members, factors, steps))
     plain = sorted(name for name, found in factors.items() if found is None)
     notes = ["the base is the highest rolling four-hour average of the last 28 recorded days"]
+    if not recorded:
+        notes = ["no four hours of MSU were recorded of any LPAR"]
+    for one, subject in zip(shown, subjects, strict=False):
+        if factors[one.lpar] is not None:
+            notes += _beyond(bundle, one.system, at if one.system == system else None, subject)
     if plain:
         notes.append(f"no history is calibrated for {', '.join(plain)}: taken to stay as recorded")
     return as_plain(
@@ -103,6 +109,19 @@ def _factors(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
     # On another machine an engine has another rating.
     rated = then.msu_per_engine / ready.msu_per_engine if then.msu_per_engine and ready.msu_per_engine else 1.0
     return np.asarray(rated * busy / np.maximum(ready.evaluate(now).busy, 1e-12))
+
+
+def _beyond(
+    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, subject: Mapping[str, Any]
+) -> list[str]:
+    """A note where an LPAR would need more MSU than its engines give."""
+    ready = compiled(bundle["systems"][system])
+    then = understood(ready, at).scenario
+    most = then.engines * (then.msu_per_engine or ready.msu_per_engine or math.inf)
+    over = [step["date"] for step in subject["forecast"] if step["value"] > most]
+    if not over:
+        return []
+    return [f"{subject['name']}: more than its {then.engines:g} engines give, {most:,.0f} MSU, from {over[0]} on"]
 
 
 def _subject(

@@ -55,6 +55,27 @@ def test_a_change_comes_on_top_of_growth_for_its_system_alone(bundle):
     assert changed["lpar", "PRDA"]["forecast"][0]["value"] > 1.2 * plain["lpar", "PRDA"]["forecast"][0]["value"]
 
 
+def test_a_forecast_beyond_what_the_engines_give_says_so_with_the_date(bundle):
+    entry = bundle["systems"]["PRDA"]
+    rating = 160.0 / entry["engines"]
+    rated = {**bundle, "systems": {"PRDA": {**entry, "msu_per_engine": rating}}}
+    dates = {
+        step["week"]: step["date"] for step in forecast_msu(rated, [lpar("PRDA", "PRDA")])["subjects"][0]["forecast"]
+    }
+    [note] = [note for note in forecast_msu(rated, [lpar("PRDA", "PRDA")])["notes"] if "engines give" in note]
+    assert "160 MSU" in note
+    assert note.endswith(f"from {dates[8]} on")
+    more = {"engines": 2 * entry["engines"]}
+    assert not any(
+        "engines give" in n
+        for n in forecast_msu(rated, [lpar("PRDA", "PRDA")], system="PRDA", at=more, weeks=8)["notes"]
+    )
+
+
+def test_a_forecast_of_nothing_recorded_says_so(bundle):
+    assert forecast_msu(bundle, [])["notes"] == ["no four hours of MSU were recorded of any LPAR"]
+
+
 @pytest.mark.parametrize(
     ("asked", "field"),
     [({"system": "PRDC"}, "system"), ({"at": {"growth_pct": 5.0}}, "at"), ({"weeks": 500}, "weeks")],
