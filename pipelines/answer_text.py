@@ -229,7 +229,7 @@ def headroom(found: Mapping[str, Any]) -> str:
     rows = [
         {
             "resource": row["resource"],
-            "date": row["value"] or "later",
+            "date": "already" if row["already"] else row["value"] or "later",
             "lo": row["lo"] or "later",
             "hi": row["hi"] or "later",
         }

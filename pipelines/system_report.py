@@ -46,7 +46,12 @@ def report(bundle: Mapping[str, Any], database: Path, quality: Path, system: str
             "When the target is reached",
             ("resource", "likeliest", "5 % sure by", "95 % sure by"),
             [
-                [_name(c["resource"]), *(_date(c[side]) for side in ("value", "lo", "hi"))]
+                [
+                    _name(c["resource"]),
+                    "already" if c["already"] else _date(c["value"]),
+                    _date(c["lo"]),
+                    _date(c["hi"]),
+                ]
                 for c in headroom["crossings"]
             ],
         ),

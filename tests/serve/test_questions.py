@@ -106,7 +106,10 @@ def test_headroom_is_dates_with_a_range():
     cps = next(row for row in found.crossings if row.resource.startswith("general-purpose"))
     assert "2026-11-03" < cps.lo <= cps.value <= cps.hi
     assert found.growth[0].growth_pct_per_year.value == pytest.approx(68.2, abs=0.1)
-    assert "crossed by" in answer_text.headroom(found.model_dump(by_alias=True))
+    plain = found.model_dump(by_alias=True)
+    assert "crossed by" in answer_text.headroom(plain)
+    plain["crossings"][0]["already"] = True
+    assert "already" in answer_text.headroom(plain)
 
 
 def test_a_class_grows_by_a_key_of_its_own(client):

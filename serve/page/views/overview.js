@@ -141,15 +141,19 @@ async function fillHeadroom(system, cell, look) {
       from = system.last_day;
     const until = first?.value ?? null,
       early = first?.lo ?? null;
-    cell.textContent = until
-      ? `${figure(Math.max(0, months(from, until)), 2)} months`
-      : early
-        ? `over 3 years (5 %: ${figure(months(from, early), 2)} months)`
-        : "over 3 years";
+    cell.textContent = first?.already
+      ? "over 90 % already"
+      : until
+        ? `${figure(Math.max(0, months(from, until)), 2)} months`
+        : early
+          ? `over 3 years (5 %: ${figure(months(from, early), 2)} months)`
+          : "over 3 years";
     cell.title = first ? `${resourceName(first.resource)}: ${first.value ?? "later than three years"}` : "";
     if (first?.already || (until && months(from, until) < SOON_MONTHS))
       look(
-        `${system.system}: ${resourceName(first.resource)} reaches 90 % in ${figure(Math.max(0, months(from, until)), 2)} months`,
+        first.already
+          ? `${system.system}: ${resourceName(first.resource)} is over 90 % at the peak already`
+          : `${system.system}: ${resourceName(first.resource)} reaches 90 % in ${figure(Math.max(0, months(from, until)), 2)} months`,
         "headroom",
         { system: system.system },
       );
