@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import time
 
 import pytest
 
@@ -81,9 +82,24 @@ def test_a_question_of_a_batch_that_is_not_answered_costs_its_own_answer_only(cl
 def test_a_process_in_the_middle_of_an_answer_ends_after_it(bundle):
     async def asked() -> tuple[int, int]:
         found = await Evaluators.tried(json.dumps(bundle).encode())
+        [process] = processes(found)
         under_way = asyncio.ensure_future(found.ask("predict", QUESTION))
         await asyncio.sleep(0)
         found.retire()
-        return (await under_way).status, len(processes(found))
+        return (await under_way).status, process
 
-    assert asyncio.run(asked()) == (200, 0)
+    status, process = asyncio.run(asked())
+    assert status == 200
+    assert ended(process)
+
+
+def ended(process: int, within_s: float = 10.0) -> bool:
+    """Whether a process is gone before long."""
+    until = time.monotonic() + within_s
+    while time.monotonic() < until:
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.02)
+    return False
