@@ -209,9 +209,10 @@ def imported_ratings(home: Home) -> list[dict[str, Any]]:
     if not home.machines.is_file():
         return []
     try:
-        return read_ratings(home.machines.read_text(encoding="utf-8-sig"), str(home.machines))
-    except (MachineError, UnicodeDecodeError) as error:
-        raise EtalonError(f"the ratings of machines cannot be read: {error}", Exit.NO_INPUT) from error
+        # Answers name the line a rating is from, and no folder of this machine.
+        return read_ratings(home.machines.read_text(encoding="utf-8-sig"), home.machines.name)
+    except (MachineError, OSError, UnicodeDecodeError) as error:
+        raise EtalonError(f"{home.machines}: the ratings of machines cannot be read: {error}", Exit.NO_INPUT) from error
 
 
 def data_identity(home: Home) -> dict[str, Any]:
