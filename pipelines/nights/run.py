@@ -158,7 +158,7 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
             night.published = True
     if rules.fit:
         with step("calibrating and validating"):
-            _fit(home, night)
+            _fit(home, rules, night)
         months, bundle = rules.notify.headroom_months, steps.standing(home)
         if months is not None and bundle is not None:
             night.headroom = headroom.newly_short(home, bundle, months, dt.date.fromisoformat(night.day))
@@ -206,10 +206,10 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> None:
     write(memory, json.dumps({"layouts": version, "marks": marks, "loaded": kept}))
 
 
-def _fit(home: Home, night: Night) -> None:
-    """Calibrate unless the last calibration was on the same data."""
+def _fit(home: Home, rules: Settings, night: Night) -> None:
+    """Calibrate unless the last calibration was on the same data, days of it and ratings of machines."""
     memory = home.nights / "fitted.json"
-    data = steps.data_identity(home)
+    data = {**steps.data_identity(home), "fit_days": rules.fit_days, "ratings": steps.imported_ratings(home)}
     if read(memory) == data and steps.standing(home) is not None:
         return
     try:

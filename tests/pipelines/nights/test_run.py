@@ -157,3 +157,31 @@ def test_a_damaged_warehouse_is_left_and_the_remedy_told(made_up):
     home.warehouse.rename(home.root / "damaged")
     night = run.run(home, DAY)
     assert (night.errors, [file["status"] for file in night.files]) == ([], ["loaded"])
+
+
+def test_a_night_calibrates_where_data_days_or_ratings_are_others(made_up, monkeypatch):
+    home, _ = made_up
+    fits: list[Home] = []
+
+    def fit(home):
+        fits.append(home)
+        raise EtalonError("nothing to calibrate", Exit.NOT_READY)
+
+    monkeypatch.setenv("ETALON_FIT", "true")
+    monkeypatch.setattr(steps, "fit", fit)
+    monkeypatch.setattr(steps, "standing", lambda home: {"systems": {}})
+    counts = []
+    for change in (
+        lambda: None,
+        lambda: None,
+        lambda: monkeypatch.setenv("ETALON_FIT_DAYS", "30"),
+        lambda: rated(home),
+    ):
+        change()
+        assert not run.run(home, DAY).errors
+        counts.append(len(fits))
+    assert counts == [1, 1, 2, 3]
+
+
+def rated(home):
+    home.machines.write_text("machine,engines,su_per_s\nNEW-705,5,90000\n")
