@@ -79,12 +79,12 @@ def loads(text: str, origin: str = "bundle") -> dict[str, Any]:
         raise BundleError(f"{origin} is no JSON: {error}") from error
     schema = bundle.get("schema") if isinstance(bundle, dict) else None
     if schema != SCHEMA:
-        raise BundleError(f"{origin} has schema {schema!r}, expected {SCHEMA!r}; export the champion again")
+        raise BundleError(f"{origin} has schema {schema!r}, expected {SCHEMA!r}; run `etalon fit`, which makes it anew")
     lacking = [key for key in ("model_version", "systems") if key not in bundle]
     if lacking:
-        raise BundleError(f"{origin} lacks {', '.join(lacking)}; export the champion again")
+        raise BundleError(f"{origin} lacks {', '.join(lacking)}; run `etalon fit`, which makes it anew")
     if not isinstance(bundle["systems"], dict):
-        raise BundleError(f"{origin}: systems is no JSON object; export the champion again")
+        raise BundleError(f"{origin}: systems is no JSON object; run `etalon fit`, which makes it anew")
     return bundle
 
 
