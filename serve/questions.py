@@ -36,15 +36,18 @@ class OperatingPoint(BaseModel):
     cpu_busy_pct: Number | None = Field(default=None, description="mean busy of the engines, percent")
     point: str | Number | None = Field(default=None, description="name of a measured point")
     when: str | None = Field(
-        default=None, description="a recorded interval (2026-11-10T10:45), an hour of the week (mon 10:00), or peak"
+        default=None,
+        description="a recorded interval (2026-11-10T10:45), an hour of the week (mon 10:00), peak, or a date to come",
     )
     growth_pct: Number | None = Field(default=None, description="growth of all classes, percent")
     engines: Number | None = Field(default=None, description="number of general-purpose engines")
     ziip_engines: Number | None = Field(default=None, description="number of zIIPs")
     weight: Number | None = Field(default=None, description="weight of the LPAR on its machine")
-    cap: str | None = Field(default=None, description="on: held to its share by weight; off")
-    machine: str | None = Field(default=None, description="another machine, where a capacity table names both")
-    smt: str | None = Field(default=None, description="SMT mode of the zIIPs")
+    cap: str | Number | None = Field(
+        default=None, description="on: held to its share by weight; off; or the engines it is held to"
+    )
+    machine: str | None = Field(default=None, description="another machine of which a rating is known")
+    smt: str | Number | None = Field(default=None, description="threads of a zIIP core: on (2) or off (1)")
 
 
 Asked = Annotated[

@@ -86,7 +86,7 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     if busy[0] >= available[0]:
         full = "the engines are saturated"
         if available[0] < state.scenario.engines - 1e-9:
-            full = "the LPAR's share of the machine is used up"
+            full = "the engines the LPAR may use by weight or cap are used up"
         served = "; the responses shown are of classes served before those that wait" if _answering(state) else ""
         notes.append(f"{full}: the rate cannot be reached, usage is what it would ask for{served}")
     elif (Estimate.of(busy - available).hi or 0.0) > 0:

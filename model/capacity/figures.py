@@ -19,7 +19,7 @@ from model.capacity.questions import as_text
 Array = NDArray[np.float64]
 CPS = "general-purpose CPs of the LPAR"
 ZIIPS = "zIIPs of the LPAR"
-SHARE = "share of the machine by weight"
+SHARE = "share of the machine by weight or cap"
 
 
 def condition_of(ready: System, load: Load, spec: Mapping[str, Any]) -> str:

@@ -15,8 +15,8 @@ const MEANINGS = {
   MSU: "Million service units an hour: CPU time at the speed by which software is charged.",
   "rolling 4-hour average":
     "Mean MSU of the last four hours; its peak of the month is what much software is charged by.",
-  "share of the machine by weight":
-    "The engines the LPAR can get: its weight among all times the shared engines, and what others leave if not capped.",
+  "share of the machine by weight or cap":
+    "The engines the LPAR can get: its weight among all times the shared engines, what others leave, at most its cap.",
   using: "Time the work has an engine or device.",
   uncaptured: "CPU that the engines spent and WLM charged to no class.",
   "chance to fill first": "Part of the model's draws in which this resource is the first to fill.",

@@ -1,5 +1,7 @@
 """What a caller gets for a question, and what for one that cannot be answered."""
 
+import json
+
 import pytest
 
 from model.capacity import ask
@@ -9,6 +11,7 @@ from model.capacity.conditions.rows import Row
 from pipelines import answer_text
 from serve.answers import HeadroomAnswer
 from serve.catalogue import describe
+from serve.questions import PredictQuestion
 from tests.model.capacity.test_questions import HISTORY
 from tests.serve.conftest import Client
 
@@ -110,6 +113,11 @@ def test_headroom_is_dates_with_a_range():
     assert "crossed by" in answer_text.headroom(plain)
     plain["crossings"][0]["already"] = True
     assert "already" in answer_text.headroom(plain)
+
+
+def test_a_cap_is_a_word_or_a_number_of_engines():
+    for cap in ("on", 2.5):
+        assert json.loads(PredictQuestion(system="PRDA", at={"cap": cap}).arguments())["at"] == {"cap": cap}
 
 
 def test_a_class_grows_by_a_key_of_its_own(client):

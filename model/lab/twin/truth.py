@@ -18,7 +18,7 @@ from model.network.simulator.statistics import Estimate
 from model.network.solvers.solution import Limit
 
 PRECISION = 0.01
-SHARE = "share of the machine by weight"
+SHARE = "share of the machine by weight or cap"
 HORIZON, MOST = 400_000, 4_000_000
 Output = dict[str, Any]
 
