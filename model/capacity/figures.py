@@ -23,8 +23,8 @@ SHARE = "share of the machine by weight or cap"
 
 
 def condition_of(ready: System, load: Load, spec: Mapping[str, Any]) -> str:
-    """The condition of a figure: as published at a measured point, else what all points share and the question; its
-    class or station beside it."""
+    """The condition of a figure: its class or station; as published at a measured point, else what all points share and
+    the question."""
     return _conditions([_shared(ready, load, spec["metric"])], spec)[0]
 
 
@@ -39,9 +39,9 @@ def _shared(ready: System, load: Load, metric: str) -> str:
     extra = {key: value for key, value in load.asked.items() if key != "point"}
     if load.point is not None and not extra:
         return str(load.point["conditions"].get(metric, ""))
-    asked = [f"{key}={value if isinstance(value, str) else as_text(float(value))}" for key, value in extra.items()]
     if not entry["points"] or entry.get("profile"):
-        return "; ".join(asked)
+        return ""
+    asked = [f"{key}={value if isinstance(value, str) else as_text(float(value))}" for key, value in extra.items()]
     if load.point is not None:
         kept = _pairs(load.point, metric)
     else:
