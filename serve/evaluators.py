@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import weakref
 from typing import Any, NamedTuple
 
 import orjson
@@ -99,6 +100,8 @@ class _Evaluator:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
+        # Whoever drops an evaluator without a word ends its process all the same.
+        weakref.finalize(self, connection.close)
         self.about: dict[str, Any] = {}
 
     @classmethod

@@ -1,9 +1,11 @@
 """Processes that evaluate: one that ends, hangs or fails costs its own answer only, and none outlives its service."""
 
 import asyncio
+import gc
 import json
 import os
 import signal
+import socket
 import time
 
 import pytest
@@ -103,3 +105,12 @@ def ended(process: int, within_s: float = 10.0) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+def test_the_connection_of_an_evaluator_nobody_holds_is_closed():
+    ours, theirs = socket.socketpair()
+    one = evaluators._Evaluator(ours)
+    del one, ours
+    gc.collect()
+    with theirs:
+        assert theirs.recv(1) == b""
