@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 USUAL = 0.3
 # Standard errors by which the growth is above nothing where the data plainly show it.
 PLAIN = 4.0
+# Of finding the law and what is busy by it in turn.
+PASSES = 3
 
 
 def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
@@ -28,8 +30,7 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
     Each of the classes, which have CPU of their own, says by how much a transaction costs more when more engines are
     busy, beside its fixed part; the answers are pooled, and as far as they differ less sure.
     """
-    busy = _together(h)
-    usual = float(np.average(busy, weights=h.busy_s))
+    usual = float(np.average(_together(h, h.busy_s), weights=h.busy_s))
     growths, variances = [], []
     for c in streams:
         cpu = h.cp_s[:, c] - h.ziip_on_cp_s[:, c]
@@ -38,10 +39,16 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
         ended, seconds, each = h.ended[kept, c], h.seconds[kept], float(found.fit.mean[-1])
         if kept.sum() < 10 or each <= 0:
             continue
-        design = np.column_stack([seconds, ended, ended * (busy[kept] - usual)])
         engines = cpu[kept].sum() / seconds.sum()
         prior, spread = [0.0, each, 0.0], [0.1 * engines, 10.0 * each, USUAL * each]
-        one = fit(design, cpu[kept], 1.0 / np.maximum(ended, 1.0), h.day[kept], prior, spread)
+        expected = each * ended
+        for _ in range(PASSES):
+            # What the class happened to use beyond its own law made the engines busy, and is no effect of it.
+            beside = np.zeros(len(h.seconds))
+            beside[kept] = np.maximum(h.busy_s[kept] - cpu[kept] + expected, 0.0)
+            design = np.column_stack([seconds, ended, ended * (_together(h, beside)[kept] - usual)])
+            one = fit(design, cpu[kept], 1.0 / np.maximum(ended, 1.0), h.day[kept], prior, spread)
+            expected = design @ one.mean
         # What the prior says is taken out again, so that classes that cannot tell do not count.
         variance = max(float(one.cov[2, 2]), 1e-12 * each**2)
         precision = each**2 / variance - 1.0 / USUAL**2
@@ -61,12 +68,12 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
 
 def at_usual_busy(h: History, cost: dict[str, Any]) -> Array:
     """(I,) how much more work cost in each interval than at the usual busy, which ``cost`` starts from."""
-    return np.asarray(1.0 + cost["centre"] * (_together(h) - cost["from"]))
+    return np.asarray(1.0 + cost["centre"] * (_together(h, h.busy_s) - cost["from"]))
 
 
-def _together(h: History) -> Array:
-    """(I,) part of the engines that are busy while one works."""
-    found, busy = np.ones(len(h.seconds)), h.busy_s / h.seconds
+def _together(h: History, busy_s: Array) -> Array:
+    """(I,) part of the engines that are busy while one works, of engines busy for so long."""
+    found, busy = np.ones(len(h.seconds)), busy_s / h.seconds
     for engines in np.unique(h.engines):
         rows = h.engines == engines
         found[rows] = queues.together(busy[rows], max(round(engines), 1))

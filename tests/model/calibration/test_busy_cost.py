@@ -43,6 +43,17 @@ def test_cost_that_stays_is_left_alone():
     assert cost_by_busy(history(), [0, 1])["centre"] == 0.0
 
 
+def test_what_one_class_happens_to_use_is_no_growth_of_its_cost():
+    given, random = history(), np.random.default_rng(4)
+    alone = given.cp_s * np.where(np.arange(given.cp_s.shape[1]) == 0, 1.0, 0.0)
+    alone[:, 0] = given.ended[:, 0] * 0.02 * np.exp(random.normal(0.0, 0.01, len(given.seconds)))
+    busy = FIXED * SECONDS + (1.0 + SHARE) * alone.sum(axis=1)
+    flat = given.ended[:, 0] < 1.3 * given.ended[:, 0].min()
+    assert flat.sum() > 50
+    quiet = replace(given, cp_s=np.where(flat[:, None], alone, np.nan), busy_s=busy)
+    assert cost_by_busy(quiet, [0])["centre"] == 0.0
+
+
 def test_engines_busy_together_grow_from_one_to_all():
     found = queues.together(np.array([0.0, 0.5, 2.0, 3.9, 9.0]), ENGINES)
     assert found[0] == pytest.approx(1 / ENGINES)
