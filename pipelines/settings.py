@@ -137,6 +137,7 @@ def read(home: Home) -> Settings:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "settings"
         variable = "ETALON_" + "__".join(str(part) for part in first["loc"]).upper()
-        raise EtalonError(f"{path}, or {variable}: {field}: {first['msg']}", Exit.NO_INPUT) from error
+        said = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
+        raise EtalonError(f"{path}, or {variable}: {field}: {said}", Exit.NO_INPUT) from error
     except (ValueError, OSError) as error:
         raise EtalonError(f"{path}: {error}", Exit.NO_INPUT) from error

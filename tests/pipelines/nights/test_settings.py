@@ -10,7 +10,7 @@ from pipelines.home import Home
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[landing]\nsettle = 5\n", "landing.settle"),
+        ("[landing]\nsettle = 5\n", "landing.settle: there is no such setting"),
         ("[retain]\nfct_msu = 30\n", "schema.table"),
         ("fit = maybe\n", "etalon.toml"),
         ("[notify]\nwebhook = 'ftp://x'\n", "notify.webhook"),
