@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from model.calibration.draws import DRAWS, normals
 from model.calibration.intervals import History
 from model.calibration.regression import Fit
-from model.calibration.waiting import Seen, followed
+from model.calibration.waiting import FEWEST_INTERVALS, Seen, followed, pools
 from model.capacity import queues
 
 Array = NDArray[np.float64]
@@ -31,6 +31,9 @@ SHOWS = 0.03
 # Each class that shares a limit waits at least this part of what the limit makes it wait.
 SHARED = 0.3
 BINS = 160
+# A limit has to show while the engines are less busy than this part of what there is to get: near it their own queue,
+# and what is left of it from the interval before, grow with the rate as a limit's do.
+CALM = 0.92
 
 
 def shown(h: History, seen: dict[int, Seen], fits: dict[int, Fit]) -> list[tuple[tuple[int, ...], Found]]:
@@ -38,8 +41,14 @@ def shown(h: History, seen: dict[int, Seen], fits: dict[int, Fit]) -> list[tuple
     groups: set[tuple[int, ...]] = {(c,) for c in seen}
     for workload in {h.workloads[c] for c in seen}:
         groups.add(tuple(c for c in seen if h.workloads[c] == workload))
-    tried = {members: _limit(h, members, seen, fits) for members in groups}
-    found = [(members, limit) for members, limit in tried.items() if limit is not None]
+    busy = h.busy_s / h.seconds
+    calm = busy < CALM * pools(h, busy)
+    at_calm = {c: one for c, every in seen.items() if len((one := every.within(calm)).response) >= FEWEST_INTERVALS}
+    found = []
+    for members in groups:
+        shows = at_calm.keys() >= set(members) and _limit(h, members, at_calm, fits) is not None
+        if shows and (limit := _limit(h, members, seen, fits)) is not None:
+            found.append((members, limit))
     return sorted(found, key=lambda pair: (-pair[1].gain, pair[0]))
 
 

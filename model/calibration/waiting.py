@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any
 
@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 
 # Transactions in an interval that make its mean response usable, and intervals that make a class so.
 FEWEST_ENDED, FEWEST_INTERVALS = 8.0, 24
+# Engines this busy, of those there are to get, serve no steady load: their queue grows as long as the interval lasts.
+FULL = 0.995
 # Relative scatter of a mean response besides that of its transactions, whose own coefficient of variation is assumed.
 SCATTER, VARIATION = 0.01, 1.5
 # How far waiting may differ from M/M/m: prior of its factor for engines and for a limit.
@@ -59,6 +61,15 @@ class Seen:
     limited: Array
     day: NDArray[np.int64]
     order: Order
+
+    def within(self, chosen: NDArray[np.bool_]) -> Seen:
+        """Those of the intervals that are chosen, (I,) of all."""
+        rows = chosen[self.kept]
+        parts = {one.name: getattr(self, one.name) for one in fields(self)}
+        of_rows = {
+            name: value[rows] for name, value in parts.items() if name != "kept" and isinstance(value, np.ndarray)
+        }
+        return replace(self, kept=self.kept & chosen, **of_rows)
 
     @property
     def waits(self) -> list[Array]:
@@ -100,7 +111,9 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
     """The classes with usable responses, by number, and their waits if work gets the engines in this order."""
     busy = h.busy_s / h.seconds
     whole = pools(h, busy)
-    steady = busy < 0.995 * whole
+    steady = busy < FULL * whole
+    # What waited for full engines is still waiting when the next interval begins.
+    steady[1:] &= steady[:-1]
     used = np.nan_to_num(h.cp_s) / h.seconds[:, None]
     uncaptured = np.maximum(busy - used.sum(axis=1), 0.0)
     ziip_stretch = _ziip_stretch(h, ziip)

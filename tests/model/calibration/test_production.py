@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from model.calibration import limits
 from model.calibration.intervals import History, SharedMachine, enough
 from model.calibration.production import Unusable, entry
 from model.capacity import queues
@@ -128,6 +129,18 @@ def test_a_serial_resource_shows_as_a_limit_of_its_class():
     found = limited["systems"]["PRDA"]["limits"]
     assert [limit["members"] for limit in found] == [["LOW"]]
     assert predict(limited, "PRDA", {"growth_pct.LOW": 12}).bottleneck.resource == "limit LOW"
+
+
+@pytest.mark.parametrize("calm", [0.45, 0.92])
+def test_waits_that_show_only_where_the_engines_are_nearly_full_are_no_limit(monkeypatch, calm):
+    given = history()
+    rate = given.ended[:, 1] / SECONDS
+    busy = given.busy_s / SECONDS / ENGINES
+    response = given.response_ms.copy()
+    response[:, 1] += np.where(busy > 0.45, 1e3 * queues.wait(rate, 0.85 / rate.max(), 1), 0.0)
+    monkeypatch.setattr(limits, "CALM", calm)
+    found = entry(replace(given, response_ms=response))["limits"]
+    assert [limit["members"] for limit in found] == ([] if calm == 0.45 else [["LOW"]])
 
 
 def test_the_machine_limits_an_lpar_that_has_engines_left():
