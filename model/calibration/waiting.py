@@ -65,8 +65,8 @@ class Seen:
     def within(self, chosen: NDArray[np.bool_]) -> Seen:
         """Those of the intervals that are chosen, (I,) of all."""
         rows = chosen[self.kept]
-        parts = {one.name: getattr(self, one.name) for one in fields(self)}
-        of_rows = {
+        parts: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        of_rows: dict[str, Any] = {
             name: value[rows] for name, value in parts.items() if name != "kept" and isinstance(value, np.ndarray)
         }
         return replace(self, kept=self.kept & chosen, **of_rows)
