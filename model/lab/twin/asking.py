@@ -13,8 +13,6 @@ from model.lab.twin.measured import Measured
 from model.lab.twin.true_network import rerouted, station_changed
 from model.network import Network, Smt, Station, TransactionClass
 
-PEAK = "peak"
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -56,14 +54,10 @@ def system_of(lived: Lived, seen: Sequence[Measured], question: Question) -> Mea
 
 
 def _when(lived: Lived, m: Measured, question: Question) -> datetime:
-    wanted = question.at.get("when", PEAK)
-    if wanted == PEAK:
+    wanted = question.start_local()
+    if wanted is None:
         return m.starts[int(m.busy_s.argmax())]
-    local = wanted if isinstance(wanted, datetime) else datetime.fromisoformat(wanted)
-    found = [start for start in m.starts if lived.twin.local(start) == local.replace(tzinfo=None)]
-    if not found:
-        raise LabError(f"ask.{question.name}: no interval starts at {wanted} local time, or it was not recorded")
-    return found[0]
+    return next(start for start in m.starts if lived.twin.local(start) == wanted)
 
 
 def _factors(lived: Lived, m: Measured, at: Mapping[str, Any], rates: Mapping[str, float]) -> dict[str, float]:

@@ -20,6 +20,10 @@ AT_KEYS = (
 """What a question may change; `growth_pct`, `rate` and `limit` are also followed by a point and a name."""
 
 
+PEAK = "peak"
+"""The recorded interval in which the LPAR was busiest."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassLoad:
     """Load of one class of the network, and the WLM class in which its transactions end.
@@ -54,6 +58,14 @@ class Question:
     name: str
     system: str
     at: Mapping[str, Any]
+
+    def start_local(self) -> datetime | None:
+        """The recorded interval that ``when`` names; None for the busiest one. Raises ValueError."""
+        wanted = self.at.get("when", PEAK)
+        if wanted == PEAK:
+            return None
+        local = wanted if isinstance(wanted, datetime) else datetime.fromisoformat(wanted)
+        return local.replace(tzinfo=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -230,6 +242,12 @@ def _check(twin: Twin) -> None:
         if goals.setdefault(load.service_class, (load.importance, load.workload)) != (load.importance, load.workload):
             raise LabError(
                 f"classes.{name}: service class {load.service_class} has another importance or workload before"
+            )
+    recorded = {start for start in map(twin.local, twin.starts) if start.date() not in twin.missing_days}
+    for question in twin.questions:
+        if (when := question.start_local()) is not None and when not in recorded:
+            raise LabError(
+                f"ask.{question.name}: no interval starts at {when:%Y-%m-%dT%H:%M} local time, or it was not recorded"
             )
 
 
