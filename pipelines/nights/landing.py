@@ -3,6 +3,7 @@
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,10 +56,12 @@ def arrivals(folder: Path, rules: Landing, before: Mapping[str, str]) -> list[Ar
     """
     found = []
     for path, why_left in files(folder, rules):
-        mark = fingerprint([path])
-        if not why_left and not rules.marker and before.get(str(path)) != mark:
-            why_left = _ARRIVING if time.time() - path.stat().st_mtime < rules.settle_s else ""
-        found.append(Arrival(path, mark, why_left))
+        # Who brings files may take one away again between the list and this look.
+        with suppress(FileNotFoundError):
+            mark = fingerprint([path])
+            if not why_left and not rules.marker and before.get(str(path)) != mark:
+                why_left = _ARRIVING if time.time() - path.stat().st_mtime < rules.settle_s else ""
+            found.append(Arrival(path, mark, why_left))
     return found
 
 

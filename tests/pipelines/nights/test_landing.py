@@ -28,6 +28,13 @@ def test_a_file_from_a_server_whose_clock_is_ahead_is_complete_at_the_second_loo
     assert left(tmp_path, rules, {str(first[0].path): first[0].mark}) == {"ahead.smf": ""}
 
 
+def test_a_file_that_is_taken_away_meanwhile_is_no_arrival(tmp_path, monkeypatch):
+    landed(tmp_path, "here.smf")
+    listed = [*landing.files(tmp_path, Landing()), (tmp_path / "gone.smf", "")]
+    monkeypatch.setattr(landing, "files", lambda folder, rules: iter(listed))
+    assert left(tmp_path, Landing()) == {"here.smf": ""}
+
+
 def test_with_a_marker_set_a_file_waits_for_it(tmp_path):
     rules = Landing(marker=".ok")
     landed(tmp_path, "a.smf")
