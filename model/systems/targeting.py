@@ -1,13 +1,15 @@
 """Which row of the marts each published figure of a system has to come out of, by the value rules of its file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from model.systems.catalogue import CatalogueError, Figure, System
 from model.systems.printed import Interval, rounded_interval
 from model.systems.values import Contradiction, DerivedRule, RuleError, ValueRule, fill
+
+Selected = TypeVar("Selected", Contradiction, DerivedRule, ValueRule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +42,25 @@ class Target:
 
 def derived_rule(system: System, figure: Figure) -> DerivedRule | None:
     """The rule by which a figure follows from others; None when it has none."""
-    rules = system.lab.derived if system.lab is not None else ()
-    for rule in rules:
-        if rule.selector.selects(figure.table, figure.conditions, figure.metric, figure.unit):
-            return rule
-    return None
+    return _first(system.lab.derived if system.lab is not None else (), figure)
 
 
 def contradiction(system: System, figure: Figure) -> Contradiction | None:
     """Why the paper is said to contradict a figure; None when nothing says so."""
-    entries = system.lab.contradictions if system.lab is not None else ()
-    for entry in entries:
-        if entry.selector.selects(figure.table, figure.conditions, figure.metric, figure.unit):
-            return entry
-    return None
+    return _first(system.lab.contradictions if system.lab is not None else (), figure)
 
 
 def value_rule(system: System, figure: Figure) -> ValueRule | None:
     """The rule that says where a figure is found in the marts; None when it follows from others or has no rule."""
     if system.lab is None or figure.number is None or derived_rule(system, figure) is not None:
         return None
-    for rule in system.lab.values:
-        if rule.selector.selects(figure.table, figure.conditions, figure.metric, figure.unit):
-            return rule
-    return None
+    return _first(system.lab.values, figure)
+
+
+def _first(entries: Iterable[Selected], figure: Figure) -> Selected | None:
+    """The first entry whose selector selects the figure."""
+    table, conditions, metric, unit = figure.table, figure.conditions, figure.metric, figure.unit
+    return next((entry for entry in entries if entry.selector.selects(table, conditions, metric, unit)), None)
 
 
 def target(system: System, figure: Figure) -> Target | None:
