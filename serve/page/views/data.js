@@ -28,7 +28,7 @@ function verdict(quality) {
     h(
       "p",
       {},
-      `${counts.pass ?? 0} expectations met, ${counts.warn ?? 0} warnings, ${counts.fail ?? 0} critical; checked ${minute(quality.checked_at)} UTC. `,
+      `${counts.pass ?? 0} expectations met, ${counts.warn ?? 0} ${counts.warn === 1 ? "warning" : "warnings"}, ${counts.fail ?? 0} critical; checked ${minute(quality.checked_at)} UTC. `,
       h("a", { href: "/quality/index.html" }, "The whole report"),
     ),
     quality.problems.length
