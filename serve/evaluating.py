@@ -1,8 +1,9 @@
 """`python -m serve.evaluating`: makes processes that answer questions about one bundle each.
 
 Standard input is a Unix socket. For every connection that comes over it a process is forked, with everything loaded,
-which lives until the other end closes. It reads the bundle, says what it holds or why it is refused, and then answers
-one question after the other. The service itself only passes messages, so that probes never wait for arithmetic.
+which lives until the other end closes. It says its number, reads the bundle, says what it holds or why it is refused,
+and then answers one question after the other. The service itself only passes messages, so that probes never wait for
+arithmetic.
 """
 
 from __future__ import annotations
@@ -39,16 +40,17 @@ def main() -> None:
 
 def evaluate(connection: Connection) -> None:
     """Take a bundle, and answer questions about it until the connection is closed (EOFError)."""
-    request = connection.recv_bytes()
-    how, content = request[:5], request[5:]
+    how = connection.recv_bytes()
+    connection.send_bytes(os.getpid().to_bytes(4))
+    content = connection.recv_bytes()
     try:
         bundle: dict[str, Any] = tried(content) if how == b"trial" else orjson.loads(content)
     except BundleRefused as refused:
         connection.send_bytes(as_json({"refused": str(refused)}))
         return
-    del request, content
+    del content
     about = {"model_version": bundle["model_version"], "systems": list(bundle["systems"])}
-    connection.send_bytes(as_json({"process": os.getpid(), **about}))
+    connection.send_bytes(as_json(about))
     while True:
         asked = orjson.loads(connection.recv_bytes())
         started = perf_counter()

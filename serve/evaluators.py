@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import os
 import signal
 import socket
@@ -102,6 +103,7 @@ class _Evaluator:
         self._connection = connection
         # Whoever drops an evaluator without a word ends its process all the same.
         weakref.finalize(self, connection.close)
+        self.process: int | None = None
         self.about: dict[str, Any] = {}
 
     @classmethod
@@ -112,7 +114,8 @@ class _Evaluator:
         with theirs:
             MAKER.make(theirs)
         one = cls(ours)
-        one.about = orjson.loads(await one.exchanged(how + content, patience_s))
+        one.process = int.from_bytes(await one.exchanged(how, patience_s))
+        one.about = orjson.loads(await one.exchanged(content, patience_s))
         if "refused" in one.about:
             one.close()
             raise BundleRefused(one.about["refused"])
@@ -133,8 +136,9 @@ class _Evaluator:
         except BaseException as broken:
             # What it still says would be taken for the answer to the next question.
             self.close()
-            if self.about and isinstance(broken, TimeoutError | asyncio.CancelledError):
-                os.kill(self.about["process"], signal.SIGKILL)
+            if self.process and isinstance(broken, TimeoutError | asyncio.CancelledError):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.process, signal.SIGKILL)
             raise
 
     def close(self) -> None:
@@ -152,14 +156,15 @@ class Maker:
 
     def start(self) -> socket.socket:
         """Have it load what evaluations take, while the service loads the rest; as it is where it runs already."""
-        if self._line is None or self._process is None or self._process.poll() is not None:
+        if self._process is None or self._line is None or self._process.poll() is not None:
+            self.stop()
             self._line, theirs = socket.socketpair()
             # A matrix of an ensemble is too small to share among threads.
             environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
             with theirs:
                 command = [sys.executable, "-m", "serve.evaluating"]
                 self._process = subprocess.Popen(command, stdin=theirs.fileno(), env=environment)
-            atexit.register(_ended, self._process, self._line)
+            atexit.register(self.stop)
         return self._line
 
     def make(self, connection: socket.socket) -> None:
@@ -167,10 +172,13 @@ class Maker:
         with self._lock:
             socket.send_fds(self.start(), [b"+"], [connection.fileno()])
 
-
-def _ended(process: subprocess.Popen[bytes], line: socket.socket) -> None:
-    line.close()
-    process.wait()
+    def stop(self) -> None:
+        """Let it end, and wait until it has."""
+        if self._line and self._process:
+            atexit.unregister(self.stop)
+            self._line.close()
+            self._process.wait()
+            self._line = None
 
 
 MAKER = Maker()

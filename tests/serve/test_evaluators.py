@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,7 @@ QUESTION = b'{"system": "shop"}'
 
 
 def processes(found: Evaluators) -> list[int]:
-    return [one.about["process"] for one in found._idle]
+    return [one.process for one in found._idle]
 
 
 @pytest.mark.parametrize("how", ["ended", "hanging"])
@@ -58,10 +59,32 @@ def test_a_bundle_that_is_no_json_is_refused_in_words():
         asyncio.run(Evaluators.tried(b"{"))
 
 
-def test_a_trial_that_does_not_end_is_a_refusal_in_words(bundle, monkeypatch):
-    monkeypatch.setattr(evaluators, "TRIAL_SECONDS", 0.0)
+def test_a_trial_that_does_not_end_is_refused_in_words_and_its_process_is_ended(bundle, monkeypatch):
+    exchanged, ends = evaluators._Evaluator.exchanged, []
+
+    async def impatient(self, message, patience_s):
+        if self.process:
+            ends.append(os.pidfd_open(self.process))
+            os.kill(self.process, signal.SIGSTOP)
+            patience_s = 0.1
+        return await exchanged(self, message, patience_s)
+
+    monkeypatch.setattr(evaluators._Evaluator, "exchanged", impatient)
     with pytest.raises(BundleRefused, match="its trial took more than"):
         asyncio.run(Evaluators.tried(json.dumps(bundle).encode()))
+    assert select.select(ends, [], [], 10.0)[0]
+    os.close(*ends)
+
+
+def test_a_maker_that_has_to_be_started_again_leaves_nothing_open():
+    maker = evaluators.Maker()
+    before = sorted(Path("/proc/self/fd").iterdir())
+    for _ in range(3):
+        maker.start()
+        maker._process.kill()
+        maker._process.wait()
+    maker.stop()
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
 
 
 def test_a_question_of_a_batch_that_is_not_answered_costs_its_own_answer_only(client, monkeypatch):
