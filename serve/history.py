@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from serve.evidence import number
@@ -68,6 +67,14 @@ _SERIES = (
     UNION ALL SELECT bucket, 'msu_capacity', 'capacity', 'MSU', capacity FROM one WHERE capacity IS NOT NULL
     """,
 )
+
+_FOUND = "CREATE TEMP TABLE found AS FROM ({}) AS series(bucket, kind, name, unit, value)"
+# A value for every bucket of any series, null where a series has none; the largest series of a kind first.
+_COLUMNS = """
+    SELECT kind, name, unit, list(if(isfinite(value), value, NULL) ORDER BY bucket)
+    FROM (SELECT DISTINCT kind, name, unit FROM found) CROSS JOIN (SELECT DISTINCT bucket FROM found)
+    LEFT JOIN found USING (kind, name, unit, bucket) GROUP BY ALL ORDER BY kind, -sum(value)
+"""
 
 # Sums of each LPAR first: what LPARs of a system do adds up, while seconds pass once for all of them.
 # A mean response leaves out intervals whose transactions were not timed.
@@ -184,30 +191,18 @@ def finest(first: dt.datetime, last: dt.datetime, interval_s: float = 900.0) -> 
 
 def history(snapshot: Snapshot, system: str, first: dt.datetime, last: dt.datetime, every: Every) -> History:
     """Engines in use by class group, capacity and MSU of a system, one value for every bucket of local time."""
-    found: list[tuple[Any, ...]] = []
+    series = " UNION ALL ".join(f"({query})" for query in _SERIES)
+    found = series.format(bucket=BUCKETS[every], within=_WITHIN, own=_OWN)
     with snapshot.cursor() as cursor:
-        for query in _SERIES:
-            cursor.execute(query.format(bucket=BUCKETS[every], within=_WITHIN, own=_OWN), [system, first, last])
-            found += cursor.fetchall()
-    starts = sorted({row[0] for row in found})
-    place = {start: i for i, start in enumerate(starts)}
-    columns: dict[tuple[str, str, str], list[float | None]] = {}
-    for start, kind, name, unit, value in found:
-        columns.setdefault((kind, name, unit), [None] * len(starts))[place[start]] = number(value)
+        cursor.execute(_FOUND.format(found), [system, first, last] * len(_SERIES))
+        starts = cursor.execute("SELECT DISTINCT bucket FROM found ORDER BY bucket").fetchall()
+        columns = cursor.execute(_COLUMNS).fetchall()
     return History(
         system=system,
         every=every,
-        start_local=[start.isoformat() for start in starts],
-        columns=[
-            Column(kind=kind, name=name, unit=unit, values=values)
-            for (kind, name, unit), values in sorted(columns.items(), key=_largest_first)
-        ],
+        start_local=[start.isoformat() for (start,) in starts],
+        columns=[Column(kind=kind, name=name, unit=unit, values=values) for kind, name, unit, values in columns],
     )
-
-
-def _largest_first(item: tuple[tuple[str, str, str], Sequence[float | None]]) -> tuple[str, float]:
-    (kind, _, _), values = item
-    return kind, -sum(value or 0.0 for value in values)
 
 
 def classes(snapshot: Snapshot, system: str) -> list[ClassRow]:

@@ -48,13 +48,18 @@ class Snapshot:
         Raises
         ------
         SnapshotUnavailable
-            when nothing was published yet or the file cannot be opened.
+            when nothing was published yet, the file cannot be opened, or a table or column lacks.
         """
+        import duckdb
+
         with self._lock:
             cursor = self._current().cursor()
         try:
             cursor.execute("USE snapshot")
             yield cursor
+        except duckdb.Error as problem:
+            log.error("snapshot_lacks", path=str(self.path), problem=str(problem))
+            raise SnapshotUnavailable(UNUSABLE) from problem
         finally:
             cursor.close()
 
@@ -64,17 +69,11 @@ class Snapshot:
             await asyncio.get_running_loop().run_in_executor(self._opener, self.rows, "SELECT 1")
 
     def rows(self, sql: str, parameters: list[Any] | None = None) -> list[dict[str, Any]]:
-        """All rows of a small query as dictionaries; errors as :meth:`cursor`, also where a table or column lacks."""
-        import duckdb
-
+        """All rows of a small query as dictionaries; errors as :meth:`cursor`."""
         with self.cursor() as cursor:
-            try:
-                cursor.execute(sql, parameters or [])
-                names = [column[0] for column in cursor.description or []]
-                return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-            except duckdb.Error as problem:
-                log.error("snapshot_lacks", path=str(self.path), problem=str(problem))
-                raise SnapshotUnavailable(UNUSABLE) from problem
+            cursor.execute(sql, parameters or [])
+            names = [column[0] for column in cursor.description or []]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def has_table(self, schema: str, table: str) -> bool:
         """Whether the snapshot holds a table or view of that name."""

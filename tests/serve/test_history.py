@@ -37,6 +37,19 @@ def test_a_history_has_engines_in_use_by_class_group_and_its_lines_of_capacity(c
     assert "cp_cap" not in by_kind
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["history", "classes/HIGH", "periods?a_from=2026-09-07&a_to=2026-09-08&b_from=2026-09-14&b_to=2026-09-15"],
+)
+def test_a_snapshot_of_other_columns_is_not_usable(client, history, address):
+    with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
+        con.execute("ALTER TABLE marts.fct_transaction_cost DROP transactions_ended")
+        con.execute("ALTER TABLE marts.fct_uncaptured DROP uncaptured_s")
+    refused = client("GET", f"/v1/systems/PRDA/{address}")
+    assert refused.status_code == 503
+    assert "etalon publish" in refused.json()["detail"]
+
+
 def test_a_span_keeps_to_its_limits_and_refuses_offsets(client, history):
     path = "/v1/systems/PRDA/history?from=2026-09-08T00:00:00&to=2026-09-08T03:00:00"
     assert len(client("GET", path).json()["start_local"]) == 3
