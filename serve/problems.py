@@ -53,8 +53,7 @@ def invalid(found: Sequence[Mapping[str, Any]]) -> Problem:
     """Errors of pydantic's as a problem: the first in a sentence, all of them beside it."""
     errors = list({one["field"]: one for one in map(_one, reversed(found))}.values())[::-1]
     first = errors[0]
-    status, kind = (400, "malformed-json") if first["reason"] == "json_invalid" else (422, "invalid-request")
-    return Problem(status, kind, _placed(first), field=first["field"], errors=errors)
+    return Problem(422, "invalid-request", _placed(first), field=first["field"], errors=errors)
 
 
 def said(item: Mapping[str, Any]) -> str:
@@ -72,9 +71,6 @@ def _one(item: Mapping[str, Any]) -> dict[str, Any]:
     path = [str(part) for part in location if part not in ("body", "query", "path")]
     if path[:2] == ["at", "point"]:
         return {"field": "at.point", "reason": reason, "message": "should be the name of a measured point"}
-    if reason == "json_invalid":
-        message = f"the body is not JSON ({item.get('ctx', {}).get('error', 'unreadable')} at character {location[-1]})"
-        return {"field": "", "reason": reason, "message": message}
     if reason in ("model_attributes_type", "model_type"):
         message = f"{'' if path else 'the body '}should be a JSON object, not {_kind(item['input'])}"
         return {"field": ".".join(path), "reason": reason, "message": message}
@@ -83,7 +79,7 @@ def _one(item: Mapping[str, Any]) -> dict[str, Any]:
         "union_tag_not_found": "this question has no kind",
         "union_tag_invalid": f"no kind {context.get('tag')!r}; there are {context.get('expected_tags')}",
         "extra_forbidden": "this field is not known; remove it or correct its name (see /openapi.json)",
-        "missing": "this field is required" if path else "a JSON body is required",
+        "missing": "this field is required",
     }.get(reason, str(item["msg"]).replace("Input should", "should"))
     return {"field": ".".join(path), "reason": reason, "message": message}
 

@@ -28,7 +28,7 @@ def install(app: FastAPI) -> None:
     """Make every error of `app` a problem document."""
     app.add_exception_handler(Problem, lambda _, error: respond(_as(Problem, error)))
     app.add_exception_handler(
-        RequestValidationError, lambda _, error: respond(_validation(_as(RequestValidationError, error)))
+        RequestValidationError, lambda _, error: respond(invalid(_as(RequestValidationError, error).errors()))
     )
     app.add_exception_handler(ChampionUnavailable, lambda _, error: respond(Problem(503, "no-champion", str(error))))
     app.add_exception_handler(SnapshotUnavailable, lambda _, error: respond(Problem(503, "no-snapshot", str(error))))
@@ -43,8 +43,6 @@ def _as(kind: type[Any], error: Exception) -> Any:
 def _http(request: Request, error: Exception) -> Response:
     http: HTTPException = _as(HTTPException, error)
     path, headers = request.url.path, dict(http.headers or {})
-    if http.status_code == 400:
-        return respond(Problem(400, "malformed-json", "the body is not JSON that can be read", headers, field=""))
     if http.status_code == 404:
         return respond(Problem(404, "not-found", f"there is nothing at {path}; /openapi.json lists what there is"))
     if http.status_code == 405:
@@ -58,11 +56,3 @@ def _http(request: Request, error: Exception) -> Response:
         message = f"{request.method} is not answered at {path}; use {' or '.join(allowed)}"
         return respond(Problem(405, "method-not-allowed", message, headers))
     return respond(Problem(http.status_code, "http", str(http.detail), headers))
-
-
-def _validation(error: RequestValidationError) -> Problem:
-    if isinstance(error.body, bytes):
-        # FastAPI parses what is declared to be JSON, and passes on anything else as it came.
-        message = "a question is JSON; send it with `Content-Type: application/json`"
-        return Problem(415, "not-json", message, {"Accept": "application/json"}, field="")
-    return invalid(error.errors())

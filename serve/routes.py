@@ -10,6 +10,7 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
+from pydantic import ValidationError
 
 from serve.answers import ForecastMsuAnswer
 from serve.batch import BatchAnswer, BatchQuestion, joined
@@ -19,7 +20,7 @@ from serve.evaluators import Evaluated
 from serve.evidence import measured_points, recorded_msu
 from serve.guard import take
 from serve.kinds import KINDS, Kind
-from serve.problems import Problem, document
+from serve.problems import Problem, document, invalid
 from serve.questions import ForecastMsuQuestion
 from serve.responses import json_response
 from serve.schemas import MeasuredPoints, Models, Readiness, Systems
@@ -27,30 +28,46 @@ from serve.service import Service
 from serve.snapshot import SnapshotUnavailable
 
 
-class StrictRequest(Request):
-    """A request whose body is JSON and nothing else: no NaN, no half of a surrogate pair, no endless nesting."""
+class QuestionRoute(APIRoute):
+    """A route that reads a body by its type alone, strictly: no NaN, no half of a surrogate pair, no endless nesting.
 
-    async def json(self) -> Any:
-        """The body; raises ``json.JSONDecodeError``."""
-        return orjson.loads(await self.body())
-
-
-class StrictRoute(APIRoute):
-    """A route that reads its body strictly."""
+    The endpoint takes the question and the request. The signature describes the route; its parameters are not solved
+    anew for every request, which would take as long as all the rest of the service.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, over a strict request."""
-        handler = super().get_route_handler()
+        """The handler; that of FastAPI where there is no body."""
+        if self.body_field is None:
+            return super().get_route_handler()
+        body, endpoint = self.body_field.field_info.annotation, self.endpoint
 
-        async def strict(request: Request) -> Response:
-            return await handler(StrictRequest(request.scope, request.receive))
+        async def handler(request: Request) -> Response:
+            response: Response = await endpoint(await _question(body, request), request)
+            return response
 
-        return strict
+        return handler
+
+
+async def _question(body: Any, request: Request) -> Any:
+    """The question that a request holds. Raises a Problem for one that is no JSON, or not of that type."""
+    content = await request.body()
+    if not content:
+        raise Problem(422, "invalid-request", "a JSON body is required", field="")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        message = "a question is JSON; send it with `Content-Type: application/json`"
+        raise Problem(415, "not-json", message, {"Accept": "application/json"}, field="")
+    try:
+        return body.model_validate(orjson.loads(content))
+    except orjson.JSONDecodeError as error:
+        message = f"the body is not JSON ({error.msg} at character {error.pos})"
+        raise Problem(400, "malformed-json", message, field="") from None
+    except ValidationError as error:
+        raise invalid(error.errors()) from None
 
 
 def questions(service: Service) -> APIRouter:
     """``POST /v1/…`` for every kind of question."""
-    router = APIRouter(route_class=StrictRoute, tags=["questions"])
+    router = APIRouter(route_class=QuestionRoute, tags=["questions"])
     for kind in KINDS.values():
         router.add_api_route(
             f"/v1/{kind.name}",
@@ -77,7 +94,7 @@ def questions(service: Service) -> APIRouter:
         return json_response(joined(evaluators.model_version, replies))
 
     @router.post("/v1/forecast-msu", response_model=ForecastMsuAnswer, operation_id="forecast-msu")
-    async def forecast_msu(question: ForecastMsuQuestion) -> Response:
+    async def forecast_msu(question: ForecastMsuQuestion, _: Request) -> Response:
         """Forecast rolling four-hour MSU by LPAR and machine, from recorded MSU and the growth of the classes."""
         recorded = as_json(await asyncio.to_thread(recorded_msu, service.snapshot))
         asked = question.arguments().removesuffix(b"}") + b',"recorded":' + recorded + b"}"
@@ -87,7 +104,7 @@ def questions(service: Service) -> APIRouter:
 
 
 def _answering(service: Service, kind: Kind) -> Callable[..., Awaitable[Response]]:
-    async def answered(question: Any) -> Response:
+    async def answered(question: Any, _: Request) -> Response:
         return _replied(await service.answer(kind.name, question))
 
     answered.__annotations__["question"] = kind.body
