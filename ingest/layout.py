@@ -116,6 +116,30 @@ class Triplet:
         return self.position + self.offset_width + self.length_width + self.count_width
 
 
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A number that a record holds: a constant, plus a field, or only one of them."""
+
+    constant: int
+    field: Field | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a section stands that no triplet places: its start, the bytes of each row, and how many rows there are.
+
+    start: None behind the section before; size: None for what is left of the record; its field may be one of the row's
+    own; rows: None for as many as fit before `until`, an offset, or before the end of the record; flag: the bit of the
+    header without which there is none.
+    """
+
+    start: Sum | None
+    size: Sum | None
+    rows: Sum | None
+    until: Sum | None
+    flag: Bit | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
     """One kind of section of a record, which becomes one raw table.
@@ -124,7 +148,7 @@ class Section:
     because each entry behind the parent's own starts with its length; code: the type of the entries of a chain that
     are this section's, None for all that are no other section's; note: what a reader of its rows should know.
     selected_by: section and field that hold a row's number, from 1; conditions of the row's fields may then name fields
-    of that section.
+    of that section; place: where it stands in a record whose sections follow one another.
     """
 
     name: str
@@ -141,6 +165,7 @@ class Section:
     code: int | None = None
     note: str = ""
     selected_by: tuple[str, str] | None = None
+    place: Place | None = None
     schema: pa.Schema = field(init=False, compare=False)
 
     def __post_init__(self) -> None:

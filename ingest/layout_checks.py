@@ -33,7 +33,7 @@ _SECTION = {
     "note": str,
     "selected_by": str,
 }
-_HANDLED = {**_SECTION, "catalogue": str}
+_HANDLED = {**_SECTION, "catalogue": str, **dict.fromkeys(("start", "size", "rows", "until", "flag"), str)}
 _PART = {"fields": list, "bits": list}
 _INCLUDING = {**_PART, "include": str, "prefix": str, "confidence": str}
 _TOP = {"record": dict, "section": list, "handled": list}

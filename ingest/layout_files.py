@@ -7,6 +7,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ from ingest.field_types import FORMATS, RAW_TYPES, UNITS
 from ingest.layout import Bit, Condition, Field, Layout, Section, Triplet
 from ingest.layout_checks import check_document, line_of
 from ingest.layout_parts import expanded
+from ingest.layout_places import place
 
 CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
 WALKS = ("fixed", "length_prefixed", "chained")
 LOGS = {"ims": 1, "dcollect": 2}
 """Files of records that are not SMF's, and how many bytes name the kind of a record."""
-HANDLERS = ("", "cics_monitoring", "cics_statistics", "data_set_io")
+HANDLERS = ("", "cics_monitoring", "cics_statistics", "data_set_io", "following")
 HEADER_ROLES = ("record_type", "smf_sid", "written_clock_us", "written_date")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CONDITION = re.compile(r"(\w+) *(!?=) *(\d+(?: *, *\d+)*)\Z")
@@ -67,7 +69,7 @@ def read_layout(path: Path) -> tuple[str, Layout]:
             path=path,
             when=_condition(record["when"], "[record]") if "when" in record else None,
             handler=record.get("handler", ""),
-            handled=tuple(_handled(entry, name, path) for entry in document.get("handled", ())),
+            handled=tuple(_handled(entry, name, path, sections[0]) for entry in document.get("handled", ())),
         )
         _check(layout, role)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -143,11 +145,12 @@ def _selected_by(entry: dict[str, Any], name: str) -> tuple[str, str] | None:
     return section, item
 
 
-def _handled(entry: dict[str, Any], layout: str, path: Path) -> Section:
+def _handled(entry: dict[str, Any], layout: str, path: Path, header: Section) -> Section:
     """A table that a handler yields: described like a section, or by a catalogue of self-describing fields."""
     if "catalogue" in entry:
         entry = {**entry, "fields": _catalogue_lines(path.parent / entry["catalogue"])}
-    return _section(entry, layout)
+    section = _section(entry, layout)
+    return replace(section, place=place(entry, section, header))
 
 
 def _catalogue_lines(path: Path) -> list[list[Any]]:

@@ -106,8 +106,6 @@ def read_section(
     bounds = (int(limits.min()), int(limits.max())) if len(limits) else (section.length, section.length)
     shape = _shape(section, *bounds)
     columns: Columns = {}
-    for item in shape.rest:
-        columns[item.column] = _rest(item, data, at, limits)
     for item in shape.absent:
         columns[item.column] = pa.nulls(len(at), item.arrow)
         if item.raw:
@@ -119,6 +117,9 @@ def read_section(
     for group in shape.conditional:
         holds = _holds(section, group.fields[0], columns, selectors or {}) & (limits >= group.fields[0].end)
         columns.update(_read_where(group, data, at, holds))
+    for item in shape.rest:
+        held = np.where(_holds(section, item, columns, selectors or {}), limits, -1) if item.when else limits
+        columns[item.column] = _rest(item, data, at, held)
     return columns
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ingest.field_types import FORMATS, UNITS
-from ingest.layout import Field, Layout, Section
+from ingest.layout import Field, Layout, Place, Section, Sum
 from ingest.registry import Registry
 from ingest.schema import staging
 
@@ -84,9 +84,26 @@ def _place(section: Section) -> str:
 
 def _handled_place(section: Section) -> str:
     """Where the rows of a table come from that code makes, not a triplet of the header."""
+    if section.place:
+        return _followed(section.place)
     if section.code is not None:
         return f"records of the data section with the number {section.code}"
     return f"entries of `{section.parent}` (`parent_seq`)" if section.parent else "made of the data section"
+
+
+def _followed(place: Place) -> str:
+    """Where a section stands that follows others, and how many rows it has."""
+    start = f"at offset {_told(place.start)}" if place.start else "behind the section before"
+    rows = f"{_told(place.rows)} of them" if place.rows else "as many as there is room for"
+    rows = "one" if place.rows == Sum(1, None) else rows
+    room = f" before offset {_told(place.until)}" if place.until else ""
+    size = f", {_told(place.size)} bytes each" if place.size else ", up to the end of the record"
+    return f"{start}, {rows}{room}{size}" + (f", where {place.flag.ibm} is set" if place.flag else "")
+
+
+def _told(number: Sum) -> str:
+    parts = [str(number.constant)] if number.constant or number.field is None else []
+    return " + ".join([*parts, *([f"`{number.field.column}`"] if number.field else [])])
 
 
 def _row(item: Field) -> str:

@@ -236,11 +236,12 @@ class _Decoder:
         batch: Batch,
     ) -> dict[str, pa.Table]:
         """Tables of the layout's handler; records that it refuses are quarantined and no longer good."""
-        if layout.handler not in self._handlers:
-            self._handlers[layout.handler] = make_handler(layout)
+        name = layout.handler if layout.handler in self._handlers else layout.name
+        if name not in self._handlers:
+            self._handlers[name] = make_handler(layout)
         chosen = np.flatnonzero(good)
         at = rows[chosen]
-        result = self._handlers[layout.handler].decode(
+        result = self._handlers[name].decode(
             frames.buffer, frames.starts[at], frames.lengths[at], sequence[chosen].astype(np.uint32)
         )
         if result.not_known:

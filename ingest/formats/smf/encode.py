@@ -64,7 +64,8 @@ def encode_dump(tables: Mapping[str, pa.Table], registry: Registry, *, framing: 
             raise EncodeError(f"{layout.header.table} is missing; it has one row per record")
         if named:
             records = _encode_layout(layout, named)
-            groups.append(_finished(layout, records, handled) if handled else records)
+            followed = any(section.place for section in layout.handled)
+            groups.append(_finished(layout, records, handled) if handled or followed else records)
     if not groups:
         return b""
     data = np.concatenate([group.data for group in groups])

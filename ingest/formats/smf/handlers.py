@@ -8,11 +8,13 @@ def finisher(name: str) -> Finisher:
     """The inverse of the handler of this name. Raises KeyError for a name no code stands behind."""
     from ingest.formats.cics import writing
     from ingest.formats.smf.data_sets import finish_data_sets
+    from ingest.formats.smf.following import finish_following
 
     finishers: dict[str, Finisher] = {
         "cics_monitoring": writing.finish_monitoring,
         "cics_statistics": writing.finish_statistics,
         "data_set_io": finish_data_sets,
+        "following": finish_following,
     }
     return finishers[name]
 
@@ -31,4 +33,8 @@ def make(layout: Layout) -> Handler:
         from ingest.formats.smf.data_sets import DataSetDecoder
 
         return DataSetDecoder(layout)
+    if layout.handler == "following":
+        from ingest.formats.smf.following import FollowingDecoder
+
+        return FollowingDecoder(layout)
     raise KeyError(f"no handler is called {layout.handler!r}")
