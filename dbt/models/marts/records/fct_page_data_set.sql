@@ -12,10 +12,10 @@ select
   d.pages_transferred::double as pages,
   {{ metric('page_slots_used_pct', {'slots_used': 'coalesce(d.average_slots_used_floating, d.average_slots_used)',
     'slots': 'd.slots_in_data_set'}) }} as page_slots_used_pct,
-  {{ metric('page_data_set_busy_pct', {'samples_in_use': 'd.samples_data_set_in_use', 'samples': 'p.sample_count'}) }}
+  {{ metric('page_data_set_busy_pct', {'samples_in_use': 'd.in_use_samples', 'samples': 'p.sample_count'}) }}
     as page_data_set_busy_pct,
   {{ metric('pages_per_s', {'pages': 'd.pages_transferred', 'seconds': 'd.interval_s'}) }} as pages_per_s,
-  {{ metric('page_transfer_ms', {'samples_in_use': 'd.samples_data_set_in_use', 'samples': 'p.sample_count',
+  {{ metric('page_transfer_ms', {'samples_in_use': 'd.in_use_samples', 'samples': 'p.sample_count',
     'seconds': 'd.interval_s', 'pages': 'd.pages_transferred'}) }} as page_transfer_ms
 from {{ source('staging', 'stg_smf75_page_data_set') }} d
 join {{ source('staging', 'stg_smf75_product') }} p using (file_id, record_seq)
