@@ -52,6 +52,7 @@ def test_a_mart_without_records_is_an_empty_table_of_its_contract_and_no_work_fo
         [(contended,)] = connection.execute("select sum(contention_events) from staging.stg_smf77_enqueue").fetchall()
         described = connection.execute("select column_name from (describe marts.fct_mq_queue)").fetchall()
         tables = connection.execute("select table_name from duckdb_tables() where schema_name = 'marts'").fetchall()
+        assert connection.execute("select count(*) from staging.stg_smf14_extension").fetchall() == [(0,)]
     assert contended == 3
     assert {"queue_name", "mq_cpu_us_per_message"} <= {name for (name,) in described}
     assert {name for (name,) in tables} == set(idle)

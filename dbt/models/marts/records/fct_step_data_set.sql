@@ -1,15 +1,21 @@
 -- What a batch step did to each data set: the I/O of a data definition (30.4), and the data set that was opened by its
--- name in the same job (14 for input, 15 for output). Without those records the name is unknown.
+-- name in the same step (14 for input, 15 for output), or job where those records do not say in which step. Without
+-- those records the name is unknown.
 with opened as (
-  select smf_sid, job_name, reader_start_date, reader_start_clock_us, trim(dd_name) as dd_name,
+  select smf_sid, job_name, reader_start_date, reader_start_clock_us, coalesce(trim(step_name), '') as step_name,
+    trim(dd_name) as dd_name,
     max(nullif(trim(data_set_name), '')) as data_set_name, count(distinct trim(data_set_name)) as data_sets,
     sum(reads) as opens_input, sum(writes) as opens_output
   from (
-    select *, 1 as reads, 0 as writes from {{ source('staging', 'stg_smf14_header') }}
+    select h.*, e.step_name, 1 as reads, 0 as writes from {{ source('staging', 'stg_smf14_header') }} h
+    left join {{ source('staging', 'stg_smf14_extension') }} e
+      on e.file_id = h.file_id and e.record_seq = h.record_seq and e.section_type = 3
     union all by name
-    select *, 0 as reads, 1 as writes from {{ source('staging', 'stg_smf15_header') }}
+    select h.*, e.step_name, 0 as reads, 1 as writes from {{ source('staging', 'stg_smf15_header') }} h
+    left join {{ source('staging', 'stg_smf15_extension') }} e
+      on e.file_id = h.file_id and e.record_seq = h.record_seq and e.section_type = 3
   )
-  group by smf_sid, job_name, reader_start_date, reader_start_clock_us, trim(dd_name)
+  group by smf_sid, job_name, reader_start_date, reader_start_clock_us, coalesce(trim(step_name), ''), trim(dd_name)
 ),
 
 used as (
@@ -35,16 +41,20 @@ select
   trim(u.program_name)::varchar as program_name,
   u.step_end_local::timestamp as step_end_local,
   u.dd_name::varchar as dd_name,
-  d.data_set_name::varchar as data_set_name,
-  coalesce(d.data_sets, 0)::integer as data_sets,
-  d.opens_input::integer as opens_input,
-  d.opens_output::integer as opens_output,
+  coalesce(d.data_set_name, j.data_set_name)::varchar as data_set_name,
+  coalesce(d.data_sets, j.data_sets, 0)::integer as data_sets,
+  coalesce(d.opens_input, j.opens_input)::integer as opens_input,
+  coalesce(d.opens_output, j.opens_output)::integer as opens_output,
   u.blocks::double as blocks,
   u.bytes::double as bytes_max,
   (u.connect_us / 1e6)::double as connect_s,
   {{ metric('step_connect_us_per_block') }} as step_connect_us_per_block
 from used u
-left join opened d
-  on d.smf_sid = u.smf_sid and d.job_name = u.job_name and d.reader_start_date = u.reader_start_date
-  and d.reader_start_clock_us = u.reader_start_clock_us and d.dd_name = u.dd_name
+{% for opened, step in [('d', 'trim(u.step_name)'), ('j', "''")] -%}
+left join opened {{ opened }}
+  on {{ opened }}.smf_sid = u.smf_sid and {{ opened }}.job_name = u.job_name
+  and {{ opened }}.reader_start_date = u.reader_start_date
+  and {{ opened }}.reader_start_clock_us = u.reader_start_clock_us and {{ opened }}.dd_name = u.dd_name
+  and {{ opened }}.step_name = {{ step }}
+{% endfor -%}
 left join {{ ref('int_owner') }} o on o.smf_sid = u.smf_sid
