@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from ingest.layout import Layout
     from ingest.registry import Registry
 
-_REFERRED = re.compile(r"(?:ref|source)\(\s*(?:'\w+'\s*,\s*)?'(\w+)'\s*\)")
+_REFERRED = re.compile(r"'((?:stg|int|dim|fct)_\w+)'")
 _MOST_NAMED = 4
 #: From the best to the least trusted.
 CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
 
 
-#: Models that say whose a record is, and nothing of what it measures.
-_IDENTIFYING = frozenset({"int_owner"})
+#: Models that say whose a record is, or of what time, and nothing of what it measures.
+_IDENTIFYING = frozenset({"int_owner", "int_interval_share", "int_point_share"})
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,15 @@ def marts_of() -> Mapping[str, frozenset[str]]:
     """Raw table → the marts that its rows are measured for, by what the dbt models refer to."""
     folder = DBT_PROJECT / "models"
     models = {path.stem: path for path in folder.rglob("*.sql")}
-    refers = {name: set(_REFERRED.findall(path.read_text(encoding="utf-8"))) for name, path in models.items()}
+    # A name that ends with an underscore begins those of several models.
+    refers = {
+        name: {
+            model
+            for told in _REFERRED.findall(path.read_text(encoding="utf-8"))
+            for model in ([other for other in models if other.startswith(told)] if told.endswith("_") else [told])
+        }
+        for name, path in models.items()
+    }
     marts = {path.stem for path in (DBT_PROJECT / "models" / "marts").rglob("*.sql")}
     found: dict[str, set[str]] = defaultdict(set)
     for mart in marts:
@@ -151,7 +159,11 @@ def _add(counts: dict[tuple[str, str], list[int]], key: tuple[str, str], records
 def _kind(record: str, state: str, records: int, size: int, about: "tuple[str, Layout] | None") -> Kind:
     if state != "decoded":
         return Kind(record, "", records, size, state, [])
-    title, tables = ("", [record]) if about is None else (about[0], [section.table for section in about[1].sections])
+    title, tables = (
+        ("", [record])
+        if about is None
+        else (about[0], [section.table for section in (*about[1].sections, *about[1].handled)])
+    )
     marts = sorted({mart for table in tables for mart in marts_of().get(table, ())})
     # Reports and tables without a layout of a record reach marts by tables that share their kind's name.
     return Kind(record, title, records, size, "marts" if marts or about is None else "raw", marts)

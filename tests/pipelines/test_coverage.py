@@ -65,6 +65,14 @@ def test_a_dump_that_is_not_there_is_an_error_with_its_name(tmp_path):
     assert done.exit_code != 0
 
 
+def test_marts_are_told_whatever_way_their_models_name_what_they_read():
+    marts = coverage.marts_of()
+    assert marts["smf116_2_queue"] == {"fct_mq_queue"}
+    assert "fct_point_metric" in marts["smf71_paging"]
+    assert marts["smf74_1_device"] >= {"fct_device"}
+    assert "fct_coupling_facility" not in marts["smf74_1_device"]
+
+
 def test_the_page_has_a_line_for_every_layout():
     page = coverage.page(REGISTRY)
     named = [line.split(" | ")[0].removeprefix("| ") for line in page.splitlines() if line.startswith("| ")]
