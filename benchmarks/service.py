@@ -129,25 +129,30 @@ def _times(port: int, ask: Callable[[], tuple[str, bytes]], clients: int, second
 
 
 def _listener(port: int) -> int:
-    """The first process that was told to listen there; those it makes were told the same."""
-    told = []
+    """The process that was told to listen there; those it makes were told the same."""
+    told, parents = set(), _parents()
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
             if f"ETALON_PORT={port}\0".encode() in environment.read_bytes():
-                told.append(int(environment.parent.name))
-    return min(told)
+                told.add(int(environment.parent.name))
+    return next(process for process in told if parents.get(process) not in told)
 
 
 def _family(process: int) -> list[int]:
     """A process with all that descend from it."""
+    parents, found = _parents(), [process]
+    for parent in found:
+        found += [child for child, of in parents.items() if of == parent]
+    return found
+
+
+def _parents() -> dict[int, int]:
+    """The parent of every process."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
-    found = [process]
-    for parent in found:
-        found += [child for child, of in parents.items() if of == parent]
-    return found
+    return parents
 
 
 def _memory_kb(processes: Sequence[int]) -> int:

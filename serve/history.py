@@ -6,7 +6,7 @@ import datetime as dt
 from typing import Any, Literal
 
 from serve.evidence import number
-from serve.records import ClassHistory, ClassRow, Column, History, Overview, SystemOverview
+from serve.records import ClassHistory, ClassRow, Column, History, MachineOverview, Overview, SystemOverview
 from serve.snapshot import Snapshot
 
 Every = Literal["interval", "hour", "day"]
@@ -110,26 +110,35 @@ _GOALS = """
     WHERE system_id = ? AND class_kind = 'service_class' AND period_number <= 1 GROUP BY ALL
 """
 
-_SYSTEMS = """
+# The last day of systems and machines beside the same day a week before: scope system or machine, and its name.
+_LAST_DAYS = """
     WITH busy AS (
-      SELECT system_id, interval_start_local, sum(busy_s / interval_s) AS used, sum(online_s / interval_s) AS online
-      FROM marts.fct_interval_utilization WHERE engine_type = 'CP' GROUP BY ALL),
+      SELECT 'system' AS scope, system_id AS name, interval_start_local, sum(busy_s / interval_s) AS used,
+        sum(online_s / interval_s) AS online
+      FROM marts.fct_interval_utilization WHERE engine_type = 'CP' GROUP BY ALL
+      UNION ALL
+      SELECT 'machine', machine, interval_start_local, sum(dispatch_s / covered_s), max(physical_engines)
+      FROM marts.fct_machine_interval WHERE engine_type = 'CP' AND covered_s > 0 GROUP BY ALL),
     days AS (
-      SELECT system_id, interval_start_local::date AS day, 100 * sum(used) / sum(online) AS mean_pct,
-        100 * max(used / online) AS peak_pct, arg_max(interval_start_local, used / online) AS peak_at
+      SELECT scope, name, interval_start_local::date AS day, max(online) AS cps,
+        100 * sum(used) / sum(online) AS mean_pct, 100 * max(used / online) AS peak_pct,
+        arg_max(interval_start_local, used / online) AS peak_at
       FROM busy GROUP BY ALL),
     msu AS (
-      SELECT d.system_id, m.interval_start_local::date AS day, sum(four_hour_average_msu) AS four_hour
+      SELECT 'system' AS scope, d.system_id AS name, m.interval_start_local::date AS day,
+        sum(four_hour_average_msu) AS four_hour
       FROM marts.fct_msu m JOIN (SELECT DISTINCT system_id, smf_sid FROM marts.dim_system) d ON m.name = d.smf_sid
-      WHERE scope = 'lpar' GROUP BY d.system_id, m.interval_start_local),
-    last AS (SELECT system_id, max(day) AS day, max(peak_pct) AS peak_pct, arg_max(peak_at, peak_pct) AS peak_at
+      WHERE m.scope = 'lpar' GROUP BY d.system_id, m.interval_start_local
+      UNION ALL
+      SELECT 'machine', name, interval_start_local::date, four_hour_average_msu FROM marts.fct_msu WHERE scope = 'cec'),
+    last AS (SELECT scope, name, max(day) AS day, max(peak_pct) AS peak_pct, arg_max(peak_at, peak_pct) AS peak_at
              FROM days GROUP BY ALL)
-    SELECT l.system_id, l.day AS last_day, d.mean_pct, d.peak_pct, w.mean_pct AS week_before_mean_pct,
+    SELECT l.scope, l.name, l.day AS last_day, d.cps, d.mean_pct, d.peak_pct, w.mean_pct AS week_before_mean_pct,
       w.peak_pct AS week_before_peak_pct, l.peak_pct AS highest_pct, l.peak_at AS highest_at,
-      (SELECT max(four_hour) FROM msu m WHERE m.system_id = l.system_id AND m.day = l.day) AS four_hour_msu
-    FROM last l JOIN days d ON d.system_id = l.system_id AND d.day = l.day
-    LEFT JOIN days w ON w.system_id = l.system_id AND w.day = l.day - 7
-    ORDER BY l.system_id
+      (SELECT max(four_hour) FROM msu m WHERE (m.scope, m.name, m.day) = (l.scope, l.name, l.day)) AS four_hour_msu
+    FROM last l JOIN days d USING (scope, name, day)
+    LEFT JOIN days w ON w.scope = l.scope AND w.name = l.name AND w.day = l.day - 7
+    ORDER BY l.scope, l.name
 """
 
 _LPARS = """
@@ -143,17 +152,29 @@ _LPARS = """
 
 
 def overview(snapshot: Snapshot) -> Overview:
-    """Every LPAR with a history: its last day beside the same day a week before, its peak, its rolling four hours."""
+    """Every machine and LPAR with a history: its last day beside the same day a week before, its peak, its MSU."""
     published = snapshot.published_at()
     known = {row["system_id"]: row for row in snapshot.rows(_LPARS)}
-    systems = []
-    for row in snapshot.rows(_SYSTEMS):
-        about = known[row["system_id"]]
+    systems, machines = [], []
+    for row in snapshot.rows(_LAST_DAYS):
+        last = {
+            "last_day": row["last_day"].isoformat(),
+            "highest_at": row["highest_at"].isoformat(),
+            **{
+                f"{name}_busy_pct": number(row[f"{name}_pct"])
+                for name in ("mean", "peak", "week_before_mean", "week_before_peak", "highest")
+            },
+            "four_hour_msu": number(row["four_hour_msu"]),
+        }
+        if row["scope"] == "machine":
+            machines.append(MachineOverview(machine=row["name"], cps=number(row["cps"]), **last))
+            continue
+        about = known[row["name"]]
         if about["run_intervals"] == about["intervals"]:
             continue
         systems.append(
             SystemOverview(
-                system=row["system_id"],
+                system=row["name"],
                 machine=str(about["machine"] or about["cpc_type"] or ""),
                 machine_type=" ".join(filter(None, (about["cpc_type"], about["cpc_model"]))),
                 lpars=about["lpars"],
@@ -161,16 +182,15 @@ def overview(snapshot: Snapshot) -> Overview:
                 ziips=about["ziips"],
                 first_start_local=about["first_start_local"].isoformat(),
                 last_start_local=about["last_start_local"].isoformat(),
-                last_day=row["last_day"].isoformat(),
-                highest_at=row["highest_at"].isoformat(),
-                **{
-                    f"{name}_busy_pct": number(row[f"{name}_pct"])
-                    for name in ("mean", "peak", "week_before_mean", "week_before_peak", "highest")
-                },
-                four_hour_msu=number(row["four_hour_msu"]),
+                **last,
             )
         )
-    return Overview(published_at=published.isoformat() if published else None, systems=systems)
+    shown = {system.machine for system in systems}
+    return Overview(
+        published_at=published.isoformat() if published else None,
+        machines=[machine for machine in machines if machine.machine in shown],
+        systems=systems,
+    )
 
 
 def span(snapshot: Snapshot, system: str) -> tuple[dt.datetime, dt.datetime] | None:

@@ -27,6 +27,7 @@ def options(entry: Mapping[str, Any]) -> list[Option]:
         found.append(Option(key="weight", label="Weight of the LPAR", today=own, least=1, most=3 * own))
         today = "on" if machine["capped"] else "off"
         found.append(Option(key="cap", label="Held to its share by weight", today=today, choices=["off", "on"]))
+        found.append(Option(key="cap", label="Absolute cap, engines", today=None, least=0.1, most=most))
     machines = rated(entry.get("machine_ratings", ()))
     if entry.get("service_units_per_s") or entry.get("machine") in machines:
         found.append(Option(key="machine", label="Machine", today="", choices=["", *machines]))

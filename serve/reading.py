@@ -25,7 +25,7 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/v1/overview")
     def overview() -> Overview:
-        """List every system with a history: last day, peak, rolling four hours, and the same day a week before."""
+        """List machines and systems with a history: last day, peak, rolling four hours, the same day a week before."""
         return history.overview(snapshot)
 
     @routes.get("/v1/systems/{system}/history")

@@ -7,17 +7,9 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 
-class SystemOverview(BaseModel):
-    """An LPAR, or LPARs measured together: its last day beside the same day a week before."""
+class LastDay(BaseModel):
+    """The last recorded day beside the same day a week before."""
 
-    system: str
-    machine: str
-    machine_type: str
-    lpars: list[str]
-    cps: int | None
-    ziips: int | None
-    first_start_local: str
-    last_start_local: str
     last_day: str
     mean_busy_pct: float | None = Field(description="mean busy of the CPs on the last day")
     peak_busy_pct: float | None = Field(description="busiest interval of the last day")
@@ -28,10 +20,31 @@ class SystemOverview(BaseModel):
     four_hour_msu: float | None = Field(description="highest rolling four-hour average of the last day, MSU")
 
 
+class MachineOverview(LastDay):
+    """A machine with all its LPARs."""
+
+    machine: str
+    cps: float | None = Field(description="physical CPs")
+
+
+class SystemOverview(LastDay):
+    """An LPAR, or LPARs measured together."""
+
+    system: str
+    machine: str
+    machine_type: str
+    lpars: list[str]
+    cps: int | None
+    ziips: int | None
+    first_start_local: str
+    last_start_local: str
+
+
 class Overview(BaseModel):
-    """Every system with a history in the published snapshot."""
+    """Every machine and system with a history in the published snapshot."""
 
     published_at: str | None
+    machines: list[MachineOverview]
     systems: list[SystemOverview]
 
 

@@ -46,7 +46,7 @@ class MeasuredPoints(BaseModel):
 
 
 class Option(BaseModel):
-    """A key of ``at`` with today's value; sensible ends where it is a number."""
+    """A key of ``at`` with today's value; sensible ends where it is a number. One that takes both stands twice."""
 
     key: str
     label: str

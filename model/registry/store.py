@@ -77,7 +77,7 @@ def register(
     bundle = bundles.build(
         {name: entry if "kept" in entry else {**entry, "gate": gates[name]} for name, entry in fitted.systems.items()},
         data={key: str(value) for key, value in data_identity.items()},
-        validation={"passed": validation.passed, "systems": gates},
+        validation={"passed": validation.passed, "errors": validation.errors()},
         refused=fitted.refused,
         conditions=fitted.conditions,
     )

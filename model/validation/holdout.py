@@ -87,6 +87,22 @@ class Validation:
         found = {"passed": None if gate is None else passed(gate), "checks": checks, "behind_baseline": behind}
         return found | seen
 
+    def errors(self) -> list[dict[str, Any]]:
+        """Errors by system, what was held out, metric and class: ``n, error_pct, worst_pct, coverage, half_width_pct``.
+
+        Of points these are the mean and the largest error, of intervals the median and the 95th percentile, with the
+        best naive answer as ``baseline`` and its ``baseline_pct``.
+        """
+        points = self.summary[self.summary["system"] != "all"].assign(scheme="a measured point", **{"class": ""})
+        named = {"mean_abs_error_pct": "error_pct", "max_abs_error_pct": "worst_pct"}
+        named |= {"median_abs_error_pct": "error_pct", "p95_abs_error_pct": "worst_pct"}
+        named |= {"mean_half_width_pct": "half_width_pct", "scheme": "held_out"}
+        dropped = ["role", "bias_pct", "beats_baseline"]
+        tables = [
+            table.drop(columns=dropped, errors="ignore").rename(columns=named) for table in (points, self.histories)
+        ]
+        return [row for table in tables for row in _records(table)]
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: ``rows, summary, histories, drift, gates, checks``, the last those of all gates."""
         return {

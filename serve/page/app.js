@@ -23,7 +23,7 @@ const VIEWS = {
 };
 const OF_ALL = new Set(["overview", "data"]);
 const $ = (id) => document.getElementById(id);
-const known = { systems: new Map(), histories: new Map(), published: null, modelVersion: null, problem: null };
+const known = { systems: new Map(), histories: new Map(), machines: new Map(), published: null, modelVersion: null, problem: null };
 let turn = 0;
 
 async function learn() {
@@ -34,6 +34,7 @@ async function learn() {
   } else known.problem = models.reason;
   if (recorded.status === "fulfilled") {
     known.published = recorded.value.published_at;
+    known.machines = new Map(recorded.value.machines.map((machine) => [machine.machine, machine]));
     known.histories = new Map(recorded.value.systems.map((system) => [system.system, system]));
   } else known.snapshotProblem = recorded.reason;
   const names = [...new Set([...known.histories.keys(), ...known.systems.keys()])];

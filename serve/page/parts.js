@@ -49,6 +49,8 @@ export function subject(output) {
   return (pairs.find(([key]) => key === "class" || key === "station") ?? ["", ""])[1];
 }
 
+// What is less of a response than this is not shown.
+const LEAST_PART = 1e-4;
 const WAITS = { cp: "CPs", ziip: "zIIPs", other: "elsewhere" };
 
 export const found = (answer, metric, of = "") =>
@@ -119,7 +121,7 @@ export function responses(today, asked) {
   const most = Math.max(1e-9, ...today.times.map(whole), ...asked.times.map(whole));
   const all = [...today.times, ...asked.times];
   const waits = [...new Set(all.flatMap((times) => Object.keys(times.waiting_ms)))].filter((name) =>
-    all.some((times) => times.waiting_ms[name] > 0),
+    all.some((times) => times.waiting_ms[name] > LEAST_PART * whole(times)),
   );
   const rows = asked.times.flatMap((times) => {
     const old = before.get(times.class),

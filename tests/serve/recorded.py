@@ -66,14 +66,16 @@ def record(home: Path) -> None:
         con.execute(
             "CREATE TABLE marts.fct_machine_interval AS SELECT 'CEC1' AS machine, 'PRDA' AS smf_sid, "
             "interval_start_local, interval_start_local AS interval_start_utc, 'CP' AS engine_type, "
-            "false AS is_dedicated, weight, 8.0 AS shared_engines, NULL::double AS cap_engines "
+            "false AS is_dedicated, weight, 8.0 AS shared_engines, NULL::double AS cap_engines, "
+            "busy_s AS dispatch_s, interval_s AS covered_s, 8.0 AS physical_engines "
             "FROM rows, (VALUES (300.0)) w(weight) "
-            "UNION ALL SELECT 'CEC1', NULL, interval_start_local, interval_start_local, 'CP', false, 500.0, 8.0, NULL "
-            "FROM rows"
+            "UNION ALL SELECT 'CEC1', NULL, interval_start_local, interval_start_local, 'CP', false, 500.0, 8.0, NULL, "
+            "3600.0, interval_s, 8.0 FROM rows"
         )
         con.execute(
             "CREATE TABLE marts.fct_msu AS SELECT 'lpar' AS scope, 'PRDA' AS name, interval_start_local, "
-            "100.0 AS msu, 90.0 AS four_hour_average_msu, NULL::double AS capacity_msu FROM rows"
+            "100.0 AS msu, 90.0 AS four_hour_average_msu, NULL::double AS capacity_msu FROM rows "
+            "UNION ALL SELECT 'cec', 'CEC1', interval_start_local, 200.0, 180.0, NULL FROM rows"
         )
         con.execute(
             "CREATE TABLE meta.ledger AS SELECT 7 AS file_id, '/somewhere/private/day.smf' AS path, 'smf' AS kind, "
@@ -88,8 +90,10 @@ def record(home: Path) -> None:
 
 
 def modelled() -> dict:
-    """The history's part of a bundle, calibrated on two weeks of an LPAR of two classes, HIGH and LOW."""
+    """The history's part of a bundle, calibrated on two weeks of an LPAR of two classes on a machine it shares."""
     from model.calibration.production import entry
     from tests.model.calibration.test_production import history
 
-    return entry(history(growth_per_week=0.01))
+    machine = {"name": "CEC1", "engines": 8.0, "share": 0.375, "capped": False, "management": 0.0}
+    weights = {"own": 300.0, "total": 800.0}
+    return {**entry(history(growth_per_week=0.01)), "on_machine": machine, "weights": weights}

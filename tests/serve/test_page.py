@@ -163,6 +163,16 @@ def test_a_chart_saves_as_svg_and_csv_that_stand_alone(seen):
     assert Path(got.value.path()).read_text(encoding="utf-8").startswith("transaction rate,")
 
 
+def test_a_cap_is_asked_as_a_number_of_engines_and_the_machine_stands_above_its_lpars(seen):
+    page = seen.go("what-if?system=PRDA")
+    page.get_by_label("Absolute cap, engines", exact=True).fill("1.5")
+    page.wait_for_url("**cap=1.5**")
+    page.wait_for_selector(".answers:not([aria-busy])")
+    assert "share of the machine by weight or cap" in seen.text("#verdict")
+    page = seen.go("overview")
+    assert "all of the machine" in seen.text("main table tbody tr:first-child")
+
+
 def test_two_periods_and_two_questions_are_compared(seen):
     page = seen.go("compare?system=PRDA&b=growth_pct%3D20")
     page.wait_for_selector("text=fills first")

@@ -27,7 +27,7 @@ export const axes = (system) => [
 ];
 
 function ends(system, key, at) {
-  const option = system.options.find((one) => one.key === key);
+  const option = system.options.find((one) => one.key === key && one.least !== null);
   if (option) return [option.least, option.most];
   const here = at[key] ?? 0;
   if (key === "etr_tps") {

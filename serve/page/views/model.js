@@ -3,7 +3,7 @@
 import { ask } from "/static/client.js";
 import { chart, withHoles } from "/static/chart.js";
 import { h, notes, refusal, section } from "/static/dom.js";
-import { figure, minute, seconds, whole, within } from "/static/figures.js";
+import { change, figure, minute, seconds, whole, within } from "/static/figures.js";
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
@@ -13,8 +13,8 @@ import { verdict } from "/static/views/overview.js";
 export async function model(body, { system, known }) {
   const { models } = await ask("/v1/models");
   const champion = models[0];
-  body.append(gates(champion, known, system), refused(champion));
   const about = known.systems.get(system);
+  body.append(gates(champion, known, system), ...errors(champion, system), ...simulated(about), refused(champion));
   if (!about) return;
   const explained = await ask("/v1/explain", { system });
   if (about.period) body.append(await residuals(system).catch(refusal));
@@ -33,7 +33,7 @@ function gates(champion, known, chosen) {
     h(
       "p",
       { className: "quiet" },
-      `Calibrated on ${fitted(champion.data ?? {})}. etalon validate prints every held-out figure.`,
+      `Calibrated on ${fitted(champion.data ?? {})}.`,
     ),
     checks.length
       ? table(
@@ -64,6 +64,78 @@ function gates(champion, known, chosen) {
   );
 }
 
+function errors(champion, system) {
+  const rows = (champion.validation.errors ?? []).filter((row) => row.system === system);
+  if (!rows.length) return [];
+  const part = (v) => (v === null || v === undefined ? "–" : `${figure(100 * v, 3)} %`);
+  return [
+    section(
+      "Errors on held-out data",
+      table(
+        [
+          { name: "Held out", term: term("held out", "Held out") },
+          { name: "figure" },
+          { name: "values", number: true, text: whole },
+          { name: "error", unit: "%", number: true, text: (v) => figure(v, 3) },
+          { name: "worst", unit: "%", number: true, text: (v) => figure(v, 3) },
+          { name: "within the 90 % interval", number: true, text: part },
+          { name: "half-width", unit: "%", number: true, text: (v) => figure(v, 3) },
+          { name: "best naive answer" },
+          { name: "its error", unit: "%", number: true, text: (v) => figure(v, 3) },
+        ],
+        rows.map((row) => [
+          row.held_out,
+          `${words(row.metric)}${row.class ? `, ${row.class}` : ""}`,
+          row.n,
+          row.error_pct,
+          row.worst_pct,
+          row.coverage,
+          row.half_width_pct,
+          row.baseline,
+          row.baseline_pct,
+        ]),
+        `Errors of ${system} on held-out data`,
+      ),
+      h(
+        "p",
+        { className: "quiet" },
+        "Error and worst are mean and largest of measured points, median and 95th percentile of recorded intervals.",
+      ),
+    ),
+  ];
+}
+
+function simulated(about) {
+  const loads = about?.gate?.simulated?.loads ?? [];
+  if (!loads.length) return [];
+  return [
+    section(
+      "Answers beside the simulator's",
+      table(
+        [
+          { name: "Busiest resource filled to", unit: "%", number: true, text: (v) => figure(v, 3) },
+          { name: "rate", unit: "transactions/s", number: true },
+          { name: "class" },
+          { name: "busy differs by", number: true, text: change },
+          { name: "response differs by", number: true, text: change },
+          { name: "simulation known within", unit: "%", number: true, text: (v) => figure(v, 2) },
+          { name: "agrees" },
+        ],
+        loads.map((load) => [
+          load.filled_pct,
+          load.etr_tps,
+          load.class || "all",
+          load.busy_error_pct,
+          load.response_error_pct,
+          load.half_width_pct,
+          load.agrees ? "yes" : h("strong", {}, "no"),
+        ]),
+        "Answers beside those of a simulation of the same network",
+      ),
+    ),
+  ];
+}
+
 function refused(champion) {
   const left = Object.entries(champion.refused ?? {});
   return left.length
@@ -92,7 +164,7 @@ async function residuals(system) {
     h(
       "p",
       {},
-      `Mean error of busy ${figure(bias(part(false)), 2)} points on the earlier days, ${figure(bias(part(true)), 2)} on the later 30 %: a drift of ${figure(drift, 2)} points. Nine of ten intervals are within ${figure(sizes[Math.floor(0.9 * sizes.length)], 2)} points.`,
+      `Mean error of busy ${bias(part(false)).toFixed(2)} points on the earlier days, ${bias(part(true)).toFixed(2)} on the later 30 %: a drift of ${drift.toFixed(2)} points. Nine of ten intervals are within ${figure(sizes[Math.floor(0.9 * sizes.length)], 2)} points.`,
     ),
     chart({
       title: `Predicted less measured busy of ${system}`,

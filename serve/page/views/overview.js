@@ -86,38 +86,33 @@ export function verdict(gate) {
 
 function machineSection(name, systems, known, look) {
   const cells = new Map();
-  const rows = systems.map((system) => {
-    const fitted = known.systems.get(system.system);
-    const headroom = h("span", { ariaBusy: "true" }, fitted ? "…" : "no model");
-    if (fitted) cells.set(system, headroom);
-    const trend = system.week_before_mean_busy_pct
-      ? 100 * (system.mean_busy_pct / system.week_before_mean_busy_pct - 1)
-      : null;
-    if (system.highest_busy_pct >= TIGHT_PCT)
-      look(`${system.system} was ${figure(system.highest_busy_pct, 3)} % busy at its peak`, "lpar", {
-        system: system.system,
-      });
-    if (Math.abs(trend ?? 0) >= JUMP_PCT)
-      look(`${system.system} used ${change(trend)} on its last day against the week before`, "compare", {
-        system: system.system,
-      });
-    if (fitted?.gate?.passed === false)
-      look(`The model of ${system.system} does not pass its gate`, "model", { system: system.system });
+  const row = (one, link, asked, model) => {
+    const fits = h("span", { ariaBusy: asked && "true" }, asked ? "…" : "no model");
+    cells.set(one, fits);
     return [
-      h("a", { href: address("lpar", { system: system.system }) }, system.system),
-      system.cps,
-      system.ziips || null,
-      day(system.last_day),
-      system.mean_busy_pct,
-      system.peak_busy_pct,
-      system.highest_busy_pct,
-      trend,
-      system.four_hour_msu,
-      headroom,
-      verdict(fitted?.gate),
+      link,
+      one.cps,
+      one.ziips || null,
+      day(one.last_day),
+      one.mean_busy_pct,
+      one.peak_busy_pct,
+      one.highest_busy_pct,
+      trend(one),
+      one.four_hour_msu,
+      fits,
+      model,
     ];
+  };
+  const machine = known.machines.get(name);
+  const asked = systems.filter((one) => known.systems.has(one.system));
+  const rows = systems.map((one) => {
+    const fitted = known.systems.get(one.system);
+    remark(one, fitted, look);
+    const link = h("a", { href: address("lpar", { system: one.system }) }, one.system);
+    return row(one, link, Boolean(fitted), verdict(fitted?.gate));
   });
-  for (const [system, cell] of cells) fillHeadroom(system, cell, look);
+  if (machine) rows.unshift(row(machine, h("strong", {}, "all of the machine"), asked.length > 0, ""));
+  fillHeadroom(name, machine, asked, cells, look);
   const columns = [
     { name: "LPAR" },
     { name: "CPs", number: true, text: whole },
@@ -134,32 +129,52 @@ function machineSection(name, systems, known, look) {
   return section(`Machine ${name}`, table(columns, rows, `LPARs of machine ${name}`));
 }
 
-async function fillHeadroom(system, cell, look) {
-  try {
-    const found = await ask("/v1/headroom", { system: system.system });
-    const first = found.first,
-      from = system.last_day;
-    const until = first?.value ?? null,
-      early = first?.lo ?? null;
-    cell.textContent = first?.already
-      ? "over 90 % already"
-      : until
-        ? `${figure(Math.max(0, months(from, until)), 2)} months`
-        : early
-          ? `over 3 years (5 %: ${figure(months(from, early), 2)} months)`
-          : "over 3 years";
-    cell.title = first ? `${resourceName(first.resource)}: ${first.value ?? "later than three years"}` : "";
-    if (first?.already || (until && months(from, until) < SOON_MONTHS))
-      look(
-        first.already
-          ? `${system.system}: ${resourceName(first.resource)} is over 90 % at the peak already`
-          : `${system.system}: ${resourceName(first.resource)} reaches 90 % in ${figure(Math.max(0, months(from, until)), 2)} months`,
-        "headroom",
-        { system: system.system },
-      );
-  } catch (error) {
-    cell.textContent = "not known";
-    cell.title = error.message;
-  }
+const trend = (one) =>
+  one.week_before_mean_busy_pct ? 100 * (one.mean_busy_pct / one.week_before_mean_busy_pct - 1) : null;
+
+// What of an LPAR stands out: a high peak, a jump since the week before, a model that does not pass.
+function remark(one, fitted, look) {
+  const system = one.system;
+  if (one.highest_busy_pct >= TIGHT_PCT)
+    look(`${system} was ${figure(one.highest_busy_pct, 3)} % busy at its peak`, "lpar", { system });
+  if (Math.abs(trend(one) ?? 0) >= JUMP_PCT)
+    look(`${system} used ${change(trend(one))} on its last day against the week before`, "compare", { system });
+  if (fitted?.gate?.passed === false) look(`The model of ${system} does not pass its gate`, "model", { system });
+}
+
+async function fillHeadroom(name, machine, systems, cells, look) {
+  const found = await Promise.allSettled(systems.map(({ system }) => ask("/v1/headroom", { system })));
+  systems.forEach((one, i) => {
+    const { value, reason } = found[i];
+    tell(cells.get(one), value?.first, one.last_day, reason);
+    const left = value?.first?.value ? Math.max(0, months(one.last_day, value.first.value)) : Infinity;
+    if (value?.first?.already || left < SOON_MONTHS) {
+      const when = value.first.already ? "over 90 % at the peak already" : `90 % in ${figure(left, 2)} months`;
+      look(`${one.system}: ${resourceName(value.first.resource)} ${when}`, "headroom", { system: one.system });
+    }
+  });
+  if (!machine || !systems.length) return;
+  // Each LPAR foresees its machine by its own growth: the one that fills it first is told.
+  const own = found.flatMap(({ value }) => value?.crossings ?? []).filter((one) => one.resource === `machine ${name}`);
+  const [first] = own.sort((a, b) => b.already - a.already || (a.value ?? "9").localeCompare(b.value ?? "9"));
+  tell(cells.get(machine), first, machine.last_day, new Error("no model knows the machine"));
+}
+
+function tell(cell, crossing, from, reason) {
+  const until = crossing?.value ?? null,
+    early = crossing?.lo ?? null;
   cell.removeAttribute("aria-busy");
+  if (!crossing && reason) {
+    cell.textContent = "not known";
+    cell.title = reason.message;
+    return;
+  }
+  cell.textContent = crossing?.already
+    ? "over 90 % already"
+    : until
+      ? `${figure(Math.max(0, months(from, until)), 2)} months`
+      : early
+        ? `over 3 years (5 %: ${figure(months(from, early), 2)} months)`
+        : "over 3 years";
+  cell.title = crossing ? `${resourceName(crossing.resource)}: ${until ?? "later than three years"}` : "";
 }

@@ -37,7 +37,7 @@ function choice(key, label, choices, today, given) {
     {},
     choices.map(([value, text]) => new Option(text, value)),
   );
-  select.value = given ?? today;
+  select.value = choices.some(([value]) => value === given) ? given : today;
   return {
     key,
     group: "at",

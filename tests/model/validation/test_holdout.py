@@ -69,6 +69,7 @@ def test_a_system_nothing_was_held_out_of_is_served_and_not_judged():
     assert validation.passed
     assert validation.verdict("one") == {"passed": None, "checks": [], "behind_baseline": []}
     assert validation.summary.empty
+    assert validation.errors() == []
     assert validation.to_dict()["rows"] == []
 
 
@@ -82,6 +83,9 @@ def test_summary_and_json_say_the_same_as_the_table():
     assert row["mean_abs_error_pct"] == pytest.approx(of_metric["error_pct"].abs().mean())
     assert plain["passed"] is True
     assert plain["gates"]["shop"]["passed"] is True
+    assert {error["system"] for error in validation.errors()} == {"shop"}
+    error = next(error for error in validation.errors() if error["metric"] == "total_work_cpu_pct")
+    assert (error["held_out"], error["error_pct"]) == ("a measured point", pytest.approx(row["mean_abs_error_pct"]))
 
 
 def test_plots_are_written_and_equal_for_equal_input(tmp_path):
