@@ -16,7 +16,7 @@ from pipelines import metrics
 from pipelines.home import Home
 from tests.marts.dbt_project import build
 from tests.marts.raw_records import RawWarehouse
-from tests.marts.systems import cics_points, ims_point, pair_of_lpars, shared_engines
+from tests.marts.systems import cics_points, ims_point, pair_of_lpars, shared_engines, written_once_and_twice
 from tests.once import made_once
 from tests.shared import shared
 
@@ -46,6 +46,7 @@ def _made_up(folder: Path) -> None:
         cics_points(raw)
         pair_of_lpars(raw)
         shared_engines(raw)
+        written_once_and_twice(raw)
     build(path, folder)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,7 @@ from ingest.warehouse.tables import Tables
 
 OFFSET = timedelta(hours=1)
 TOD_PER_US = 4096
+OFFSET_TOD = int(OFFSET / timedelta(microseconds=1)) * TOD_PER_US
 #: Rate adjustment of these machines: 16,000,000 / 16,000 = 1,000 service units per second of one engine.
 RATE_ADJUSTMENT = 16_000
 SU_PER_S = 1_000.0
@@ -83,7 +85,7 @@ class RawWarehouse:
             "ist": local.hour * 10_000 + local.minute * 100 + local.second,
             "dat": local.date(),
             "int": minutes * 100_000 + rest,
-            "lgo": int(OFFSET / timedelta(microseconds=1)) * TOD_PER_US,
+            "lgo": OFFSET_TOD,
             "xnm": "PLEX",
             "snm": sid,
         }
@@ -149,6 +151,44 @@ class RawWarehouse:
             "r723csup": ziip_s * SU_PER_S,
         }
         self.insert("smf72_3_period", **keys, r723crcp=ended, r723ctetx=ended * response_ms * 1e3, **service)
+
+    def one_of_each_section(self, layout: str, sid: str, start: datetime, seconds: float) -> None:
+        """A record of a layout with one row of every section; each number is 1, each moment the interval's start."""
+        type_ = int(layout.removeprefix("smf").partition("_")[0])
+        is_rmf = 70 <= type_ < 80
+        names = {"rty": type_, "sid": sid, "dte": start.date(), "tme": 0, "dat": (start + OFFSET).date()}
+        clock = (start + OFFSET).strftime("%H%M%S")
+        names |= {"ist": int(clock), "int": round(seconds // 60) * 100_000, "lgo": OFFSET_TOD}
+        known = {f"smf{type_}{name}": value for name, value in names.items()}
+        filled = {"DATE": start.date(), "TIMESTAMP": None if is_rmf else start, "VARCHAR": "A", "BLOB": None}
+        rows = self._connection.execute(
+            "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE schema_name = 'raw' "
+            "AND regexp_matches(table_name, ?) AND data_type NOT LIKE '%[%' ORDER BY ALL",
+            [f"^{layout}_[a-z]"],
+        ).fetchall()
+        keys = {"file_id": 1, "record_seq": self._records, "section_seq": 0, "parent_seq": 0}
+        self._records += 1
+        for table, columns in itertools.groupby(rows, key=lambda row: row[0]):
+            self.insert(table, **{c: (keys | known).get(c, filled.get(kind, 1)) for _, c, kind in columns})
+
+    def write_again(self, sid: str) -> None:
+        """Every record of a system a second time: written a second later, in another file."""
+        tables = self._connection.execute(
+            "SELECT table_name, max(column_name) FILTER (WHERE column_name SIMILAR TO 'smf[0-9]+sid'), "
+            "max(column_name) FILTER (WHERE column_name SIMILAR TO 'smf[0-9]+tme') FROM duckdb_columns() "
+            "WHERE schema_name = 'raw' AND regexp_matches(table_name, '^smf[0-9]') GROUP BY ALL ORDER BY 2 NULLS LAST"
+        ).fetchall()
+        self._connection.execute("CREATE TEMP TABLE again (record_seq UINTEGER)")
+        for table, system, time in tables:
+            if system and time:
+                self._connection.execute(
+                    f"INSERT INTO again SELECT record_seq FROM raw.{table} WHERE {system} = ?", [sid]
+                )
+            later = f", {time} + 100 AS {time}" if time else ""
+            self._connection.execute(
+                f"INSERT INTO raw.{table} SELECT * REPLACE (2 AS file_id{later}) FROM raw.{table} "
+                "SEMI JOIN again USING (record_seq)"
+            )
 
     def job(self, sid: str, name: str, start: datetime, seconds: float, *, tcb_s: float, srb_s: float) -> None:
         """An SMF 30 interval record of an address space."""

@@ -10,6 +10,9 @@ IMS_START = utc("2018-01-01T17:00:00")
 CICS_START = utc("2015-12-01T09:00:00")
 PAIR_START = utc("2020-05-01T08:00:00")
 SHARED_START = utc("2021-05-01T08:00:00")
+COPIES_START = utc("2022-05-01T08:00:00")
+#: Records of intervals, one of each kind that marts read besides those of CPU and workloads.
+INTERVAL_RECORDS = ("smf71", "smf73", "smf74_1", "smf74_4", "smf74_5", "smf75", "smf77", "smf78_2", "smf88")
 #: How the intervals of a point differ from their mean: unequal, so that a mean of ratios would not be a ratio of sums.
 SWING = (0.98, 1.03, 0.99, 1.01, 0.99)
 BUSY_SWING = (0.99, 1.02, 1.0, 1.0, 0.99)
@@ -83,3 +86,19 @@ def shared_engines(raw: RawWarehouse) -> None:
         start = SHARED_START + timedelta(minutes=15 * index)
         raw.cpu("SHRD", start, 900, {0: (2, 0.4), 2: (1, 0.2)}, dedicated=False)
         raw.wlm_class("SHRD", start, 900, "ONLINE", report=False, ended=9_000, cpu_s=450, ziip_s=90, response_ms=5)
+
+
+def written_once_and_twice(raw: RawWarehouse) -> None:
+    """Two systems with the same records; those of the second were written a second time."""
+    for sid in ("ONCE", "TWIC"):
+        raw.run(sid.lower(), sid, "1", "", COPIES_START, COPIES_START + timedelta(minutes=30))
+        raw.group(sid.lower(), sid, "transaction_class", "RTRAN", "ims", None)
+        raw.group(sid.lower(), sid, "job_name", "IMSC%", "ims", "ims")
+        for index in range(2):
+            start = COPIES_START + timedelta(minutes=15 * index)
+            raw.cpu(sid, start, 900, {0: (4, 0.5)})
+            raw.wlm_class(sid, start, 900, "RTRAN", ended=9_000, cpu_s=450, response_ms=5)
+            raw.job(sid, "IMSCTL", start, 900, tcb_s=6, srb_s=3)
+            for layout in INTERVAL_RECORDS:
+                raw.one_of_each_section(layout, sid, start, 900)
+    raw.write_again("TWIC")

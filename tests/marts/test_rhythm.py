@@ -32,8 +32,8 @@ TABLES = {
     "intermediate.int_machine": "interval_key varchar, image_capacity_msu double, software_service_units_per_s double",
     "intermediate.int_report": f"interval_key varchar, {RECORD}, report varchar",
     "staging.stg_smf74_1_device": f"{INTERVAL}, device_number_text varchar, volume_serial varchar, lcu_number varchar, "
-    "storage_group varchar, start_subchannels double, measured_operations double, connect_us double, "
-    "disconnect_us double, pending_us double, ios_queue_us double",
+    f"storage_group varchar, {RECORD}, written_local timestamp, start_subchannels double, measured_operations double, "
+    "connect_us double, disconnect_us double, pending_us double, ios_queue_us double",
     "staging.stg_smf74_4_request": INTERVAL,
     "staging.stg_smf78_2_private": INTERVAL,
     "staging.stg_smf70_1_control": f"{RECORD}, cpc_serial varchar, four_hour_average_msu double",

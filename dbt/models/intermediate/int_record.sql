@@ -1,5 +1,5 @@
--- One row per RMF record that is counted. RMF can write the record of an interval twice (a restart, a dump appended to
--- another); the first written is kept and `copies` says how many there were. A record whose interval is not known, because
+-- One row per RMF record that is counted. Of several records of an interval the first
+-- written is kept, as everywhere (`first_written`), and `copies` says how many there were. A record whose interval is not known, because
 -- its date or length is not valid, belongs to none.
 with records as (
   select '70.1' as record_type, file_id, record_seq, smf_sid, sysplex_name, system_name, written_local,
@@ -18,7 +18,6 @@ select
 from records
 where interval_start_local is not null and interval_s > 0
 window same_interval as (
-  partition by record_type, smf_sid, date_trunc('second', coalesce(interval_start_utc, interval_start_local)),
-    class_kind, class_name
+  partition by record_type, smf_sid, {{ rmf_start() }}, class_kind, class_name
 )
 qualify row_number() over (same_interval order by written_local, file_id, record_seq) = 1

@@ -15,7 +15,7 @@ select
     as enqueue_contentions_per_s,
   {{ metric('enqueue_contention_ms', {'contention_us': 'sum(e.total_contention_us)',
     'contentions': 'sum(e.contention_events)'}) }} as enqueue_contention_ms
-from {{ source('staging', 'stg_smf77_enqueue') }} e
+from {{ first_written(source('staging', 'stg_smf77_enqueue'), ['resource_major_name', 'resource_minor_name_first_44']) }} e
 left join {{ ref('int_owner') }} o on o.smf_sid = e.smf_sid
 group by e.smf_sid, e.interval_start_utc, e.interval_start_local, trim(e.resource_major_name),
   trim(e.resource_minor_name_first_44)

@@ -2,8 +2,8 @@
 with facility as (
   select p.smf_sid, p.interval_start_utc, p.interval_start_local, p.interval_s, trim(f.cf_name) as facility_name,
     count(*) as processors, sum(p.busy_us) / 1e6 as busy_s, sum(p.busy_us + p.wait_us) / 1e6 as online_s
-  from {{ source('staging', 'stg_smf74_4_processor') }} p
-  join {{ source('staging', 'stg_smf74_4_facility') }} f on f.file_id = p.file_id and f.record_seq = p.record_seq
+  from {{ first_written(source('staging', 'stg_smf74_4_facility'), ['cf_name']) }} f
+  join {{ source('staging', 'stg_smf74_4_processor') }} p using (file_id, record_seq)
   group by all
 )
 

@@ -7,7 +7,7 @@ with counter as (
   from {{ source('staging', 'stg_smf113_2_counter') }} c
   join {{ source('staging', 'stg_smf113_2_counter_set') }} s
     on s.file_id = c.file_id and s.record_seq = c.record_seq and s.section_seq = c.parent_seq and s.set_type = 1
-  join {{ source('staging', 'stg_smf113_2_data') }} d
+  join {{ first_written(source('staging', 'stg_smf113_2_data'), ['processor_number', 'run_start_utc'], 'collected_utc') }} d
     on d.file_id = s.file_id and d.record_seq = s.record_seq and d.section_seq = s.parent_seq
 ),
 

@@ -11,7 +11,6 @@ log_manager as (
     s.interval_us / 1e6 as interval_s
   from {{ source('staging', 'stg_smf115_1_log_manager') }} h
   join {{ source('staging', 'stg_smf115_1_standard') }} s using (file_id, record_seq)
-  qualify row_number() over (partition by h.smf_sid, s.queue_manager, start_local order by h.file_id, h.record_seq) = 1
 )
 
 select
@@ -36,7 +35,7 @@ select
   {{ metric('mq_log_write_us', {
     'io_us': 'coalesce(l.io_copy1_kind1_total_us, 0) + coalesce(l.io_copy1_kind2_total_us, 0)',
     'ios': 'coalesce(l.io_copy1_kind1_count, 0) + coalesce(l.io_copy1_kind2_count, 0)'}) }} as mq_log_write_us
-from message m
-left join log_manager l
+from {{ first_written('message', ['queue_manager'], 'start_local') }} m
+left join {{ first_written('log_manager', ['queue_manager'], 'start_local') }} l
   on l.smf_sid = m.smf_sid and l.queue_manager = m.queue_manager and l.start_local = m.start_local
 left join {{ ref('int_owner') }} o on o.smf_sid = m.smf_sid

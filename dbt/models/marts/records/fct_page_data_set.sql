@@ -17,6 +17,6 @@ select
   {{ metric('pages_per_s', {'pages': 'd.pages_transferred', 'seconds': 'd.interval_s'}) }} as pages_per_s,
   {{ metric('page_transfer_ms', {'samples_in_use': 'd.in_use_samples', 'samples': 'p.sample_count',
     'seconds': 'd.interval_s', 'pages': 'd.pages_transferred'}) }} as page_transfer_ms
-from {{ source('staging', 'stg_smf75_page_data_set') }} d
+from {{ first_written(source('staging', 'stg_smf75_page_data_set'), ['page_data_set_name']) }} d
 join {{ source('staging', 'stg_smf75_product') }} p using (file_id, record_seq)
 left join {{ ref('int_owner') }} o on o.smf_sid = d.smf_sid

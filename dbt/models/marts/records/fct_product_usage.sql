@@ -10,7 +10,8 @@ together as (
     trim(product_version) as product_version, trim(product_qualifier) as product_qualifier,
     trim(product_id) as product_id, max(date_diff('microsecond', start_local, end_local)) / 1e6 as seconds,
     sum(tcb_us + coalesce(srb_us, 0)) as cpu_us, sum(offloaded_us) as offloaded_us
-  from usage
+  from {{ first_written('usage', ['product_owner', 'product_name', 'product_version', 'product_qualifier', 'product_id'],
+    'start_local') }}
   group by all
 )
 

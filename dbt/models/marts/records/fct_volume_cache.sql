@@ -9,7 +9,7 @@ with volume as (
     {% endfor -%}
     {% endfor -%}
     fast_writes_delayed_nvs_full, bypass_cache_requests, inhibit_cache_load_requests
-  from {{ source('staging', 'stg_smf74_5_device') }}
+  from {{ first_written(source('staging', 'stg_smf74_5_device'), ['device_number']) }}
 )
 
 select
