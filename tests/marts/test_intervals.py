@@ -70,7 +70,7 @@ def test_jobs_are_placed_in_the_interval_and_group_they_belong_to(marts: Query) 
     assert rows[0]["tcb_s"] == pytest.approx(6)
     assert rows[0]["cp_s"] == pytest.approx(9)
     assert rows[0]["cpu_pct"] == pytest.approx(7.5)
-    assert rows[0]["cpu_us_per_tran"] == pytest.approx(75)
+    assert rows[0]["service_cpu_us_per_tran"] == pytest.approx(75)
 
 
 def test_systems_say_what_machine_they_ran_on(marts: Query) -> None:

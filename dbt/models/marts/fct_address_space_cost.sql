@@ -59,7 +59,7 @@ select
   c.ziip_s::double as ziip_s,
   c.ziip_on_cp_s::double as ziip_on_cp_s,
   {{ metric('cpu_pct', {'seconds': 'coalesce(n.interval_s, c.seconds)'}) }} as cpu_pct,
-  {{ metric('service_cpu_us_per_tran', {'ended': 'w.transactions_ended'}) }} as cpu_us_per_tran,
+  {{ metric('service_cpu_us_per_tran', {'ended': 'w.transactions_ended'}) }} as service_cpu_us_per_tran,
   c.source::varchar as source
 from cost c
 left join {{ ref('int_interval') }} n using (interval_key)

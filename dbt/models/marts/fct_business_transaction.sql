@@ -25,7 +25,7 @@ select
   tasks_elsewhere::bigint as tasks_elsewhere,
   {{ ratio('transactions_begun', 'interval_s') }}::double as begun_tps,
   {{ ratio('transactions_begun + tasks_elsewhere', 'transactions_begun') }}::double as tasks_per_tran,
-  {{ ratio('cpu_us', 'transactions_begun') }}::double as cpu_us_per_tran,
+  {{ ratio('cpu_us', 'transactions_begun') }}::double as task_cpu_us_per_tran,
   {{ ratio('cpu_elsewhere_us', 'transactions_begun') }}::double as cpu_elsewhere_us_per_tran,
   (1e-3 * {{ ratio('response_us', 'transactions_begun') }})::double as response_ms
 from measured

@@ -33,7 +33,7 @@ select
   (cpu_us / 1e6)::double as cpu_s,
   ((cpu_us - cpu_on_standard_processor_us) / 1e6)::double as ziip_s,
   (offload_eligible_cpu_on_standard_processor_us / 1e6)::double as ziip_on_cp_s,
-  {{ ratio('cpu_us', 'tasks_ended') }}::double as cpu_us_per_tran,
+  {{ ratio('cpu_us', 'tasks_ended') }}::double as cpu_us_per_task,
   (1e-3 * {{ ratio('response_us', 'tasks_ended') }})::double as response_ms,
   (percentiles[1] / 1e3)::double as response_p50_ms,
   (percentiles[2] / 1e3)::double as response_p90_ms,
