@@ -11,11 +11,12 @@ import numpy as np
 from model.network import Distribution, Network
 from model.network.solvers.convolution import Convolution, convolution
 from model.network.solvers.exact_mva import exact_mva
-from model.network.solvers.mixed import mixed_product_form, truncated_product_form
+from model.network.solvers.mixed import mixed_product_form
 from tests.cases.answer import Answer, Check, extras_only
 from tests.cases.build import Run, closed, opened, station, visits_route
 from tests.cases.inputs import CaseError, Floats, first, need, servers_of, station_names, vector, visits_service
 from tests.cases.metrics import Metrics
+from tests.oracles.product_form import truncated_product_form
 
 Model = dict[str, Any]
 

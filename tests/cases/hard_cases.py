@@ -12,7 +12,6 @@ import numpy as np
 from model.network import Distribution, Go, Network, Visit
 from model.network.solvers.amva import DELAY, FCFS, SHARING, amva
 from model.network.solvers.convolution import convolution
-from model.network.solvers.open_networks import visit_ratios
 from tests.cases.answer import Answer, Check
 from tests.cases.build import Exp, Run, closed, random_route, station
 from tests.cases.inputs import (
@@ -35,6 +34,7 @@ from tests.oracles.markov_network import (
     cyclic_routing,
     solve_markov,
 )
+from tests.oracles.product_form import visit_ratios
 
 Model = dict[str, Any]
 MARKOV_LIMIT = 60_000

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from model.network import Go, Network, Visit
-from model.network.solvers.open_networks import open_product_form, traffic
 from tests.cases.answer import Answer, Check
 from tests.cases.build import Exp, Run, opened, station, visits_route
 from tests.cases.inputs import Floats, first, need, servers_of, station_names, vector, visits_service
 from tests.cases.metrics import Metrics
+from tests.oracles.product_form import open_product_form, traffic
 
 Model = dict[str, Any]
 

@@ -8,12 +8,13 @@ import numpy as np
 
 from model.network import Distribution, Network, Station, Visit
 from model.network.solvers.priorities import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
-from model.network.solvers.stations import StationResult, mmc, mmck
+from model.network.solvers.stations import StationResult, mmck
 from tests.cases.answer import Answer, Check, extras_only
 from tests.cases.build import Exp, Run, opened
 from tests.cases.inputs import CaseError, first, need, vector
 from tests.cases.metrics import Metrics
 from tests.oracles.heterogeneous import heterogeneous_as_identical, heterogeneous_mm
+from tests.oracles.product_form import mmc
 
 Model = dict[str, Any]
 

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from model.network import Fork, Go, Network, Visit
-from model.network.solvers.fork_join import fork_join_closed, fork_join_open
-from model.network.solvers.open_networks import visit_ratios
 from tests.cases.answer import Answer, Check, extras_only
 from tests.cases.build import Exp, Run, closed, opened, station
 from tests.cases.closed_cases import product_network
@@ -16,7 +14,9 @@ from tests.cases.inputs import CaseError, first, need, servers_of, vector, visit
 from tests.cases.metrics import Metrics
 from tests.oracles.blocking import closed_blocking, closed_blocking_approximate, cyclic
 from tests.oracles.bounds import Bounds, asymptotic, balanced_job, proportional
+from tests.oracles.fork_join import fork_join_closed, fork_join_open
 from tests.oracles.processor_sharing_trace import share_processor
+from tests.oracles.product_form import visit_ratios
 from tests.oracles.usl import fit_usl
 
 Model = dict[str, Any]

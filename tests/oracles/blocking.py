@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from model.network.solvers.ctmc import explore, stationary
-from model.network.solvers.open_networks import visit_ratios
+from tests.oracles.markov_chain import explore, stationary
+from tests.oracles.product_form import visit_ratios
 
 Floats = NDArray[np.float64]
 State = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.network.solvers.ctmc import Floats, birth_death, explore, stationary
+from model.network.solvers.stations import birth_death
 from model.network.solvers.water_filling import water_filling
+from tests.oracles.markov_chain import Floats, explore, stationary
 
 TAIL = 1e-13
 

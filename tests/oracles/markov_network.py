@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from model.network.solvers.convolution import ClosedResult, Floats
-from model.network.solvers.ctmc import explore, stationary
+from tests.oracles.markov_chain import explore, stationary
 
 Discipline = Literal["delay", "ps", "dps", "fcfs", "hol", "preemptive"]
 

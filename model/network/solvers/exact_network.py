@@ -11,8 +11,8 @@ from model.network import NetworkError
 from model.network.flows import flows
 from model.network.solvers.convolution import Convolution, Floats, lattice_size
 from model.network.solvers.exact_mva import exact_mva
+from model.network.solvers.load_dependent import open_load_dependent
 from model.network.solvers.mixed import mixed_product_form
-from model.network.solvers.open_networks import open_load_dependent
 from model.network.solvers.priorities import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
 from model.network.solvers.reduction import Reduced
 from model.network.solvers.stations import mmck

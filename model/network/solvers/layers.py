@@ -26,7 +26,7 @@ from model.network.solvers.arrays import Ints
 from model.network.solvers.convolution import Convolution, Floats
 from model.network.solvers.exact_network import Figures
 from model.network.solvers.fork_join import largest_of_independent, nelson_tantawi
-from model.network.solvers.open_networks import busy_at_queue_length
+from model.network.solvers.load_dependent import busy_at_queue_length
 from model.network.solvers.reduction import Reduced, SyncRequest, in_service
 from model.network.solvers.stations import mmc_response, mmck
 

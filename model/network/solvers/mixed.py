@@ -95,53 +95,6 @@ def mixed_product_form(
     )
 
 
-def truncated_product_form(
-    open_rates: ArrayLike,
-    open_demands: ArrayLike,
-    populations: ArrayLike,
-    closed_demands: ArrayLike,
-    servers: ArrayLike,
-    limits: ArrayLike,
-    think_times: ArrayLike | None = None,
-) -> MixedResult:
-    """A mixed network that turns an open arrival away while ``limits`` (open classes,) of its class are inside.
-
-    Exact for that network, and what a Markov chain with a cut-off computes for the network without one. Residences are
-    those of the open customers let in. Arguments as for ``mixed_product_form``.
-    """
-    x = np.asarray(open_rates, dtype=float)
-    d_open = np.atleast_2d(np.asarray(open_demands, dtype=float))
-    n = np.atleast_1d(np.asarray(populations, dtype=np.int64))
-    d_closed = np.atleast_2d(np.asarray(closed_demands, dtype=float))
-    most = np.asarray(limits, dtype=np.int64)
-    m = np.asarray(servers, dtype=np.int64)
-    z = np.zeros(len(n)) if think_times is None else np.asarray(think_times, dtype=float)
-    demands, think = np.hstack((d_closed, d_open)), np.concatenate((z, np.zeros(len(x))))
-    weights, queues, rates, inside = [], [], [], []
-    for counts in np.ndindex(*(most + 1)):
-        network = Convolution(np.concatenate((n, counts)), demands, m, think)
-        result = network.solve()
-        weights.append(float(np.dot(counts, np.log(x))) + float(network.log_g[-1]))
-        queues.append(result.queue_length)
-        rates.append(result.throughput[: len(n)])
-        inside.append(counts)
-    p = np.exp(np.array(weights) - max(weights))
-    p /= p.sum()
-    queue = np.tensordot(p, np.array(queues), 1)
-    closed_rate = p @ np.array(rates)
-    admitted = x * (1 - np.array([p[np.array(inside)[:, r] == most[r]].sum() for r in range(len(x))]))
-    shown = np.where(m < 0, 1, m)[:, None]
-    return MixedResult(
-        closed_rate,
-        queue[:, len(n) :],
-        queue[:, : len(n)],
-        queue[:, len(n) :] / admitted,
-        queue[:, : len(n)] / closed_rate,
-        d_open * admitted / shown,
-        d_closed * closed_rate / shown,
-    )
-
-
 def _open_folded(capacity: Floats, load: float, customers: int) -> tuple[Floats, Floats]:
     """log f(n) for n = 0..customers, and the mean open customers present with n closed ones."""
     log_f, mean = np.empty(customers + 1), np.empty(customers + 1)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 
 class StationResult(NamedTuple):
@@ -59,28 +60,6 @@ def mmc_response(rate: float, service: float, servers: int) -> float:
     return service + erlang_c(offered, servers) * service / (servers - offered)
 
 
-def mmc(arrival_rate: float, service: float, servers: int) -> StationResult:
-    """M/M/c, or M/M/infinity where ``servers`` is -1.
-
-    Raises:
-        ValueError: the offered load reaches the number of servers.
-    """
-    offered = arrival_rate * service
-    if servers < 0:
-        return StationResult(offered, arrival_rate, 0.0, 0.0, service, 0.0, offered, float(np.exp(-offered)), 0.0)
-    if offered >= servers:
-        raise ValueError(f"unstable station: offered load {offered:g} on {servers} server(s)")
-    waits = float(erlang_c(offered, servers))
-    wait = waits * service / (servers - offered)
-    # pi(c) = C (1 - rho), and pi(0) = pi(c) c!/a^c
-    log_terms = servers * np.log(offered) - _log_factorial(servers) if offered > 0 else -np.inf
-    empty = float(np.exp(np.log(waits * (1 - offered / servers)) - log_terms)) if offered > 0 else 1.0
-    response = service + wait
-    return StationResult(
-        offered / servers, arrival_rate, waits, wait, response, arrival_rate * wait, arrival_rate * response, empty, 0.0
-    )
-
-
 def mmck(
     arrival_rate: float, service: float, servers: int, capacity: int, work: Sequence[float] | None = None
 ) -> StationResult:
@@ -123,5 +102,9 @@ def mmck(
     )
 
 
-def _log_factorial(n: int) -> float:
-    return float(np.log(np.arange(1, n + 1)).sum())
+def birth_death(births: NDArray[np.float64], deaths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Stationary probabilities of 0..n from birth rates (n,) of 0..n-1 and death rates (n,) of 1..n."""
+    with np.errstate(divide="ignore"):
+        log_p = np.concatenate(([0.0], np.cumsum(np.log(births) - np.log(deaths))))
+    p = np.exp(log_p - log_p.max())
+    return p / p.sum()

@@ -17,9 +17,9 @@ from model.network import (
     Station,
 )
 from model.network.simulator import simulate
-from model.network.solvers.ctmc import explore, stationary
 from tests.model.network.simulator.build import EXP, RUN, agrees, closed_class, network, open_class, visit
 from tests.oracles import hardware_chains
+from tests.oracles.markov_chain import explore, stationary
 
 
 def test_unequal_engines_fastest_first():

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from model.network.solvers.convolution import Convolution, convolution
 from model.network.solvers.exact_mva import exact_mva
-from model.network.solvers.stations import mmc
 from tests.oracles.bounds import asymptotic, balanced_job, proportional
 from tests.oracles.markov_network import MarkovNetwork, MarkovStation, Phases, cyclic_routing, solve_markov
+from tests.oracles.product_form import mmc
 
 
 def _random(seed: int, servers: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -7,12 +7,11 @@ import pytest
 
 from model.network.solvers.amva import FCFS, HEAD_OF_LINE, PREEMPTIVE, amva
 from model.network.solvers.convolution import convolution
-from model.network.solvers.mixed import mixed_product_form, truncated_product_form
-from model.network.solvers.open_networks import open_product_form
+from model.network.solvers.mixed import mixed_product_form
 from model.network.solvers.priorities import mg1_head_of_line, mg1_preemptive_resume
-from model.network.solvers.stations import mmc
 from model.network.solvers.sweep import sweep
 from tests.oracles.markov_network import MarkovNetwork, MarkovStation, Phases, solve_markov, with_sources
+from tests.oracles.product_form import mmc, open_product_form, truncated_product_form
 
 
 def test_mixed_network_is_its_markov_chain() -> None:

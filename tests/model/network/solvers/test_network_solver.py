@@ -26,10 +26,11 @@ from model.network import (
     Visit,
 )
 from model.network.solvers import Solution, solve
-from model.network.solvers.fork_join import fork_join_open
 from model.network.solvers.report import as_dict, as_text
-from model.network.solvers.stations import mmc, mmck
+from model.network.solvers.stations import mmck
+from tests.oracles.fork_join import fork_join_open
 from tests.oracles.hardware_chains import passive_resource, sync_cf
+from tests.oracles.product_form import mmc
 
 Exp = Distribution.exponential
 

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.network.solvers import ctmc
-from model.network.solvers.ctmc import birth_death, explore, stationary
 from model.network.solvers.exact_mva import exact_mva
-from model.network.solvers.fork_join import fork_join_closed, fork_join_open, largest_of_independent
+from model.network.solvers.fork_join import largest_of_independent
+from model.network.solvers.stations import birth_death
+from tests.oracles import markov_chain
 from tests.oracles.blocking import closed_blocking, closed_blocking_approximate, cyclic
 from tests.oracles.demand_estimation import estimate_demands, mean_absolute_percentage_error
+from tests.oracles.fork_join import fork_join_closed, fork_join_open
+from tests.oracles.markov_chain import explore, stationary
 from tests.oracles.processor_sharing_trace import share_processor
 from tests.oracles.scaling import fit_scaling, saturating
 from tests.oracles.usl import fit_usl
@@ -114,7 +116,7 @@ def test_demands_are_recovered_and_never_negative() -> None:
 
 
 def test_sweeps_of_a_large_chain_meet_its_closed_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ctmc, "DIRECT_LIMIT", 1_000)
+    monkeypatch.setattr(markov_chain, "DIRECT_LIMIT", 1_000)
     size, rate = 2_000, 0.5
 
     def moves(n: int) -> list[tuple[int, float]]:

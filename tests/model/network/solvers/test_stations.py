@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from model.network.solvers.open_networks import busy_at_queue_length, open_load_dependent
+from model.network.solvers.load_dependent import busy_at_queue_length, open_load_dependent
 from model.network.solvers.priorities import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
-from model.network.solvers.stations import erlang_b, erlang_c, mmc, mmck
+from model.network.solvers.stations import erlang_b, erlang_c, mmck
 from tests.oracles.heterogeneous import heterogeneous_as_identical, heterogeneous_mm
+from tests.oracles.product_form import mmc
 
 
 def test_erlang_formulas_match_their_sums() -> None:

@@ -123,11 +123,3 @@ def _sweep(
         if change < tolerance * total:
             return True
     return False
-
-
-def birth_death(births: Floats, deaths: Floats) -> Floats:
-    """Stationary probabilities of 0..n from birth rates (n,) of 0..n-1 and death rates (n,) of 1..n."""
-    with np.errstate(divide="ignore"):
-        log_p = np.concatenate(([0.0], np.cumsum(np.log(births) - np.log(deaths))))
-    p = np.exp(log_p - log_p.max())
-    return p / p.sum()
