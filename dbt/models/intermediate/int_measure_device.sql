@@ -72,13 +72,12 @@ together as (
 ),
 
 levels as (
-  select system_id, point, condition, position, seconds, subject, case kind when 'uic' then 's' else kind end as unit,
-    unnest([
-      {'metric': kind || '_min', 'aggregation': 'min', 'numerator': low, 'denominator': 1},
-      {'metric': kind || '_avg', 'aggregation': 'ratio', 'numerator': mean * seconds, 'denominator': seconds},
-      {'metric': kind || '_max', 'aggregation': 'max', 'numerator': high, 'denominator': 1}
-    ], recursive := true)
+  {% for kind in ['frames', 'uic', 'gauge'] -%}
+  select system_id, point, condition, position, seconds, subject, unnest({{ measures_of(kind) }}, recursive := true)
   from together
+  where kind = '{{ kind }}'
+  {{ 'union all by name' if not loop.last }}
+  {% endfor %}
 ),
 
 pages as (
@@ -162,7 +161,7 @@ statistic as (
 ),
 
 -- Mean delays of a TCB pool follow from their totals and numbers; where nothing was delayed the mean is 0.
-statistics as (
+statistic_or_mean as (
   select system_id, point, condition, subject, value from statistic where label not like 'Average %'
   union all by name
   select t.system_id, t.point, t.condition,
@@ -177,6 +176,12 @@ statistics as (
     end
 ),
 
+statistics as (
+  select system_id, point, condition, 1 as position, null::double as seconds, subject,
+    unnest({{ measures_of('statistic') }}, recursive := true)
+  from statistic_or_mean
+),
+
 -- Each LPAR uses its own part of a rating; what they use adds up.
 used as (
   select k.system_id, k.point, k.condition, k.position, k.seconds, c.rating,
@@ -188,23 +193,16 @@ used as (
 ),
 
 capacity as (
-  select u.system_id, u.point, u.condition, u.position, u.seconds, u.rating as subject, 'ratio' as aggregation,
-    unnest([
-      {'metric': 'capacity_used', 'unit': lower(u.rating), 'numerator': u.capacity_used_s,
-        'denominator': u.seconds},
-      {'metric': 'capacity_per_tps', 'unit': lower(u.rating) || ' s', 'numerator': u.capacity_used_s,
-        'denominator': w.ended}
-    ], recursive := true)
-  from used u
-  left join transactions w using (system_id, point, condition, position)
+  select system_id, point, condition, position, seconds, rating as subject,
+    unnest({{ measures_of('rating') }}, recursive := true)
+  from used
+  left join transactions using (system_id, point, condition, position)
 )
 
 select system_id, point, condition, true as is_run, position, seconds, null::varchar as workload, subject, metric, unit,
-  aggregation, coalesce(scale, 1.0) as scale, numerator, denominator
+  aggregation, scale, numerator, denominator
 from (
-  select system_id, point, condition, position, seconds, subject, metric, unit, aggregation, numerator, denominator,
-    null::double as scale
-  from levels
+  select * from levels
   union all by name
   select * from pages
   union all by name
@@ -212,10 +210,9 @@ from (
   union all by name
   select * from channels
   union all by name
-  select system_id, point, condition, 1 as position, null::double as seconds, subject, 'statistic' as metric,
-    'count or s' as unit, 'point' as aggregation, value as numerator, 1 as denominator
-  from statistics
+  select * from statistics
   union all by name
-  select * from capacity
+  -- A rating has a unit of its own.
+  select * replace (lower(subject) || case metric when 'capacity_per_tps' then ' s' else '' end as unit) from capacity
 )
 where numerator is not null
