@@ -34,14 +34,7 @@ transactions as (
 )
 
 select
-  interval_key::varchar as interval_key,
-  system_id::varchar as system_id,
-  smf_sid::varchar as smf_sid,
-  point::varchar as point,
-  condition::varchar as condition,
-  interval_start_utc::timestamp as interval_start_utc,
-  interval_start_local::timestamp as interval_start_local,
-  interval_s::double as interval_s,
+  {{ interval_identity() }},
   structure_name::varchar as structure_name,
   (sync_requests + async_requests)::double as requests,
   {{ metric('cf_requests_per_s', {'seconds': 'interval_s'}) }} as requests_per_s,

@@ -18,14 +18,7 @@ with device as (
 )
 
 select
-  interval_key::varchar as interval_key,
-  system_id::varchar as system_id,
-  smf_sid::varchar as smf_sid,
-  point::varchar as point,
-  condition::varchar as condition,
-  interval_start_utc::timestamp as interval_start_utc,
-  interval_start_local::timestamp as interval_start_local,
-  interval_s::double as interval_s,
+  {{ interval_identity() }},
   device_number::varchar as device_number,
   volume_serial::varchar as volume_serial,
   lcu_number::varchar as lcu_number,

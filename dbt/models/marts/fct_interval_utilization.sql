@@ -1,12 +1,5 @@
 select
-  n.interval_key::varchar as interval_key,
-  n.system_id::varchar as system_id,
-  n.smf_sid::varchar as smf_sid,
-  n.point::varchar as point,
-  n.condition::varchar as condition,
-  n.interval_start_utc::timestamp as interval_start_utc,
-  n.interval_start_local::timestamp as interval_start_local,
-  n.interval_s::double as interval_s,
+  {{ interval_identity('n') }},
   e.engine_type::varchar as engine_type,
   e.engines::integer as engines,
   e.dedicated_engines::integer as dedicated_engines,

@@ -29,14 +29,7 @@ measured as (
 )
 
 select
-  interval_key::varchar as interval_key,
-  system_id::varchar as system_id,
-  smf_sid::varchar as smf_sid,
-  point::varchar as point,
-  condition::varchar as condition,
-  interval_start_utc::timestamp as interval_start_utc,
-  interval_start_local::timestamp as interval_start_local,
-  interval_s::double as interval_s,
+  {{ interval_identity() }},
   job_name::varchar as job_name,
   area::varchar as area,
   location::varchar as location,

@@ -75,14 +75,7 @@ measured as (
 )
 
 select
-  interval_key::varchar as interval_key,
-  system_id::varchar as system_id,
-  smf_sid::varchar as smf_sid,
-  point::varchar as point,
-  condition::varchar as condition,
-  interval_start_utc::timestamp as interval_start_utc,
-  interval_start_local::timestamp as interval_start_local,
-  interval_s::double as interval_s,
+  {{ interval_identity() }},
   workload::varchar as workload,
   class_kind::varchar as class_kind,
   class_name::varchar as class_name,

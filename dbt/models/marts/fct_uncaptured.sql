@@ -3,14 +3,7 @@ with captured as (
 )
 
 select
-  n.interval_key::varchar as interval_key,
-  n.system_id::varchar as system_id,
-  n.smf_sid::varchar as smf_sid,
-  n.point::varchar as point,
-  n.condition::varchar as condition,
-  n.interval_start_utc::timestamp as interval_start_utc,
-  n.interval_start_local::timestamp as interval_start_local,
-  n.interval_s::double as interval_s,
+  {{ interval_identity('n') }},
   date_trunc('hour', n.interval_start_local)::timestamp as hour_local,
   e.busy_s::double as busy_s,
   c.cp_s::double as captured_s,

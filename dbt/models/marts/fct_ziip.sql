@@ -6,14 +6,7 @@ with service as (
 )
 
 select
-  n.interval_key::varchar as interval_key,
-  n.system_id::varchar as system_id,
-  n.smf_sid::varchar as smf_sid,
-  n.point::varchar as point,
-  n.condition::varchar as condition,
-  n.interval_start_utc::timestamp as interval_start_utc,
-  n.interval_start_local::timestamp as interval_start_local,
-  n.interval_s::double as interval_s,
+  {{ interval_identity('n') }},
   coalesce(e.engines, 0)::integer as ziips,
   {{ metric('cpu_busy_pct') }} as ziip_busy_pct,
   e.thread_density::double as thread_density,
