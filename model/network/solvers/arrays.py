@@ -14,6 +14,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SHARING, FCFS, HEAD_OF_LINE, PREEMPTIVE, WEIGHTED, PRIORITY_SHARING, DELAY = range(7)
+CODES = {
+    "delay": DELAY,
+    "ps": SHARING,
+    "fcfs": FCFS,
+    "hol": HEAD_OF_LINE,
+    "preemptive": PREEMPTIVE,
+    "dps": WEIGHTED,
+    "priority_ps": PRIORITY_SHARING,
+}
+"""The code of each scheduling of a station."""
 
 
 class Classes(NamedTuple):

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from model.network.solvers.amva import DELAY, FCFS, SHARING, amva
-from model.network.solvers.arrays import Ints
+from model.network.solvers.arrays import CODES, Ints
 from model.network.solvers.convolution import Convolution, Floats
 from model.network.solvers.exact_network import Figures
-from model.network.solvers.layers import CODES, holding_variation
+from model.network.solvers.layers.resources import holding_variation
 from model.network.solvers.reduction import Reduced, in_service
 from model.network.solvers.stations import birth_death
 

@@ -1,0 +1,116 @@
+"""Engines that synchronous requests to coupling facilities hold while they are served."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from model.network.solvers.arrays import Floats
+from model.network.solvers.convolution import Convolution
+from model.network.solvers.layers.state import LayerState
+from model.network.solvers.load_dependent import busy_at_queue_length
+from model.network.solvers.reduction import Reduced, SyncRequest
+from model.network.solvers.stations import mmc_response
+
+
+def goes_async(state: LayerState, request: SyncRequest) -> bool:
+    return bool(state.facility[request.row, request.facility] > request.threshold_s)
+
+
+def asynchronous_issue(net: Reduced, state: LayerState) -> Floats:
+    """(classes, stations) work that requests which go asynchronously add to their engines."""
+    out = np.zeros_like(net.demand)
+    for request in net.sync:
+        if goes_async(state, request):
+            out[request.row, request.engine] += request.flow * request.async_issue_s * net.pace[request.engine]
+    return out
+
+
+def engines_held(net: Reduced, state: LayerState, own: Floats) -> dict[int, tuple[Floats, Floats]]:
+    """Engines that synchronous requests hold: facility work (classes,) without queueing, and capacity by customers.
+
+    With n engines busy, each alternates between its own work and the facilities: a closed network of n customers, whose
+    throughput over that of one is the capacity.
+    """
+    out: dict[int, tuple[Floats, Floats]] = {}
+    for k in sorted({request.engine for request in net.sync}):
+        here = [r for r in net.sync if r.engine == k and not goes_async(state, r)]
+        alone = np.zeros(len(net.rates))
+        facilities = sorted({r.facility for r in here})
+        total = float(state.throughput.sum())
+        work = np.zeros(len(facilities))
+        for request in here:
+            alone[request.row] += request.flow * request.service_s
+            work[facilities.index(request.facility)] += state.throughput[request.row] * request.flow * request.service_s
+        mean = np.append(float(state.throughput @ own[:, k]), work) / max(total, 1e-300)
+        servers = [-1]
+        for i, f in enumerate(facilities):
+            station = net.network.stations[f]
+            delay = station.scheduling == "delay"
+            servers.append(-1 if delay else station.servers)
+            # What others send to the facility slows it down for this engine.
+            others = float(state.throughput @ net.demand[:, f]) - work[i]
+            if not delay:
+                mean[i + 1] /= max(1 - max(others, 0.0) / station.servers, 0.02)
+        engines = net.network.stations[k].servers
+        if mean.sum() > 0 and here:
+            inner = Convolution([engines], mean[:, None], servers).throughput_by_population()
+            out[k] = (alone, inner * (float(mean[0]) + float(work.sum()) / max(total, 1e-300)))
+        else:
+            out[k] = (alone, np.arange(1.0, engines + 1))
+    return out
+
+
+def visit_variation(net: Reduced, state: LayerState, service: Floats) -> Floats:
+    """(classes, stations) squared variation of a visit, the time an engine is held for a facility included."""
+    out = np.nan_to_num(net.scv, nan=1.0)
+    if not net.sync:
+        return out
+    square = np.nan_to_num(net.service) ** 2 * (1 + out) * net.visits
+    for request in net.sync:
+        if not goes_async(state, request):
+            held = request.service_s
+            square[request.row, request.engine] += request.flow * 2 * (request.issue_s * held + held**2)
+    for k in {request.engine for request in net.sync}:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            out[:, k] = np.where(net.visits[:, k] > 0, square[:, k] / (net.visits[:, k] * service[:, k] ** 2) - 1, 1.0)
+    return np.clip(np.nan_to_num(out, nan=1.0), 0.0, None)
+
+
+def hold_engines(
+    net: Reduced, state: LayerState, own: Floats, engines: dict[int, tuple[Floats, Floats]], queue: Floats
+) -> None:
+    """Residence at facilities and the time their synchronous requests hold engines, at the present throughput."""
+    if not net.sync:
+        return
+    stations = net.network.stations
+    hold = np.zeros_like(state.hold)
+    held_by: dict[int, float] = {}
+    for k, (alone, curve) in engines.items():
+        load = float(state.throughput @ (own[:, k] + alone))
+        busy = busy_at_queue_length(float(queue[k]), curve, np.arange(1.0, len(curve) + 1))
+        facility_work = sum(
+            state.throughput[r.row] * r.flow * r.service_s
+            for r in net.sync
+            if r.engine == k and not goes_async(state, r)
+        )
+        own_work = load - facility_work
+        held_by[k] = max((busy - own_work) / facility_work, 1.0) if facility_work > 0 else 1.0
+    facility = state.facility.copy()
+    for k in sorted({request.facility for request in net.sync}):
+        station = stations[k]
+        rate = float(state.throughput @ net.visits[:, k])
+        if rate <= 0:
+            continue
+        service = float(state.throughput @ net.demand[:, k]) / rate
+        queued = mmc_response(rate, service, -1 if station.scheduling == "delay" else station.servers) - service
+        here = [r for r in net.sync if r.facility == k]
+        sync_rate = sum(state.throughput[r.row] * r.flow for r in here if not goes_async(state, r))
+        stretched = max((held_by[r.engine] for r in here), default=1.0)
+        share = min(sync_rate / rate, 1.0)
+        wait = share * (stretched - 1) * service + (1 - share) * min(queued, 1e9)
+        facility[:, k] = np.nan_to_num(net.service[:, k]) + wait
+    for request in net.sync:
+        if not goes_async(state, request):
+            hold[request.row, request.engine] += request.flow * facility[request.row, request.facility]
+    state.facility += 0.5 * (facility - state.facility)
+    state.hold += 0.5 * (hold - state.hold)

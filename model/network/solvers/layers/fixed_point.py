@@ -1,0 +1,55 @@
+"""Layers in turn until none changes what the others see."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from model.network.solvers.exact_network import Figures
+from model.network.solvers.layers.forks import save_by_forks
+from model.network.solvers.layers.resources import wait_for_resources
+from model.network.solvers.layers.state import LayerState
+from model.network.solvers.layers.stations import solve_stations
+from model.network.solvers.reduction import Reduced
+
+ROUNDS = 200
+TOLERANCE = 1e-6
+
+
+def layered(net: Reduced) -> tuple[Figures, bool]:
+    """Approximate figures, and whether the layers agreed in the end."""
+    state = LayerState.of(net)
+    if _has_one_layer(net):
+        solve_stations(net, state)
+        return _figures(net, state), True
+    for turn in range(ROUNDS):
+        previous = state.response()
+        solve_stations(net, state)
+        damping = 0.5 if turn < 50 else 0.2
+        wait_for_resources(net, state, damping)
+        save_by_forks(net, state, damping)
+        now = state.response()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            change = np.abs(now - previous) / np.maximum(now, 1e-300)
+        if turn > 2 and np.all(~np.isfinite(now) | (change < TOLERANCE)):
+            return _figures(net, state), True
+    return _figures(net, state), False
+
+
+def _has_one_layer(net: Reduced) -> bool:
+    """Whether nothing but stations that do not depend on each other is asked."""
+    return not (net.sync or net.forks or np.any(net.acquires > 0)) and not any(
+        s.overflow or s.lpar or s.capacity is not None for s in net.network.stations
+    )
+
+
+def _figures(net: Reduced, state: LayerState) -> Figures:
+    return Figures(
+        state.throughput,
+        state.residence,
+        state.busy,
+        state.using,
+        state.wait,
+        state.held,
+        "layered mean value analysis" if np.any(net.acquires) or net.sync else "approximate mean value analysis",
+        state.saving,
+    )

@@ -1,0 +1,58 @@
+"""What the layers pass to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.network.solvers.arrays import Floats
+from model.network.solvers.reduction import Reduced
+
+
+@dataclass
+class LayerState:
+    """Figures of the last round; (classes,), (classes, stations) or (classes, resources).
+
+    ``facility`` is the time of a visit, ``hold`` that for which requests hold an engine besides its own work,
+    ``saving`` the time that branches run side by side.
+    """
+
+    throughput: Floats
+    residence: Floats
+    busy: Floats
+    using: Floats
+    facility: Floats
+    hold: Floats
+    saving: Floats
+    wait: Floats
+    held: Floats
+
+    @classmethod
+    def of(cls, net: Reduced) -> LayerState:
+        """Before the first round: nobody waits."""
+        classes, stations = net.demand.shape
+        resources = len(net.network.resources)
+        base = net.think + net.demand.sum(axis=1)
+        alone = np.divide(net.users, base, out=np.zeros(classes), where=base > 0)
+        guess = np.where(net.rates >= 0, net.rates, alone)
+        return cls(
+            throughput=guess,
+            residence=net.demand.copy(),
+            busy=guess[:, None] * net.demand,
+            using=net.demand.copy(),
+            facility=np.nan_to_num(net.service),
+            hold=np.zeros((classes, stations)),
+            saving=np.zeros(classes),
+            wait=np.zeros((classes, resources)),
+            held=np.zeros((classes, resources)),
+        )
+
+    def response(self) -> Floats:
+        """(classes,) time of a transaction, without thinking."""
+        return self.residence.sum(axis=1) + self.wait.sum(axis=1) - self.saving
+
+    def stretch(self, net: Reduced) -> Floats:
+        """(classes, stations) residence per second of demand, 0 where there is none."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.nan_to_num(np.where(net.demand > 0, self.residence / net.demand, 0.0), posinf=1e9)

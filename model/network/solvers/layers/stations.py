@@ -1,0 +1,175 @@
+"""Stations in one round, given waits for resources and what requests to facilities do to their engines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from model.network.solvers.amva import AmvaResult, amva
+from model.network.solvers.arrays import CODES, DELAY, FCFS, SHARING, Floats, Ints
+from model.network.solvers.layers.facilities import asynchronous_issue, engines_held, hold_engines, visit_variation
+from model.network.solvers.layers.state import LayerState
+from model.network.solvers.load_dependent import busy_at_queue_length
+from model.network.solvers.reduction import Reduced, in_service
+from model.network.solvers.stations import mmck
+
+DIVERGED = 1e5
+
+
+@dataclass
+class _Asked:
+    """What the stations are asked for in this round; (classes, stations) arrays.
+
+    ``demand`` contains the time in facilities and residences that are known (``fixed``); ``own`` does not. ``curves``
+    are capacities by customers, ``lost`` (classes,) the chance of being turned away.
+    """
+
+    visits: Floats
+    demand: Floats
+    own: Floats
+    codes: Ints
+    servers: Ints
+    lost: Floats
+    curves: dict[int, Floats] = field(default_factory=dict)
+    fixed: dict[int, Floats] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, net: Reduced, state: LayerState) -> _Asked:
+        demand = net.demand * net.pace + asynchronous_issue(net, state)
+        codes = np.array([CODES[s.scheduling] for s in net.network.stations])
+        lost = np.zeros(len(net.rates))
+        return cls(net.visits.copy(), demand, demand.copy(), codes, net.servers.copy(), lost)
+
+    def ceiling(self, k: int) -> float:
+        """Most work that a station does at a time."""
+        return float(self.curves[k][-1]) if k in self.curves else float(self.servers[k])
+
+
+def solve_stations(net: Reduced, state: LayerState) -> None:
+    """Residence, throughput and use of the stations, and the time for which requests hold engines."""
+    asked = _Asked.of(net, state)
+    facilities = {request.facility for request in net.sync}
+    for k in facilities:
+        asked.fixed[k] = asked.visits[:, k] * state.facility[:, k]
+    engines = engines_held(net, state, asked.own)
+    for k, (alone, curve) in engines.items():
+        asked.demand[:, k] += alone
+        asked.curves[k] = curve
+    for k, station in enumerate(net.network.stations):
+        if k in facilities or station.scheduling == "delay":
+            continue
+        if net.equal_fcfs[k] and station.scheduling == "fcfs" and not np.any(state.hold[:, k]):
+            asked.codes[k] = SHARING
+        elif station.smt and not net.equal_fcfs[k]:
+            asked.codes[k] = FCFS
+        if k not in engines:
+            _set_capacity(net, state, asked, k)
+            _turn_away(net, state, asked, k)
+    for k, residence in asked.fixed.items():
+        asked.demand[:, k] = residence
+        asked.codes[k], asked.servers[k] = DELAY, -1
+        asked.curves.pop(k, None)
+    result = _mean_values(net, state, asked)
+    state.residence = result.residence.T - state.hold
+    state.throughput = result.throughput * np.clip(1 - asked.lost, 0.0, 1.0)
+    if not result.converged:
+        _mark_saturated(net, state, asked)
+    hold_engines(net, state, asked.own, engines, result.queue_length.sum(axis=1))
+    _set_use(net, state, asked, facilities, result.queue_length.sum(axis=1))
+
+
+def _set_capacity(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
+    work, _ = net.curves[k]
+    if net.network.stations[k].lpar is not None:
+        asked.curves[k] = _lpar_capacity(net, state, k, work)
+    elif not net.plain[k]:
+        asked.curves[k] = work
+
+
+def _turn_away(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
+    """Where a station is full, send its work to another station, or lose it."""
+    station = net.network.stations[k]
+    work, _ = net.curves[k]
+    # Threads of a core in SMT take work before any of it waits.
+    limit = len(work) + station.overflow.waiting if station.overflow else station.capacity
+    rate = float(state.throughput @ asked.visits[:, k])
+    load = float(state.throughput @ asked.demand[:, k])
+    if rate <= 0 or limit is None or not (station.overflow or station.when_full == "reject"):
+        return
+    full = mmck(rate, load / rate, len(work), limit, work.tolist())
+    if station.overflow:
+        to = net.network.station_names.index(station.overflow.to)
+        moved = full.loss_probability
+        shift = moved * net.demand[:, k] * net.pace[to]
+        for work_of in (asked.demand, asked.own):
+            work_of[:, to] += shift
+            work_of[:, k] *= 1 - moved
+        asked.visits[:, to] += moved * asked.visits[:, k]
+        asked.visits[:, k] *= 1 - moved
+    else:
+        asked.lost += asked.visits[:, k] * full.loss_probability
+    asked.fixed[k] = np.where(asked.demand[:, k] > 0, asked.visits[:, k] * full.response, 0.0)
+
+
+def _mean_values(net: Reduced, state: LayerState, asked: _Asked) -> AmvaResult:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        service = np.where(asked.visits > 0, asked.demand / asked.visits, 0.0)
+    # Time in a facility while the engine is held is already part of the engine's own residence.
+    held = state.hold.sum(axis=1)
+    return amva(
+        net.users,
+        asked.demand.T,
+        asked.servers,
+        net.think + state.wait.sum(axis=1) - state.saving - held,
+        rates=net.rates,
+        discipline=asked.codes,
+        service=service.T,
+        scv=visit_variation(net, state, service).T,
+        priority=net.priority,
+        weights=net.weight,
+        load_dependent=asked.curves,
+    )
+
+
+def _mark_saturated(net: Reduced, state: LayerState, asked: _Asked) -> None:
+    """Residence at stations that cannot do the work of the open classes is infinite."""
+    for k, code in enumerate(asked.codes):
+        if code != DELAY and float(net.rates.clip(0) @ asked.demand[:, k]) >= asked.ceiling(k):
+            state.residence[asked.demand[:, k] > 0, k] = np.inf
+    state.residence[state.residence > DIVERGED * asked.demand.sum(axis=1, keepdims=True)] = np.inf
+
+
+def _set_use(net: Reduced, state: LayerState, asked: _Asked, facilities: set[int], queue_length: Floats) -> None:
+    """Time for which stations are busy and in use, from the work that stayed with them."""
+    state.busy = state.throughput[:, None] * (asked.own + state.hold)
+    for k in facilities:
+        state.busy[:, k] = state.throughput * net.demand[:, k] * net.pace[k]
+    for k, code in enumerate(asked.codes):
+        total = state.busy[:, k].sum()
+        if code != DELAY and not net.plain[k] and total > 0:
+            capacity, used = net.curves[k]
+            state.busy[:, k] *= busy_at_queue_length(float(queue_length[k]), capacity, used) / total
+    state.using = in_service(net, state.throughput, asked.own, state.busy)
+
+
+def _lpar_capacity(net: Reduced, state: LayerState, k: int, work: Floats) -> Floats:
+    """Engines an LPAR pool can get: its share, or what the others leave, within its cap and its own engines."""
+    station = net.network.stations[k]
+    lpar = station.lpar
+    assert lpar is not None
+    engines = next(c.engines for c in net.network.cecs if c.name == lpar.cec)
+    peers = [j for j, s in enumerate(net.network.stations) if s.lpar is not None and s.lpar.cec == lpar.cec]
+    weights = {j: float(net.network.stations[j].lpar.weight) for j in peers}  # type: ignore[union-attr]
+    share = engines * lpar.weight / sum(weights.values())
+    others = sum(float(state.busy[:, j].sum()) for j in peers if j != k)
+    got = max(share, engines - others)
+    if lpar.cap == "share":
+        got = min(got, share)
+    elif lpar.cap != "none":
+        got = min(got, float(lpar.cap))
+    got = min(got, float(station.servers), float(engines))
+    n = np.minimum(np.arange(1, int(np.ceil(got)) + 1, dtype=float), got)
+    if lpar.low_cost > 1:
+        n = np.minimum(n, share) + np.maximum(n - share, 0.0) / lpar.low_cost
+    return n * (work[0] if len(work) else 1.0)
