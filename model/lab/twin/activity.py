@@ -154,17 +154,23 @@ class _Running:
         limits = np.outer([goal / 1000 for goal in goals], BUCKET_LIMITS_PCT) / 100
         self.edges = np.searchsorted(edges, limits)
         self.lately: Stretch | None = None
+        self.users = np.where(np.isfinite(self.rates), [c.users for c in network.classes], 0.0)
         self.issued = _issue_modes(network)
 
     def warm(self, counts: np.ndarray) -> None:
         """Run at the rates of an interval until what is inside is usual."""
-        self.run.run(_over(counts / self.seconds, self.rates), 3 * self._length(counts))
+        self._lately(self.run.run(self._factors(counts / self.seconds), 3 * self._length(counts)))
 
     def interval(self, counts: np.ndarray, random: np.random.Generator) -> Activity:
         """What goes on in the next interval, in which `counts` (classes,) transactions begin."""
-        stretch = self.run.run(_over(counts / self.seconds, self.rates), self._length(counts))
+        factors = self._factors(counts / self.seconds)
+        stretch = self.run.run(factors, self._length(counts))
         lately = self._lately(stretch)
         done = lately.total[:, L.T_DONE]
+        # Users send as often as they think and wait, however often they were meant to.
+        think_s = _over(self.users, self.rates * factors)
+        sent = self.seconds * _over(self.users, think_s + _over(lately.total[:, L.T_SUM], done))
+        counts = np.where(think_s > 0, sent, counts)
         share = _over(stretch.total[:, L.T_DONE], stretch.total[:, L.T_STARTED])
         behind = (stretch.total[:, L.T_STARTED] > 4 * ENOUGH) & (share < 0.9)
         lost = _over(lately.total[:, L.T_LOST], lately.total[:, L.T_LOST] + done)
@@ -193,6 +199,15 @@ class _Running:
             wait_s=unit[..., L.Q_WAIT],
             asynchronous=self._asynchronous(stretch),
         )
+
+    def _factors(self, rates: np.ndarray) -> np.ndarray:
+        """How much more often than described transactions begin (K,) at rates a second; users think for what their
+        latest responses leave of the time from one transaction to the next, a hundredth of it at least."""
+        if self.lately is not None:
+            response_s = _over(self.lately.total[:, L.T_SUM], self.lately.total[:, L.T_DONE])
+            thinking = np.maximum(1.0 - _over(rates * response_s, self.users), 0.01)
+            rates = _over(rates, np.where(self.users > 0, thinking, 1.0))
+        return _over(rates, self.rates)
 
     def _length(self, counts: np.ndarray) -> float:
         per_s = float((self.visits.sum(axis=1) * counts).sum()) / self.seconds

@@ -6,9 +6,11 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
+
 from model.lab.errors import LabError
 from model.lab.twin.activity import Lived
-from model.lab.twin.description import Question, described_rate_per_s
+from model.lab.twin.description import Question
 from model.lab.twin.measured import Measured
 from model.lab.twin.true_network import rerouted, station_changed
 from model.network import Network, Smt, Station, TransactionClass
@@ -28,11 +30,12 @@ def asked(lived: Lived, seen: Sequence[Measured], question: Question) -> Asked:
     moment = _when(lived, m, question)
     i = lived.twin.starts.index(moment)
     network = lived.networks[-1]
-    rates = lived.activity.ended[i] / lived.twin.interval_s
+    ended = lived.activity.ended[i]
+    rates, response_s = ended / lived.twin.interval_s, lived.activity.elapsed_s[i] / np.maximum(ended, 1.0)
     factors = _factors(lived, m, question.at, dict(zip(network.class_names, rates, strict=True)))
     classes = tuple(
-        _at_rate(c, rate, factors.get(c.name, 1.0))
-        for c, rate in zip(network.classes, rates, strict=True)
+        _at_rate(c, rate, factors.get(c.name, 1.0), inside_s)
+        for c, rate, inside_s in zip(network.classes, rates, response_s, strict=True)
         if c.name not in lived.twin.classes or rate > 0 or c.users
     )
     network = replace(network, classes=classes)
@@ -95,10 +98,12 @@ def _classes(lived: Lived, m: Measured, name: str) -> list[str]:
     return found
 
 
-def _at_rate(c: TransactionClass, rate: float, factor: float) -> TransactionClass:
-    """A class at its recorded rate times a factor; of a closed class the users grow."""
+def _at_rate(c: TransactionClass, rate: float, factor: float, response_s: float) -> TransactionClass:
+    """A class at its recorded rate times a factor; of a closed class the users grow, and think as they then did."""
     if c.users:
-        think = c.think.scaled(described_rate_per_s(c) / rate) if c.think is not None and rate > 0 else c.think
+        think = c.think
+        if think is not None and think.mean > 0 and rate > 0:
+            think = think.scaled(max(c.users / rate - response_s, 0.0) / think.mean)
         return replace(c, users=max(1, round(c.users * factor)), think=think)
     if c.arrivals is None or rate <= 0:
         return c

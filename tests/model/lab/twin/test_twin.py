@@ -94,6 +94,29 @@ def test_a_question_without_changes_is_answered_with_what_was_recorded() -> None
     assert value["machine_busy_pct", ""] < 100
 
 
+def test_users_send_as_often_as_they_think_and_wait() -> None:
+    users = """
+[[classes]]
+name = "terminals"
+users = 60
+think = { mean_s = 1 }
+route = [{ visit = "PRDB cp", service = { mean_ms = 15 } }, { visit = "dasd", service = { mean_ms = 70 } }]
+"""
+    load = {"service_class": "TSO", "importance": 2, "workload": "TSO", "rate_per_s": 50}
+    content = tomllib.loads(made.TWIN)
+    content["classes"]["terminals"] = load
+    content["classes"]["orders"]["rate_per_s"] = 3
+    content["ask"] = {"now": {"at": {"when": "2026-09-07T12:00"}, "system": "PRDB"}}
+    after = live(Twin.of(content, Network.from_toml(made.NETWORK + users)))
+    m = measured(after, after.lpars[1])
+    noon = [after.twin.local(start).isoformat() for start in m.starts].index("2026-09-07T12:00:00")
+    tso = m.service_classes.index("TSO")
+    assert m.ended[:, tso].mean() / 3600 == pytest.approx(50, rel=0.03)
+    now = {(o["metric"], o["condition"]): o["value"] for o in truth(after)["now"]["outputs"]}
+    assert now["etr_tps", "class=TSO"] == pytest.approx(m.ended[noon, tso] / 3600, rel=0.01)
+    assert now["cpu_busy_pct", ""] == pytest.approx(100 * m.busy_s[noon] / 3600 / 2, rel=0.02)
+
+
 def test_changes_reach_the_classes_and_limits_they_name() -> None:
     answer = truth(lived(), ("more",))["more"]
     m = measured(lived(), lived().lpars[0])
