@@ -48,12 +48,14 @@ def with_device_waits(h: History, ios: Array) -> History:
     Args:
         ios: (I, C) requests to devices of each class.
     """
-    found = dict(h.waited_s)
-    for name, group in h.devices.items():
+    found, devices = dict(h.waited_s), {}
+    for called, group in h.devices.items():
         waited = _waits(h, group, np.nan_to_num(ios) if group.waited_s.any() else h.ended)
-        if waited is not None and name not in found:
-            found[name] = waited
-    return replace(h, waited_s=found, devices={name: group for name, group in h.devices.items() if name in found})
+        if waited is not None:
+            # Transactions may wait for a resource of the same name.
+            name = called if called not in h.waited_s else f"{called} volumes"
+            found[name], devices[name] = waited, group
+    return replace(h, waited_s=found, devices=devices)
 
 
 def _waits(h: History, group: Devices, ios: Array) -> Array | None:
