@@ -100,7 +100,7 @@ def replayed(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The load, and recorded beside replayed responses by class: at the load asked, or when they were recorded.
 
-    Raises EtalonError as :func:`recorded`, QuestionError for the load, ValueError where too few were recorded.
+    Raises EtalonError as :func:`recorded`, QuestionError for the load, NothingToReplay where too few were recorded.
     """
     from model.capacity.network import described
     from model.capacity.questions import QuestionError, system_entry
@@ -124,14 +124,16 @@ def replayed(
 def agreements(home: Home, systems: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """By system with recorded transactions, how far the replayed responses are, as the gate keeps it."""
     from ingest.warehouse.errors import WarehouseError
+    from model.capacity.questions import QuestionError
+    from model.network import NetworkError
     from model.network.simulator import SimulationError
-    from model.validation.replay import judged
+    from model.validation.replay import NothingToReplay, judged
 
     bundle = {"systems": systems, "model_version": "calibrated"}
     found = {}
     for name in sorted(systems):
         # A system of which nothing can be replayed is not judged by it.
-        with suppress(EtalonError, WarehouseError, SimulationError, ValueError):
+        with suppress(EtalonError, WarehouseError, NetworkError, SimulationError, QuestionError, NothingToReplay):
             found[name] = judged(replayed(home, bundle, name)[1])
     return found
 

@@ -23,6 +23,10 @@ FEWEST = 50
 ALLOWED = 0.25
 
 
+class NothingToReplay(ValueError):
+    """Too few of the recorded transactions are of the system's classes; the message says which there are."""
+
+
 @dataclass(frozen=True)
 class Transactions:
     """Transactions of one stretch of time: (n,) arrival in seconds from its start, class, CPU and response seconds.
@@ -49,12 +53,12 @@ def replayed(found: Described, recorded: Transactions, seed: int = 1) -> list[di
         and ``ks``, the largest difference of the distribution functions.
 
     Raises:
-        ValueError: no class of the network has transactions enough.
+        NothingToReplay: no class of the network has transactions enough.
     """
     names, counts = np.unique(recorded.classes, return_counts=True)
     known = {str(name) for name, n in zip(names, counts, strict=True) if name in found.response and n >= FEWEST}
     if not known:
-        raise ValueError(
+        raise NothingToReplay(
             f"no class of the system ({', '.join(found.response)}) has {FEWEST} recorded transactions; "
             f"recorded: {', '.join(map(str, names)) or 'none'}"
         )
