@@ -227,7 +227,7 @@ def _of_servers(servers: float, busy_s: float) -> Candidates:
 
 
 def _candidates(seen: _Gathered) -> Candidates:
-    """Limits worth trying: held for a time of its own, a part of the time on engines, or all the time inside."""
+    """Limits worth trying: held for a time of its own, a part of the time on engines, both, or all the time inside."""
     places = np.repeat(PLACES, len(LOADS)).astype(float)
     load = np.tile(LOADS, len(PLACES)) * places
     hold = load / float(seen.total.max())
@@ -235,8 +235,10 @@ def _candidates(seen: _Gathered) -> Candidates:
     number = float((seen.total * seen.inside).max())
     whole = np.unique(np.round(np.geomspace(1.0, MOST_PLACES, 120)))
     whole = whole[(number / whole > LOADS[0]) & (number / whole < 1.0)]
-    short, some = hold < float(np.quantile(seen.inside, 0.9)), part <= 1.0
-    kinds = np.repeat([0, 1, 2], [int(short.sum()), int(some.sum()), len(whole)])
-    held = np.concatenate([hold[short], part[some], np.ones(len(whole))])
-    of_seconds, of_engines, of_inside = (np.where(kinds == kind, held, 0.0) for kind in range(3))
-    return Candidates(np.concatenate([places[short], places[some], whole]), of_seconds, of_inside, of_engines)
+    # Held for a time of its own and while on engines, in parts of 1 and 0, 0 and 1, or half and half.
+    rows = []
+    for own in (1.0, 0.0, 0.5):
+        usable = (own * hold < float(np.quantile(seen.inside, 0.9))) & ((1.0 - own) * part <= 1.0)
+        rows.append(np.column_stack([places, own * hold, np.zeros(len(hold)), (1.0 - own) * part])[usable])
+    rows.append(np.column_stack([whole, np.zeros(len(whole)), np.ones(len(whole)), np.zeros(len(whole))]))
+    return Candidates(*np.concatenate(rows).T)
