@@ -169,7 +169,7 @@ def main(arguments: Sequence[str]) -> None:
             named = np.mean([bool(row.held) for row in rows])
             print(f"{question:<9} {metric:<10} {len(rows):>3}  named as the truth's: {named:.0%}")
             continue
-        known = [row for row in rows if row.error_pct is not None]
+        known = [row for row in rows if row.truth is not None and row.error_pct is not None]
         errors = np.abs([_relative(row) for row in known]) if known else np.array([np.nan])
         both = [(row.lo, row.hi, row.truth) for row in known]
         widths = [50 * (hi - lo) / true for lo, hi, true in both if hi is not None and lo is not None]
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _relative(row: Compared) -> float:
-    return 100.0 * ((row.predicted or 0.0) / row.truth - 1.0)
+    return 100.0 * ((row.predicted or 0.0) / (row.truth or np.nan) - 1.0)
 
 
 if __name__ == "__main__":

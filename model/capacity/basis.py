@@ -88,7 +88,11 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
         if available[0] < state.scenario.engines - 1e-9:
             full = "the engines the LPAR may use by weight or cap are used up"
         served = "; the responses shown are of classes served before those that wait" if _answering(state) else ""
-        notes.append(f"{full}: the rate cannot be reached, usage is what it would ask for{served}")
+        asked = 100.0 * busy[0] / available[0]
+        notes.append(
+            f"{full}: the rate cannot be reached, its work asks for {asked:.4g} % of them; busy and MSU are what they "
+            f"give, times per transaction and the bottleneck what is asked for{served}"
+        )
     elif (Estimate.of(busy - available).hi or 0.0) > 0:
         notes.append("saturation is within the interval: responses have no upper limit")
     if "engines" in outside and "machine" not in load.asked:

@@ -118,6 +118,8 @@ def _rate_at_point(ready: System, load: Load, state: State) -> Estimate | None:
     total = total_rate(state)
     if "etr_tps" in load.asked or total[0] <= 0 or load.point is None:
         return None
+    if set(load.asked) > {"point"}:
+        return Estimate.of(total)
     busy = 100.0 * float(state.busy[0, 0]) / state.scenario.engines
     if busy > 100.0 or ready.capacity != (LPAR,) or state.scenario.engines != ready.engines:
         return None
@@ -132,7 +134,10 @@ def figure_draws(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
 
 
 def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array | None:
-    """One metric, (draws, loads); None where it does not apply, no number at loads where it does not."""
+    """One metric, (draws, loads); None where it does not apply, no number at loads where it does not.
+
+    What is busy is at most all there is; costs of a transaction and the internal rate are those of the work asked for.
+    """
     form, engines = spec["form"], state.scenario.engines
     with np.errstate(divide="ignore", invalid="ignore"):
         if form == "total_rate":
@@ -141,15 +146,17 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
             return 100.0 * state.usage[spec["series"]]
         if form == "us_per_tran":
             rate = _rate_of(ready, state, spec)
-            used = state.busy if spec["series"] == "" else state.usage[spec["series"]]
-            return np.where(rate[0] > 0, 1e6 * used / rate, np.nan)
+            asked = state.busy if spec["series"] == "" else state.usage[spec["series"]]
+            return np.where(rate[0] > 0, 1e6 * asked / rate, np.nan)
         if form == "busy_pct":
-            return 100.0 * state.busy / engines
+            return 100.0 * state.served / engines
         if form == "machine_busy_pct":
-            return None if state.machine_busy is None else 100.0 * state.machine_busy
+            return _machine_busy_pct(ready, state)
         if form == "ziip_busy_pct":
             ziips = state.scenario.ziips
-            return None if state.ziip_busy is None or ziips <= 0 else 100.0 * state.ziip_busy / ziips
+            if state.ziip_busy is None or ziips <= 0:
+                return None
+            return np.asarray(np.minimum(100.0 * state.ziip_busy / ziips, 100.0))
         if form in ("msu", "machine_msu", "msu_4hra"):
             columns = [msu(ready, state.at_load(i), form) for i in range(state.busy.shape[1])]
             return None if any(one is None for one in columns) else np.stack(columns, axis=1)  # type: ignore[arg-type]
@@ -159,7 +166,8 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
         if form == "rate":
             return ready.stream(state.scenario, spec["stream"])
         if form == "limit_pct":
-            return 100.0 * state.limits[spec["station"]] if spec["station"] in state.limits else None
+            used = state.limits.get(spec["station"])
+            return None if used is None else np.minimum(100.0 * used, 100.0)
         table = state.response_ms if form == "response_ms" else state.p90_ms
         key = (spec["response"], spec["stream"])
         if key not in table:
@@ -167,6 +175,13 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
         if spec["stream"] not in ready.streams:
             return table[key]
         return np.where(ready.stream(state.scenario, spec["stream"])[0] > 0, table[key], np.nan)
+
+
+def _machine_busy_pct(ready: System, state: State) -> Array | None:
+    if state.machine_busy is None or ready.machine is None:
+        return None
+    physical = state.scenario.machine_engines or ready.machine.engines
+    return np.asarray(np.minimum(100.0 * (state.machine_busy - (state.busy - state.served) / physical), 100.0))
 
 
 def _total_rates(state: State) -> Array:

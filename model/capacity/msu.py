@@ -50,10 +50,10 @@ def msu(ready: System, state: State, form: str) -> Array | None:
     if each is None:
         return None
     if form == "msu":
-        return each * state.busy[:, 0]
+        return each * state.served[:, 0]
     if form == "machine_msu":
         others = np.broadcast_to(np.asarray(state.scenario.others, float), state.busy.shape)
-        return each * (state.busy + others)[:, 0]
+        return each * (state.served + others)[:, 0]
     busy = _four_hours(ready, state)
     return None if busy is None else each * busy
 
@@ -78,4 +78,4 @@ def _four_hours(ready: System, state: State) -> Array | None:
     index = np.concatenate(windows)
     extra = {name: np.array(values, float)[index][None, :] for name, values in profile.get("extra", {}).items()}
     scenario = replace(asked, rates=changed * rates[:, index].T[None], extra=extra)
-    return ready.usage(scenario)[1].mean(axis=1)
+    return np.minimum(ready.usage(scenario)[1], asked.engines).mean(axis=1)

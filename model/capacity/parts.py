@@ -193,7 +193,11 @@ class Scenario:
 
 @dataclass(frozen=True)
 class State:
-    """What the ensemble does at a scenario; arrays are (draws, loads)."""
+    """What the ensemble does at a scenario; arrays are (draws, loads).
+
+    ``usage``, ``busy``, ``ziip_busy``, ``machine_busy`` and ``limits`` are what the work asks for, also beyond what
+    there is.
+    """
 
     scenario: Scenario
     usage: Mapping[str, Array]
@@ -206,6 +210,11 @@ class State:
     waiting_ms: Mapping[tuple[str, str], Mapping[str, Array]]
     p90_ms: Mapping[tuple[str, str], Array]
     limits: Mapping[str, Array]
+
+    @property
+    def served(self) -> Array:
+        """Engines the LPAR really uses: what its work asks for, as far as there is that much to get."""
+        return np.minimum(self.busy, self.available)
 
     def at_load(self, i: int) -> State:
         """The state at one of the loads, as arrays of that load alone."""

@@ -131,7 +131,7 @@ def answers(found: Mapping[str, Mapping[str, Any]], as_json: bool) -> str:
             {
                 "metric": o["metric"],
                 "condition": o["condition"],
-                **{key: f"{o[key]:.4g}" for key in ("value", "lo", "hi")},
+                **{key: _short(o[key]) for key in ("value", "lo", "hi")},
                 "unit": o["unit"],
             }
             for o in answer["outputs"]

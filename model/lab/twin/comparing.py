@@ -18,13 +18,14 @@ class Compared:
     """One figure: truth, prediction with its limits (None where there is none), error in percent, whether it held.
 
     Errors of busy and utilization are in points of percent. An interval holds the truth where it reaches the interval
-    in which the simulation knows it. `note` says why there is no prediction.
+    in which the simulation knows it. Without a steady state there is no truth, and none may be predicted. `note` says
+    why there is no prediction.
     """
 
     question: str
     metric: str
     condition: str
-    truth: float
+    truth: float | None
     predicted: float | None = None
     lo: float | None = None
     hi: float | None = None
@@ -78,6 +79,10 @@ def _of_what(condition: str) -> tuple[str, ...]:
 
 def _row(question: str, output: Mapping[str, Any], predicted: Mapping[str, Any] | None, missing: str) -> Compared:
     metric, condition, truth = output["metric"], output["condition"], output["value"]
+    if truth is None:
+        none = predicted is None or predicted["value"] is None or predicted["hi"] is None
+        value = None if predicted is None else predicted["value"]
+        return Compared(question, metric, condition, None, value, held=none, note="no steady state")
     if predicted is None or predicted["value"] is None:
         return Compared(question, metric, condition, truth, note=missing)
     value, lo, hi = (predicted[name] for name in ("value", "lo", "hi"))

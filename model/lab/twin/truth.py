@@ -20,13 +20,17 @@ from model.network.solvers.solution import Limit
 PRECISION = 0.01
 SHARE = "share of the machine by weight or cap"
 HORIZON, MOST = 400_000, 4_000_000
+KEEPING_UP = 0.98
+"""Part of what arrives of a class that must get through for it to have a steady response."""
 Output = dict[str, Any]
 
 
 def truth(lived: Lived, names: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
     """Answers by question, in the form of a prediction; `lo` and `hi` are the simulation's 95 % interval.
 
-    `when` says at which recorded interval (local start) the question begins. Raises LabError for what cannot be asked.
+    Where more arrives than can be served, rates are those asked, what has no steady state is null, and resources say
+    how much is asked of them. `when` says at which recorded interval (local start) the question begins. Raises LabError
+    for what cannot be asked.
     """
     seen = [measured(lived, lpar) for lpar in lived.lpars]
     chosen = [q for q in lived.twin.questions if not names or q.name in names]
@@ -51,12 +55,13 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
     cp = network.station(m.lpar.cp)
     busy = result.stations[cp.name].utilization
     home = [name for name in m.lpar.home_classes if name in result.classes and name != uncaptured_class(m.lpar)]
-    rate = Estimate.total([result.classes[name].throughput_per_s for name in home])
+    rate = Estimate.total([_rate(network, result, name) for name in home])
+    served = cp.name not in result.overloaded
     out = [
         _output("cpu_busy_pct", "", busy.scaled(100), "%"),
         _output("etr_tps", "", rate, "1/s"),
-        _output("itr_tps", "", rate.over(busy), "1/s"),
-        _output("cpu_us_per_tran", "", busy.over(rate).scaled(1e6 * cp.servers), "us"),
+        _output("itr_tps", "", rate.over(busy) if served else None, "1/s"),
+        _output("cpu_us_per_tran", "", busy.over(rate).scaled(1e6 * cp.servers) if served else None, "us"),
     ]
     if cp.lpar is not None:
         out.append(_output("machine_busy_pct", "", result.machines[cp.lpar.cec].scaled(100), "%"))
@@ -69,17 +74,35 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
     for service_class in m.service_classes:
         names = [name for name in home if lived.twin.classes[name].service_class == service_class]
         if names:
-            out += _of_class(f"class={service_class}", names, result)
+            out += _of_class(f"class={service_class}", names, network, result)
     for limit in result.limits:
         name = _resource(m, result, limit).removeprefix("limit ")
         out.append(_output("utilization_pct", f"station={name}", _share(result, limit), "%"))
     return out
 
 
-def _of_class(condition: str, names: list[str], result: SimulationResult) -> list[Output]:
-    """Rate and response of a service class."""
+def _rate(network: Network, result: SimulationResult, name: str) -> Estimate:
+    """Transactions/s of a class: as many as got through, or as arrive where it falls behind."""
+    arrivals, through = next(c.arrivals for c in network.classes if c.name == name), result.classes[name]
+    done = through.throughput_per_s
+    if arrivals is None:
+        return done
+    missing = arrivals.rate_per_s - done.value - through.lost_per_s.value
+    behind = missing > max((1.0 - KEEPING_UP) * arrivals.rate_per_s, np.nan_to_num(done.half_width))
+    return Estimate(arrivals.rate_per_s, 0.0) if behind else done
+
+
+def _of_class(condition: str, names: list[str], network: Network, result: SimulationResult) -> list[Output]:
+    """Rate and response of a service class; no response of one that falls behind."""
     found = [result.classes[name] for name in names]
-    rate = Estimate.total([c.throughput_per_s for c in found])
+    rates = [_rate(network, result, name) for name in names]
+    rate = Estimate.total(rates)
+    if any(asked is not c.throughput_per_s for c, asked in zip(found, rates, strict=True)):
+        return [
+            _output("etr_tps", condition, rate, "1/s"),
+            _output("response_ms", condition, None, "ms"),
+            _output("response_p90_ms", condition, None, "ms"),
+        ]
     weights = [c.throughput_per_s.value / rate.value if rate.value > 0 else 1.0 for c in found]
     response = Estimate.total([c.response_s.scaled(w) for c, w in zip(found, weights, strict=True)])
     each = [c.percentiles_s for c in found]
@@ -133,7 +156,9 @@ def _resource(m: Measured, result: SimulationResult, limit: Limit) -> str:
 
 
 def _share(result: SimulationResult, limit: Limit) -> Estimate:
-    """Percent of a limit in use, as wide as the simulation's share of it."""
+    """Percent of a limit in use, as wide as the simulation's share of it; of one overloaded, percent asked of it."""
+    if limit.name in result.overloaded:
+        return Estimate(100 * result.overloaded[limit.name], 0.0)
     by_name = dict(result.machines)
     by_name |= {name: resource.utilization for name, resource in result.resources.items()}
     by_name |= {name: station.utilization for name, station in result.stations.items()}
@@ -142,8 +167,9 @@ def _share(result: SimulationResult, limit: Limit) -> Estimate:
     return Estimate(100 * limit.utilisation, 100 * scale * measured_share.half_width)
 
 
-def _output(metric: str, condition: str, estimate: Estimate, unit: str) -> Output:
-    return {"metric": metric, "condition": condition, **_bounds(estimate, "value"), "unit": unit}
+def _output(metric: str, condition: str, estimate: Estimate | None, unit: str) -> Output:
+    known = dict.fromkeys(("value", "lo", "hi")) if estimate is None else _bounds(estimate, "value")
+    return {"metric": metric, "condition": condition, **known, "unit": unit}
 
 
 def _bounds(estimate: Estimate, name: str) -> dict[str, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from model.network.simulator.statistics import Estimate
 from model.network.solvers.solution import Limit
@@ -98,7 +99,8 @@ class SimulationResult:
     """A finished simulation. ``limits`` are engines, machines and resources in the order in which they bind;
     ``bottleneck`` and ``second_bottleneck`` are its first two names. ``settled`` is false when the warm-up could
     not be told from the run in some replication, as under a load that a limit cannot carry; the figures are then not
-    to be relied on. ``overloaded`` names what the arrivals alone overload."""
+    to be relied on. ``overloaded`` names what the arrivals alone overload, with what they ask of it as a part
+    of what it can do."""
 
     network: str
     seed: int
@@ -114,7 +116,7 @@ class SimulationResult:
     resources: dict[str, ResourceResult]
     machines: dict[str, Estimate]
     limits: tuple[Limit, ...]
-    overloaded: tuple[str, ...] = ()
+    overloaded: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def limit_rates_per_s(self) -> dict[str, float]:

@@ -77,7 +77,7 @@ def simulate(
             more = done * min(3.0, max(0.2, 1.2 * (worst / precision) ** 2 - 1))
             share = math.ceil(min(more, most - done) / replications) + 1
             list(pool.map(lambda r, n=share: r.measure(n, after_slice), runs))
-    return _result(program, runs, seed, level, precise, tuple(overloaded))
+    return _result(program, runs, seed, level, precise, overloaded)
 
 
 def replay(
@@ -160,7 +160,12 @@ def _worst(groups: summary.Groups) -> float:
 
 
 def _result(
-    program: Program, runs: list[Replication], seed: int, level: float, precise: bool, overloaded: tuple[str, ...] = ()
+    program: Program,
+    runs: list[Replication],
+    seed: int,
+    level: float,
+    precise: bool,
+    overloaded: Mapping[str, float] | None = None,
 ) -> SimulationResult:
     groups = _groups(program, runs, level)
     stations, resources, machines = summary.stations(groups), summary.resources(groups), summary.machines(groups)
@@ -172,7 +177,7 @@ def _result(
         simulated_s=float(groups.seconds.sum()),
         warm_up_s=sum(run.warm_up_s for run in runs),
         settled=all(run.settled for run in runs) and not overloaded,
-        overloaded=overloaded,
+        overloaded=overloaded or {},
         transactions=sum(run.transactions for run in runs),
         precise=precise,
         classes=summary.classes(groups),

@@ -67,7 +67,11 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
     if figures is not None:
         return _solution(net, figures, True, [], ())
     if method == "exact":
-        reason = f"{overloaded[0]} is overloaded" if overloaded else "it has no product form, or too many populations"
+        reason = (
+            f"{next(iter(overloaded))} is overloaded"
+            if overloaded
+            else "it has no product form, or too many populations"
+        )
         raise NetworkError(f"network {network.name!r} cannot be solved exactly: {reason}; leave the method at auto")
     if not overloaded and in_product_form(net) and all(p or d for p, d in zip(net.plain, net.delay, strict=True)):
         return _solution(net, _large_lattice(net), False, ["large lattice"], ())
@@ -112,20 +116,22 @@ def _with_notes(solution: Solution, notes: list[str]) -> Solution:
     return replace(solution, notes=(*solution.notes, *notes))
 
 
-def overloaded_by_arrivals(net: Reduced) -> list[str]:
-    """Stations that open classes alone overload, waits left aside."""
-    out = []
+def overloaded_by_arrivals(net: Reduced) -> dict[str, float]:
+    """Stations and resources that open classes alone overload, waits left aside, with the work asked of each as a part
+    of what it can do."""
+    out = {}
     work = net.rates.clip(0) @ net.demand * net.pace
     can = _most_work(net, work)
     for k, station in enumerate(net.network.stations):
         if station.scheduling == "delay" or station.capacity is not None or station.overflow is not None:
             continue
         if work[k] >= can[k]:
-            out.append(station.name)
+            out[station.name] = float(work[k] / can[k])
     held = unwaited_holding(net, net.rates.clip(0), work)
     for rho, resource in enumerate(net.network.resources):
-        if held[rho] >= resource.capacity * resource.instances:
-            out.append(resource.name)
+        places = resource.capacity * resource.instances
+        if held[rho] >= places:
+            out[resource.name] = float(held[rho] / places)
     return out
 
 

@@ -30,9 +30,9 @@ def test_growth_of_cost_is_found_and_followed_beyond_the_data():
     given = dearer()
     found = cost_by_busy(given, [0, 1])
     assert found["centre"] * (1.0 + GROWTH * found["from"]) == pytest.approx(GROWTH, rel=0.1)
-    truth = dearer(1.3)
+    truth = dearer(1.15)
     top = int(given.busy_s.argmax())
-    answer = predict(build({"PRDA": entry(given)}, data={}, validation={}), "PRDA", {"growth_pct": 30})
+    answer = predict(build({"PRDA": entry(given)}, data={}, validation={}), "PRDA", {"growth_pct": 15})
     busy = answer.output("cpu_busy_pct")
     expected = 100.0 * truth.busy_s[top] / SECONDS / ENGINES
     assert busy.value == pytest.approx(expected, rel=0.01)

@@ -81,7 +81,9 @@ def test_extrapolation_is_flagged_said_and_widened(bundle):
 
 def test_saturation_is_said_and_leaves_no_response(bundle):
     answer = predict(bundle, "shop", {"etr_tps": 9000})
-    assert value(answer, "cpu_busy_pct")["value"] > 100
+    asked = answer["bottleneck"]["utilization_pct"]
+    assert value(answer, "cpu_busy_pct")["value"] == 100 < asked
+    assert any(f"asks for {asked:.4g} %" in note for note in answer["notes"])
     assert answer["extrapolated"]
     assert "total_shop_response_ms" not in {o["metric"] for o in answer["outputs"]}
     assert any("saturated" in note for note in answer["notes"])

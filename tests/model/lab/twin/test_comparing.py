@@ -61,6 +61,14 @@ def test_what_is_refused_says_why_in_every_row() -> None:
     assert {r.note for r in rows} == {"no such system"} and all(r.predicted is None for r in rows)
 
 
+def test_what_has_no_steady_state_must_not_be_predicted() -> None:
+    none = dict.fromkeys(("value", "lo", "hi"))
+    outputs = [{**output, **none} if output["metric"] != "cpu_busy_pct" else output for output in TRUTH["outputs"]]
+    rows = compare(made.twin(), {"more": {**TRUTH, "outputs": outputs}}, answered)
+    assert row(rows, "response_ms").held is False and row(rows, "itr_tps").held is True
+    assert row(rows, "response_ms").truth is None and row(rows, "response_ms").note == "no steady state"
+
+
 def test_a_model_knows_classes_by_their_service_class() -> None:
     at = {"growth_pct.inquiry": 5, "rate.ORDERS": 3, "limit.MXT": 9}
     assert asked_of_model(made.twin(), at) == {"growth_pct.CICSHI": 5, "rate.ORDERS": 3, "limit.MXT": 9}

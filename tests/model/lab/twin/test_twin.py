@@ -117,6 +117,17 @@ route = [{ visit = "PRDB cp", service = { mean_ms = 15 } }, { visit = "dasd", se
     assert now["cpu_busy_pct", ""] == pytest.approx(100 * m.busy_s[noon] / 3600 / 2, rel=0.02)
 
 
+def test_an_overloaded_lpar_is_full_is_asked_for_more_and_has_no_response() -> None:
+    content = {"at": {"growth_pct": 400, "when": "2026-09-07T12:00"}, "system": "PRDB"}
+    answer = truth(live(made.twin(ask={"over": content})))["over"]
+    value = {(o["metric"], o["condition"]): o["value"] for o in answer["outputs"]}
+    assert value["cpu_busy_pct", ""] == pytest.approx(75, abs=1)
+    assert value["response_ms", "class=ORDERS"] is None and value["itr_tps", ""] is None
+    assert value["etr_tps", "class=ORDERS"] == pytest.approx(5 * 30, rel=0.05)
+    assert answer["bottleneck"]["resource"] == "share of the machine by weight or cap"
+    assert answer["bottleneck"]["utilization_pct"] > 110
+
+
 def test_changes_reach_the_classes_and_limits_they_name() -> None:
     answer = truth(lived(), ("more",))["more"]
     m = measured(lived(), lived().lpars[0])
