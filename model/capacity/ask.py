@@ -180,7 +180,7 @@ def sweep(
 
     Returns:
         ``steps``: for each value its ``outputs`` and whether it is ``extrapolated``; ``notes`` on the ends of the
-        range, or on every step where more than rates change.
+        range.
 
     Raises:
         QuestionError: as :func:`predict`; or a metric that is not answered for the system.
@@ -195,9 +195,10 @@ def sweep(
             raise QuestionError("metrics", metric, f"metrics: {metric!r} is not predicted for {system}", known)
     rows: list[dict[str, Any]] = []
     notes: dict[str, None] = {}
+    ends = {values[0], values[-1]}
     for numbers, loads, state in _evaluated(ready, at or {}, key, values):
-        for end in {0, len(loads) - 1}:
-            notes |= dict.fromkeys(notes_on(ready, loads[end], state.at_load(end)))
+        for i in (i for i, number in enumerate(numbers) if number in ends):
+            notes |= dict.fromkeys(notes_on(ready, loads[i], state.at_load(i)))
         found = outputs_of_each(ready, loads, state, metrics)
         for i, number in enumerate(numbers):
             outputs = [vars(output) for output in found[i]]

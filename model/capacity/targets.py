@@ -152,16 +152,23 @@ def max_rate(
         raise QuestionError("max_response_ms", target_ms, f"max_response_ms: no response of {system} was measured")
     base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
 
+    def at_rates(factors: Array) -> State:
+        return ready.evaluate(replace(load.scenario, rates=base * factors[:, :, None]))
+
     def share_of_target(factors: Array) -> dict[str, Array]:
         """What each resource uses of its target at rates times ``factors``; both (draws, factors)."""
-        state = ready.evaluate(replace(load.scenario, rates=base * factors[:, :, None]))
+        state = at_rates(factors)
         used = {name: used / busy_target for name, used in resources(ready, state).items()}
         if target_ms is not None:
-            used[f"response of {target_ms:g} ms"] = _worst(state) / target_ms
+            used["response"] = _worst(state) / target_ms
         return used
 
     names = list(share_of_target(np.ones((ready.draws, 1))))
     table = _reached(lambda factors: _own_columns(share_of_target(factors)), (ready.draws, len(names))).T
+    if target_ms is not None:
+        longest = at_rates(table[-1][:, None]).response_ms
+        _, slowest = max(longest, key=lambda key: float(longest[key][0, 0]))
+        names[-1] = f"response of {slowest} above {target_ms:g} ms"
     first = np.argmin(table[:, 1:], axis=0)
     order = np.argsort(table[:, 0])
     total = base.sum(axis=2)[:, 0]

@@ -170,7 +170,7 @@ def test_max_rate_is_where_the_busy_reaches_its_target_and_names_what_limits(bun
 def test_max_rate_under_a_response_target_says_what_would_limit_next(bundle):
     answer = ask.max_rate(bundle, "shop", max_response_ms=9.5)
     first, second = answer["limits"]
-    assert first["resource"] == "response of 9.5 ms"
+    assert first["resource"] == "response of shop above 9.5 ms"
     assert first["etr_tps"]["value"] < second["etr_tps"]["value"]
     assert first["probability"] + second["probability"] == pytest.approx(1)
     there = predict(bundle, "shop", {"etr_tps": answer["etr_tps"]["value"]})
@@ -200,7 +200,7 @@ def test_a_sweep_gives_at_each_step_what_predict_gives(bundle, key, values):
 def test_max_rate_says_when_no_rate_meets_a_response_target(bundle):
     answer = ask.max_rate(bundle, "shop", max_response_ms=1.0)
     assert answer["etr_tps"]["value"] == 0
-    assert "no rate keeps within the targets: response of 1 ms is exceeded without load" in answer["notes"]
+    assert "no rate keeps within the targets: response of shop above 1 ms is exceeded without load" in answer["notes"]
 
 
 def test_an_adjustment_counts_in_the_number_of_engines(bundle):
@@ -217,6 +217,13 @@ def test_a_sweep_has_no_response_where_the_engines_are_saturated(bundle):
     assert [[output["metric"] for output in step["outputs"]] for step in steps] == [[metric], [metric]]
     assert steps[0]["outputs"][0]["value"] > 0
     assert steps[1]["outputs"][0]["value"] is None
+
+
+def test_a_sweep_of_engines_says_what_more_or_fewer_cost_for_the_ends_only(bundle):
+    notes = ask.sweep(bundle, "shop", "engines", [4.0, 6.0, 10.0, 12.0])["notes"]
+    assert [note.partition(":")[0] for note in notes if "n-way" in note] == [
+        f"measured on 8 engines, asked for {engines}" for engines in (4, 12)
+    ]
 
 
 def test_a_comparison_lets_what_both_sides_share_cancel(bundle):
