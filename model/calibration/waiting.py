@@ -1,6 +1,7 @@
 """Waits of each class in its intervals, as the engines' queue makes them, and how much of them its responses show.
 
-The stretch is that of M/M/m, by importance, for all classes together, or in the order in which work comes.
+The stretch is that of M/M/m, by importance, for all classes together, in the order in which work comes, or in line by
+importance.
 """
 
 from __future__ import annotations
@@ -34,11 +35,18 @@ PRIOR, NARROWEST = [0.0, 1.0, 0.5, 1.0], 0.1
 
 
 class Order(Enum):
-    """In which order work gets the engines: by importance, all at once in equal parts, or as it comes."""
+    """In which order work gets the engines: the important at once, all in equal parts, as it comes, or the important as
+    soon as an engine is free."""
 
     IMPORTANCE = "by importance"
     SHARED = "shared"
     ARRIVAL = "as it comes"
+    IN_LINE = "in line by importance"
+
+    @property
+    def to_its_end(self) -> bool:
+        """Whether work that runs is not interrupted."""
+        return self in (Order.ARRIVAL, Order.IN_LINE)
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,8 @@ class Seen:
     """One class's usable intervals: (n,) response and weight, service, and waiting for engines, all in ms.
 
     ``queued`` is the wait where more important work comes in short pieces, ``behind`` what comes on top where its
-    pieces are as long as the class's own; ``ziip`` the wait for a zIIP and what a second thread on its core costs.
+    pieces are as long as the class's own, or, of work served as it comes, what grows faster than M/M/m has it where
+    pieces differ in size; ``ziip`` the wait for a zIIP and what a second thread on its core costs.
     ``limited`` is the wait for limits that the records name, which is not in the response.
     """
 
@@ -78,7 +87,8 @@ class Seen:
 
     def prior(self, limited: bool) -> tuple[list[float], list[float]]:
         """Mean and standard deviation of the rest and of the factors of the waits, that for a limit last."""
-        spread = [1e6, ARRIVAL_SD if self.order is Order.ARRIVAL else FACTOR_SD, BEHIND_SD, ZIIP_SD]
+        engines = (ARRIVAL_SD, ARRIVAL_SD) if self.order.to_its_end else (FACTOR_SD, BEHIND_SD)
+        spread = [1e6, *engines, ZIIP_SD]
         return ([*PRIOR, 1.0], [*spread, LIMIT_SD]) if limited else (PRIOR, spread)
 
     def strain(self, found: Fit) -> float:
@@ -123,16 +133,18 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
         kept = steady & (h.ended[:, c] >= FEWEST_ENDED) & np.isfinite(h.response_ms[:, c]) & np.isfinite(h.cp_s[:, c])
         if kept.sum() < FEWEST_INTERVALS:
             continue
+        level = h.importance[c]
+        own = used[:, h.importance == level].sum(axis=1) + (uncaptured if level == 0 else 0.0)
+        above = used[:, h.importance < level].sum(axis=1) + (uncaptured if level > 0 else 0.0)
         if order is Order.IMPORTANCE:
-            level = h.importance[c]
-            own = used[:, h.importance == level].sum(axis=1) + (uncaptured if level == 0 else 0.0)
-            above = used[:, h.importance < level].sum(axis=1) + (uncaptured if level > 0 else 0.0)
             pool = np.minimum(whole, pools(h, own + above))
             stretched = queues.stretch_below(own, pool, above)
             with np.errstate(invalid="ignore"):
                 longer = np.maximum(queues.stretch(own, pool, above) - stretched, 0.0)
         else:
-            stretched, longer = queues.stretch(busy, whole), np.zeros(len(busy))
+            in_line = order is Order.IN_LINE
+            stretched = queues.stretch_in_line(own, whole, above, busy) if in_line else queues.stretch(busy, whole)
+            longer = queues.crowded(stretched, busy, whole) if order.to_its_end else np.zeros(len(busy))
         service = 1e3 * _by_day(h, h.cp_s[:, c] / h.dearer, h.ended[:, c]) * h.dearer
         on_ziip = 1e3 * _by_day(h, h.ziip_s[:, c], h.ended[:, c])
         queued = service * (stretched - 1.0)

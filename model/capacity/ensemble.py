@@ -47,6 +47,7 @@ class System:
         self.overflow = {key: self._drawn(value) for key, value in ziip.get("overflow", {}).items()}
         self.growth = self._drawn(entry.get("cost_by_busy", {"centre": 0.0, "draws": []}))
         self.growth_from = float(entry.get("cost_by_busy", {}).get("from", 0.0))
+        self.in_line = bool(entry.get("in_line"))
         self.priorities = self._drawn(entry.get("priorities", {"centre": 0.0, "draws": []})) > 0.5
         self.others_noise = self._drawn(entry.get("others_noise", {"centre": 0.0, "draws": []}))
         machine = entry.get("on_machine")
@@ -79,6 +80,7 @@ class System:
             drift=self._drawn(law.get("drift", {"centre": 0.0, "draws": []})),
             p90=self._drawn(p90) if p90 else None,
             p90_waiting=self._drawn(law["p90_waiting"]) if p90 else None,
+            p90_bend=self._drawn(law.get("p90_bend", {"centre": 0.0, "draws": []})),
         )
 
     def _limit(self, limit: Mapping[str, Any]) -> Limit:
@@ -278,9 +280,8 @@ class System:
                 waited = sum((v for name, v in waiting[key].items() if name != "other"), np.zeros(busy.shape))
                 with np.errstate(invalid="ignore"):
                     share = np.nan_to_num(np.clip(waited / responses[key], 0.0, 1.0))[..., :]
-                    p90[key] = responses[key] * (
-                        response.p90[:, None] * (1.0 - share) + response.p90_waiting[:, None] * share
-                    )
+                    ratio = response.p90[:, None] * (1.0 - share) + response.p90_waiting[:, None] * share
+                    p90[key] = responses[key] * (ratio - response.p90_bend[:, None] * share * (1.0 - share))
         return State(scenario, usage, busy, available, ziip_busy, machine_busy, responses, using, waiting, p90, limits)
 
     def _beyond(self, response: Response, waiting: Mapping[str, Array]) -> Array:
@@ -293,23 +294,28 @@ class System:
         return min((self.laws[name].level for name in series), default=0)
 
     def stretches(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array) -> dict[int, tuple[Array, Array]]:
-        """Stretch of work at each priority level behind short pieces, and what long ones add; one for all in draws
-        without priorities."""
+        """Stretch of work at each priority level behind short pieces, and what long ones add; in draws without
+        priorities one for all, and its part that grows with the load."""
         whole = self._pool(scenario, busy)
-        together, none = queues.stretch(busy, whole), np.zeros(busy.shape)
-        if not np.any(self.priorities):
-            return {law.level: (together, none) for law in self.laws.values()}
+        together = queues.stretch(busy, whole)
+        crowded = queues.crowded(together, busy, whole)
+        if not self.in_line and not np.any(self.priorities):
+            return {law.level: (together, crowded) for law in self.laws.values()}
         out, above = {}, np.zeros(busy.shape)
         ranked = self.priorities[:, None]
         for level in sorted({law.level for law in self.laws.values() if law.engine == "cp"}):
             own = sum(
                 (usage[n] for n in self.capacity if n in usage and self.laws[n].level == level), np.zeros(busy.shape)
             )
-            pool = np.minimum(whole, self._pool(scenario, own + above))
-            short = queues.stretch_below(own, pool, above)
-            with np.errstate(invalid="ignore"):
-                longer = np.maximum(queues.stretch(own, pool, above) - short, 0.0)
-            out[level] = (np.where(ranked, short, together), np.where(ranked, np.nan_to_num(longer, posinf=0.0), none))
+            if self.in_line:
+                stretched = queues.stretch_in_line(own, whole, above, busy)
+                out[level] = stretched, queues.crowded(stretched, busy, whole)
+            else:
+                pool = np.minimum(whole, self._pool(scenario, own + above))
+                short = queues.stretch_below(own, pool, above)
+                with np.errstate(invalid="ignore"):
+                    longer = np.nan_to_num(np.maximum(queues.stretch(own, pool, above) - short, 0.0), posinf=0.0)
+                out[level] = np.where(ranked, short, together), np.where(ranked, longer, crowded)
             above = above + own
         return out
 
@@ -330,12 +336,14 @@ class System:
             by_stream = (limit.weight(i) * self.stream(scenario, self.streams[i]) for i in limit.members)
             mixed = sum(by_stream, np.zeros(rate.shape)) / np.maximum(rate, 1e-12)
             hold = limit.hold_s[:, None] * mixed
+            endless = np.zeros(rate.shape, bool)
             for key in keys:
                 engines = using[key] + waiting[key]["cp"] + waiting[key]["ziip"]
                 parts = (limit.of_inside[:, None], responses[key]), (limit.of_engines[:, None], engines)
                 # Of a time without end no part is no time.
                 held = sum((np.where(part > 0, part * time, 0.0) for part, time in parts), np.zeros(rate.shape))
                 own = self.stream(scenario, key[1]) / np.maximum(rate, 1e-12)
+                endless = endless | (np.isinf(held) & (own > 0))
                 hold = hold + own * np.nan_to_num(held, posinf=1e12) / 1e3
             servers = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
             servers = np.where(np.isnan(servers), limit.servers, servers)[:, None]
@@ -343,7 +351,8 @@ class System:
                 delay = np.nan_to_num(
                     1e3 * limit.factor[:, None] * queues.wait(rate, hold, servers), nan=0.0, posinf=np.inf
                 )
-            found[limit.name] = rate * hold / servers
+            # What is held until something else is done with, which never is, is full and no more.
+            found[limit.name] = np.where(endless, 1.0, rate * hold / servers)
             for key in keys:
                 own = limit.weight(self.numbers[key[1]]) * delay / np.maximum(mixed, 1e-12)
                 responses[key] = responses[key] + own

@@ -98,7 +98,7 @@ class _Description:
         rates = self.scenario.rates[0, 0]
         self.rates = {stream: float(rates[i]) for i, stream in enumerate(ready.streams) if rates[i] > 0}
         self.usage = {name: float(used[0, 0]) for name, used in state.usage.items()}
-        self.ranked = bool(ready.priorities[0])
+        self.ranked = bool(ready.priorities[0]) or ready.in_line
         captured = sum(self._cp_s(stream) * rate for stream, rate in self.rates.items())
         self.piece_s = captured / max(sum(self.rates.values()), 1e-12) or 1e-3
         self.spilled, self.direct = self._overflow()
@@ -230,7 +230,10 @@ class _Description:
         cp_s, ziip_s = self._cp_s(stream), self._ziip_s(stream)
         level = min(ready.laws[name].level for name in self._series(stream, CP))
         stretch, longer = (float(one[0, 0]) for one in ready.stretches(self.scenario, state.usage, state.busy)[level])
-        found = cp_s * (stretch + self._size_above(level) / max(cp_s, 1e-12) * longer)
+        if ready.in_line:
+            found = cp_s + self._size_above(HIGHEST + 1) * (stretch - 1.0)
+        else:
+            found = cp_s * stretch + (self._size_above(level) * longer if self.ranked else 0.0)
         law = next(one for one in ready.responses if (one.metric, one.stream) == key)
         waits = {name: 1e-3 * float(value[0, 0]) for name, value in state.waiting_ms[key].items()}
         factor = float(law.ziip_factor[0])
@@ -313,7 +316,7 @@ class _Description:
         return share(own, held), beside
 
     def _stations(self, share: LparShare | None, found: list[Station]) -> tuple[Station, ...]:
-        pool: Scheduling = "priority_ps" if self.ranked else "ps"
+        pool: Scheduling = "hol" if self.ready.in_line else "priority_ps" if self.ranked else "ps"
         engines = max(round(self.scenario.engines), 1)
         found.insert(0, Station(name=CP, component=CP, servers=engines, scheduling=pool, lpar=share))
         if self.zipped:

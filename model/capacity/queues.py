@@ -115,6 +115,31 @@ def stretch(offered: ArrayLike, servers: ArrayLike, above: ArrayLike = 0.0) -> A
     return np.where(np.isfinite(down_to), np.maximum(found, 1.0), np.inf)
 
 
+def stretch_in_line(offered: ArrayLike, servers: ArrayLike, above: ArrayLike, total: ArrayLike) -> Array:
+    """As :func:`stretch`, where what runs goes on to its end before more important work; ``total`` is all work.
+
+    Exact for equal exponential services (on one engine: A. Cobham, *Operations Research* 2, 1954).
+    """
+    own, higher, pool = (np.asarray(one, float) for one in (offered, above, servers))
+    left, before = 1.0 - (own + higher) / pool, 1.0 - higher / pool
+    steady = left > 1.0 - FULL
+    with np.errstate(divide="ignore", invalid="ignore"):
+        waited = erlang_c(total, pool) / pool / np.where(steady, left * before, 1.0)
+    return np.where(steady, 1.0 + waited, np.inf)
+
+
+def crowded(stretch: ArrayLike, offered: ArrayLike, servers: ArrayLike) -> Array:
+    """What a stretch of work that runs to its end has beyond 1, in the part that grows with how full the engines are.
+
+    Where services vary more than exponential ones, waits of M/G/m are at low load nearer to those of M/M/m than at
+    high load (T. Kimura, *A two-moment approximation for the mean waiting time in the GI/G/s queue*, 1986): about a
+    part of them, and another in proportion to the load. 0 where there is no steady state.
+    """
+    with np.errstate(invalid="ignore"):
+        part = np.asarray(offered, float) / np.asarray(servers, float)
+        return np.nan_to_num((np.asarray(stretch, float) - 1.0) * np.minimum(part, 1.0), nan=0.0, posinf=0.0)
+
+
 def stretch_below(offered: ArrayLike, servers: ArrayLike, above: ArrayLike) -> Array:
     """As :func:`stretch`, where the more important work comes in pieces much shorter than the work below it.
 

@@ -91,6 +91,11 @@ def test_priorities_are_played_as_they_are_answered():
     agree(*played(ranked(), scenario(1200.0, 700.0)), within=0.03)
 
 
+def test_priorities_that_interrupt_nothing_are_played_as_they_are_answered():
+    never = {"centre": 0.0, "draws": []}
+    agree(*played(System({**ENTRY, "priorities": never, "in_line": True}), scenario(1200.0, 700.0)), within=0.03)
+
+
 def test_a_limit_is_played_as_it_is_answered():
     limit = {
         "name": "regions",

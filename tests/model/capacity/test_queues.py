@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from model.capacity import queues
 from model.network.solvers import stations
+from model.network.solvers.priorities import mg1_head_of_line
 from tests.shared import shared
 
 LOADS = st.floats(0.01, 0.98)
@@ -81,6 +82,20 @@ def test_preemptive_priorities_on_one_engine_follow_the_formula(own, above):
     # Preemptive resume with equal exponential services: T = S / ((1 - a) (1 - a - b)).
     assert queues.stretch(above, 1) == pytest.approx(1 / (1 - above), rel=1e-9)
     assert queues.stretch(own, 1, above) == pytest.approx(1 / ((1 - above) * (1 - above - own)), rel=1e-9)
+
+
+@given(own=st.floats(0.01, 0.45), above=st.floats(0.01, 0.45))
+def test_priorities_that_interrupt_nothing_follow_the_formula_on_one_engine(own, above):
+    rates, ones = [above, own], np.ones(2)
+    first, second = mg1_head_of_line(rates, ones, 2 * ones, [1, 0])
+    assert queues.stretch_in_line(above, 1, 0.0, above + own) == pytest.approx(first, rel=1e-9)
+    assert queues.stretch_in_line(own, 1, above, above + own) == pytest.approx(second, rel=1e-9)
+
+
+@given(load=LOADS, servers=SERVERS)
+def test_work_of_one_importance_in_line_waits_as_in_order_of_arrival(load, servers):
+    work = load * servers
+    assert queues.stretch_in_line(work, servers, 0.0, work) == pytest.approx(queues.stretch(work, servers), rel=1e-9)
 
 
 @given(load=LOADS, servers=SERVERS, part=st.floats(0.05, 0.95))
