@@ -63,14 +63,14 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
         factors[:] = growth("growth_pct", asked["growth_pct"])
     rates = scenario.rates.copy()
     taken: dict[int, str] = {}
-    for key, value in asked.items():
-        kind, _, name = str(key).partition(".")
-        if kind not in ("growth_pct", "rate") or not name:
-            continue
-        members = streams_named(entry, key, name)
+    named = {key: streams_named(entry, key, name) for key, name in _class_keys(asked)}
+    # What is said of a class counts before the growth of a workload that it is part of.
+    for key in sorted(named, key=lambda key: -len(named[key])):
+        kind, members, value = key.partition(".")[0], named[key], asked[key]
         for member in members:
-            if member in taken:
-                raise QuestionError(key, value, f"{key}: {taken[member]} already says the rate of this class")
+            before = taken.get(member, "")
+            if before and not (before.startswith("growth_pct") and set(members) < set(named[before])):
+                raise QuestionError(key, value, f"{key}: {before} already says the rate of this class")
             taken[member] = key
         if kind == "growth_pct":
             factors[list(members)] = growth(key, value)
@@ -96,6 +96,12 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
         if start and one_interval:
             at["when"] = start
     return Load(scenario, at, point, start, dict(asked), tuple(notes))
+
+
+def _class_keys(asked: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The keys that say the growth or rate of a class, with its name."""
+    parts = ((str(key), *str(key).partition(".")) for key in asked)
+    return [(key, name) for key, kind, _, name in parts if kind in ("growth_pct", "rate") and name]
 
 
 def grown(system: System, weeks: Array) -> Array:

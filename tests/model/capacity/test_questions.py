@@ -71,6 +71,7 @@ def test_growth_of_all_and_of_one_class():
     assert rates(growth_pct=10) == pytest.approx([187.0, 62.7])
     assert rates(growth_pct__online=50) == pytest.approx([255.0, 57.0])
     assert rates(growth_pct=10, growth_pct__rweb=50) == pytest.approx([255.0, 62.7])
+    assert rates(growth_pct__online=50, growth_pct__shop=10) == pytest.approx([255.0, 62.7])
 
 
 def test_a_rate_of_a_class_replaces_what_was_recorded():
@@ -115,6 +116,7 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"growth_pct.nobody": 5}, "growth_pct.nobody", "no class 'nobody'"),
         ({"growth_pct.onlin": 5}, "growth_pct.onlin", "did you mean online"),
         ({"growth_pct.online": 5, "rate.RWEB": 5}, "rate.RWEB", "already says the rate of this class"),
+        ({"rate.shop": 50, "growth_pct.online": 5}, "growth_pct.online", "already says the rate of this class"),
         ({"growth_pct": -101}, "growth_pct", "less than -100 %"),
         ({"rate.online": -1}, "rate.online", "not from 0 to"),
         ({"etr_tps": 1e160}, "etr_tps", "at most 1e"),
