@@ -6,27 +6,29 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.capacity.conditions.laws import CONFIGURATIONS, NAMES, NODES, Array, Explained, Series, explain
+from model.capacity.conditions.identities import is_total
+from model.capacity.conditions.laws import Explained, Series, explain, prior
 from model.capacity.conditions.mixtures import Belief
 from model.capacity.conditions.populations import response_growth
 from model.capacity.conditions.ratios import Ratio, Ratios
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.tables import ALTERNATIVES, SYSTEM, Cell, Table, Tables, kind_of, number
 
-TWO_LEVELS = 2.0
-"""Two levels fit every law of two coefficients: how much wider their intervals are at least."""
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
 """Series that differ by more at the same levels follow different laws."""
 OUTSIDE_SD = 0.01
 """Relative standard deviation by which an answer is less sure, for each e-fold outside the measured levels."""
 REPEATABILITY = 0.003
+TIMES, REPEATED_WITHIN = ("s", "ms", "us"), 0.03
+"""Relative standard deviation within which times repeat from run to run, however closely a law goes through a few."""
 DOUBTFUL = 0.1
 """A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
 POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
 CUSTOMERS = (*POPULATIONS, "ifp_regions")
 """Conditions that count who asks for service; others, such as buffers, count what serves."""
 RISING = ("storage", "buffers", "s", "ms", "us")
+SIZES = ("_kb", "_mb", "_bytes")
 THINK_TIME = "think_time"
 KEPT_WEIGHT = 1e-3
 
@@ -42,30 +44,24 @@ class Inference:
 
 
 class Beliefs:
-    """Answers for single cells from all tables and the weights of laws by family."""
+    """Answers for single cells from all tables."""
 
     def __init__(
         self,
         tables: Tables,
-        weights: Mapping[str, Array],
         facts: Mapping[str, Mapping[str, str]] | None = None,
         widening: Mapping[str, float] | None = None,
     ) -> None:
         self.tables = tables
         self.facts = facts or {}
         self.ratios = Ratios(tables)
-        self._weights = weights
         self._widening = widening or {}
         self._cache: dict[Cell, Inference | None] = {}
         self._siblings_alone: dict[Cell, tuple[float, float] | None] = {}
 
     def family(self, table: Table, cell: Cell) -> str:
-        """Series that share the weights of laws: one table, one sort of quantity."""
+        """Figures that err alike: one table, one sort of quantity."""
         return f"{table.block[0]} {table.block[1]}: {kind_of(cell.metric, table.units.get(cell.metric, ''))}"
-
-    def weights(self, table: Table, cell: Cell) -> Array | None:
-        """The weights of laws for a series: those of its kin, else of its family; None for equal ones."""
-        return self._weights.get(kin(table, cell), self._weights.get(self.family(table, cell)))
 
     def infer(self, cell: Cell) -> Inference | None:
         """What is believed of a cell; None when nothing measured is related to it."""
@@ -94,10 +90,7 @@ class Beliefs:
         if np.any(y <= 0):
             near = float(np.interp(math.log(cell.x), np.log(x), y))
             return Inference(Belief.of(near, float(np.std(y))), basis, len(points), outside)
-        factor = self._widening.get(kin(table, cell), self._widening.get(self.family(table, cell), 1.0))
-        if len(points) == 2:
-            factor = max(factor, TWO_LEVELS)
-        belief = self.by_law(table, cell, points).widened(factor)
+        belief = self.by_law(table, cell, points).widened(self._factor(table, cell))
         if outside:
             away = max(math.log(cell.x / x.max()), math.log(x.min() / cell.x))
             belief = belief.scaled(1.0, OUTSIDE_SD * away)
@@ -107,16 +100,10 @@ class Beliefs:
         """What the laws say of a cell, given the points of its series."""
         assert cell.x is not None
         series, at_siblings = self.series(table, cell, points)
-        if not is_closed(table, cell):
-            return combine(explain(series, cell.x, at_siblings), self.weights(table, cell))
-        weights = None if self.of_response(table, cell, points) else self.weights(table, cell)
-        return combine(explain(series, cell.x, at_siblings), weights).of_population(
-            cell.x, self.think_time(cell, points)
-        )
-
-    def of_response(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> bool:
-        """Whether the law of a throughput is that of the response beside a known think time, not of the whole cycle."""
-        return is_closed(table, cell) and self.think_time(cell, points) > 0
+        belief = combine(explain(series, cell.x, at_siblings), table)
+        if table.units.get(cell.metric) in TIMES:
+            belief = belief.scaled(1.0, REPEATED_WITHIN)
+        return belief.of_population(cell.x, self.think_time(cell, points)) if is_closed(table, cell) else belief
 
     def series(
         self, table: Table, cell: Cell, points: list[tuple[float, float, float]]
@@ -156,7 +143,9 @@ class Beliefs:
         """Series of the same metric with at least two levels that differ in one name, other systems first."""
         found = []
         for other in table.by_series:
-            apart = _differ(cell, other) if other.metric == cell.metric else []
+            if other.metric != cell.metric or is_total(other) != is_total(cell):
+                continue
+            apart = _differ(cell, other)
             if len(apart) == 1 and self._alike(table, cell, other):
                 distance = self._distance(table, cell, other)
                 if distance <= MOST_APART:
@@ -194,7 +183,7 @@ class Beliefs:
         levels, values, se = (np.array(column) for column in zip(*points, strict=True))
         closed = is_closed(table, cell)
         series = Series(levels, levels / values if closed else values, levels / values**2 * se if closed else se)
-        belief = combine(explain(series, cell.x), self.weights(table, cell))
+        belief = combine(explain(series, cell.x), table)
         return belief.median(), belief.relative_sd()
 
     def _related(self, table: Table, cell: Cell) -> Inference | None:
@@ -227,9 +216,11 @@ class Beliefs:
                 best = doubt, Inference(inference.belief.scaled(factor, ratio.sd), words, 0, inference.extrapolated)
         if best is None or table.numeric is not None:
             return None if best is None else best[1]
-        family = self.family(table, cell)
-        factor = self._widening.get(metric_of(family, cell), self._widening.get(family, 1.0))
-        return replace(best[1], belief=best[1].belief.widened(factor))
+        return replace(best[1], belief=best[1].belief.widened(self._factor(table, cell)))
+
+    def _factor(self, table: Table, cell: Cell) -> float:
+        """How much wider than said an interval is."""
+        return self._widening.get(kin(table, cell), self._widening.get(self.family(table, cell), 1.0))
 
     def donors(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:
         """Cells of the same metric that differ in one name, with that name; a sibling is another system."""
@@ -257,17 +248,13 @@ def _spans(points: list[tuple[float, float, float]], x: float | None) -> bool:
     return x is not None and points[0][0] <= x <= points[-1][0]
 
 
-def metric_of(family: str, cell: Cell) -> str:
-    """A metric within its family, for what figures left out singly say of it."""
-    return f"{family}, {cell.metric}"
-
-
 def kin(table: Table, cell: Cell) -> str:
-    """Series that should follow the same law: one metric at the same named levels, of systems measured alike."""
+    """Figures of a family that err most alike: one metric, and at the same named levels in a series."""
+    name = f"{table.block[0]} {table.block[1]}: {cell.metric}"
+    if table.numeric is None:
+        return name
     levels = "; ".join(f"{key}={level}" for key, level in cell.labels)
-    return (
-        f"{table.block[0]} {table.block[1]}: {cell.metric} of {table.groups.get(cell.system, cell.system)} [{levels}]"
-    )
+    return f"{name} of {table.groups.get(cell.system, cell.system)} [{levels}]"
 
 
 def is_closed(table: Table, cell: Cell) -> bool:
@@ -281,15 +268,25 @@ def rises(table: Table, cell: Cell) -> bool:
     return table.numeric in CUSTOMERS and (kind in RISING or is_closed(table, cell))
 
 
-def combine(found: Explained, weights: Array | None) -> Belief:
-    """The mixture of all laws and grid nodes; `weights` by configuration of the family, None for equal ones."""
-    prior = np.full(CONFIGURATIONS, 1.0 / CONFIGURATIONS) if weights is None else weights
-    by_law = prior.reshape(len(NAMES), len(NODES))[found.law] * found.share[:, None]
-    log = found.evidence - found.doubt + np.log(by_law + 1e-300)
+def combine(found: Explained, table: Table) -> Belief:
+    """The mixture of all laws and grid nodes."""
+    by_law = prior(_reasonable(table))[found.law] * found.share[:, None]
+    log = found.evidence - found.doubt + np.log(by_law)
     weight = np.exp(log - log.max())
     weight /= weight.sum()
     kept = weight > KEPT_WEIGHT * weight.max()
     return Belief(weight[kept], found.mean[kept], found.sd[kept], True)
+
+
+def _reasonable(table: Table) -> tuple[str, ...]:
+    """Laws that a numeric condition gives reason for.
+
+    A population holds something for each member, beside what is there without any; data that pass in pieces of a size
+    take a number of pieces that is inverse to it.
+    """
+    if table.numeric in POPULATIONS:
+        return "constant", "affine"
+    return ("inverse",) if str(table.numeric).endswith(SIZES) else ()
 
 
 def _differ(one: Cell, other: Cell) -> list[str]:

@@ -3,7 +3,7 @@
 import zlib
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,13 +31,6 @@ class Value:
     inference: Inference | None
     basis: str
 
-    def widened(self, factor: float) -> "Value":
-        """The same with its ends `factor` times as far off, in proportions where they are above zero."""
-        if self.low <= 0:
-            return self
-        low, high = (self.value * (end / self.value) ** factor for end in (self.low, self.high))
-        return replace(self, low=low, high=high)
-
 
 class Evaluator:
     """Evaluates cells, each once."""
@@ -45,14 +38,13 @@ class Evaluator:
     def __init__(
         self,
         tables: Tables,
-        weights: Mapping[str, Array],
         facts: Mapping[str, Mapping[str, str]],
         identities: tuple[Identity, ...] = (),
         widening: Mapping[str, float] | None = None,
         seed: int = 0,
     ) -> None:
         self.tables = tables
-        self.beliefs = Beliefs(tables, weights, facts, widening)
+        self.beliefs = Beliefs(tables, facts, widening)
         self._sums: dict[tuple[str, str], list[Sum]] = {}
         self._definitions: dict[tuple[str, str], list[tuple[str, str, str, float]]] = {}
         self._identities: dict[tuple[str, str, str], list[Identity]] = defaultdict(list)

@@ -40,6 +40,11 @@ class Sum:
         return [cell.at_level(self.key, part) for part in self.parts]
 
 
+def is_total(cell: Cell) -> bool:
+    """Whether a cell is named a total, which is no relative of the parts it is made of."""
+    return any(TOTAL in name.lower() for name in (cell.metric, *dict(cell.labels).values()))
+
+
 def sums(table: Table) -> list[Sum]:
     """The totals of a table with their parts."""
     found = []

@@ -2,13 +2,13 @@
 
 A law is linear in its coefficients, scatter is relative: ln y = ln f(x) + e. A discrepancy around the law, a Gaussian
 process of ln x, follows what the law cannot and grows with the distance from the data. Scatter, discrepancy and its
-smoothness are integrated over on a grid; the weights of laws and grid nodes come of the marginal likelihood, which is
-that of the law made linear at its best coefficients.
+smoothness are integrated over on a grid; laws and grid nodes are weighed by a prior, which says what laws a condition
+gives reason for, and by the marginal likelihood, which is that of the law made linear at its best coefficients.
 
 The values `y` and the condition `x` are those of one series, shapes (n,), both above zero.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +51,8 @@ LAWS: Mapping[str, Columns] = {
 }
 SIBLING, SIBLING_AND_CONSTANT, POWER = "sibling", "sibling and constant", "power"
 NAMES = (*LAWS, POWER, SIBLING, SIBLING_AND_CONSTANT)
-CONFIGURATIONS = len(NAMES) * len(NODES)
+REASON = 10.0
+"""Prior odds of a law that the condition gives reason for."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Explained:
     """What every configuration says: log evidence, and mean and standard deviation of ln y at the asked condition.
 
     All of shape (instances, nodes); `law` is the index in `NAMES` of each instance. `doubt` is to be taken from the log
-    evidence where a law falls and the value is not expected to; what laws a table follows is told without it.
+    evidence where a law falls and the value is not expected to.
     """
 
     law: NDArray[np.int64]
@@ -127,6 +128,12 @@ def explain(series: Series, at: float, at_siblings: tuple[tuple[float, float], .
     law = np.array([NAMES.index(name) for name in (*(instance.law for instance in instances), POWER)])
     share = np.array([*(instance.share for instance in instances), 1.0])
     return Explained(law, share, evidence, mean + np.log(scale), sd, doubt)
+
+
+def prior(reasonable: Collection[str] = ()) -> Array:
+    """Weights of laws and grid nodes before any value is seen, shape (laws, nodes); some laws have a reason."""
+    odds = np.array([REASON if name in reasonable else 1.0 for name in NAMES])
+    return np.repeat((odds / odds.sum())[:, None] / len(NODES), len(NODES), axis=1)
 
 
 def _without_outlier(x: Array, z: Array, noise: Array) -> Array | None:

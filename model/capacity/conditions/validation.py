@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from model.capacity.conditions.beliefs import POPULATIONS, metric_of
-from model.capacity.conditions.evaluating import Evaluator, Value
-from model.capacity.conditions.laws import Array
+from model.capacity.conditions.beliefs import POPULATIONS
+from model.capacity.conditions.evaluating import Evaluator
+from model.capacity.conditions.left_out import LeftOut, left_out, neighbours, widening
 from model.capacity.conditions.rows import Row, Study
-from model.capacity.conditions.single import SingleFigure, single_figures, widening
 from model.capacity.conditions.tables import ALTERNATIVES, RATES, Cell, Table, Tables, kind_of, number
-from model.capacity.conditions.weighing import judged, neighbours, weigh
 
 ITR, STRUCTURE = "itr_tps", "structure"
 """The latter names the structure of a coupling facility, whose rates and service times are a family of their own."""
@@ -130,14 +128,13 @@ class StudyValidation:
 def validate(study: Study) -> StudyValidation:
     """Leave every level out once."""
     whole = Tables(study.rows)
-    weights = weigh(whole, study.facts)
-    figures = single_figures(whole, study.facts)
-    cases = [case for left_out in _levels(whole) for case in _left_out(study, whole, weights, figures, *left_out)]
+    figures = left_out(whole, study.facts)
+    cases = [case for level in _levels(whole) for case in _without(study, whole, figures, *level)]
     for figure in figures:
-        table, factors = whole.blocks[figure.cell.block], widening(figures, figure.cell)
-        own = factors.get(metric_of(figure.family, figure.cell), factors.get(figure.family, 1.0))
-        found = figure.found.widened(own)
-        cases.append(_case(table, figure.cell, "single figures", "itself", found, figure.naive))
+        table = whole.blocks[figure.cell.block]
+        if table.numeric is None:
+            ends = figure.widened(widening(figures, [figure.cell]))
+            cases.append(_case(table, figure.cell, "single figures", "itself", ends, figure.naive))
     by_family: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_family[case.family].append(case)
@@ -163,14 +160,8 @@ def _levels(tables: Tables) -> Iterator[tuple[str, tuple[str, ...], str]]:
     yield from found
 
 
-def _left_out(
-    study: Study,
-    whole: Tables,
-    weights: Mapping[str, Array],
-    figures: list[SingleFigure],
-    system: str,
-    keys: tuple[str, ...],
-    level: str,
+def _without(
+    study: Study, whole: Tables, figures: list[LeftOut], system: str, keys: tuple[str, ...], level: str
 ) -> Iterator[Case]:
     numeric = number(level)
 
@@ -185,30 +176,25 @@ def _left_out(
 
     touched = {(row.study or row.system, row.table) for row in study.rows if gone(row)}
     kept = Tables(row for row in study.rows if not gone(row) or (numeric is None and row.metric in RATES))
-    own = weigh(kept, study.facts, touched)
-    evaluator = Evaluator(
-        kept, {**weights, **own}, study.facts, widening=judged(kept, own, study.facts, touched).widening
-    )
+    levels_left = "numeric levels" if numeric is not None else "named levels"
     for block in touched & kept.blocks.keys():
         table, before = whole.blocks[block], kept.blocks[block]
         known = [found for key in keys for found in before.levels.get(key, ())]
         if before.numeric is None if numeric is not None else level not in known:
             continue
-        for cell in table.judged:
-            levels = table.condition(cell)
-            if cell.system != system or cell in before.values or level not in [levels.get(key) for key in keys]:
-                continue
-            found = evaluator.value(cell)
-            naive = _naive(before, cell, keys)
-            if found is None or math.isnan(naive):
-                continue
-            if before.numeric is None:
-                factors = widening(figures, cell)
-                family = evaluator.beliefs.family(table, cell)
-                found = found.widened(factors.get(metric_of(family, cell), factors.get(family, 1.0)))
-            levels_left = "numeric levels" if numeric is not None else "named levels"
-            left_out = f"{keys[0] if len(keys) == 1 else table.numeric}={level}"
-            yield _case(table, cell, levels_left, left_out, found, naive)
+        asked = [
+            cell
+            for cell in table.values
+            if cell.system == system
+            and cell not in before.values
+            and level in [table.condition(cell).get(key) for key in keys]
+        ]
+        evaluator = Evaluator(kept, study.facts, widening=widening(figures, asked))
+        for cell in table.judged.intersection(asked):
+            found, naive = evaluator.value(cell), _naive(before, cell, keys)
+            if found is not None and not math.isnan(naive):
+                left = f"{keys[0] if len(keys) == 1 else table.numeric}={level}"
+                yield _case(table, cell, levels_left, left, (found.low, found.value, found.high), naive)
 
 
 def _naive(table: Table, cell: Cell, keys: tuple[str, ...]) -> float:
@@ -224,7 +210,8 @@ def _naive(table: Table, cell: Cell, keys: tuple[str, ...]) -> float:
     return float(np.mean(found)) if found else math.nan
 
 
-def _case(table: Table, cell: Cell, how: str, left_out: str, found: Value, naive: float) -> Case:
+def _case(table: Table, cell: Cell, how: str, left_out: str, ends: tuple[float, ...], naive: float) -> Case:
+    low, value, high = ends
     unit = table.units.get(cell.metric, "")
     kind = unit if unit in FAMILIES else kind_of(cell.metric, unit)
     family = FAMILIES.get(kind, "other")
@@ -240,9 +227,9 @@ def _case(table: Table, cell: Cell, how: str, left_out: str, found: Value, naive
         table.condition(cell),
         left_out,
         table.values[cell][0],
-        found.value,
-        found.low,
-        found.high,
+        value,
+        low,
+        high,
         naive,
     )
 

@@ -11,7 +11,6 @@ from model.capacity.conditions.fitting import evaluator, fit
 from model.capacity.conditions.identities import sums
 from model.capacity.conditions.reading import read_catalogue
 from model.capacity.conditions.tables import number
-from model.capacity.conditions.weighing import Judged
 from model.capacity.questions import QuestionError
 from model.systems import catalogue
 
@@ -22,8 +21,7 @@ pytestmark = pytest.mark.slow
 def model():
     study = read_catalogue()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "weigh", lambda *_: {})
-        patch.setattr(fitting, "judged", lambda *_: Judged({}, ()))
+        patch.setattr(fitting, "left_out", lambda *_: [])
         return fit(study.rows, study.facts, study.identities)
 
 

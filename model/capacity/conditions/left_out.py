@@ -1,0 +1,167 @@
+"""Figures left out one by one: what the others say of each, and how much wider intervals must be to hold them.
+
+A level of a numeric condition is left out of its table with all that was measured at it; of tables without a numeric
+condition, each figure that another named level or a sibling has too. Neither laws nor ratios know how sure they are:
+intervals are scaled to hold 90 % of what was left out (conformal prediction; Lei and others 2018, *Journal of the
+American Statistical Association* 113).
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.capacity.conditions.beliefs import Beliefs, kin
+from model.capacity.conditions.evaluating import Evaluator
+from model.capacity.conditions.rows import Row
+from model.capacity.conditions.tables import ALTERNATIVES, POINT, RATES, SYSTEM, Cell, Table, Tables, number
+
+LEAST_POINTS = 2
+PRIOR_CASES = 2.0
+"""How many values left out the laws' own intervals count for."""
+KIN_CASES = 6.0
+"""How many values left out the widening of a family counts for among kin."""
+ROUNDING = 1e-9
+LEAST_WIDENING, MOST_WIDENING = 0.3, 4.0
+
+Facts = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A figure left out: what the others say of it with a 90 % interval, and the naive answer."""
+
+    cell: Cell
+    family: str
+    kin: str
+    measured: float
+    low: float
+    value: float
+    high: float
+    naive: float
+
+    @property
+    def missed(self) -> float | None:
+        """The error in half-widths of the interval, of logarithms; None at zero."""
+        if min(self.measured, self.low) <= 0:
+            return None
+        off = math.log(self.measured / self.value)
+        reach = math.log((self.high if off > 0 else self.low) / self.value)
+        return off / reach if reach else 0.0
+
+    def widened(self, widening: Mapping[str, float]) -> tuple[float, float, float]:
+        """The interval with its ends as many times as far off as `widening` says, in proportions above zero."""
+        if self.low <= 0:
+            return self.low, self.value, self.high
+        factor = widening.get(self.kin, widening.get(self.family, 1.0))
+        low, high = (self.value * (end / self.value) ** factor for end in (self.low, self.high))
+        return low, self.value, high
+
+
+def left_out(tables: Tables, facts: Facts) -> list[LeftOut]:
+    """All figures that can be left out."""
+    return [*levels(tables, facts), *single_figures(tables, facts)]
+
+
+def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
+    """Every figure of a series that has two more levels, as the laws see it without its level."""
+    found = []
+    for block, table in tables.blocks.items():
+        rows = [row for row in tables.rows if (row.study or row.system, row.table) == block]
+        for system, level in sorted({(cell.system, cell.x) for cell in table.values if cell.x is not None}):
+            key = str(table.numeric)
+            others = Tables(row for row in rows if row.system != system or number(row.condition.get(key, "")) != level)
+            kept = others.blocks.get(block)
+            if kept is None or kept.numeric != table.numeric:
+                continue
+            beliefs = Beliefs(others, facts)
+            for cell, (y, _) in table.values.items():
+                points = kept.series(cell) if (cell.system, cell.x) == (system, level) else []
+                if y <= 0 or len(points) < LEAST_POINTS or any(other <= 0 for _, other, _ in points):
+                    continue
+                ends = beliefs.by_law(kept, cell, points).quantiles(0.05, 0.5, 0.95)
+                family = beliefs.family(kept, cell)
+                found.append(LeftOut(cell, family, kin(kept, cell), y, *ends, neighbours(points, cell.x)))
+    return found
+
+
+def neighbours(points: Sequence[tuple[float, float, float]], x: float | None) -> float:
+    """The naive answer at a level: the mean of the measured levels on either side of it; NaN without one."""
+    if x is None:
+        return math.nan
+    near = [y for level, y, _ in points if level < x][-1:] + [y for level, y, _ in points if level > x][:1]
+    return float(np.mean(near)) if near else math.nan
+
+
+def single_figures(tables: Tables, facts: Facts) -> list[LeftOut]:
+    """Every judged figure that another named level or a sibling has too, but for rates and numbered points."""
+    by_study: dict[str, list[Row]] = defaultdict(list)
+    for row in tables.rows:
+        by_study[row.study or row.system].append(row)
+    return [
+        found
+        for block, table in tables.blocks.items()
+        if table.numeric is None and POINT not in table.levels
+        for cell in sorted(table.judged, key=repr)
+        if cell.metric not in RATES and (found := _single(by_study[block[0]], facts, table, cell)) is not None
+    ]
+
+
+def _single(rows: list[Row], facts: Facts, table: Table, cell: Cell) -> LeftOut | None:
+    place = cell.system, cell.block[1], cell.metric, cell.subject, table.condition(cell)
+    evaluator = Evaluator(
+        Tables(row for row in rows if (row.system, row.table, row.metric, row.subject, row.condition) != place), facts
+    )
+    before = evaluator.tables.blocks.get(cell.block)
+    if before is None:
+        return None
+    donors = sorted(
+        (key == SYSTEM, repr(donor), before.values[donor][0])
+        for donor, key in evaluator.beliefs.donors(before, cell)
+        if key in (SYSTEM, *ALTERNATIVES)
+    )
+    found = evaluator.value(cell) if donors else None
+    if found is None:
+        return None
+    family, measured = evaluator.beliefs.family(table, cell), table.values[cell][0]
+    return LeftOut(cell, family, kin(table, cell), measured, found.low, found.value, found.high, donors[0][2])
+
+
+def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str, float]:
+    """How much wider intervals must be to hold 90 % of the figures but some: by family, and by kin within it."""
+    missed: dict[str, list[float]] = defaultdict(list)
+    of_kin: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for figure in figures:
+        if figure.missed is not None and figure.cell not in but:
+            missed[figure.family].append(figure.missed)
+            of_kin[figure.family, figure.kin].append(figure.missed)
+    factors = {family: _factor(found) for family, found in missed.items()}
+    return factors | {name: _drawn(found, factors[family]) for (family, name), found in of_kin.items()}
+
+
+def behind(figures: Iterable[LeftOut]) -> list[str]:
+    """The families in which the naive answer was nearer in the median."""
+    off_by: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for figure in figures:
+        if min(figure.measured, figure.value, figure.naive) > 0:
+            errors = abs(math.log(figure.value / figure.measured)), abs(math.log(figure.naive / figure.measured))
+            off_by[figure.family].append(errors)
+    medians = {family: np.median(np.array(found), axis=0) for family, found in off_by.items()}
+    return sorted(family for family, (error, naive) in medians.items() if error > naive + ROUNDING)
+
+
+def _factor(missed: list[float]) -> float:
+    """How wide intervals must be to hold 90 % of further values, drawn to 1.
+
+    Of n errors over half-widths the one that a further error exceeds with a probability of 10 %: the quantile of
+    0.9 (n + 1) / n.
+    """
+    return _drawn(missed, 1.0, min(0.9 * (len(missed) + 1) / len(missed), 1.0), PRIOR_CASES)
+
+
+def _drawn(missed: list[float], prior: float, level: float = 0.9, cases: float = KIN_CASES) -> float:
+    """A quantile of errors over half-widths, drawn to a prior that counts for some cases."""
+    share = len(missed) / (len(missed) + cases)
+    return float(np.clip(share * np.quantile(missed, level) + (1.0 - share) * prior, LEAST_WIDENING, MOST_WIDENING))

@@ -1,0 +1,43 @@
+"""Figures left out one by one, of systems whose truth is known."""
+
+import pytest
+
+from model.capacity.conditions.fitting import evaluator, fit
+from model.capacity.conditions.left_out import left_out, widening
+from model.capacity.conditions.rows import Row
+from model.capacity.conditions.tables import Cell, Tables
+
+
+def rows(scatter):
+    return [
+        Row(f"s{i}", "cpu_busy_pct", {"release": release}, value, "pct", "runs", "study")
+        for i, off in enumerate(scatter)
+        for release, value in (("V1", 80.0), ("V2", 80.0 * (1.0 + off)))
+    ]
+
+
+def test_a_figure_left_out_is_told_by_the_other_release():
+    found = left_out(Tables(rows((0.0, 0.001, -0.001))), {})
+    assert len(found) == 6
+    assert all(figure.value == pytest.approx(figure.measured, rel=0.003) for figure in found)
+    assert all(figure.naive == pytest.approx(80.0, rel=0.002) for figure in found)
+
+
+def test_a_total_tells_nothing_about_its_part():
+    parts = {"private": (50.0, 70.0, 230.0, 440.0), "common": (5.0, 5.0, 5.0, 5.0)}
+    parts["Total"] = tuple(map(sum, zip(*parts.values(), strict=True)))
+    rows = [
+        Row("one", "storage_kb", {"sessions": str(count), "component": part}, value, "KB", "storage", "study")
+        for part, values in parts.items()
+        for count, value in zip((8, 16, 64, 128), values, strict=True)
+    ]
+    part = Cell(("study", "storage"), "one", "storage_kb", "", (("component", "private"),), 32.0)
+    alone = [row for row in rows if row.condition["component"] != "Total"]
+    told = [evaluator(fit(found, {})).value(part) for found in (rows, alone)]
+    assert told[0].value == told[1].value
+
+
+def test_intervals_are_as_wide_as_figures_left_out_scatter():
+    close, apart = (widening(left_out(Tables(rows(s)), {})) for s in ((0.0, 0.001), (0.11, -0.12, 0.13, -0.1)))
+    assert max(close.values()) < min(apart.values())
+    assert fit(rows((0.0, 0.001)), {})["widening"] == close
