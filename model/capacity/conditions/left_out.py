@@ -81,9 +81,9 @@ def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
                 points = kept.series(cell) if (cell.system, cell.x) == (system, level) else []
                 if y <= 0 or len(points) < LEAST_POINTS or any(other <= 0 for _, other, _ in points):
                     continue
-                ends = beliefs.by_law(kept, cell, points).quantiles(0.05, 0.5, 0.95)
-                family = beliefs.family(kept, cell)
-                found.append(LeftOut(cell, family, kin(kept, cell), y, *ends, neighbours(points, cell.x)))
+                low, value, high = beliefs.by_law(kept, cell, points).quantiles(0.05, 0.5, 0.95)
+                family, naive = beliefs.family(kept, cell), neighbours(points, cell.x)
+                found.append(LeftOut(cell, family, kin(kept, cell), y, low, value, high, naive))
     return found
 
 

@@ -142,15 +142,15 @@ def _changed(
 ) -> list[tuple[str, Cell]]:
     """Cells that differ from one in the wanted change alone, with the condition that changes.
 
-    Another condition may make the same change (a release is a version here and a variant there), unless the table has
-    both.
+    Another condition may make the same change: a release is a version here and a variant there, and one option is
+    switched on as another is.
     """
     if key == SYSTEM:
         return [(SYSTEM, cell.at_level(SYSTEM, come))] if cell.system == gone else []
     return [
         (name, cell.at_level(name, other))
         for name, level in cell.labels
-        if name == key or key not in levels
+        if name == key or (name in ALTERNATIVES and key in ALTERNATIVES)
         for other in levels.get(name, ())
         if other != level and level_change(level, other) == (gone, come)
     ]
