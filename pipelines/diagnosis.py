@@ -131,6 +131,14 @@ def _settings(home: Home) -> Iterator[Finding]:
     archive = found.landing.archive
     if archive is not None and not os.access(archive if archive.exists() else archive.parent, os.W_OK):
         yield Finding("archive", "bad", f"{archive} cannot be written", "mend its rights, or name another folder")
+    if found.registry_server is not None:
+        from model import registry
+
+        try:
+            registry.require_reachable(found.registry_server)
+        except registry.RegistryDamagedError as error:
+            seen, _, remedy = str(error).rpartition("; ")
+            yield Finding("mlflow_server", "bad", seen, remedy)
     source = "as they are without a file" if not (home.root / settings.FILE).exists() else settings.FILE
     yield Finding("settings", "good", f"{source}; files land in {folder}")
 

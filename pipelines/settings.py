@@ -107,6 +107,16 @@ class Settings(BaseSettings):
         default=91, ge=14, description="how many days before a system's last interval it is calibrated on"
     )
 
+    mlflow_server: SecretStr | None = Field(
+        default=None,
+        description="database server of the model registry, such as postgresql+psycopg2://…; SQLite without it",
+    )
+
+    @property
+    def registry_server(self) -> str | None:
+        """The address of the model registry's database server, password included; None for SQLite."""
+        return None if self.mlflow_server is None else self.mlflow_server.get_secret_value()
+
     @model_validator(mode="after")
     def _days(self) -> "Settings":
         for pattern, days in self.retain.items():

@@ -306,7 +306,7 @@ def fit(home: Home, progress: Progress | None = None) -> Fitted:
     from model.calibration.descriptions import load_descriptions
     from model.calibration.systems import calibrate, usable
     from model.validation import validate as held_out
-    from pipelines import provenance, transactions
+    from pipelines import provenance, settings, transactions
 
     say = progress or (lambda _: None)
     points, descriptions, intervals = measured_points(home), load_descriptions(), histories.recent(home)
@@ -334,9 +334,10 @@ def fit(home: Home, progress: Progress | None = None) -> Fitted:
         validation, simulated=simulated, replayed=replayed, drift=drift.recorded(home.drift, found.scores)
     )
     say("registering")
-    version = registry.register(fitted, validation, data_identity(home), home.mlflow)
+    server = settings.read(home).registry_server
+    version = registry.register(fitted, validation, data_identity(home), home.mlflow, server)
     if version.champion:
-        registry.export_champion(home.mlflow, home.champion)
+        registry.export_champion(home.mlflow, home.champion, server)
     return Fitted(
         version.model_version,
         version.champion,

@@ -11,6 +11,7 @@ from model.registry.store import (
     export_champion,
     load_champion,
     register,
+    require_reachable,
 )
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "export_champion",
     "load_champion",
     "register",
+    "require_reachable",
 ]

@@ -1,7 +1,8 @@
 """Registering a calibrated model with its evidence in MLflow, and getting the champion out again.
 
-Backend is SQLite under one folder. A version is this project's code plus a JSON bundle; nothing is pickled and no
-network is used. MLflow is imported inside the functions: it costs seconds that only those pay who register or export.
+Backend is SQLite in the folder of the artifacts, or a database server that is named. A version is this project's code
+plus a JSON bundle; nothing is pickled. MLflow is imported inside the functions: it costs seconds that only those pay
+who register or export.
 """
 
 from __future__ import annotations
@@ -56,11 +57,15 @@ class NoChampionError(LookupError):
 
 
 class RegistryDamagedError(RuntimeError):
-    """The registry's database cannot be read."""
+    """The registry's database cannot be read, or its server not be reached."""
 
 
 def register(
-    fitted: Calibrated, validation: Validation, data_identity: Mapping[str, Any], tracking_dir: Path
+    fitted: Calibrated,
+    validation: Validation,
+    data_identity: Mapping[str, Any],
+    tracking_dir: Path,
+    server: str | None = None,
 ) -> ModelVersion:
     """Register a fitted model with metrics, plots, error table and the identity of its data.
 
@@ -71,7 +76,8 @@ def register(
         fitted: a fitted model.
         validation: its leave-one-rate-out validation.
         data_identity: what it was fitted on, as short texts: ledger hash, dbt manifest, commit, ...; they become tags.
-        tracking_dir: folder of the SQLite backend and the artifacts; made if absent.
+        tracking_dir: folder of the artifacts and, without a server, of the SQLite backend; made if absent.
+        server: address of a database server that is the backend, such as ``postgresql+psycopg2://etalon@db.example/mlflow``.
     """
     gates = {name: validation.verdict(name) for name in fitted.systems}
     bundle = bundles.build(
@@ -82,7 +88,7 @@ def register(
         conditions=fitted.conditions,
     )
     digest = hashlib.sha256(bundles.dumps(bundle).encode()).hexdigest()
-    with _tracking(tracking_dir) as mlflow:
+    with _tracking(tracking_dir, server) as mlflow:
         client = mlflow.MlflowClient()
         standing = _standing(client, digest)
         if standing is None:
@@ -92,16 +98,16 @@ def register(
         return ModelVersion(MODEL_NAME, str(standing.version), str(standing.run_id), validation.passed)
 
 
-def load_champion(tracking_dir: Path) -> dict[str, Any]:
+def load_champion(tracking_dir: Path, server: str | None = None) -> dict[str, Any]:
     """The champion's bundle, named ``etalon-capacity/<version>``.
 
     Raises:
         NoChampionError: no version has passed the gate.
-        RegistryDamagedError: the registry's database cannot be read.
+        RegistryDamagedError: the registry's database cannot be read, or its server not be reached.
     """
-    if not _database(tracking_dir).is_file():
+    if server is None and not _database(tracking_dir).is_file():
         raise NoChampionError(f"{tracking_dir} holds no registry yet; fit a model first")
-    with _tracking(tracking_dir) as mlflow:
+    with _tracking(tracking_dir, server) as mlflow:
         client = mlflow.MlflowClient()
         try:
             version = client.get_model_version_by_alias(MODEL_NAME, CHAMPION)
@@ -112,9 +118,29 @@ def load_champion(tracking_dir: Path) -> dict[str, Any]:
     return {**bundle, "model_version": f"{MODEL_NAME}/{version.version}"}
 
 
-def export_champion(tracking_dir: Path, path: Path) -> Path:
+def export_champion(tracking_dir: Path, path: Path, server: str | None = None) -> Path:
     """Write the champion's bundle to ``path`` for the service; errors as :func:`load_champion`."""
-    return bundles.write(load_champion(tracking_dir), path)
+    return bundles.write(load_champion(tracking_dir, server), path)
+
+
+def require_reachable(server: str) -> None:
+    """Raise RegistryDamagedError, naming the server without its password, unless it takes a connection."""
+    import sqlalchemy
+
+    try:
+        url = sqlalchemy.make_url(server)
+    except sqlalchemy.exc.ArgumentError:
+        example = "postgresql+psycopg2://etalon@db.example/mlflow"
+        raise RegistryDamagedError(
+            f"the address of the registry's server cannot be read; write it as {example}"
+        ) from None
+    try:
+        sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool).connect().close()
+    except (sqlalchemy.exc.SQLAlchemyError, ImportError) as error:
+        said = " ".join(str(getattr(error, "orig", None) or error).split())
+        raise RegistryDamagedError(
+            f"{url.render_as_string(hide_password=True)}: {said}; start the server, or mend its address"
+        ) from None
 
 
 def _database(tracking_dir: Path) -> Path:
@@ -134,8 +160,8 @@ def _require_readable(database: Path) -> None:
 
 
 @contextmanager
-def _tracking(tracking_dir: Path) -> Iterator[Any]:
-    """MLflow pointed at the folder, and silent but for errors."""
+def _tracking(tracking_dir: Path, server: str | None) -> Iterator[Any]:
+    """MLflow pointed at the folder or the server, and silent but for errors."""
     os.environ.update(QUIET)
     logger = logging.getLogger("mlflow")
     with warnings.catch_warnings():
@@ -147,8 +173,11 @@ def _tracking(tracking_dir: Path) -> Iterator[Any]:
     logger.setLevel(logging.ERROR)
     try:
         tracking_dir.mkdir(parents=True, exist_ok=True)
-        _require_readable(_database(tracking_dir))
-        uri = f"sqlite:///{_database(tracking_dir)}"
+        if server is None:
+            _require_readable(_database(tracking_dir))
+        else:
+            require_reachable(server)
+        uri = server or f"sqlite:///{_database(tracking_dir)}"
         mlflow.set_tracking_uri(uri)
         mlflow.set_registry_uri(uri)
         if mlflow.get_experiment_by_name(EXPERIMENT) is None:
