@@ -101,16 +101,16 @@ def compact(database: Path) -> None:
 
     Raises WarehouseLocked while another process writes it.
     """
-    from ingest.warehouse import opening
+    from ingest.warehouse import open_writer
 
     made = database.with_name(f".{database.name}.compact")
-    made.unlink(missing_ok=True)
-    old, new = (str(path).replace("'", "''") for path in (database, made))
-    with duckdb.connect() as con:
-        with opening(database):
-            con.execute(f"ATTACH '{old}' AS old (READ_ONLY)")
+    for left in (made, made.with_name(f"{made.name}.wal")):
+        left.unlink(missing_ok=True)
+    new = str(made).replace("'", "''")
+    # The one connection keeps others from writing: nothing can come, and no log be left, that the new one lacks.
+    with open_writer(database) as con:
+        con.execute("CHECKPOINT")
         con.execute(f"ATTACH '{new}' AS new (ROW_GROUP_SIZE 20480)")
-        con.execute("COPY FROM DATABASE old TO new")
+        con.execute(f'COPY FROM DATABASE "{database.stem}" TO new')
         con.execute("DETACH new")
-        # While the old one is open nobody else can write to it: nothing can come that the new one lacks.
         made.replace(database)

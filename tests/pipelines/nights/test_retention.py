@@ -33,8 +33,12 @@ def test_a_warehouse_made_small_holds_the_same(warehouse):
         con.execute("DROP TABLE marts.big")
         con.execute("CHECKPOINT")
     before = warehouse.warehouse.stat().st_size
+    beside = warehouse.warehouse.parent
+    for left in (".etalon.duckdb.compact", ".etalon.duckdb.compact.wal"):
+        (beside / left).write_bytes(b"of one that was killed")
     retention.compact(warehouse.warehouse)
     assert warehouse.warehouse.stat().st_size < before
+    assert [path.name for path in beside.iterdir()] == ["etalon.duckdb"]
     with duckdb.connect(str(warehouse.warehouse), read_only=True) as con:
         assert con.execute("SELECT count(*) FROM marts.fct_msu").fetchone() == (60,)
     steps.prepare(warehouse)
