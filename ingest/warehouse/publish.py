@@ -62,6 +62,9 @@ def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None
 
 def _copy(source: Path, target: str) -> None:
     """Copy a file; where the file system can, as XFS and Btrfs, both share their blocks until one is written to."""
+    if not hasattr(os, "copy_file_range"):  # Linux has it, macOS not.
+        shutil.copyfile(source, target)
+        return
     left = source.stat().st_size
     try:
         with source.open("rb") as read, Path(target).open("wb") as written:
