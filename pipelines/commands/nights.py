@@ -52,7 +52,7 @@ def acknowledge(
 ) -> None:
     """Keep a note with what a night found.
 
-    The note shows from the next night on. What is missing and acknowledged is told no more.
+    The note shows until a night finds them no more. What is missing and acknowledged is not told.
     """
     from pipelines.nights import acknowledged
 

@@ -1,4 +1,4 @@
-"""Findings of nights that somebody has looked at: each with a note, which shows with it from then on."""
+"""Findings of nights that somebody has looked at: each with a note, which shows with it until it is found no more."""
 
 import json
 from collections.abc import Mapping
@@ -19,6 +19,19 @@ def notes(home: Home) -> dict[str, str]:
 def name_of(lack: Mapping[str, Any]) -> str:
     """What something that did not come is on every night."""
     return f"{lack['what']} of {lack['system']}"
+
+
+def shown(home: Home, night: Mapping[str, Any]) -> dict[str, str]:
+    """Notes by what a night found."""
+    here = findings(night)
+    return {name: note for name, note in notes(home).items() if name in here}
+
+
+def expire(home: Home, night: Mapping[str, Any]) -> None:
+    """Drop the notes of what a night that looked at everything found no more: should it come again, it is told."""
+    kept = shown(home, night)
+    if kept != notes(home):
+        write(home.nights / _FILE, json.dumps(kept, indent=1))
 
 
 def findings(night: Mapping[str, Any]) -> dict[str, str]:

@@ -1,12 +1,11 @@
 """Systems of which something will be full sooner than wanted; each is told when it becomes so, and not every night."""
 
 import datetime as dt
-import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from pipelines.home import Home
-from pipelines.nights.files import read, write
+from pipelines.nights.files import read
 
 _MONTH_DAYS = 365.25 / 12
 
@@ -28,10 +27,7 @@ def short(bundle: Mapping[str, Any], months: float, today: dt.date) -> dict[str,
     return found
 
 
-def newly_short(home: Home, bundle: Mapping[str, Any], months: float, today: dt.date) -> list[str]:
-    """Those lines of `short` whose system had more headroom when it was last asked."""
-    memory = home.nights / "headroom.json"
-    found = short(bundle, months, today)
+def newly_short(found: Mapping[str, str], memory: Path) -> list[str]:
+    """Those lines of `short` whose system had more headroom when it was last told, as `memory` has it."""
     known = read(memory).get("short", [])
-    write(memory, json.dumps({"short": sorted(found)}))
     return [text for system, text in found.items() if system not in known]

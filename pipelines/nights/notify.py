@@ -27,13 +27,10 @@ def send(events: Sequence[Event], rules: Notify, outbox: Path, now: dt.datetime)
 
     In quiet hours only a message with a failure goes out. What could not be sent waits in `outbox` for the next time.
     """
-    waiting = [Event(**entry) for entry in _kept(outbox)]
-    fresh = [event for event in events if event not in waiting]
-    due = sorted([*waiting, *fresh], key=lambda event: SEVERITIES.index(event.severity))
-    if not due or (rules.webhook is None and rules.mail is None):
+    due = put_down(events, rules, outbox)
+    if not due:
         return []
     if rules.quiet is not None and within(now.time(), rules.quiet) and due[0].severity != "failure":
-        _keep(outbox, due)
         return []
     from http.client import HTTPException
 
@@ -43,8 +40,24 @@ def send(events: Sequence[Event], rules: Notify, outbox: Path, now: dt.datetime)
             deliver(due, rules)
         except (OSError, ValueError, HTTPException) as error:
             wrong.append(f"the {name} could not be sent: {type(error).__name__}: {error}")
-    _keep(outbox, due if wrong else [])
+    if not wrong:
+        _keep(outbox, [])
     return wrong
+
+
+def put_down(events: Sequence[Event], rules: Notify, outbox: Path) -> list[Event]:
+    """Keep events until they are sent, whatever becomes of the process; all that wait, the worst first.
+
+    None where no address is set.
+    """
+    if rules.webhook is None and rules.mail is None:
+        return []
+    waiting = [Event(**entry) for entry in _kept(outbox)]
+    fresh = [event for event in events if event not in waiting]
+    due = sorted([*waiting, *fresh], key=lambda event: SEVERITIES.index(event.severity))
+    if fresh:
+        _keep(outbox, due)
+    return due
 
 
 def within(now: dt.time, hours: tuple[dt.time, dt.time]) -> bool:

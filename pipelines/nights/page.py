@@ -14,11 +14,13 @@ _MOST_NIGHTS = 400
 
 
 def write_pages(home: Home) -> Path:
-    """Write the page of the latest night and `nights/index.html`, which lists all; the path of the latter."""
+    """Write the pages of nights that have none and `nights/index.html`, which lists all; the path of the latter."""
     paths = sorted(home.nights.glob("20*.json"), reverse=True)
     nights = [(path, _read(path)) for path in paths[:_MOST_NIGHTS]]
-    for path, night in nights[:1]:
-        before = nights[1][1] if len(nights) > 1 else {}
+    for number, (path, night) in enumerate(nights):
+        if path.with_suffix(".html").exists() and number:
+            continue
+        before = next((earlier for _, earlier in nights[number + 1 :] if earlier["ended"]), {})
         notes = night.get("acknowledged", {})
         tables = {
             "What is missing": [

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pipelines import settings as configured
@@ -57,6 +58,8 @@ class Night:
     def verdict(self) -> str:
         """The night in one line."""
         loaded = sum(file["status"] == "loaded" for file in self.files)
+        if not self.ended:
+            return "did not end: the next night goes on with it"
         if self.errors:
             return f"failed: {' '.join(self.errors[0].split())[:_LONGEST_VERDICT]}"
         if self.quality is not None and self.quality["verdict"] == "fail":
@@ -98,15 +101,22 @@ def run(home: Home, day: dt.date | None = None, reporter: Reporter | None = None
             night.errors.append(f"{type(error).__name__}: {error}" if code_of(error) is None else str(error))
             codes.append(code_of(error) or Exit.FAILED)
         night.code = int(next((code for code in _WORST if code in codes), Exit.FAILED if night.errors else Exit.OK))
-        here = acknowledged.findings(night.__dict__)
-        night.acknowledged = {name: note for name, note in acknowledged.notes(home).items() if name in here}
+        night.acknowledged = acknowledged.shown(home, night.__dict__)
         night.ended = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        night.notes += notify.send(events(night), rules.notify, home.nights / "outbox.json", dt.datetime.now(dt.UTC))
-        write(
-            home.nights / f"{night.started.replace(':', '')}.json", json.dumps(night.to_dict(), indent=1, default=str)
-        )
+        night.notes += notify.send(events(night), rules.notify, _outbox(home), dt.datetime.now(dt.UTC))
+        _put_down(home, night)
         page.write_pages(home)
     return night
+
+
+def _outbox(home: Home) -> Path:
+    return home.nights / "outbox.json"
+
+
+def _put_down(home: Home, night: Night) -> None:
+    """Write the night's file, as far as the night has come."""
+    path = home.nights / f"{night.started.replace(':', '')}.json"
+    write(path, json.dumps(night.to_dict(), indent=1, default=str))
 
 
 @contextmanager
@@ -125,16 +135,25 @@ def only_one(home: Home) -> Iterator[None]:
 
 def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: list[Exit]) -> None:
     @contextmanager
-    def step(title: str) -> Iterator[None]:
-        begun = time.monotonic()
+    def step(title: str) -> Iterator[dict[Path, str]]:
+        """Yields what is to be remembered for the next night, text by file.
+
+        It is written when what was found is put down to be told: of a night that is killed, the next one tells it.
+        """
+        begun, remembered = time.monotonic(), dict[Path, str]()
         try:
             with reporter.step(title):
-                yield
+                yield remembered
         finally:
             night.steps[title] = round(time.monotonic() - begun, 1)
+        night.acknowledged = acknowledged.shown(home, night.__dict__)
+        _put_down(home, night)
+        notify.put_down(events(night), rules.notify, _outbox(home))
+        for path, text in remembered.items():
+            write(path, text)
 
-    with step("ingesting"):
-        _load(home, rules, night, codes)
+    with step("ingesting") as remembered:
+        remembered |= _load(home, rules, night, codes)
     from pipelines.building.marts import unpublished
 
     patiently(lambda: steps.prepare(home))
@@ -157,22 +176,30 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
             patiently(lambda: steps.publish(home))
             night.published = True
     if rules.fit:
-        with step("calibrating and validating"):
-            _fit(home, rules, night)
-        months, bundle = rules.notify.headroom_months, steps.standing(home)
-        if months is not None and bundle is not None:
-            night.headroom = headroom.newly_short(home, bundle, months, dt.date.fromisoformat(night.day))
+        with step("calibrating and validating") as remembered:
+            remembered |= _fit(home, rules, night)
+            months, bundle = rules.notify.headroom_months, steps.standing(home)
+            if months is not None and bundle is not None:
+                found = headroom.short(bundle, months, dt.date.fromisoformat(night.day))
+                memory = home.nights / "headroom.json"
+                night.headroom = headroom.newly_short(found, memory)
+                remembered[memory] = json.dumps({"short": sorted(found)})
     with step("looking for what is missing"):
-        found = coverage.lacks(home.snapshot, dt.date.fromisoformat(night.day), rules.coverage)
-        night.lacks = [lack.to_dict() for lack in found]
+        lacks = coverage.lacks(home.snapshot, dt.date.fromisoformat(night.day), rules.coverage)
+        night.lacks = [lack.to_dict() for lack in lacks]
+    if night.quality is not None:
+        acknowledged.expire(home, night.__dict__)
     if rules.retain:
         with step("dropping what is too old"):
             until = dt.date.fromisoformat(night.day)
             night.retained = patiently(lambda: retention.retain(home, rules.retain, until))
 
 
-def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> None:
-    """Load complete files that were not loaded as they are now; move loaded ones to the archive, if there is one."""
+def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[Path, str]:
+    """Load complete files that were not loaded as they are now; move loaded ones to the archive, if there is one.
+
+    Returns what the next look at the landing folder has to know.
+    """
     from ingest import warehouse
     from pipelines import layouts
 
@@ -193,25 +220,31 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> None:
         codes += [Exit(int(report.exit_code)) for report in reports if report.exit_code]
         night.notes += [report.message for report in reports if report.message]
         wrong = [report.path for report in reports if report.status in ("failed", "busy", "quarantined")]
-        for found in wanted:
-            # A file in an archive is called `archive!file`.
-            if any(path == str(found.path) or path.startswith(f"{found.path}!") for path in wrong):
-                continue
-            if rules.landing.archive is not None:
+        # A file in an archive is called `archive!file`.
+        loaded = [
+            found
+            for found in wanted
+            if not any(path == str(found.path) or path.startswith(f"{found.path}!") for path in wrong)
+        ]
+        if rules.landing.archive is not None:
+            for found in loaded:
                 if landing.fingerprint([found.path]) == found.mark:
                     landing.archive(found.path, folder, rules.landing.archive, found.mark, rules.landing)
-            else:
-                done = {**done, str(found.path): found.mark}
+        else:
+            done = {**done, **{str(found.path): found.mark for found in loaded}}
     kept = {path: mark for path, mark in done.items() if path in marks}
-    write(memory, json.dumps({"layouts": version, "marks": marks, "loaded": kept}))
+    return {memory: json.dumps({"layouts": version, "marks": marks, "loaded": kept})}
 
 
-def _fit(home: Home, rules: Settings, night: Night) -> None:
-    """Calibrate unless the last calibration was on the same data, days of it and ratings of machines."""
+def _fit(home: Home, rules: Settings, night: Night) -> dict[Path, str]:
+    """Calibrate unless the last calibration was on the same data, days of it and ratings of machines.
+
+    Returns what this one was on.
+    """
     memory = home.nights / "fitted.json"
     data = {**steps.data_identity(home), "fit_days": rules.fit_days, "ratings": steps.imported_ratings(home)}
     if read(memory) == data and steps.standing(home) is not None:
-        return
+        return {}
     try:
         fitted = steps.fit(home)
     except EtalonError as error:
@@ -220,7 +253,7 @@ def _fit(home: Home, rules: Settings, night: Night) -> None:
         night.model = {"outcome": str(error), "champion": False}
     else:
         night.model = {"outcome": fitted.line, "champion": fitted.promoted, "drifted": list(fitted.drifted)}
-    write(memory, json.dumps(data))
+    return {memory: json.dumps(data)}
 
 
 def patiently(do: Callable[[], Any], waits: tuple[float, ...] | None = None) -> Any:

@@ -24,3 +24,20 @@ def test_a_note_shows_with_its_finding_from_then_on(made_up, monkeypatch):
     assert "RMF is off until Monday" in page.read_text()
     acknowledged.acknowledge(home, "PRDA", "")
     assert acknowledged.notes(home) == {}
+
+
+def test_a_note_goes_with_its_finding_and_one_that_comes_again_is_told(made_up, monkeypatch):
+    home, _ = made_up
+    lost = [Lack("PRDA", "70.1", "PRDA: no SMF 70.1 of 2026-11-20")]
+    monkeypatch.setattr(coverage, "lacks", lambda *_: lost)
+    run.run(home, DAY)
+    acknowledged.acknowledge(home, "prda", "RMF is off")
+    monkeypatch.setattr(coverage, "lacks", lambda *_: [])
+    run.run(home, DAY)
+    assert acknowledged.notes(home), "a night that had nothing to build has not looked at everything"
+    with (home.landing / "a.runs.csv").open("a") as stream:
+        stream.write("cics,SYSA,q,rate=2,2020-01-01T00:05:00Z,2020-01-01T00:10:00Z\n")
+    assert run.run(home, DAY).published
+    assert not acknowledged.notes(home)
+    monkeypatch.setattr(coverage, "lacks", lambda *_: lost)
+    assert [event.text for event in run.events(run.run(home, DAY))] == [lost[0].text]

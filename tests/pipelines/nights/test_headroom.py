@@ -1,6 +1,7 @@
 """A system whose headroom becomes short is told once."""
 
-from pipelines.home import Home
+import json
+
 from pipelines.nights import headroom
 from tests.pipelines.nights.conftest import DAY
 
@@ -17,10 +18,17 @@ def test_short_headroom_is_told_when_it_becomes_short_and_again_after_it_was_not
     told = (
         "PRDA: headroom below 6 months: cp reaches its target on 2027-03-01 (from 2026-12-24 on in one case of twenty)"
     )
-    home = Home(tmp_path)
-    assert headroom.newly_short(home, bundle, 6, DAY) == [told]
-    assert headroom.newly_short(home, bundle, 6, DAY) == []
+    memory = tmp_path / "headroom.json"
+
+    def new():
+        found = headroom.short(bundle, 6, DAY)
+        lines = headroom.newly_short(found, memory)
+        memory.write_text(json.dumps({"short": sorted(found)}))
+        return lines
+
+    assert new() == [told]
+    assert new() == []
     dates["PRDA"] = None
-    assert headroom.newly_short(home, bundle, 6, DAY) == []
+    assert new() == []
     dates["PRDA"] = "2027-03-01"
-    assert headroom.newly_short(home, bundle, 6, DAY) == [told]
+    assert new() == [told]

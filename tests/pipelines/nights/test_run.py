@@ -10,7 +10,8 @@ import pytest
 from pipelines import steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
-from pipelines.nights import run
+from pipelines.nights import coverage, retention, run
+from pipelines.nights.coverage import Lack
 from tests.pipelines.nights.conftest import DAY
 from tests.pipelines.nights.receivers import Webhook, serving
 
@@ -66,6 +67,30 @@ def test_a_night_killed_at_a_step_is_done_whole_by_the_next(made_up, monkeypatch
     again = run.run(home, DAY)
     assert again.verdict == "nothing new"
     assert not again.built
+
+
+def test_what_a_killed_night_found_is_told_by_the_next_and_listed(made_up, monkeypatch):
+    home, _ = made_up
+    found = [Lack("PRDB", "system", "PRDB: nothing")]
+
+    def dies(home, rules, until):
+        raise Killed
+
+    with serving(Webhook) as hook, monkeypatch.context() as patched:
+        monkeypatch.setenv("ETALON_NOTIFY__WEBHOOK", f"http://127.0.0.1:{hook}/x")
+        patched.setenv("ETALON_RETAIN", '{"raw.*": 1}')
+        patched.setattr(coverage, "lacks", lambda *_: found)
+        patched.setattr(retention, "retain", dies)
+        with pytest.raises(Killed):
+            run.run(home, DAY)
+        assert Webhook.received == []
+        [killed] = home.nights.glob("20*.json")
+        killed = killed.rename(home.nights / "2020-01-01T000000Z.json")
+        patched.undo()
+        assert not run.run(home, DAY).lacks
+        assert [event["text"] for event in Webhook.received[0]["events"]] == ["PRDB: nothing"]
+    assert "did not end" in (home.nights / "index.html").read_text()
+    assert "PRDB: nothing" in killed.with_suffix(".html").read_text()
 
 
 def test_a_file_that_grew_while_it_was_loaded_is_not_archived_before_its_end_is(made_up, monkeypatch, tmp_path):
