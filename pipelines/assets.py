@@ -15,6 +15,7 @@ from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtC
 from pipelines import pages, settings, steps
 from pipelines.exits import EtalonError, Exit, code_of
 from pipelines.home import DBT_PROJECT, Home
+from pipelines.nights.landing import local
 from pipelines.partitions import daily, landed
 
 POOL = "duckdb_writer"
@@ -78,8 +79,8 @@ def raw_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
     """The day's files in the raw tables, with their ledger and quarantine. Files loaded before change nothing."""
     home = Home.from_environment()
     rules = settings.read(home).landing
-    files = landed(rules.folder or home.landing, rules).get(context.partition_key, [])
     with as_failures():
+        files = landed(local(home, rules), rules).get(context.partition_key, [])
         reports = steps.ingest(home, files) if files else []
     sums = {name: sum(getattr(report, name) for report in reports) for name in ("bytes", "records", "decoded")}
     held = sum(report.quarantined for report in reports)

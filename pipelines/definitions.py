@@ -8,7 +8,7 @@ from dagster_dbt import DbtCliResource
 
 from pipelines import assets, settings
 from pipelines.home import DBT_PROJECT, Home
-from pipelines.nights.landing import fingerprint
+from pipelines.nights.landing import fingerprint, local
 from pipelines.partitions import daily, landed
 
 
@@ -32,7 +32,7 @@ def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:
     """
     home = Home.from_environment()
     rules = settings.read(home).landing
-    folder = rules.folder or home.landing
+    folder = local(home, rules)
     known = set(daily.get_partition_keys())
     seen = {day: fingerprint(files) for day, files in sorted(landed(folder, rules).items()) if day in known}
     before = json.loads(context.cursor or "{}")

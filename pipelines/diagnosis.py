@@ -125,11 +125,17 @@ def _settings(home: Home) -> Iterator[Finding]:
     except EtalonError as error:
         yield Finding("settings", "bad", str(error), "mend it; docs/operations.md has an example")
         return
-    folder = found.landing.folder or home.landing
-    if folder.exists() and not os.access(folder, os.R_OK | os.X_OK):
+    folder, archive = found.landing.folder or home.landing, found.landing.archive
+    if isinstance(folder, str):
+        from pipelines.nights.remote import Remote
+
+        try:
+            Remote(home, found.landing).listed()
+        except EtalonError as error:
+            yield Finding("landing folder", "bad", str(error), "mend the address, or what it takes to reach it")
+    elif folder.exists() and not os.access(folder, os.R_OK | os.X_OK):
         yield Finding("landing folder", "bad", f"{folder} cannot be read", "mend its rights")
-    archive = found.landing.archive
-    if archive is not None and not os.access(archive if archive.exists() else archive.parent, os.W_OK):
+    if isinstance(archive, Path) and not os.access(archive if archive.exists() else archive.parent, os.W_OK):
         yield Finding("archive", "bad", f"{archive} cannot be written", "mend its rights, or name another folder")
     if found.registry_server is not None:
         from model import registry

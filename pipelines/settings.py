@@ -15,10 +15,11 @@ FILE = "etalon.toml"
 
 
 def _plain(value: Any) -> Any:
-    return Path(value).expanduser() if isinstance(value, str) else value
+    return Path(value).expanduser() if isinstance(value, str) and "://" not in value else value
 
 
-Folder = Annotated[Path, BeforeValidator(_plain)]
+#: A folder of this machine, or an address that fsspec knows, such as `s3://bucket/landing`.
+Folder = Annotated[Path | str, BeforeValidator(_plain)]
 
 
 class Section(BaseModel):
@@ -41,6 +42,12 @@ class Landing(Section):
     archive: Folder | None = Field(
         default=None, description="folder that loaded files are moved to; without it they stay"
     )
+
+    @model_validator(mode="after")
+    def _one_place(self) -> "Landing":
+        if self.archive is not None and isinstance(self.archive, str) != isinstance(self.folder, str):
+            raise ValueError("archive: where one of folder and archive is an address, the other is, too")
+        return self
 
     def system_of(self, name: str) -> str | None:
         """The system that a file's name stands for; None where patterns are given and none fits."""

@@ -5,12 +5,15 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
 from pipelines.settings import Landing
 
 _UNDER_WAY = (".part", ".tmp")
-_ARRIVING = "still arriving"
+ARRIVING = "still arriving"
+OF_NO_SYSTEM = "fits no pattern of a system"
 
 
 @dataclass(frozen=True)
@@ -31,21 +34,32 @@ def files(folder: Path, rules: Landing) -> Iterator[tuple[Path, str]]:
     Without markers and transfers under way: hidden ones, `.part` and `.tmp`.
     """
     for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        hidden = any(part.startswith(".") for part in name.parts)
-        other = path.suffix in _UNDER_WAY or (rules.marker is not None and path.name.endswith(rules.marker))
-        if hidden or other or (path.is_dir() and not path.is_symlink()):
+        if no_input(path.relative_to(folder), rules) or (path.is_dir() and not path.is_symlink()):
             continue
         if path.is_symlink():
             yield path, "is a link: put the file itself here"
         elif not path.is_file():
             yield path, "is no regular file"
         elif rules.system_of(path.name) is None:
-            yield path, "fits no pattern of a system"
+            yield path, OF_NO_SYSTEM
         elif rules.marker is not None and not path.with_name(path.name + rules.marker).exists():
-            yield path, _ARRIVING
+            yield path, ARRIVING
         else:
             yield path, ""
+
+
+def no_input(name: PurePath, rules: Landing) -> bool:
+    """Whether a file, by its path in the landing folder, is hidden, a transfer under way, or a marker."""
+    hidden = any(part.startswith(".") for part in name.parts)
+    marker = rules.marker is not None and name.name.endswith(rules.marker)
+    return hidden or marker or name.suffix in _UNDER_WAY
+
+
+def local(home: Home, rules: Landing) -> Path:
+    """The landing folder. EtalonError where it is no folder of this machine."""
+    if isinstance(rules.folder, str):
+        raise EtalonError(f"landing.folder {rules.folder}: only `etalon nightly` fetches files", Exit.NO_INPUT)
+    return rules.folder or home.landing
 
 
 def arrivals(folder: Path, rules: Landing, before: Mapping[str, str]) -> list[Arrival]:
@@ -60,7 +74,7 @@ def arrivals(folder: Path, rules: Landing, before: Mapping[str, str]) -> list[Ar
         with suppress(FileNotFoundError):
             mark = fingerprint([path])
             if not why_left and not rules.marker and before.get(str(path)) != mark:
-                why_left = _ARRIVING if time.time() - path.stat().st_mtime < rules.settle_s else ""
+                why_left = ARRIVING if time.time() - path.stat().st_mtime < rules.settle_s else ""
             found.append(Arrival(path, mark, why_left))
     return found
 

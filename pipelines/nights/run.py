@@ -20,6 +20,7 @@ from pipelines.home import Home
 from pipelines.nights import acknowledged, coverage, headroom, landing, notify, page, retention
 from pipelines.nights.files import read, write
 from pipelines.nights.notify import Event
+from pipelines.nights.remote import Remote
 from pipelines.progress import Reporter
 from pipelines.settings import Settings
 from pipelines.text import counted
@@ -203,15 +204,20 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
     from ingest import warehouse
     from pipelines import layouts
 
-    folder = rules.landing.folder or home.landing
+    remote = Remote(home, rules.landing) if isinstance(rules.landing.folder, str) else None
     memory = home.nights / "landing.json"
     before = read(memory)
     version = warehouse.layouts_version(layouts.registry(home))
     marks = before.get("marks", {})
     known = before.get("layouts") == version and home.warehouse.exists()
     done = before.get("loaded", {}) if known else {}
-    seen = landing.arrivals(folder, rules.landing, marks)
-    night.left = {str(found.path): found.why_left for found in seen if found.why_left}
+    if remote is None:
+        folder = landing.local(home, rules.landing)
+        seen = landing.arrivals(folder, rules.landing, marks)
+    else:
+        night.left = remote.fetch(again=not home.warehouse.exists())
+        seen = remote.arrivals(marks)
+    night.left |= {str(found.path): found.why_left for found in seen if found.why_left}
     wanted = [found for found in seen if not found.why_left and done.get(str(found.path)) != found.mark]
     marks = {str(found.path): found.mark for found in seen}
     if wanted:
@@ -226,10 +232,12 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
             for found in wanted
             if not any(path == str(found.path) or path.startswith(f"{found.path}!") for path in wrong)
         ]
-        if rules.landing.archive is not None:
+        if remote is not None:
+            remote.loaded(found.path for found in loaded)
+        elif rules.landing.archive is not None:
             for found in loaded:
                 if landing.fingerprint([found.path]) == found.mark:
-                    landing.archive(found.path, folder, rules.landing.archive, found.mark, rules.landing)
+                    landing.archive(found.path, folder, Path(rules.landing.archive), found.mark, rules.landing)
         else:
             done = {**done, **{str(found.path): found.mark for found in loaded}}
     kept = {path: mark for path, mark in done.items() if path in marks}

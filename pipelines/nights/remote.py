@@ -1,0 +1,114 @@
+"""A landing folder that is no local one, such as `s3://bucket/landing`: its files are fetched, then as if landed here.
+
+Any address that fsspec knows will do. A file is fetched whole when it is new or has changed; what is loaded is moved to
+the archive, or left where it is, and its copy here is dropped.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
+from pipelines.nights import landing
+from pipelines.nights.files import read, write
+from pipelines.settings import Landing
+
+
+class Remote:
+    """The files under an address, and the copies of those that are not loaded yet.
+
+    Attributes: `copies`, the local folder with the copies, under the folders and names of the originals.
+    """
+
+    def __init__(self, home: Home, rules: Landing) -> None:
+        """EtalonError where fsspec does not know the address, or wants a package that is not installed."""
+        from fsspec.core import url_to_fs
+
+        self.rules = rules
+        self.copies = home.root / "fetched"
+        self._memory = home.nights / "fetched.json"
+        try:
+            self._files, self._folder = url_to_fs(str(rules.folder))
+            self._archive = None if rules.archive is None else url_to_fs(str(rules.archive))[1]
+        except (ImportError, ValueError) as error:
+            raise EtalonError(f"landing.folder {rules.folder}: {error}", Exit.NO_INPUT) from error
+
+    def listed(self) -> Mapping[str, Mapping[str, Any]]:
+        """What is known of each file, by its path under the address. EtalonError where it cannot be listed."""
+        try:
+            self._files.invalidate_cache()
+            found = self._files.find(self._folder, detail=True)
+        except Exception as error:  # Every kind of file system has errors of its own.
+            raise EtalonError(f"landing.folder {self.rules.folder}: cannot be listed: {error}") from error
+        return {str(PurePosixPath(path).relative_to(self._folder)): about for path, about in sorted(found.items())}
+
+    def fetch(self, *, again: bool = False) -> dict[str, str]:
+        """Fetch what is new or has changed, or all of it; drop copies of what is gone. Why others are left, by path."""
+        before, marks, left = {} if again else read(self._memory), dict[str, str](), dict[str, str]()
+        names = self.listed()
+        for name, about in names.items():
+            why_left = self._why_left(name, names)
+            if why_left is None:
+                continue
+            if why_left:
+                left[name] = why_left
+                continue
+            marks[name] = _mark(about)
+            if before.get(name) != marks[name]:
+                self._get(name)
+        for copy in [path for path in self.copies.rglob("*") if path.is_file()]:
+            if str(copy.relative_to(self.copies)) not in marks:
+                copy.unlink()
+        write(self._memory, json.dumps(marks))
+        return left
+
+    def arrivals(self, before: Mapping[str, str]) -> list[landing.Arrival]:
+        """The copies, as `landing.arrivals`; with markers set, only originals that have one were fetched."""
+        with_marker = self.rules.marker is not None
+        rules = self.rules.model_copy(update={"marker": None, "settle_s": 0}) if with_marker else self.rules
+        return landing.arrivals(self.copies, rules, before)
+
+    def loaded(self, copies: Iterable[Path]) -> None:
+        """Drop copies that were loaded; move originals that have not changed since to the archive, if there is one."""
+        fetched, names = read(self._memory), self.listed() if self._archive is not None else {}
+        for copy in copies:
+            name = copy.relative_to(self.copies).as_posix()
+            if self._archive is not None and name in names and _mark(names[name]) == fetched.get(name):
+                target = PurePosixPath(self._archive, name)
+                if self._files.exists(str(target)):
+                    target = target.with_name(f"{fetched[name][:8]}.{target.name}")
+                self._files.makedirs(str(target.parent), exist_ok=True)
+                self._files.mv(f"{self._folder}/{name}", str(target))
+                if self.rules.marker is not None:
+                    self._files.rm(f"{self._folder}/{name}{self.rules.marker}")
+            copy.unlink()
+
+    def _why_left(self, name: str, names: Mapping[str, object]) -> str | None:
+        """Why a file is not fetched; None for what is no input, empty for one that is."""
+        path, marker = PurePosixPath(name), self.rules.marker
+        if landing.no_input(path, self.rules) or ".." in path.parts:
+            return None
+        if self.rules.system_of(path.name) is None:
+            return landing.OF_NO_SYSTEM
+        return "" if marker is None or name + marker in names else landing.ARRIVING
+
+    def _get(self, name: str) -> None:
+        copy = self.copies / name
+        copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        part = copy.with_name(f".{copy.name}.part")
+        self._files.get_file(f"{self._folder}/{name}", str(part))
+        # The copy is as old as its original, which is complete when it has settled.
+        with suppress(NotImplementedError):
+            when = self._files.modified(f"{self._folder}/{name}").timestamp()
+            os.utime(part, (when, when))
+        part.replace(copy)
+
+
+def _mark(about: Mapping[str, Any]) -> str:
+    """Changes with what is known of a file."""
+    return hashlib.sha256(str(sorted(about.items())).encode()).hexdigest()[:16]

@@ -1,0 +1,99 @@
+"""A landing folder that is an address: files are fetched, loaded once, and archived there."""
+
+import duckdb
+import fsspec
+import pytest
+
+from pipelines import diagnosis, steps
+from pipelines.exits import EtalonError
+from pipelines.nights import run
+from pipelines.nights.remote import Remote
+from pipelines.settings import Landing
+from tests.pipelines.conftest import ROOT
+from tests.pipelines.nights.conftest import DAY
+
+HEADER = "system_id,smf_sid,point,condition,start_utc,end_utc\n"
+
+
+def runs(*days):
+    return (
+        HEADER + "".join(f"cics,SYSA,{day},rate=1,2020-01-{day}T00:00Z,2020-01-{day}T00:05Z\n" for day in days)
+    ).encode()
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request, made_up, tmp_path, monkeypatch):
+    """An empty place of a file system, and a state folder whose landing folder is in it."""
+    home, _ = made_up
+    (home.landing / "a.runs.csv").unlink()
+    files = fsspec.filesystem(request.param)
+    root = "/landed" if request.param == "memory" else str(tmp_path / "landed")
+    files.makedirs(f"{root}/landing/deep", exist_ok=True)
+    monkeypatch.setenv("ETALON_LANDING__FOLDER", files.unstrip_protocol(f"{root}/landing"))
+    yield home, files, root
+    if request.param == "memory":
+        files.rm(root, recursive=True)
+
+
+def points(home):
+    with duckdb.connect(str(home.snapshot), read_only=True) as con:
+        return [row[0] for row in con.execute("SELECT point FROM raw.etalon_run ORDER BY 1").fetchall()]
+
+
+def test_files_are_fetched_and_loaded_once_and_again_when_they_grow(store, monkeypatch):
+    home, files, root = store
+    files.pipe_file(f"{root}/landing/deep/a.runs.csv", runs("01"))
+    files.pipe_file(f"{root}/landing/b.runs.csv.part", b"under way")
+    assert run.run(home, DAY).verdict == "1 file loaded and published"
+    assert run.run(home, DAY).verdict == "nothing new"
+    assert points(home) == ["01"]
+    assert not [path for path in (home.root / "fetched").rglob("*") if path.is_file()]
+    files.pipe_file(f"{root}/landing/deep/a.runs.csv", runs("01", "02"))
+    run.run(home, DAY)
+    assert points(home) == ["01", "02"]
+
+
+def test_loaded_files_are_moved_to_an_archive_there_and_none_written_over(store, monkeypatch):
+    home, files, root = store
+    monkeypatch.setenv("ETALON_LANDING__ARCHIVE", files.unstrip_protocol(f"{root}/archive"))
+    monkeypatch.setenv("ETALON_LANDING__MARKER", ".ok")
+    for day in ("01", "02"):
+        files.pipe_file(f"{root}/landing/deep/a.runs.csv", runs(day))
+        assert run.run(home, DAY).left == {"deep/a.runs.csv": "still arriving"}
+        files.pipe_file(f"{root}/landing/deep/a.runs.csv.ok", b"")
+        assert run.run(home, DAY).published
+    assert files.find(f"{root}/landing") == []
+    assert len(files.find(f"{root}/archive/deep")) == 2
+    assert points(home) == ["02"], "a corrected runs file takes the place of the one before"
+
+
+def test_an_original_that_changed_while_its_copy_was_loaded_is_not_archived_before_it_is_loaded(store, monkeypatch):
+    home, files, root = store
+    monkeypatch.setenv("ETALON_LANDING__ARCHIVE", files.unstrip_protocol(f"{root}/archive"))
+    path, load = f"{root}/landing/a.runs.csv", steps.ingest
+    files.pipe_file(path, runs("01"))
+
+    def growing(home, paths):
+        found = load(home, paths)
+        files.pipe_file(path, runs("01", "02"))
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(steps, "ingest", growing)
+        run.run(home, DAY)
+    assert files.exists(path)
+    run.run(home, DAY)
+    assert not files.exists(path)
+    assert points(home) == ["01", "02"]
+
+
+def test_an_address_that_cannot_be_listed_is_told(made_up, monkeypatch, tmp_path):
+    home, _ = made_up
+    with pytest.raises(EtalonError, match=r"landing.folder nosuch://x: Protocol not known"):
+        Remote(home, Landing(folder="nosuch://x"))
+    monkeypatch.setenv("ETALON_LANDING__FOLDER", "nosuch://x")
+    assert "nosuch://x" in run.run(home, DAY).errors[0]
+    [found] = [found for found in diagnosis.examine(home, ROOT) if found.what == "landing folder"]
+    assert found.status == "bad"
+    with pytest.raises(ValueError, match="the other is, too"):
+        Landing(folder="s3://x/y", archive=str(tmp_path))
