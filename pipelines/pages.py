@@ -80,7 +80,9 @@ def write(
     links: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a page of tables, each under its heading, with links to other pages; its path."""
-    body = "".join(f"<h2>{escape(heading)}</h2>{_table(rows)}" for heading, rows in tables.items())
+    body = "".join(
+        f"<h2 id='{anchor(heading)}'>{escape(heading)}</h2>{_table(rows)}" for heading, rows in tables.items()
+    )
     ways = " · ".join(f"<a href='{escape(to)}'>{escape(name)}</a>" for name, to in (links or {}).items())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
@@ -89,6 +91,11 @@ def write(
         encoding="utf-8",
     )
     return path
+
+
+def anchor(heading: str) -> str:
+    """What a link to a heading ends in."""
+    return heading.lower().replace(" ", "-")
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:

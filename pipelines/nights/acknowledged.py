@@ -7,6 +7,7 @@ from typing import Any
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.nights.files import read, write
+from pipelines.nights.findings import findings
 
 _FILE = "acknowledged.json"
 
@@ -16,14 +17,9 @@ def notes(home: Home) -> dict[str, str]:
     return read(home.nights / _FILE)
 
 
-def name_of(lack: Mapping[str, Any]) -> str:
-    """What something that did not come is on every night."""
-    return f"{lack['what']} of {lack['system']}"
-
-
 def shown(home: Home, night: Mapping[str, Any]) -> dict[str, str]:
     """Notes by what a night found."""
-    here = findings(night)
+    here = {finding.name for finding in findings(night)}
     return {name: note for name, note in notes(home).items() if name in here}
 
 
@@ -34,22 +30,16 @@ def expire(home: Home, night: Mapping[str, Any]) -> None:
         write(home.nights / _FILE, json.dumps(kept, indent=1))
 
 
-def findings(night: Mapping[str, Any]) -> dict[str, str]:
-    """What a night found, as it is told, by what it is on every night."""
-    lacks = {name_of(lack): lack["text"] for lack in night.get("lacks", [])}
-    return lacks | {problem: problem for problem in (night.get("quality") or {}).get("problems", [])}
-
-
 def acknowledge(home: Home, words: str, note: str) -> list[str]:
     """Keep a note with those findings of the latest night that contain these words; without a note, drop theirs.
 
     Returns the findings. EtalonError (NO_INPUT) where none contains the words.
     """
     latest = max(home.nights.glob("20*.json"), default=None)
-    found = findings(read(latest)) if latest else {}
-    meant = {name: told for name, told in found.items() if words.lower() in f"{name} {told}".lower()}
+    found = [finding for finding in findings(read(latest)) if finding.severity != "failure"] if latest else []
+    meant = {one.name: one.text for one in found if words.lower() in f"{one.name} {one.text}".lower()}
     if not meant:
-        there = "; ".join(found.values()) or "none"
+        there = "; ".join(finding.text for finding in found) or "none"
         raise EtalonError(f"no finding of the latest night contains {words!r}; there are: {there}", Exit.NO_INPUT)
     kept = {name: text for name, text in notes(home).items() if name not in meant}
     write(home.nights / _FILE, json.dumps({**kept, **(dict.fromkeys(meant, note) if note else {})}, indent=1))

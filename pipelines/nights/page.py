@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines import pages
 from pipelines.home import Home
-from pipelines.nights.acknowledged import findings, name_of
+from pipelines.nights.findings import QUALITY_PAGE, UNDECODED, Finding, findings, page_of
 
 _HEX_BYTES, _HEX_LINE = 256, 16
 _MOST_NIGHTS = 400
@@ -21,28 +21,16 @@ def write_pages(home: Home) -> Path:
         if path.with_suffix(".html").exists() and number:
             continue
         before = next((earlier for _, earlier in nights[number + 1 :] if earlier["ended"]), {})
-        notes = night.get("acknowledged", {})
         tables = {
-            "What is missing": [
-                {"system": lack["system"], "what": lack["text"], "note": notes.get(name_of(lack))}
-                for lack in night["lacks"]
-            ],
-            "Too late": [{"what": line} for line in night.get("late", [])],
-            "Headroom": [{"what": line} for line in night.get("headroom", [])],
-            "Data quality": [
-                {"finding": line, "note": notes.get(line)} for line in (night["quality"] or {}).get("problems", [])
-            ],
+            "Findings": _findings(night, before),
+            "Gone since the night before": _gone(night, before),
             "Files": [_file(file) for file in night["files"]],
-            "First record that could not be decoded": _first_bad(home, night["files"]),
+            UNDECODED: _first_bad(home, night["files"]),
             "Left where they are": [{"file": name, "why": why} for name, why in night.get("left", {}).items()],
-            "Said on the way": [{"message": line} for line in [*night["errors"], *night["notes"]]],
-            "Since the night before": _changes(night, before),
-            "Steps": [{"step": name, "seconds": seconds} for name, seconds in night["steps"].items()],
+            "Said on the way": [{"message": line} for line in night["notes"]],
+            "Steps": [{"step": name, "seconds": f"{seconds:.1f}"} for name, seconds in night["steps"].items()],
         }
-        lead = (
-            f"{night['started']} to {night['ended']}. Built: {night['built'] or 'nothing'}. "
-            f"Model: {(night['model'] or {}).get('outcome', 'as it was')}."
-        )
+        lead = f"{night['started']} to {night['ended']}. Built: {night['built'] or 'nothing'}."
         links = {"All nights": "index.html", "Data quality": "../quality/index.html"}
         told = {heading: rows for heading, rows in tables.items() if rows}
         pages.write(path.with_suffix(".html"), night["verdict"], lead, told, links)
@@ -66,20 +54,37 @@ def _file(file: Mapping[str, Any]) -> dict[str, Any]:
     return {name: file.get(name) for name in names}
 
 
-def _changes(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Findings and lacks that were not there the night before, and those that are gone.
+def _findings(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What was found, the worst first, with what is new since the night before."""
+    here, notes = page_of(night), night.get("acknowledged", {})
+    known = {finding.name for finding in _compared(before, night)}
+    new = {finding.name for finding in _compared(night, before)} - known if before else set()
 
-    A night that had nothing to build checked nothing: then only what is missing is compared.
-    """
-    checked = bool(night.get("quality") and before.get("quality"))
+    def told(finding: Finding) -> str | pages.Link:
+        return finding.text if finding.page == here else pages.Link(finding.text, f"../{finding.page}")
 
-    def told(one: Mapping[str, Any]) -> set[str]:
-        return set(findings(one if checked else {**one, "quality": None}))
-
-    new, old = told(night), told(before)
-    return [{"change": "new", "what": what} for what in sorted(new - old)] + [
-        {"change": "gone", "what": what} for what in sorted(old - new)
+    return [
+        {
+            "kind": finding.severity,
+            "what": told(finding),
+            "change": "new" if finding.name in new else "",
+            "note": notes.get(finding.name, ""),
+        }
+        for finding in findings(night)
     ]
+
+
+def _gone(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
+    here = {finding.name for finding in _compared(night, before)}
+    return [{"what": finding.text} for finding in _compared(before, night) if finding.name not in here]
+
+
+def _compared(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Finding]:
+    """What one night found that the other looked for, too: a night that had nothing to build checked nothing."""
+    if not one:
+        return []
+    checked = other.get("quality") is not None
+    return [finding for finding in findings(one) if checked or finding.page != QUALITY_PAGE]
 
 
 def _first_bad(home: Home, files: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from pipelines.exits import EtalonError, Exit, code_of
 from pipelines.home import Home
 from pipelines.nights import acknowledged, coverage, headroom, landing, notify, page, retention
 from pipelines.nights.files import read, write
+from pipelines.nights.findings import NOT_PUBLISHED, Finding, findings, lack_name, page_of
 from pipelines.nights.notify import Event
 from pipelines.nights.remote import Remote
 from pipelines.progress import Reporter
@@ -64,20 +65,20 @@ class Night:
         if self.errors:
             return f"failed: {' '.join(self.errors[0].split())[:_LONGEST_VERDICT]}"
         if self.quality is not None and self.quality["verdict"] == "fail":
-            return "not published: a critical expectation failed"
-        came = f"{counted(loaded, 'file')} loaded" if loaded else "nothing new"
-        missing = [lack for lack in self.unacknowledged if lack["what"] != "outage"]
-        doubts = [f"{counted(len(missing), 'thing')} missing"] if missing else []
-        if self.quality is not None and self.quality["counts"]["warn"]:
-            doubts.append(counted(self.quality["counts"]["warn"], "warning"))
-        if self.acknowledged:
-            doubts.append(f"{len(self.acknowledged)} acknowledged")
-        return "; ".join([came + (" and published" if self.published else ""), *doubts])
+            return NOT_PUBLISHED
+        came = (f"{counted(loaded, 'file')} loaded" if loaded else "nothing new") + " and published" * self.published
+        lacks = {lack_name(lack) for lack in self.lacks}
+        doubts = [one.name for one in self.unacknowledged if one.severity in ("warning", "remark")]
+        missing = sum(name in lacks for name in doubts)
+        said = [(missing, counted(missing, "thing") + " missing")]
+        said += [(len(doubts) - missing, counted(len(doubts) - missing, "warning"))]
+        said += [(len(self.acknowledged), f"{len(self.acknowledged)} acknowledged")]
+        return "; ".join([came, *(words for number, words in said if number)])
 
     @property
-    def unacknowledged(self) -> list[dict[str, Any]]:
-        """What is missing and not acknowledged."""
-        return [lack for lack in self.lacks if acknowledged.name_of(lack) not in self.acknowledged]
+    def unacknowledged(self) -> list[Finding]:
+        """What was found and is not acknowledged."""
+        return [finding for finding in findings(self.__dict__) if finding.name not in self.acknowledged]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -116,7 +117,7 @@ def _outbox(home: Home) -> Path:
 
 def _put_down(home: Home, night: Night) -> None:
     """Write the night's file, as far as the night has come."""
-    path = home.nights / f"{night.started.replace(':', '')}.json"
+    path = (home.root / page_of(night.__dict__)).with_suffix(".json")
     write(path, json.dumps(night.to_dict(), indent=1, default=str))
 
 
@@ -278,19 +279,8 @@ def patiently(do: Callable[[], Any], waits: tuple[float, ...] | None = None) -> 
 
 def events(night: Night) -> list[Event]:
     """What is to be reported of a night."""
-    here = f"nights/{night.started.replace(':', '')}.html"
-    found = [Event("failure", error, here) for error in night.errors]
-    if night.quality is not None and night.quality["verdict"] == "fail":
-        found.append(Event("failure", "not published: a critical expectation failed", "quality/index.html"))
-    held = [file for file in night.files if file["status"] in ("failed", "quarantined") or file["quarantined"]]
-    if held:
-        found.append(Event("warning", f"{counted(len(held), 'file')} with records that could not be decoded", here))
-    found += [Event("warning", text, here) for text in (*night.late, *night.headroom)]
-    found += [
-        Event("news" if lack["what"] == "outage" else "warning", lack["text"], here) for lack in night.unacknowledged
+    return [
+        Event(finding.severity, finding.text, finding.page)
+        for finding in night.unacknowledged
+        if finding.severity in notify.SEVERITIES
     ]
-    if night.model is not None:
-        severity = "news" if night.model["champion"] else "warning"
-        found.append(Event(severity, night.model["outcome"], here))
-        found += [Event("warning", remark, here) for remark in night.model.get("drifted", ())]
-    return found

@@ -2,7 +2,8 @@
 
 import json
 
-from pipelines.nights import page, run
+from pipelines.home import Home
+from pipelines.nights import findings, page, run
 from tests.pipelines.nights.conftest import DAY
 
 
@@ -10,6 +11,42 @@ def test_a_bad_record_is_shown_in_hexadecimal_digits_and_ebcdic():
     assert page.hex_lines("SMF 30".encode("cp037"), 0x100) == [
         {"offset": "00000100", "bytes": "E2D4 C640F3F0", "EBCDIC": "SMF 30"}
     ]
+
+
+def night(started, **found):
+    return run.Night("2026-11-20", started, "later", **found).to_dict()
+
+
+def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_new_and_gone(tmp_path):
+    home = Home(tmp_path)
+    lost = {"system": "PRDB", "what": "system", "text": "PRDB: nothing of 2026-11-20"}
+    fell = {"system": "PRDC", "what": "outage", "text": "PRDC: down until its IPL"}
+    bad = {"path": "a", "status": "loaded", "records": 2, "quarantined": 1}
+    quality = {"verdict": "warn", "counts": {"warn": 1}, "problems": ["warn: intervals follow (PRDA): look for a dump"]}
+    model = {"outcome": "model/2 is champion", "champion": True, "drifted": ["PRDA: busy was 14 % higher"]}
+    before = night(
+        "2026-11-20T03:00:00Z", quality={"verdict": "warn", "counts": {}, "problems": ["warn: MSU (PRDA): x"]}
+    )
+    latest = night("2026-11-21T03:00:00Z", lacks=[fell, lost], files=[bad], quality=quality, model=model)
+    for one in (before, latest):
+        path = home.root / findings.page_of(one)
+        path.parent.mkdir(exist_ok=True)
+        path.with_suffix(".json").write_text(json.dumps(one))
+    page.write_pages(home)
+    written = (home.root / findings.page_of(latest)).read_text()
+    told = [
+        "<h1>1 file loaded; 1 thing missing; 3 warnings</h1>",
+        "PRDB: nothing of 2026-11-20</td><td>new",
+        "#first-record-that-could-not-be-decoded'>1 file with records that could not be decoded",
+        "PRDA: busy was 14 % higher",
+        "<a href='../quality/index.html'>not met: intervals follow (PRDA): look for a dump</a></td><td>new",
+        "PRDC: down until its IPL",
+        "model/2 is champion",
+        "Gone since the night before",
+        "not met: MSU (PRDA): x",
+    ]
+    places = [written.find(line) for line in told]
+    assert -1 not in places and places == sorted(places), places
 
 
 def test_a_night_that_checked_nothing_says_of_no_finding_that_it_is_gone(made_up):
