@@ -20,13 +20,17 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
     rules: days by pattern of `schema.table`; the first that fits counts. Raw rows go with the file that all of them
     came from in time, judged by the last record of the file: the ledger keeps what became of it, and what records are
     known by goes with a file's last rows. The file of the warehouse becomes smaller when a quarter of it or more is
-    free. Raises EtalonError where there is no warehouse.
+    free. Days are counted back from today, or from the last record where that is earlier: a clock that is ahead drops
+    nothing. Raises EtalonError where there is no warehouse.
     """
     steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     from ingest.warehouse import open_writer
 
     dropped: dict[str, int] = {}
     with open_writer(home.warehouse) as con:
+        touched.create(con)
+        [(last,)] = con.execute("SELECT max(last_at)::DATE FROM meta.built_file").fetchall()
+        today = min(today, last or today)
         tables = con.execute(
             "SELECT schema_name, table_name, estimated_size FROM duckdb_tables() "
             "WHERE (schema_name IN ('raw', 'marts') OR table_name = 'quarantine') "
@@ -63,7 +67,6 @@ def _forget(con: duckdb.DuckDBPyConnection, limits: Mapping[str, int | None], to
     """Drop what records are known by of files whose rows are all gone."""
     if not any(limits.values()):
         return
-    touched.create(con)
     files = con.execute(
         "SELECT file_id, max(last_at)::DATE, any_value(map_keys(row_counts)) FROM meta.built_file "
         "JOIN meta.ledger USING (file_id) GROUP BY file_id HAVING min(first_at) > TIMESTAMP '1900-01-02'"

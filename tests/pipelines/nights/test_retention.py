@@ -20,6 +20,16 @@ def test_rows_older_than_their_days_are_dropped_and_others_kept(warehouse):
         )
 
 
+def test_a_clock_that_is_years_ahead_drops_no_more(warehouse):
+    from pipelines.building import touched
+
+    with duckdb.connect(str(warehouse.warehouse)) as con:
+        touched.create(con)
+        con.execute("INSERT INTO meta.built_file VALUES (1, '', '2026-11-19', '2026-11-20')")
+    assert retention.retain(warehouse, {"marts.fct_msu": 30}, dt.date(2031, 1, 1)) == {"marts.fct_msu": 30}
+    assert retention.retain(warehouse, {"marts.fct_msu": 30}, dt.date(2035, 1, 1)) == {}
+
+
 def test_without_a_warehouse_nothing_is_dropped_and_none_is_made(tmp_path):
     home = Home(tmp_path / "state")
     with pytest.raises(EtalonError, match="no warehouse"):
@@ -58,6 +68,7 @@ def test_what_records_are_known_by_goes_with_the_last_rows_of_a_file(warehouse):
             )
             con.execute("INSERT INTO meta.built_file VALUES (?, '', '2026-09-01', '2026-09-02')", [file_id])
             con.execute("INSERT INTO meta.record_identity VALUES (?, 0, 0, 0)", [file_id])
+        con.execute("INSERT INTO meta.built_file VALUES (3, '', '2026-11-19', '2026-11-20')")
     dropped = retention.retain(warehouse, {"raw.smf70_*": 30}, dt.date(2026, 11, 20))
     assert dropped == {"raw.smf70_1_cpu": 2}
     with duckdb.connect(str(warehouse.warehouse), read_only=True) as con:
