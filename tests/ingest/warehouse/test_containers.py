@@ -153,6 +153,23 @@ def test_a_bomb_stops_at_its_limit(tmp_path, ingest, monkeypatch):
     assert "expands beyond" in report.message
 
 
+def test_members_that_lead_out_of_an_archive_lead_nowhere(tmp_path, ingest, dump):
+    out, aside = tmp_path / "deep" / "er" / "out.zip", tmp_path / "aside.smf"
+    out.parent.mkdir(parents=True)
+    link = zipfile.ZipInfo("link.smf")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("../../aside.smf", dump)
+        archive.writestr(str(tmp_path / "absolute.smf"), dump[: len(dump) // 2])
+        archive.writestr(link, str(tmp_path / "secret.smf"))
+    (tmp_path / "secret.smf").write_bytes(dump)
+    before = sorted(tmp_path.rglob("*.smf"))
+    reports = {report.path.rpartition("!")[2]: report for report in ingest(out)}
+    assert sorted(tmp_path.rglob("*.smf")) == before and not aside.exists()
+    assert reports["../../aside.smf"].decoded > 0
+    assert reports["link.smf"].decoded == 0, "a link is its text, and no file that it names is read"
+
+
 def test_a_bomb_of_bombs_stops_at_the_limit_of_the_whole(tmp_path, ingest, monkeypatch):
     monkeypatch.setattr(opening, "_ALWAYS_ALLOWED", 1 << 20)
     monkeypatch.setattr(opening, "_MOST_EXPANSION", 1)
