@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.home import DBT_PROJECT
 
 if TYPE_CHECKING:
-    from ingest.layout import Layout
+    from ingest.layout import Condition, Layout
     from ingest.registry import Registry
 
 _REFERRED = re.compile(r"'((?:stg|int|dim|fct)_\w+)'")
@@ -75,7 +75,10 @@ def marts_of() -> Mapping[str, frozenset[str]]:
 def described(registry: "Registry") -> Iterator[tuple[str, "Layout"]]:
     """Every record with a layout, by what it is called: `70.1`, `ims.67`, `dcollect.V`."""
     for layout in registry.layouts:
-        yield f"{layout.type}{_subtypes(layout)}", layout
+        version = (
+            f" ({layout.when.selector} {'not ' * layout.when.negated}{_listed(layout.when)})" if layout.when else ""
+        )
+        yield f"{layout.type}{_subtypes(layout)}{version}", layout
     for layout in dict.fromkeys(registry.logged("ims").values()):
         yield f"ims.{layout.type:02X}{''.join(f'{code:02X}' for code in layout.subtypes)}", layout
     for layout in registry.logged("dcollect").values():
@@ -176,6 +179,10 @@ def _length_column(layout: "Layout") -> str:
 
 def _subtypes(layout: "Layout") -> str:
     return "." + "/".join(map(str, layout.subtypes)) if layout.subtypes else ""
+
+
+def _listed(when: "Condition") -> str:
+    return ", ".join(map(str, sorted(when.values)))
 
 
 def _release(since: str) -> tuple[int, ...]:

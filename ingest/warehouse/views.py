@@ -6,23 +6,22 @@ from pathlib import Path
 import duckdb
 
 from ingest.registry import Registry
-from ingest.schema import create_table, staging_statements
+from ingest.schema import staging_statements
+from ingest.warehouse.tables import Tables
 from ingest.warehouse.writer import open_writer
 
 
 def make_views(db_path: str | Path, registry: Registry, tables: Collection[str]) -> frozenset[str]:
-    """Make the staging views of raw tables anew, and the raw tables that an earlier version did not have.
+    """Make the staging views of raw tables anew, with the columns that an earlier version did not have.
 
     Returns the tables among them that have rows.
     Raises WarehouseError (WarehouseLocked while another process writes) when the database cannot be opened.
     """
     with open_writer(db_path) as con:
+        Tables(con).bring_up_to(registry)
         existing = {name for (name,) in con.execute(_RAW).fetchall()}
         others = {f"stg_{section.table}" for _, section in registry.tables() if section.table not in tables}
         con.execute("BEGIN")
-        for section in (section for _, section in registry.tables() if section.table in set(tables) - existing):
-            con.execute(create_table(section))
-            existing.add(section.table)
         for statement in staging_statements(registry, existing, others):
             con.execute(statement.replace("CREATE VIEW", "CREATE OR REPLACE VIEW", 1))
         con.execute("COMMIT")

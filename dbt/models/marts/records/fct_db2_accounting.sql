@@ -2,7 +2,7 @@
 with thread as (
   select
     a.smf_sid, date_trunc('hour', a.written_local) as hour_local, trim(p.db2_subsystem) as db2_subsystem,
-    trim(c.connection_name) as connection_name, trim(c.authorization_id) as authorization_id,
+    trim(c.connection_name) as connection_name, trim(c.plan_name) as plan_name, trim(c.authorization_id) as authorization_id,
     trim(c.correlation_id) as correlation_id,
     a.commits, a.rollbacks,
     date_diff('microsecond', a.begin_utc, a.end_utc) as elapsed_us,
@@ -19,13 +19,13 @@ with thread as (
 ),
 
 together as (
-  select smf_sid, hour_local, db2_subsystem, connection_name, authorization_id, correlation_id, count(*) as threads,
+  select smf_sid, hour_local, db2_subsystem, connection_name, plan_name, authorization_id, correlation_id, count(*) as threads,
     {% for column in ['commits', 'rollbacks', 'elapsed_us', 'cpu_us', 'class2_elapsed_us', 'class2_cpu_us',
         'wait_sync_io_us', 'wait_lock_latch_us', 'wait_other_us', 'waits_sync_io'] -%}
     sum({{ column }}) as {{ column }}{{ ',' if not loop.last }}
     {% endfor %}
   from thread
-  group by smf_sid, hour_local, db2_subsystem, connection_name, authorization_id, correlation_id
+  group by smf_sid, hour_local, db2_subsystem, connection_name, plan_name, authorization_id, correlation_id
 )
 
 select
@@ -34,6 +34,7 @@ select
   t.hour_local::timestamp as hour_local,
   t.db2_subsystem::varchar as db2_subsystem,
   t.connection_name::varchar as connection_name,
+  t.plan_name::varchar as plan_name,
   t.authorization_id::varchar as authorization_id,
   t.correlation_id::varchar as correlation_id,
   t.threads::bigint as threads,

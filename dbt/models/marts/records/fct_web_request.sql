@@ -1,4 +1,5 @@
--- Requests of WebSphere Liberty (120.11), with their CPU, and of z/OS Connect (123.1), with the time of what they call.
+-- Requests of WebSphere Liberty (120.11), with their CPU, and of z/OS Connect (123.1), with the time of what they call
+-- where their version tells it.
 with request as (
   select
     'liberty' as server_kind, r.smf_sid, date_trunc('hour', r.written_local) as hour_local,
@@ -16,6 +17,13 @@ with request as (
     r.http_status >= 400 as is_error
   from {{ source('staging', 'stg_smf123_1_request') }} r
   left join {{ source('staging', 'stg_smf123_1_server') }} s using (file_id, record_seq)
+  union all by name
+  select
+    'z/OS Connect' as server_kind, r.smf_sid, date_trunc('hour', r.written_local) as hour_local,
+    trim(s.job_name) as job_name, coalesce(nullif(trim(r.service_name), ''), split_part(r.target_uri, '?', 1)) as resource,
+    trim(r.http_method) as method, date_diff('microsecond', r.entry_utc, r.exit_utc) as elapsed_us
+  from {{ source('staging', 'stg_smf123_1_v1_request') }} r
+  left join {{ source('staging', 'stg_smf123_1_v1_server') }} s using (file_id, record_seq)
 ),
 
 together as (
