@@ -1,7 +1,7 @@
 # Etalon: `make demo` runs everything once, `make test` proves it. Needs Python 3.11 and make, nothing else.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick explore lint bench serve dev clean
+.PHONY: help setup demo test quick explore fuzz-api lint bench serve dev clean
 
 ETALON_HOME ?= $(CURDIR)/.etalon
 export ETALON_HOME
@@ -10,7 +10,7 @@ STAMP := .venv/.synced
 PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 help: ## list what can be made
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 setup: $(STAMP) ## make the virtual environment from the lock file
 	@$(BIN)/python -m compileall -q expectations ingest model pipelines serve
@@ -33,6 +33,9 @@ explore: setup ## property tests with new random examples, ROUNDS times (3)
 	@for round in $$(seq $(or $(ROUNDS),3)); do \
 		$(PYTEST) -m hypothesis --hypothesis-profile explore || exit 1; \
 	done
+
+fuzz-api: setup ## the service against its own description (schemathesis, five minutes; after make demo)
+	@uv=$$(sh .ci/uv) && $(BIN)/python -m tests.fuzz.api "$$uv"
 
 lint: setup ## style, types and import rules
 	$(BIN)/ruff check .

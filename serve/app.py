@@ -27,7 +27,10 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     413: {"description": "The body is too large", **PROBLEM},
     415: {"description": "The body is not declared to be JSON", **PROBLEM},
     422: {"description": "The question cannot be answered; the field and the remedy are named", **PROBLEM},
-    429: {"description": "The token has had its requests; Retry-After says when there are more", **PROBLEM},
+    429: {
+        "description": "The token has had its requests, or too many jobs wait; see Retry-After",
+        **PROBLEM,
+    },
     503: {"description": "There is nothing to answer from yet, or too much to answer", **PROBLEM},
 }
 

@@ -68,12 +68,19 @@ _SERIES = (
     """,
 )
 
-_FOUND = "CREATE TEMP TABLE found AS FROM ({}) AS series(bucket, kind, name, unit, value)"
-# A value for every bucket of any series, null where a series has none; the largest series of a kind first.
+# The buckets of all series first, then a value for every bucket of each, null where it has none; the largest series of
+# a kind first.
 _COLUMNS = """
-    SELECT kind, name, unit, list(if(isfinite(value), value, NULL) ORDER BY bucket)
-    FROM (SELECT DISTINCT kind, name, unit FROM found) CROSS JOIN (SELECT DISTINCT bucket FROM found)
-    LEFT JOIN found USING (kind, name, unit, bucket) GROUP BY ALL ORDER BY kind, -sum(value)
+    WITH found AS MATERIALIZED (FROM ({}) AS series(bucket, kind, name, unit, value)),
+    starts AS (SELECT DISTINCT bucket FROM found),
+    columns AS (
+      SELECT kind, name, unit, list(if(isfinite(value), value, NULL) ORDER BY bucket) AS values_, sum(value) AS total
+      FROM (SELECT DISTINCT kind, name, unit FROM found) CROSS JOIN starts
+      LEFT JOIN found USING (kind, name, unit, bucket) GROUP BY ALL)
+    SELECT NULL AS kind, NULL AS name, NULL AS unit, NULL AS values_, 'inf'::DOUBLE AS total,
+      list(strftime(bucket, '%Y-%m-%dT%H:%M:%S') ORDER BY bucket) AS starts
+    FROM starts
+    UNION ALL SELECT *, NULL FROM columns ORDER BY kind NULLS FIRST, total DESC
 """
 
 # Sums of each LPAR first: what LPARs of a system do adds up, while seconds pass once for all of them.
@@ -212,16 +219,15 @@ def finest(first: dt.datetime, last: dt.datetime, interval_s: float = 900.0) -> 
 def history(snapshot: Snapshot, system: str, first: dt.datetime, last: dt.datetime, every: Every) -> History:
     """Engines in use by class group, capacity and MSU of a system, one value for every bucket of local time."""
     series = " UNION ALL ".join(f"({query})" for query in _SERIES)
-    found = series.format(bucket=BUCKETS[every], within=_WITHIN, own=_OWN)
-    with snapshot.cursor() as cursor:
-        cursor.execute(_FOUND.format(found), [system, first, last] * len(_SERIES))
-        starts = cursor.execute("SELECT DISTINCT bucket FROM found ORDER BY bucket").fetchall()
-        columns = cursor.execute(_COLUMNS).fetchall()
+    query = _COLUMNS.format(series.format(bucket=BUCKETS[every], within=_WITHIN, own=_OWN))
+    buckets, *columns = snapshot.rows(query, [system, first, last] * len(_SERIES))
     return History(
         system=system,
         every=every,
-        start_local=[start.isoformat() for (start,) in starts],
-        columns=[Column(kind=kind, name=name, unit=unit, values=values) for kind, name, unit, values in columns],
+        start_local=buckets["starts"] or [],
+        columns=[
+            Column(kind=one["kind"], name=one["name"], unit=one["unit"], values=one["values_"]) for one in columns
+        ],
     )
 
 

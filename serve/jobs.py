@@ -60,11 +60,11 @@ class Jobs:
         self._turn: asyncio.Semaphore | None = None
 
     def submit(self, job: Job) -> Job:
-        """Take a job on. Raises a 503 problem when too many wait."""
+        """Take a job on. Raises a 429 problem when too many wait."""
         waiting = [one for one in self._jobs.values() if one.state not in ENDED]
         if len(waiting) >= MOST_WAITING:
             detail = f"{len(waiting)} simulations are waiting already; cancel one, or ask again later"
-            raise Problem(503, "busy", detail, {"Retry-After": "30"})
+            raise Problem(429, "too-many-jobs", detail, {"Retry-After": "30"})
         ended = [name for name, one in self._jobs.items() if one.state in ENDED]
         for old in ended[: max(0, len(self._jobs) - MOST_KEPT + 1)]:
             del self._jobs[old]

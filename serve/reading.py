@@ -81,6 +81,10 @@ def router(service: Service) -> APIRouter:
         """Compare two periods as measured, of one system or with `other`; first and last day of each are in it."""
         for name in filter(None, (system, other)):
             _span(snapshot, name, None, None)
+        for field, first, last in (("a_to", a_from, a_to), ("b_to", b_from, b_to)):
+            if last < first:
+                message = f"{field}: {last} lies before the first day of the period, {first}"
+                raise Problem(422, "invalid-request", message, field=field)
         changes = periods.compared(snapshot, system, (a_from, a_to), (b_from, b_to), other)
         if not changes:
             raise Problem(422, "nothing-to-compare", "one of the periods has no recorded interval", field="a_from")

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 log = Log()
 
-
+# An open database holds on to some memory after every large query, so that it is opened anew after so many.
+MOST_CURSORS = 500
 UNUSABLE = "the snapshot cannot be used, as the service's log says: publish it again with `etalon publish`"
 
 
@@ -38,6 +39,7 @@ class Snapshot:
         self.path = path
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._identity: Identity | None = None
+        self._cursors = 0
         self._lock = threading.Lock()
         self._opener = ThreadPoolExecutor(1, "snapshot")
 
@@ -95,8 +97,9 @@ class Snapshot:
         identity = identity_of(self.path)
         if identity is None:
             raise SnapshotUnavailable("no snapshot is published: run `etalon build` and `etalon publish`")
-        if self._connection is None or identity != self._identity:
-            self._connection, self._identity = self._open(), identity
+        self._cursors += 1
+        if self._connection is None or identity != self._identity or self._cursors > MOST_CURSORS:
+            self._connection, self._identity, self._cursors = self._open(), identity, 1
         return self._connection
 
     def _open(self) -> duckdb.DuckDBPyConnection:

@@ -84,6 +84,17 @@ def test_a_new_snapshot_is_read_while_a_request_finishes_on_the_old_one(home):
         assert old.execute(count).fetchone() == (4,)
 
 
+def test_a_snapshot_is_opened_anew_after_many_requests_while_one_finishes_on_the_old_opening(home, monkeypatch):
+    monkeypatch.setattr("serve.snapshot.MOST_CURSORS", 2)
+    snapshot = Snapshot(home / "published" / "etalon.duckdb")
+    with snapshot.cursor() as old:
+        opened = snapshot._connection
+        for _ in range(2):
+            assert snapshot.rows("SELECT 1 AS one") == [{"one": 1}]
+        assert snapshot._connection is not opened
+        assert old.execute("SELECT count(*) FROM marts.fct_point").fetchone() == (4,)
+
+
 def test_the_snapshot_cannot_be_written_nor_reach_other_files(home):
     snapshot = Snapshot(home / "published" / "etalon.duckdb")
     with snapshot.cursor() as cursor:
