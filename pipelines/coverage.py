@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ingest.layout import Condition, Layout
     from ingest.registry import Registry
 
-_REFERRED = re.compile(r"'((?:stg|int|dim|fct)_\w+)'")
+_REFERRED = re.compile(r"'(\w+)'")
 _MOST_NAMED = 4
 #: From the best to the least trusted.
 CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")

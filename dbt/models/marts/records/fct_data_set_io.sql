@@ -38,6 +38,8 @@ select
   t.storage_class::varchar as storage_class,
   t.ios::double as ios,
   t.reads::double as reads,
+  t.cache_candidates::double as cache_candidates,
+  t.cache_hits::double as cache_hits,
   (t.maximum_response_us / 1e3)::double as response_max_ms,
   {% for mean in means -%}
   {{ metric('data_set_' ~ mean ~ '_ms', {mean ~ '_us': 't.' ~ mean ~ '_us'}) }} as data_set_{{ mean }}_ms,
