@@ -79,7 +79,9 @@ class FollowingDecoder:
         parts: list[tuple[Ints, Ints, Ints]] = []
         active = everything[there]
         while active.size:
-            size = self._sizes(records, section, place, active, at[active])
+            size = self._sizes(records, place, active, at[active])
+            if not counted:  # Zeros that fill the record up are no row.
+                active, size = active[size > 0], size[size > 0]
             inside = (size > 0) & (at[active] + size <= limit[active])
             for record in active[~inside].tolist():
                 text = f"{self._layout.name}, {section.title}: starts at {at[record]}, ends outside the record"
@@ -98,7 +100,7 @@ class FollowingDecoder:
     def _bounds(self, records: _Records, place: Place, end: Ints) -> tuple[Ints, Ints, Flags, Ints]:
         """Per record: where the rows start, where they must end, whether there are any, and how many at most."""
         everything, zeros = np.arange(end.size), np.zeros(end.size, np.int64)
-        at, there = (end.copy(), np.ones(end.size, np.bool_))
+        at, there = end.copy(), np.ones(end.size, np.bool_)
         if place.start:
             at, there = records.number(place.start, everything, zeros)
             there &= (at > place.start.constant) if place.start.field else there
@@ -116,7 +118,7 @@ class FollowingDecoder:
             there &= records.number(place.size, everything, zeros)[0] > 0
         return at, limit, there, count
 
-    def _sizes(self, records: _Records, section: Section, place: Place, active: Ints, at: Ints) -> Ints:
+    def _sizes(self, records: _Records, place: Place, active: Ints, at: Ints) -> Ints:
         """Length of the row at `at` in each of these records; 0 where the record ends before it says so."""
         if place.size is None:
             return records.length[active] - at
