@@ -37,8 +37,8 @@ def nightly(
     if as_json:
         typer.echo(json.dumps(night.to_dict(), indent=2, default=str))
     else:
-        for lack in night.lacks:
-            typer.echo(f"missing: {lack['text']}")
+        for finding in (one for one in night.unacknowledged if one.text not in night.errors):
+            typer.echo(f"{finding.severity}: {finding.text}")
         typer.echo(f"{night.verdict}\nreport: {home.nights / 'index.html'}")
     for line in (*night.errors, *night.notes):
         typer.echo(f"etalon: {line}", err=True)

@@ -36,7 +36,8 @@ def acknowledge(home: Home, words: str, note: str) -> list[str]:
     Returns the findings. EtalonError (NO_INPUT) where none contains the words.
     """
     latest = max(home.nights.glob("20*.json"), default=None)
-    found = [finding for finding in findings(read(latest)) if finding.severity != "failure"] if latest else []
+    night = read(latest) if latest else {}
+    found = [finding for finding in findings(night) if finding.severity != "failure"] if night else []
     meant = {one.name: one.text for one in found if words.lower() in f"{one.name} {one.text}".lower()}
     if not meant:
         there = "; ".join(finding.text for finding in found) or "none"

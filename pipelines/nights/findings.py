@@ -1,6 +1,6 @@
 """What a night found, one line each: told in messages, counted in its verdict, shown on its page, acknowledged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +47,8 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
         Finding(lack_name(lack), "news" if lack["what"] == "outage" else "warning", lack["text"], here)
         for lack in night["lacks"]
     ]
-    if held := undecoded(night["files"]):
-        told = f"{counted(len(held), 'file')} with records that could not be decoded"
+    if held := sum(file["status"] in ("failed", "quarantined") or file["quarantined"] > 0 for file in night["files"]):
+        told = f"{counted(held, 'file')} with records that could not be decoded"
         found.append(Finding("quarantine", "warning", told, f"{here}#{anchor(UNDECODED)}"))
     found += [Finding(text, "warning", text, here) for text in (*night.get("late", ()), *night.get("headroom", ()))]
     if model:
@@ -60,8 +60,3 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
         found.append(Finding(problem, severity, f"not met: {text}", QUALITY_PAGE))
     order = ("failure", "warning", "remark", "news")
     return sorted(found, key=lambda finding: order.index(finding.severity))
-
-
-def undecoded(files: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Files of which something could not be decoded."""
-    return [file for file in files if file["status"] in ("failed", "quarantined") or file["quarantined"]]

@@ -30,19 +30,21 @@ def write_pages(home: Home) -> Path:
             "Said on the way": [{"message": line} for line in night["notes"]],
             "Steps": [{"step": name, "seconds": f"{seconds:.1f}"} for name, seconds in night["steps"].items()],
         }
-        lead = f"{night['started']} to {night['ended']}. Built: {night['built'] or 'nothing'}."
+        lead = (
+            f"Records of {night['day']}, looked at from {night['started']} to {night['ended']}. "
+            f"Built: {night['built'] or 'nothing'}."
+        )
         links = {"All nights": "index.html", "Data quality": "../quality/index.html"}
         told = {heading: rows for heading, rows in tables.items() if rows}
         pages.write(path.with_suffix(".html"), night["verdict"], lead, told, links)
     rows = [
         {
             "night": pages.Link(night["started"], f"{path.stem}.html"),
+            "records of": night["day"],
             "verdict": night["verdict"],
             "files": len(night["files"]),
             "records": sum(file["records"] for file in night["files"]),
-            "missing": len(night["lacks"]),
-            "warnings": (night["quality"] or {}).get("counts", {}).get("warn"),
-            "seconds": round(sum(night["steps"].values()), 1),
+            "seconds": f"{sum(night['steps'].values()):.1f}",
         }
         for path, night in nights
     ]
@@ -123,5 +125,5 @@ def _read(path: Path) -> dict[str, Any]:
     except ValueError:
         return {
             "verdict": "its file cannot be read", "started": path.stem, "ended": "", "files": [], "lacks": [],
-            "quality": None, "model": None, "built": "", "steps": {}, "errors": [], "notes": [],
+            "day": "", "quality": None, "model": None, "built": "", "steps": {}, "errors": [], "notes": [],
         }  # fmt: skip
