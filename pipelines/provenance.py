@@ -37,11 +37,11 @@ def keep(con: duckdb.DuckDBPyConnection, found: list[tuple[str, str]]) -> None:
 
 def published(home: Home) -> dict[str, str]:
     """The digests of the published marts by system; empty for a snapshot of an earlier version."""
-    from ingest import warehouse
+    from ingest import snapshot
 
     try:
-        rows = warehouse.query(home.snapshot, f"SELECT system_id, definition_digest FROM {TABLE}").to_pylist()
-    except warehouse.BadQuery:
+        rows = snapshot.query(home.snapshot, f"SELECT system_id, definition_digest FROM {TABLE}").to_pylist()
+    except snapshot.BadQuery:
         return {}
     return {row["system_id"]: row["definition_digest"] for row in rows}
 

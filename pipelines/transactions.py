@@ -123,7 +123,7 @@ def replayed(
 
 def agreements(home: Home, systems: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """By system with recorded transactions, how far the replayed responses are, as the gate keeps it."""
-    from ingest.warehouse.errors import WarehouseError
+    from ingest.snapshot import SnapshotError
     from model.capacity.questions import QuestionError
     from model.network import NetworkError
     from model.network.simulator import SimulationError
@@ -133,7 +133,7 @@ def agreements(home: Home, systems: Mapping[str, Any]) -> dict[str, dict[str, An
     found = {}
     for name in sorted(systems):
         # A system of which nothing can be replayed is not judged by it.
-        with suppress(EtalonError, WarehouseError, NetworkError, SimulationError, QuestionError, NothingToReplay):
+        with suppress(EtalonError, SnapshotError, NetworkError, SimulationError, QuestionError, NothingToReplay):
             found[name] = judged(replayed(home, bundle, name)[1])
     return found
 

@@ -1,20 +1,19 @@
 """The warehouse: files into DuckDB once and completely, a ledger that proves it, and a snapshot for readers."""
 
 from ingest.files.outcome import ExitCode, FileReport, exit_code
+from ingest.snapshot import query
 from ingest.warehouse.content import content_hash
-from ingest.warehouse.errors import BadQuery, SnapshotMissing, WarehouseError, WarehouseLocked, WarehouseMissing
+from ingest.warehouse.errors import WarehouseError, WarehouseLocked, WarehouseMissing
 from ingest.warehouse.exporting import export_schema
 from ingest.warehouse.load import load, prepare
-from ingest.warehouse.publish import publish, query
+from ingest.warehouse.publish import publish
 from ingest.warehouse.tables import layouts_version
 from ingest.warehouse.views import make_empty, make_views
 from ingest.warehouse.writer import open_writer, opening
 
 __all__ = [
-    "BadQuery",
     "ExitCode",
     "FileReport",
-    "SnapshotMissing",
     "WarehouseError",
     "WarehouseLocked",
     "WarehouseMissing",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.warehouse.errors import SnapshotMissing
+from ingest.snapshot import published
 
 FORMS = {"parquet": "FORMAT parquet, COMPRESSION zstd", "csv": "FORMAT csv, HEADER"}
 
@@ -17,9 +17,7 @@ def export_schema(snapshot: str | Path, schema: str, folder: str | Path, form: s
 
     Files of that name are replaced. SnapshotMissing where nothing has been published.
     """
-    path, target = Path(snapshot), Path(folder)
-    if not path.is_file():
-        raise SnapshotMissing(f"{path}: nothing has been published yet; run `etalon build` (or `etalon demo`) first")
+    path, target = published(snapshot), Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     with duckdb.connect(str(path), read_only=True) as con:
         found = con.execute(

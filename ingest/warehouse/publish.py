@@ -4,27 +4,15 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from ingest.registry import Registry
 from ingest.schema import staging_statements
-from ingest.warehouse.errors import BadQuery, SnapshotMissing, WarehouseMissing
+from ingest.snapshot import READER
+from ingest.warehouse.errors import WarehouseMissing
 from ingest.warehouse.writer import open_writer
-
-_READER: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-}
-
-#: Settings of a query that comes from outside: nothing but the snapshot is read, and no file is written.
-_CONFINED = {**_READER, "enable_external_access": False}
-#: Where tables named without a schema are looked for, and what `SHOW TABLES` shows.
-_SEARCHED = ("marts", "meta")
 
 
 def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None = None) -> Path:
@@ -80,7 +68,7 @@ def _copy(source: Path, target: str) -> None:
 
 
 def _add_staging_views(path: str, registry: Registry) -> None:
-    with duckdb.connect(path, config=_READER) as con:
+    with duckdb.connect(path, config=READER) as con:
         listed = con.execute(
             "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema IN ('raw', 'staging')"
         ).fetchall()
@@ -89,38 +77,6 @@ def _add_staging_views(path: str, registry: Registry) -> None:
         for statement in staging_statements(registry, present["raw"], present["staging"]):
             con.execute(statement)
         con.execute("COMMIT")
-
-
-def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> pa.Table:
-    """Rows of a query over the published snapshot, which it cannot change. It reads and writes no other file.
-
-    Tables of `marts` and `meta` need not be named with their schema. SnapshotMissing where nothing has been published;
-    BadQuery, with DuckDB's own words, where the query cannot be run, and for any number of statements but one.
-    """
-    path = Path(snapshot)
-    if not path.is_file():
-        raise SnapshotMissing(f"{path}: nothing has been published yet; run `etalon build` (or `etalon demo`) first")
-    try:
-        with duckdb.connect(str(path), read_only=True, config=_CONFINED) as con:
-            statements = len(con.extract_statements(sql))
-            if statements != 1:
-                what = f"there are {statements} statements; ask one at a time" if statements else "the query is empty"
-                raise BadQuery(f"{what}; `SHOW TABLES` shows what can be asked")
-            _search(con)
-            relation = con.sql(sql, params=list(parameters) or None)
-            return pa.table({}) if relation is None else relation.to_arrow_table()
-    except duckdb.PermissionException as error:
-        raise BadQuery(f"{error}; a query reads the snapshot alone and writes no file") from None
-    except duckdb.Error as error:
-        raise BadQuery(str(error)) from None
-
-
-def _search(con: duckdb.DuckDBPyConnection) -> None:
-    """Look for tables where a planner expects them, as far as the snapshot has the schemas; then no setting changes."""
-    present = {name for (name,) in con.execute("SELECT schema_name FROM duckdb_schemas()").fetchall()}
-    wanted = ",".join(name for name in _SEARCHED if name in present)
-    con.execute(f"SET search_path = '{wanted or 'main'}'")
-    con.execute("SET lock_configuration = true")
 
 
 def _sync(path: str | Path) -> None:

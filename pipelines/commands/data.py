@@ -278,10 +278,10 @@ def sql(
     """
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --csv and --json")
-    from ingest import warehouse
+    from ingest import snapshot
 
     statement = sys.stdin.read() if query == "-" else query
-    found = warehouse.query(Home.from_environment().snapshot, statement)
+    found = snapshot.query(Home.from_environment().snapshot, statement)
     if as_csv:
         from pipelines import csv_rows
 

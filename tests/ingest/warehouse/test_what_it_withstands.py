@@ -14,10 +14,9 @@ import pytest
 
 from ingest import registry
 from ingest.formats.identify import Kind, identify
+from ingest.snapshot import BadQuery, SnapshotMissing
 from ingest.warehouse import (
-    BadQuery,
     ExitCode,
-    SnapshotMissing,
     WarehouseError,
     WarehouseLocked,
     WarehouseMissing,

@@ -1,0 +1,76 @@
+"""The published snapshot as its readers see it: queried by anyone, changed by nobody."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from ingest.files.outcome import ExitCode
+
+READER: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+
+#: Settings of a query that comes from outside: nothing but the snapshot is read, and no file is written.
+_CONFINED = {**READER, "enable_external_access": False}
+#: Where tables named without a schema are looked for, and what `SHOW TABLES` shows.
+_SEARCHED = ("marts", "meta")
+
+
+class SnapshotError(Exception):
+    """The snapshot cannot answer. The message says why, and what to do."""
+
+    exit_code = ExitCode.FAILED
+
+
+class SnapshotMissing(SnapshotError):
+    """There is no published snapshot."""
+
+    exit_code = ExitCode.NOT_READY
+
+
+class BadQuery(SnapshotError):
+    """A query that DuckDB refuses."""
+
+    exit_code = ExitCode.BAD_QUERY
+
+
+def published(snapshot: str | Path) -> Path:
+    """The path of the snapshot; SnapshotMissing where nothing has been published."""
+    path = Path(snapshot)
+    if not path.is_file():
+        raise SnapshotMissing(f"{path}: nothing has been published yet; run `etalon build` (or `etalon demo`) first")
+    return path
+
+
+def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> pa.Table:
+    """Rows of a query over the published snapshot, which it cannot change. It reads and writes no other file.
+
+    Tables of `marts` and `meta` need not be named with their schema. SnapshotMissing where nothing has been published;
+    BadQuery, with DuckDB's own words, where the query cannot be run, and for any number of statements but one.
+    """
+    path = published(snapshot)
+    try:
+        with duckdb.connect(str(path), read_only=True, config=_CONFINED) as con:
+            statements = len(con.extract_statements(sql))
+            if statements != 1:
+                what = f"there are {statements} statements; ask one at a time" if statements else "the query is empty"
+                raise BadQuery(f"{what}; `SHOW TABLES` shows what can be asked")
+            _search(con)
+            relation = con.sql(sql, params=list(parameters) or None)
+            return pa.table({}) if relation is None else relation.to_arrow_table()
+    except duckdb.PermissionException as error:
+        raise BadQuery(f"{error}; a query reads the snapshot alone and writes no file") from None
+    except duckdb.Error as error:
+        raise BadQuery(str(error)) from None
+
+
+def _search(con: duckdb.DuckDBPyConnection) -> None:
+    """Look for tables where a planner expects them, as far as the snapshot has the schemas; then no setting changes."""
+    present = {name for (name,) in con.execute("SELECT schema_name FROM duckdb_schemas()").fetchall()}
+    wanted = ",".join(name for name in _SEARCHED if name in present)
+    con.execute(f"SET search_path = '{wanted or 'main'}'")
+    con.execute("SET lock_configuration = true")
