@@ -1,13 +1,17 @@
 """The published snapshot as its readers see it: queried by anyone, changed by nobody."""
 
+import importlib
+import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pyarrow as pa
 
 from ingest.files.outcome import ExitCode
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 READER: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -46,13 +50,16 @@ def published(snapshot: str | Path) -> Path:
     return path
 
 
-def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> pa.Table:
+def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> "pa.Table":
     """Rows of a query over the published snapshot, which it cannot change. It reads and writes no other file.
 
     Tables of `marts` and `meta` need not be named with their schema. SnapshotMissing where nothing has been published;
     BadQuery, with DuckDB's own words, where the query cannot be run, and for any number of statements but one.
     """
     path = published(snapshot)
+    # DuckDB opens a database of hundreds of tables while Arrow is loaded, which takes as long.
+    loading = threading.Thread(target=importlib.import_module, args=["pyarrow"])
+    loading.start()
     try:
         with duckdb.connect(str(path), read_only=True, config=_CONFINED) as con:
             statements = len(con.extract_statements(sql))
@@ -61,6 +68,9 @@ def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> pa.
                 raise BadQuery(f"{what}; `SHOW TABLES` shows what can be asked")
             _search(con)
             relation = con.sql(sql, params=list(parameters) or None)
+            loading.join()
+            import pyarrow as pa
+
             return pa.table({}) if relation is None else relation.to_arrow_table()
     except duckdb.PermissionException as error:
         raise BadQuery(f"{error}; a query reads the snapshot alone and writes no file") from None
