@@ -70,14 +70,6 @@ def ingest(
     return warehouse.load(list(paths), home.warehouse, known, reload=reload, progress=progress)  # type: ignore[arg-type]
 
 
-def dbt_arguments(home: Home, *command: str) -> list[str]:
-    """The dbt command line for the warehouse of `home`, without the program's name."""
-    target, logs = str(home.dbt / "target"), str(home.dbt / "logs")
-    folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
-    folders += [] if "--target-path" in command else ["--target-path", target]
-    return ["--log-path", logs, *command, *folders]
-
-
 def prepare(home: Home) -> None:
     """Make the tables that the marts are built from, as far as the warehouse lacks them; the warehouse itself too."""
     home.require_writable()
@@ -100,19 +92,20 @@ def build(home: Home, *, select: str | None = None, everything: bool = False, pr
 
     if select:
         # Steps between records and marts are kept of the last build only.
-        _dbt(home, home.warehouse, {}, "--select", " ".join(f"+{name.lstrip('+')}" for name in select.split()))
+        models = " ".join(f"+{name.lstrip('+')}" for name in select.split())
+        _dbt(home, home.warehouse, home.dbt / "target", "--select", models)
         return select
     with building(home, everything=everything) as work:
         if work is None:
             return ""
-        _dbt(home, work.database, work.environment(), "--target-path", str(work.target))
+        _dbt(home, work.database, work.target)
     if progress:
         for line in work.plan.late:
             progress(line)
     return work.plan.line
 
 
-def _dbt(home: Home, database: Path, where: Mapping[str, str], *more: str) -> None:
+def _dbt(home: Home, database: Path, target: Path, *more: str) -> None:
     home.dbt.mkdir(parents=True, exist_ok=True)
     from pipelines import metrics, record_marts
 
@@ -120,14 +113,23 @@ def _dbt(home: Home, database: Path, where: Mapping[str, str], *more: str) -> No
     record_marts.make_empty(database, idle)
     more = (*more, "--exclude", *idle) if idle else more
     code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
-    command = [sys.executable, "-c", code, "--quiet", *dbt_arguments(home, *BUILD, *more)]
-    environment = {**os.environ, **home.environment(), **metrics.environment(home), **where}
-    done = subprocess.run(command, cwd=DBT_PROJECT, env=environment, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", code, "--quiet", "--log-level-file", "none", *BUILD, *more, *_parsed(home, target)]
+    command += ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT), "--target-path", str(target)]
+    # Named from its own folder: what dbt parsed for one database holds for another of the same name.
+    environment = {**os.environ, **home.environment(), **metrics.environment(home), "ETALON_WAREHOUSE": database.name}
+    done = subprocess.run(command, cwd=database.parent, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         output = done.stdout.strip() or done.stderr.strip()
         locked = "could not set lock" in output.lower()
         message = (output.partition("Traceback (most recent")[0].strip() or output)[-4000:]
         raise EtalonError(f"dbt could not build the marts:\n{message}", Exit.LOCKED if locked else Exit.FAILED)
+
+
+def _parsed(home: Home, target: Path) -> list[str]:
+    """Where dbt finds the project parsed: by an earlier build in `target`, by one elsewhere, or by `make setup`."""
+    known = [folder / "partial_parse.msgpack" for folder in (target, home.dbt / "target", DBT_PROJECT / "target")]
+    found = next((path for path in known if path.exists()), None)
+    return ["--partial-parse-file-path", str(found)] if found else []
 
 
 def check(home: Home) -> Any:

@@ -31,10 +31,12 @@ def compiled(database: Path, state: Path, *models: str) -> list[str]:
 
 
 def _run(task: str, database: Path, state: Path, *arguments: str, own_metrics: Mapping[str, str] | None = None) -> str:
-    command = [Path(sys.executable).with_name("dbt"), "--no-use-colors", task]
+    command = [Path(sys.executable).with_name("dbt"), "--no-use-colors", "--log-level-file", "none", task]
     command += ["--project-dir", PROJECT, "--profiles-dir", PROJECT, *arguments]
-    places = {"ETALON_WAREHOUSE": database, "DBT_TARGET_PATH": state / "target", "DBT_LOG_PATH": state / "logs"}
+    parsed = PROJECT / "target" / "partial_parse.msgpack"
+    command += ["--partial-parse-file-path", parsed] if parsed.exists() else []
+    places = {"ETALON_WAREHOUSE": database.name, "DBT_TARGET_PATH": state / "target", "DBT_LOG_PATH": state / "logs"}
     environment = os.environ | {name: str(place) for name, place in places.items()} | dict(own_metrics or {})
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=database.parent, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     return done.stdout
