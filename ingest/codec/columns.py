@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.arrays import bits, dtype_of, of_numbers
 from ingest.codec.codepages import decoding_table
 from ingest.codec.values import TOD_UNIX_EPOCH_US
 from ingest.framing import BLANK_BYTES
@@ -161,8 +162,9 @@ def _read(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     else:
         steps = np.arange(first.count) * first.stride
         elements = reader(group, data, (at[:, None] + steps).ravel(), None)
-    bits = None if mask is None else pa.py_buffer(np.packbits(~mask, bitorder="little"))
-    nulls = None if bits is None else pa.Array.from_buffers(pa.bool_(), len(at), [None, bits])
+    nulls = None
+    if mask is not None:
+        nulls = pa.Array.from_buffers(pa.bool_(), len(at), [None, pa.py_buffer(np.packbits(~mask, bitorder="little"))])
     return {
         item.column: pa.FixedSizeListArray.from_arrays(elements[item.column], item.count, mask=nulls)
         for item in group.fields
@@ -173,7 +175,7 @@ def _number_columns(group: _Group, out: npt.NDArray, mask: Mask) -> Columns:
     """A column per field from a row of numbers per field; without NULLs slices of one array, which are made sooner."""
     if mask is not None:
         return {
-            item.column: _array(kind, values, mask)
+            item.column: of_numbers(values, kind, mask)
             for item, kind, values in zip(group.fields, group.types, out, strict=True)
         }
     rows, buffer = out.shape[1], pa.py_buffer(out)
@@ -182,20 +184,6 @@ def _number_columns(group: _Group, out: npt.NDArray, mask: Mask) -> Columns:
         item.column: whole[kind].slice(place * rows, rows)
         for place, (item, kind) in enumerate(zip(group.fields, group.kind_of, strict=True))
     }
-
-
-def keys(values: npt.NDArray[np.uint32]) -> pa.Array:
-    """Numbers as an Arrow array over the same memory. (`pyarrow.array` loads pandas: a fifth of a second.)"""
-    return _array(pa.uint32(), np.ascontiguousarray(values), None)
-
-
-def _array(kind: pa.DataType, values: npt.NDArray, mask: Mask) -> pa.Array:
-    return pa.Array.from_buffers(kind, len(values), [_bits(mask), pa.py_buffer(values)])
-
-
-def _bits(mask: Mask) -> pa.Buffer | None:
-    """Arrow validity bits, none where every row is valid."""
-    return None if mask is None or mask.all() else pa.py_buffer(np.packbits(mask, bitorder="little"))
 
 
 def _both(one: npt.NDArray[np.bool_], other: Mask) -> npt.NDArray[np.bool_]:
@@ -223,7 +211,7 @@ def _hfp(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     bits = _unsigned(group, data, at)
     out = np.empty(bits.shape, np.float64)
     reading.hfp_to_double(bits, int(group.lengths[0]) * 8 - 8, out)
-    return {item.column: _array(pa.float64(), values, mask) for item, values in zip(group.fields, out, strict=True)}
+    return {item.column: of_numbers(values, pa.float64(), mask) for item, values in zip(group.fields, out, strict=True)}
 
 
 def _digits(group: _Group, data: Bytes, at: Ints) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
@@ -237,7 +225,7 @@ def _packed(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     out, valid = _digits(group, data, at)
     columns = {}
     for row, (item, kind) in enumerate(zip(group.fields, group.types, strict=True)):
-        columns[item.column] = _array(kind, out[row].astype(kind.to_pandas_dtype()), _both(valid[row], mask))
+        columns[item.column] = of_numbers(out[row].astype(dtype_of(kind)), kind, _both(valid[row], mask))
     return columns
 
 
@@ -246,7 +234,8 @@ def _packed_date(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     dates = np.empty(out.shape, np.int32)
     reading.ordinal_dates(out, _YEAR_STARTS, dates, valid)
     return {
-        item.column: _array(pa.date32(), dates[row], _both(valid[row], mask)) for row, item in enumerate(group.fields)
+        item.column: of_numbers(dates[row], pa.date32(), _both(valid[row], mask))
+        for row, item in enumerate(group.fields)
     }
 
 
@@ -270,8 +259,8 @@ def _tod(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     columns = {}
     for row, item in enumerate(group.fields):
         known = _both(out[row] != 0, mask)
-        columns[item.column] = _array(pa.timestamp("us"), _clock(out[row]), known)
-        columns[f"{item.column}_raw"] = _array(pa.uint64(), out[row], mask)
+        columns[item.column] = of_numbers(_clock(out[row]), pa.timestamp("us"), known)
+        columns[f"{item.column}_raw"] = of_numbers(out[row], pa.uint64(), mask)
     return columns
 
 
@@ -280,8 +269,10 @@ def _tod_upper(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     columns = {}
     for row, item in enumerate(group.fields):
         known = _both(out[row] != 0, mask)
-        columns[item.column] = _array(pa.timestamp("us"), _clock(out[row].astype(np.uint64) << np.uint64(32)), known)
-        columns[f"{item.column}_raw"] = _array(pa.uint32(), out[row], mask)
+        columns[item.column] = of_numbers(
+            _clock(out[row].astype(np.uint64) << np.uint64(32)), pa.timestamp("us"), known
+        )
+        columns[f"{item.column}_raw"] = of_numbers(out[row], pa.uint32(), mask)
     return columns
 
 
@@ -294,8 +285,8 @@ def _stcke(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
         reading.read_8(data, at, np.array([item.offset + 1]), clock)
         known = _both(np.asarray(raw[:, :9].any(axis=1)), mask)
         times = _clock(clock[0]) + (raw[:, 0].astype(np.int64) << 52)
-        columns[item.column] = _array(pa.timestamp("us"), times, known)
-        columns[f"{item.column}_raw"] = _array(pa.binary(16), raw, mask)
+        columns[item.column] = of_numbers(times, pa.timestamp("us"), known)
+        columns[f"{item.column}_raw"] = of_numbers(raw, pa.binary(16), mask)
     return columns
 
 
@@ -304,7 +295,7 @@ def _bytes(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
     for item, kind in zip(group.fields, group.types, strict=True):
         out = np.empty((len(at), item.length), np.uint8)
         reading.read_bytes(data, at, item.offset, out)
-        columns[item.column] = _array(kind, out, mask)
+        columns[item.column] = of_numbers(out, kind, mask)
     return columns
 
 
@@ -322,7 +313,7 @@ def _text(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
 
 
 def _strings(kind: pa.DataType, ends: npt.NDArray[np.int32], used: Bytes, mask: Mask) -> pa.Array:
-    return pa.Array.from_buffers(kind, len(ends) - 1, [_bits(mask), pa.py_buffer(ends), pa.py_buffer(used)])
+    return pa.Array.from_buffers(kind, len(ends) - 1, [bits(mask), pa.py_buffer(ends), pa.py_buffer(used)])
 
 
 def _entries(section: Section, data: Bytes, at: Ints, limits: Ints) -> Columns:

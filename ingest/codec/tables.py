@@ -4,7 +4,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.codec.columns import keys, read_section
+from ingest.arrays import of_numbers
+from ingest.codec.columns import read_section
 from ingest.codec.rows import section_rows, write_fields
 from ingest.layout import Section
 
@@ -24,9 +25,9 @@ def rows_table(
     is, all inside the buffer.
     """
     columns = read_section(section, data, at, limits)
-    columns["record_seq"], columns["section_seq"] = keys(record_seq), keys(section_seq)
+    columns["record_seq"], columns["section_seq"] = of_numbers(record_seq), of_numbers(section_seq)
     if parent_seq is not None:
-        columns["parent_seq"] = keys(parent_seq)
+        columns["parent_seq"] = of_numbers(parent_seq)
     schema = section.arrow_schema()
     return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 

@@ -1,6 +1,4 @@
-"""Schemas and rows of the tables that hold what reports other than RMF's own say."""
-
-from typing import Any
+"""Schemas of the tables that hold what reports other than RMF's own say."""
 
 import pyarrow as pa
 
@@ -14,12 +12,6 @@ def schema_of(description: str, columns: list[tuple[str, pa.DataType, str]]) -> 
     """An Arrow schema whose metadata describe the table and its columns; keys first."""
     fields = [pa.field(name, kind, metadata={"description": text}) for name, kind, text in (*_KEYS, *columns)]
     return pa.schema(fields, metadata={"description": description})
-
-
-def table_of(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Rows as a table; what a row lacks is NULL."""
-    columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in schema]
-    return pa.Table.from_arrays(columns, schema=schema)
 
 
 _TEXT = pa.string()

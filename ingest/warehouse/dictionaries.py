@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
+from ingest.arrays import numbers_of, of_columns, of_numbers
 from ingest.codec.handlers import Handler
 from ingest.formats.cics import catalogue
 from ingest.formats.cics.dictionary import DictionaryMemory, Entry, Key, start_digits
@@ -93,7 +93,7 @@ def _decode_some(
     for batch in decode_batches(dump, registry, handlers={HANDLER: MonitoringDecoder(memory)}):
         waiting.update(piece.record_seq for piece in batch.quarantined if piece.record_seq is not None)
         for name, table in batch.tables.items():
-            own = pa.array(sequence[table.column("record_seq").to_numpy()])
+            own = of_numbers(sequence[numbers_of(table.column("record_seq"))])
             own_rows.add(name, table.set_column(0, "record_seq", own))
             counts[name] = counts.get(name, 0) + table.num_rows
     own_rows.write()
@@ -104,7 +104,7 @@ def _decode_some(
     for found in read_identities(dump):
         here = [place - found.first for place in done if 0 <= place - found.first < len(found.digest)]
         own = {"record_seq": sequence[found.first :][here], "written_raw": found.written[here]}
-        overlaps.record(con, file_id, pa.table(own | {"digest": found.digest[here]}))
+        overlaps.record(con, file_id, of_columns(own | {"digest": found.digest[here]}))
     con.execute(
         "DELETE FROM meta.quarantine WHERE file_id = ? AND reason = ? AND list_contains(?, record_seq)",
         [file_id, WAITING, [int(sequence[place]) for place in done]],

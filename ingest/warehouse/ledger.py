@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from ingest.arrays import of_rows
 from ingest.batch import Quarantined
 from ingest.files.outcome import ExitCode, FileReport
 from ingest.warehouse import overlaps, version
@@ -180,7 +181,7 @@ def quarantine(con: duckdb.DuckDBPyConnection, file_id: int, pieces: Sequence[Qu
     """Keep pieces of a file that could not be decoded."""
     if pieces:
         listed = [asdict(piece) | {"byte_offset": piece.offset} for piece in pieces]
-        _keep(con, file_id, pa.Table.from_pylist(listed, schema=_QUARANTINE))
+        _keep(con, file_id, of_rows(listed, _QUARANTINE))
 
 
 def _keep(con: duckdb.DuckDBPyConnection, file_id: int, rows: pa.Table) -> None:

@@ -19,6 +19,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from ingest.arrays import numbers_of, of_columns
 from ingest.files.ahead import NICE, made_ahead
 from ingest.formats.identify import Kind
 from ingest.registry import Registry
@@ -77,7 +78,7 @@ class Recorder:
 
         Raises LookupError where the file has no such record, as when it was cut short meanwhile.
         """
-        columns = [tables[name]["record_seq"].to_numpy() for name in self._tables & tables.keys()]
+        columns = [numbers_of(tables[name]["record_seq"]) for name in self._tables & tables.keys()]
         if not columns:
             return
         sequence = np.sort(np.concatenate(columns))
@@ -86,7 +87,7 @@ class Recorder:
             here, sequence = np.split(sequence, [np.searchsorted(sequence, known.first + len(known.digest))])
             at = here - known.first
             found = {"record_seq": here, "written_raw": known.written[at], "digest": known.digest[at]}
-            self._kept.append(pa.table(found))
+            self._kept.append(of_columns(found))
             self._rows += len(here)
         if self._rows >= _AT_ONCE:
             self.write(file_id)
@@ -135,8 +136,9 @@ def record(con: duckdb.DuckDBPyConnection, file_id: int, rows: pa.Table) -> None
 def record_incomplete(con: duckdb.DuckDBPyConnection, file_id: int, missing: Mapping[int, int]) -> None:
     """Put down which records are pieces of split ones, and how many further pieces of each the file lacks."""
     if missing:
-        columns = {"record_seq": pa.array(missing, pa.uint32()), "missing": pa.array(missing.values(), pa.uint32())}
-        _insert(con, "record_incomplete", file_id, pa.table(columns))
+        columns = {"record_seq": list(missing), "missing": list(missing.values())}
+        rows = of_columns({name: np.array(values, np.uint32) for name, values in columns.items()})
+        _insert(con, "record_incomplete", file_id, rows)
 
 
 def _insert(con: duckdb.DuckDBPyConnection, table: str, file_id: int, rows: pa.Table) -> None:

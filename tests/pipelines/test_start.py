@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import dumps
+from ingest import registry
+
 HEAVY = ("duckdb", "lxml", "numba", "numpy", "pandas", "pyarrow", "pydantic", "urllib.request")
 SCRIPT = """
 import sys
@@ -18,9 +21,23 @@ finally:
 """
 
 
+def loaded(home: Path, packages: tuple[str, ...], *command: object) -> set[str]:
+    """Those of some packages that a command has loaded when it ends."""
+    arguments = [sys.executable, "-c", SCRIPT, ",".join(packages), *map(str, command)]
+    environment = {**os.environ, "ETALON_HOME": str(home)}
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment)
+    return set(done.stderr.splitlines()[-1].split())
+
+
 @pytest.mark.parametrize("command", ["--help", "systems"])
 def test_a_command_that_reads_no_data_loads_no_library_for_data(tmp_path: Path, command: str) -> None:
-    arguments = [sys.executable, "-c", SCRIPT, ",".join(HEAVY), command]
-    environment = {**os.environ, "ETALON_HOME": str(tmp_path)}
-    done = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment)
-    assert not done.stderr.split()
+    assert not loaded(tmp_path, HEAVY, command)
+
+
+def test_small_files_are_loaded_and_decoded_without_pandas(tmp_path: Path) -> None:
+    dump, report = tmp_path / "day.smf", tmp_path / "cpu.xml"
+    dump.write_bytes(dumps.made_up_dump(registry.load(), "smf30", 10))
+    report.write_bytes(dumps.rmf_report(10_000))
+    assert not loaded(tmp_path, ("pandas",), "ingest", dump, report)
+    assert not loaded(tmp_path, ("pandas",), "decode", dump)
+    assert not loaded(tmp_path, ("pandas",), "decode", report)

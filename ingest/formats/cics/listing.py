@@ -13,8 +13,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import tomli as tomllib
 
+from ingest.arrays import of_rows
 from ingest.batch import Batch, Unreadable
-from ingest.formats.arrow import LINE_SCHEMA, schema_of, table_of
+from ingest.formats.arrow import LINE_SCHEMA, schema_of
 from ingest.formats.printed.columns import TableReader, open_table
 from ingest.formats.printed.document import Part
 from ingest.formats.printed.layouts import Block, block_of, squeezed
@@ -191,9 +192,9 @@ class _Reading:
         if final and self._page < 0 and batch.decoded_bytes:
             batch.decoded = 1
         if self._rows:
-            batch.tables["cics_statistic"] = table_of(self._rows, STATISTIC_SCHEMA)
+            batch.tables["cics_statistic"] = of_rows(self._rows, STATISTIC_SCHEMA)
         if self._lines:
-            batch.tables["report_line"] = table_of(self._lines, LINE_SCHEMA)
+            batch.tables["report_line"] = of_rows(self._lines, LINE_SCHEMA)
         self._rows, self._lines = [], []
         return batch
 

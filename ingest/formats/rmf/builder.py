@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ingest.arrays import of_values
 from ingest.batch import Unreadable
 from ingest.formats.rmf import values
 from ingest.formats.rmf.tables import SEPARATOR, TypedTable, schemas, typed_tables
@@ -199,7 +200,7 @@ class Builder:
             rows, count = self._gathered_rows[name], counts.get(name, 0)
             if count:
                 columns = zip(*rows[:count], strict=True)
-                arrays = [pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)]
+                arrays = [of_values(c, f.type) for c, f in zip(columns, schema, strict=True)]
                 taken[name] = pa.Table.from_arrays(arrays, schema=schema)
                 del rows[:count]
                 self.pending -= count

@@ -7,8 +7,9 @@ import io
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from ingest.arrays import of_rows
 from ingest.batch import Batch, Quarantined, Unreadable
-from ingest.formats.arrow import LINE_SCHEMA, table_of
+from ingest.formats.arrow import LINE_SCHEMA
 from ingest.formats.printed.document import Report
 from ingest.formats.printed.lines import HEAD_BYTES, read_lines, text_form
 from ingest.formats.rmf.blocks import ReportReader
@@ -123,6 +124,6 @@ class _Reading:
         batch, self._batch = self._batch, Batch()
         batch.tables = self.builder.take_complete()
         if self._lines:
-            batch.tables["report_line"] = table_of(self._lines, LINE_SCHEMA)
+            batch.tables["report_line"] = of_rows(self._lines, LINE_SCHEMA)
             self._lines = []
         return batch

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ingest.arrays import of_numbers, of_values
 from ingest.formats.rmf import values
 from ingest.formats.rmf.kernels import markup as m
 from ingest.formats.rmf.kernels.texts import find_keys
@@ -232,7 +233,7 @@ class Stretch:
         records = np.concatenate(rows.records)[order]
         starts = np.flatnonzero(np.concatenate([[True], records[1:] != records[:-1]]))
         ordinals = np.arange(len(records)) - np.repeat(starts, np.diff(np.append(starts, len(records))))
-        arrays = [self._record(records), pa.array(ordinals.astype(np.uint32))]
+        arrays = [self._record(records), of_numbers(ordinals.astype(np.uint32))]
         for column, places in zip(rows.table.columns, zip(*rows.texts, strict=True), strict=True):
             arrays.append(self._column(column, np.concatenate(places)[order]))
         return pa.Table.from_arrays(arrays, schema=schemas()[rows.table.name])
@@ -246,10 +247,10 @@ class Stretch:
         }
         if column.type in fast:
             return fast[column.type](places)
-        return pa.array([column.read(text) for text in texts.strings(places).to_pylist()], column.arrow)
+        return of_values([column.read(text) for text in texts.strings(places).to_pylist()], column.arrow)
 
     def _record(self, records: Ints) -> pa.Array:
-        return pa.array((records + self.first_report).astype(np.uint32))
+        return of_numbers((records + self.first_report).astype(np.uint32))
 
     def _values(self) -> pa.Table:
         found, texts = self.found, self.found.texts
@@ -261,10 +262,10 @@ class Stretch:
         numeric = found.flags != m.IN_TEXT_COLUMN
         columns = [
             self._record(rows[m.V_RECORD]),
-            pa.array(rows[m.V_SECTION].astype(np.uint32)),
+            of_numbers(rows[m.V_SECTION].astype(np.uint32)),
             strings(m.V_SECTION_NAME),
             strings(m.V_PART),
-            *(pa.array(rows[field].astype(np.uint32)) for field in (m.V_TABLE, m.V_ROW, m.V_COLUMN)),
+            *(of_numbers(rows[field].astype(np.uint32)) for field in (m.V_TABLE, m.V_ROW, m.V_COLUMN)),
             *(strings(field) for field in (m.V_ROW_LABEL, m.V_ROW_TYPE, m.V_LABEL, m.V_TEXT)),
             texts.numbers(rows[m.V_TEXT], numeric),
         ]
@@ -301,7 +302,7 @@ class Stretch:
         for name in schema.names:
             if name not in columns:
                 columns[name] = [head.get(name) for head in self.heads]
-        arrays = [pa.array(columns[field.name], field.type) for field in schema]
+        arrays = [of_values(columns[field.name], field.type) for field in schema]
         return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -316,9 +317,7 @@ def file_messages(found: Sequence[tuple[str | None, str | None, str | None]], fi
 
 def _table(name: str, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
     schema = schemas()[name]
-    if not rows:
-        return schema.empty_table()
-    columns = zip(*rows, strict=True)
+    columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
     return pa.Table.from_arrays(
-        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
+        [of_values(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
     )

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ingest.arrays import of_numbers, of_values
 from ingest.formats.rmf import values
 from ingest.formats.rmf.kernels.tags import ODD
 from ingest.formats.rmf.kernels.texts import (
@@ -79,7 +80,7 @@ class Texts:
             return self._gathered(numbers, most)
         if self._strings is None or len(self._strings) != len(self.present) + len(self._added):
             self._strings = self._array()
-        return self._strings.take(pa.array(numbers))
+        return self._strings.take(of_numbers(numbers))
 
     def _gathered(self, numbers: npt.NDArray[np.integer], most: int) -> pa.Array:
         ends = np.zeros(len(numbers) + 1, np.int32)
@@ -96,18 +97,18 @@ class Texts:
         """Texts as numbers; NULL where a text is none or not wanted."""
         found, is_number = self._read_numbers()
         valid = is_number[places] if wanted is None else is_number[places] & wanted
-        return pa.array(found[places], mask=~valid)
+        return of_numbers(found[places], valid=valid)
 
     def durations_us(self, places: npt.NDArray[np.integer]) -> pa.Array:
         """Texts as durations in microseconds; NULL where a text is none."""
         if self._added and len(places) and int(places.max()) >= len(self.present):
-            return pa.array([values.duration_us(self.text(int(place))) for place in places], pa.int64())
+            return of_values([values.duration_us(self.text(int(place))) for place in places], pa.int64())
         micros, known = np.empty(len(places), np.int64), np.empty(len(places), np.uint8)
         read_durations(self._bytes, self._offsets, places.astype(np.int64), micros, known)
         for row in np.flatnonzero(known == UNDECIDED):
             value = values.duration_us(self.text(int(places[row])))
             micros[row], known[row] = (0, ABSENT) if value is None else (value, 1)
-        return pa.array(micros, mask=known == ABSENT)
+        return of_numbers(micros, valid=known != ABSENT)
 
     def _array(self) -> pa.Array:
         bits = pa.py_buffer(np.packbits(self.present, bitorder="little"))
@@ -115,7 +116,7 @@ class Texts:
             raise NotPlain
         offsets, data = pa.py_buffer(self._offsets.astype(np.int32)), pa.py_buffer(self._bytes)
         array = pa.Array.from_buffers(pa.string(), len(self.present), [bits, offsets, data])
-        return pa.concat_arrays([array, pa.array(self._added, pa.string())]) if self._added else array
+        return pa.concat_arrays([array, of_values(self._added, pa.string())]) if self._added else array
 
     def _read_numbers(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         size = len(self.present) + len(self._added)

@@ -14,8 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.arrays import of_numbers
 from ingest.batch import Batch, Quarantined
-from ingest.codec.columns import are_dates, keys, read_section
+from ingest.codec.columns import are_dates, read_section
 from ingest.codec.handlers import Handler
 from ingest.formats.smf.handlers import make as make_handler
 from ingest.formats.smf.kernels.locating import place_sections
@@ -415,9 +416,9 @@ def _table(
     selectors: Mapping[str, npt.NDArray[np.int64]] | None = None,
 ) -> pa.Table:
     columns = read_section(section, data, rows.at, rows.limits, selectors)
-    columns["record_seq"], columns["section_seq"] = keys(rows.record_seq), keys(rows.section_seq)
+    columns["record_seq"], columns["section_seq"] = of_numbers(rows.record_seq), of_numbers(rows.section_seq)
     if rows.parent_seq is not None:
-        columns["parent_seq"] = keys(rows.parent_seq)
+        columns["parent_seq"] = of_numbers(rows.parent_seq)
     schema = section.arrow_schema()
     return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from ingest.arrays import of_rows
+
 RUN_COLUMNS = ("system_id", "smf_sid", "point", "condition", "start_utc", "end_utc")
 GROUP_COLUMNS = ("system_id", "smf_sid", "kind", "pattern", "workload", "address_space_group")
 GROUP_KINDS = ("report_class", "service_class", "job_name", "transaction_class")
@@ -115,7 +117,7 @@ def _read(
             rows.append(row | {"record_seq": len(rows)})
     except csv.Error as error:
         raise CollectorError(f"line {reader.line_num}: {error}") from None
-    return pa.Table.from_pylist(rows, schema=schema)
+    return of_rows(rows, schema)
 
 
 def _require(line: int, row: dict[str, str], names: tuple[str, ...]) -> None:

@@ -16,8 +16,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import tomli as tomllib
 
+from ingest.arrays import of_rows
 from ingest.batch import Batch, Quarantined, Unreadable
-from ingest.formats.arrow import schema_of, table_of
+from ingest.formats.arrow import schema_of
 
 MAX_LINE = 1 << 20
 MAX_NAME = 256
@@ -220,8 +221,8 @@ class _Reading:
         batch, self.batch = self.batch, Batch()
         if self._typed:
             batch.tables = {
-                self._source.table: table_of(self._typed, schemas()[self._source.table]),
-                "report_field": table_of(self._fields, FIELD_SCHEMA),
+                self._source.table: of_rows(self._typed, schemas()[self._source.table]),
+                "report_field": of_rows(self._fields, FIELD_SCHEMA),
             }
             self._typed, self._fields = [], []
         return batch
