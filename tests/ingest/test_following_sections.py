@@ -92,6 +92,14 @@ def test_a_shorter_section_has_no_later_fields() -> None:
     assert (found["smfexcp"].to_pylist(), found["smf14nta"].to_pylist()) == ([7, 9], [None, None])
 
 
+def test_zeros_behind_the_last_section_are_no_row() -> None:
+    dump = encode_dump(made(LAYOUTS["smf14"], 1, 1), REGISTRY)
+    padded = (len(dump) + 6).to_bytes(2) + dump[2:] + bytes(6)
+    [batch], [other] = decode_batches(dump, REGISTRY), decode_batches(padded, REGISTRY)
+    assert not other.quarantined
+    assert other.tables["smf14_extension"].equals(batch.tables["smf14_extension"])
+
+
 @pytest.mark.parametrize(
     ("name", "at", "told"), [("smf14", 45, "ff18"), ("smf80", 38, "0040ff00"), ("smf4", 106, "ff00")]
 )
