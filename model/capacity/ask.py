@@ -159,11 +159,12 @@ def spaced(key: str, first: float, last: float, steps: int | None = None) -> lis
     Raises:
         QuestionError: the range does not ascend, or there are fewer than 2 or more than 400 steps.
     """
-    if not first < last:
-        raise QuestionError("to", last, f"to: {last:g} should be greater than from, {first:g}")
+    if not 0 < last - first < np.inf:
+        raise QuestionError("to", last, f"to: {last:g} should be greater than from, {first:g}, by a finite number")
     count = steps if steps is not None else int(last - first) + 1 if key in WHOLE else 11
     if not 2 <= count <= MOST_STEPS:
-        raise QuestionError("steps", count, f"steps: {count} should be 2 to {MOST_STEPS}")
+        message = f"steps: {count:.6g} from {first:g} to {last:g} should be 2 to {MOST_STEPS}"
+        raise QuestionError("steps", steps, message)
     return [first + (last - first) * i / (count - 1) for i in range(count)]
 
 

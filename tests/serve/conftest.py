@@ -106,7 +106,17 @@ def recorded_home(tmp_path_factory, bundle: dict) -> Path:
     from tests.serve.recorded import modelled, record
 
     home = tmp_path_factory.mktemp("recorded")
-    both = {**bundle, "systems": {**bundle["systems"], "PRDA": modelled()}}
+    error = {
+        "system": "PRDA",
+        "held_out": "later days",
+        "metric": "cpu_busy_pct",
+        "class": "",
+        "n": 40,
+        "coverage": 0.85,
+    }
+    error |= {"error_pct": 1.25, "worst_pct": 4.0, "half_width_pct": 2.0, "baseline": "same hour last week"}
+    validation = {"passed": True, "errors": [error | {"baseline_pct": 3.5}]}
+    both = {**bundle, "systems": {**bundle["systems"], "PRDA": modelled()}, "validation": validation}
     bundles.write(both, home / "models" / "champion.json")
     publish(home, rows())
     record(home)

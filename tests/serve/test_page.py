@@ -173,6 +173,22 @@ def test_a_cap_is_asked_as_a_number_of_engines_and_the_machine_stands_above_its_
     assert "all of the machine" in seen.text("main table tbody tr:first-child")
 
 
+def test_the_model_shows_what_was_held_out_beside_the_best_naive_answer(seen):
+    seen.go("model?system=PRDA")
+    row = seen.text("main section:has-text('Errors on held-out data') tbody tr")
+    assert row.split("\t") == [
+        "later days",
+        "CPU busy",
+        "40",
+        "1.25",
+        "4.00",
+        "85.0 %",
+        "2.00",
+        "same hour last week",
+        "3.50",
+    ]
+
+
 def test_two_periods_and_two_questions_are_compared(seen):
     page = seen.go("compare?system=PRDA&b=growth_pct%3D20")
     page.wait_for_selector("text=fills first")

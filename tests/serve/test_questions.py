@@ -181,6 +181,8 @@ def test_a_system_known_by_condition_laws_answers_and_is_listed(home, bundle):
         ("/v1/sweep", {"system": "shop", "key": "etr_tps", "to": 5}, 422, "from"),
         ("/v1/sweep", {"system": "shop", "key": "heat", "from": 5, "to": 6}, 422, "at.heat"),
         ("/v1/sweep", {"system": "shop", "key": "engines", "from": 1, "to": 2, "steps": 3}, 422, "at.engines"),
+        ("/v1/sweep", {"system": "shop", "key": "engines", "from": 1, "to": 1e116}, 422, "steps"),
+        ("/v1/sweep", {"system": "shop", "key": "engines", "from": -1e308, "to": 1e308}, 422, "to"),
         (
             "/v1/sweep",
             {"system": "shop", "key": "etr_tps", "from": 5, "to": 6, "metrics": ["heat"]},

@@ -179,7 +179,7 @@ async function residuals(system) {
 }
 
 const fitted = ({ files, bytes, sha256 }) =>
-  files === undefined
+  sha256 === undefined
     ? "data that the model does not name"
     : `${whole(files)} files, ${figure(bytes / 1e6, 3)} MB, whose SHA-256 digest begins ${sha256.slice(0, 16)}`;
 

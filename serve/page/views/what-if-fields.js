@@ -6,12 +6,14 @@ const TARGETS = { max_busy_pct: 90, max_response_ms: "" };
 
 function slider(key, label, least, most, today, given, step = 1) {
   const input = h("input", { type: "number", step: "any", inputMode: "decimal", value: given ?? today ?? "" });
+  // What is not set today rests where it changes nothing.
+  const still = today ?? (least < 0 ? 0 : most);
   const range = h("input", {
     type: "range",
     min: least,
     max: most,
     step,
-    value: given ?? today ?? least,
+    value: given ?? still,
     ariaLabel: `${label}, slider`,
   });
   range.addEventListener("input", () => {
@@ -26,7 +28,8 @@ function slider(key, label, least, most, today, given, step = 1) {
     node: h("div", { className: "field" }, h("label", {}, label, input), range),
     read: () => (input.value === "" || Number(input.value) === today ? null : Number(input.value)),
     reset: () => {
-      input.value = range.value = today ?? "";
+      input.value = today ?? "";
+      range.value = still;
     },
   };
 }
@@ -96,7 +99,7 @@ export function fieldsOf(system, given) {
           one.today,
           given[one.key],
         )
-      : slider(one.key, one.label, one.least, one.most, one.today, given[one.key]);
+      : slider(one.key, one.label, one.least, one.most, one.today, given[one.key], one.least < 1 && one.least > 0 ? 0.1 : 1);
   const effects = system.options.filter((one) => one.key.startsWith("adjust.")).map(option);
   const hardware = system.options.filter((one) => !one.key.startsWith("adjust.")).map(option);
   const group = (title, parts) =>
