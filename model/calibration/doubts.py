@@ -11,6 +11,8 @@ from model.calibration.intervals import History
 
 # A class has ended when nothing of it came for this long at the end, and begun when nothing did at the beginning.
 GONE_DAYS = 5
+# Busy over what the engines can be, and CPU of classes over busy, with engines beside it, that are no rounding.
+FULL, ABOVE, BESIDE = 1.02, 1.1, 0.02
 # Rates and dates that make one class the likely successor of another.
 ALIKE, SAME_DAYS = 1.5, 1
 
@@ -25,11 +27,25 @@ def without_overlap(h: History) -> tuple[History, list[str]]:
         end = max(end, start + length) if kept[i] else end
     if kept.all():
         return h, []
-    first = h.start_local[np.flatnonzero(~kept)[0]]
-    note = (
-        f"{(~kept).sum()} intervals from {first} on begin before others have ended and are left out: see to the clock"
-    )
+    note = f"{_left_out(h, ~kept)} begin before others have ended: see to the clock"
     return h.rows(kept), [note]
+
+
+def without_contradiction(h: History) -> tuple[History, list[str]]:
+    """The history without intervals that say what cannot be: more busy than engines, more CPU of classes than busy."""
+    busy, captured = h.busy_s, np.nansum(h.cp_s, axis=1)
+    wrong = (busy > FULL * h.engines * h.seconds) | (captured > ABOVE * busy + BESIDE * h.seconds)
+    if not wrong.any() or wrong.all():
+        return h, []
+    note = (
+        f"{_left_out(h, wrong)} say more CPU of classes than of the LPAR, or of the LPAR than of its engines: see "
+        "whether records are missing or doubled"
+    )
+    return h.rows(~wrong), [note]
+
+
+def _left_out(h: History, wrong: NDArray[np.bool_]) -> str:
+    return f"{wrong.sum()} of {len(wrong)} intervals, from {h.start_local[np.argmax(wrong)]} on, are left out as they"
 
 
 def below_service(h: History, streams: Sequence[int]) -> tuple[list[int], list[str]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from model.calibration.busy_cost import at_usual_busy, cost_by_busy
 from model.calibration.capacity import n_way_draws
 from model.calibration.demands import Demand, demand, driven_law, stream_law
-from model.calibration.doubts import below_service, come_and_gone, without_overlap
+from model.calibration.doubts import below_service, come_and_gone, without_contradiction, without_overlap
 from model.calibration.draws import DRAWS, around
 from model.calibration.intervals import History
 from model.calibration.regression import Fit, fit
@@ -45,6 +45,13 @@ def entry(history: History) -> dict[str, Any]:
         Unusable: no class has transactions, or classes report more CPU than the LPAR used.
     """
     h, notes = without_overlap(history)
+    if np.nansum(h.cp_s) > CONTRADICTION * h.busy_s.sum():
+        raise Unusable(
+            f"its classes report {np.nansum(h.cp_s):.0f} s of CPU and the LPAR only {h.busy_s.sum():.0f} s: "
+            "records of one are missing or of another LPAR"
+        )
+    h, contradictions = without_contradiction(h)
+    notes += contradictions
     days = max(len(np.unique(h.day)), 1)
     has_cpu = np.nansum(h.cp_s, axis=0) + h.ziip_s.sum(axis=0) > 0
     streams = [c for c in range(len(h.classes)) if h.ended[:, c].sum() / days >= FEWEST_A_DAY and has_cpu[c]]
@@ -57,11 +64,6 @@ def entry(history: History) -> dict[str, Any]:
             "no service class has both ended transactions and CPU of its own, nor does the CPU of others follow them"
         )
     captured = np.nansum(h.cp_s, axis=1)
-    if captured.sum() > CONTRADICTION * h.busy_s.sum():
-        raise Unusable(
-            f"its classes report {captured.sum():.0f} s of CPU and the LPAR only {h.busy_s.sum():.0f} s: "
-            "records of one are missing or of another LPAR"
-        )
     name = h.system_id
     usage: dict[str, dict[str, Any]] = {}
     work, variance = np.zeros(len(h.seconds)), 0.0
@@ -162,16 +164,21 @@ def _short(values: Iterable[float]) -> list[float]:
 
 
 def _uncaptured(h: History, captured: Array) -> dict[str, Any]:
-    """Time of the LPAR that no class reports, against the captured: fixed, a share, a bend where it plainly has one."""
-    x, y = captured / h.seconds, (h.busy_s - captured) / h.seconds
+    """Time of the LPAR that no class reports, against the captured: fixed, a share, a bend where it plainly has one.
+
+    Intervals in which a class has transactions and no CPU figure say nothing of it.
+    """
+    known = ~(np.isnan(h.cp_s) & (h.ended > 0)).any(axis=1)
+    known |= not known.any()
+    x, y, day = (captured / h.seconds)[known], ((h.busy_s - captured) / h.seconds)[known], h.day[known]
     weight = 1.0 / np.maximum(x, 0.02 * x.max())
     mean = max(float(y.mean()), 1e-6)
-    straight = fit(np.column_stack([np.ones_like(x), x]), y, weight, h.day)
-    bent = fit(np.column_stack([np.ones_like(x), x, x**2]), y, weight, h.day)
+    straight = fit(np.column_stack([np.ones_like(x), x]), y, weight, day)
+    bent = fit(np.column_stack([np.ones_like(x), x, x**2]), y, weight, day)
     if bent.bic < straight.bic - 6.0:
         return driven_law(x, bent, [True, True, True], CAPTURED, f"{h.system_id} uncaptured", 0, False)
     if straight.mean[0] < 0:
-        only = fit(x[:, None], y, weight, h.day, [mean / max(float(x.mean()), 1e-9)], [1.0])
+        only = fit(x[:, None], y, weight, day, [mean / max(float(x.mean()), 1e-9)], [1.0])
         return driven_law(x, only, [False, True, False], CAPTURED, f"{h.system_id} uncaptured", 0, False)
     return driven_law(x, straight, [True, True, False], CAPTURED, f"{h.system_id} uncaptured", 0, False)
 

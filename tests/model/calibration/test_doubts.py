@@ -28,6 +28,28 @@ def test_intervals_that_overlap_are_left_out_and_told():
     assert any("see to the clock" in note for note in made["notes"])
 
 
+def test_intervals_that_say_what_cannot_be_are_left_out_and_told():
+    given = history()
+    wrong, busy, cpu = np.array([700, 900]), given.busy_s.copy(), given.cp_s.copy()
+    busy[700], cpu[900] = 5.0 * busy[700], 5.0 * cpu[900]
+    made = entry(replace(given, busy_s=busy, cp_s=cpu))
+    assert str(given.start_local[wrong[0]]) not in made["operating_point"]
+    assert made["intervals"] == len(busy) - 2
+    assert any(
+        note.startswith(f"2 of {len(busy)} intervals") and "missing or doubled" in note for note in made["notes"]
+    )
+
+
+def test_intervals_without_cpu_of_a_class_say_nothing_of_uncaptured_time():
+    given = history()
+    unknown = (np.arange(len(given.seconds)) < 900)[:, None] & np.array([True, False])
+    answers = [
+        predict(bundle_of(one), "PRDA", {"growth_pct": 10}).output("cpu_busy_pct").value
+        for one in (given, replace(given, cp_s=np.where(unknown, np.nan, given.cp_s)))
+    ]
+    assert answers[1] == pytest.approx(answers[0], rel=0.01)
+
+
 def test_a_class_that_changed_its_name_is_told_with_the_likely_new_one():
     given = history()
     later = given.start_local >= np.datetime64("2026-09-14")
