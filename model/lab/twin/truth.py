@@ -135,18 +135,22 @@ def mixed_percentile(percentiles: list[dict[float, Estimate]], weights: list[flo
 
 def _bottleneck(m: Measured, pools: set[str], result: SimulationResult) -> dict[str, Any]:
     """What binds the LPAR first, and everything that can, in the order in which it does."""
-    stations = [
+    stations: list[dict[str, Any]] = [
         {"resource": _resource(m, result, limit), **_bounds(_share(result, limit), "utilization_pct")}
         for limit in result.limits
         if limit.name not in pools - {m.lpar.cp, m.lpar.ziip}
     ]
+    if result.overloaded:
+        stations.sort(key=lambda station: -station["utilization_pct"])
     return {**stations[0], "stations": stations} if stations else {}
 
 
 def _resource(m: Measured, result: SimulationResult, limit: Limit) -> str:
-    """What a prediction calls a limit of the network; CPs under a cap are fuller than they are busy."""
-    if limit.name == m.lpar.cp and limit.utilisation > 1.001 * result.stations[limit.name].utilization.value:
-        return SHARE
+    """What a prediction calls a limit of the network; CPs under a cap, or of a full machine, are fuller than busy."""
+    if limit.name == m.lpar.cp:
+        busy = result.stations[limit.name].utilization.value
+        if limit.utilisation > 1.001 * busy or (limit.name in result.overloaded and busy < 0.99):
+            return SHARE
     engines = {m.lpar.cp: CPS, m.lpar.ziip: ZIIPS}
     if limit.name in engines:
         return engines[limit.name]
