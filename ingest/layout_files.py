@@ -24,7 +24,7 @@ CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
 WALKS = ("fixed", "length_prefixed", "chained")
 LOGS = {"ims": 1, "dcollect": 2}
 """Files of records that are not SMF's, and how many bytes name the kind of a record."""
-HANDLERS = ("", "cics_monitoring", "cics_statistics", "data_set_io", "following")
+HANDLERS = ("", "cics_monitoring", "cics_statistics", "data_set_io", "volume_io", "following")
 HEADER_ROLES = ("record_type", "smf_sid", "written_clock_us", "written_date")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CONDITION = re.compile(r"(\w+) *(!?=) *(\d+(?: *, *\d+)*)\Z")

@@ -103,3 +103,50 @@ def test_a_chain_that_leads_astray_is_quarantined(wrong: str) -> None:
     assert [item.reason for item in batch.quarantined] == ["section_outside_record"]
     assert not batch.tables or "smf42_6_data_set" not in batch.tables
     assert batch.quarantined[0].raw == bytes(record)
+
+
+VOLUMES = REGISTRY.layout_for(42, 5)
+PLACED = {"s42vtnxt", "s42vtvdo", "s42vtvdl", "s42vtvxo", "s42vtvxl", "s42vtvvo", "s42vtvvl"}
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), counts=st.lists(st.integers(0, 4), min_size=1, max_size=3))
+def test_volumes_and_their_components_come_back(seed: int, counts: list[int]) -> None:
+    rng = np.random.default_rng(seed)
+    tables = random_tables(VOLUMES, seed, len(counts), cut=0)
+    header = tables["smf42_5_header"]
+    told = [name for name in ("smf42vho", "smf42vhl", "smf42vhn") if name in header.column_names]
+    tables["smf42_5_header"] = header.drop_columns(told)
+    sequence = header["record_seq"].to_pylist()
+    owners = [(n, k) for n, count in zip(sequence, counts, strict=True) for k in range(count)]
+    sections = {section.name: section for section in VOLUMES.handled}
+    for name, section in sections.items():
+        rows = owners if name == "volume" else [owner for owner in owners if rng.random() < 0.6]
+        if not rows:
+            continue
+        seqs = [sum(other == n for other, _ in rows[:at]) for at, (n, _) in enumerate(rows)]
+        keys = {"record_seq": [n for n, _ in rows], "section_seq": seqs}
+        keys |= {"parent_seq": [k for _, k in rows]} if section.parent else {}
+        tables[section.table] = random_rows(section, seed, keys, [0] * len(rows))
+    [batch] = decode_batches(encode_dump(tables, REGISTRY), REGISTRY)
+    assert not batch.quarantined
+    for section in VOLUMES.handled:
+        wanted = tables.get(section.table)
+        assert (wanted is None) == (section.table not in batch.tables), section.name
+        if wanted is not None:
+            columns = [name for name in wanted.column_names if name not in PLACED | {"record_seq"}]
+            assert batch.tables[section.table].select(columns).to_pydict() == wanted.select(columns).to_pydict()
+
+
+def test_a_chain_of_volumes_that_leads_outside_is_quarantined() -> None:
+    one = {"record_seq": pa.array([0], pa.uint32()), "section_seq": pa.array([0], pa.uint32())}
+    tables = {
+        "smf42_5_header": pa.table({**one, "smf42sid": ["SYSA"]}),
+        "smf42_5_volume": pa.table({**one, "s42vtser": ["VOL001"]}),
+    }
+    dump = bytearray(encode_dump(tables, REGISTRY))
+    at = int.from_bytes(dump[44:48])
+    dump[at : at + 4] = (60_000).to_bytes(4)
+    [batch] = decode_batches(bytes(dump), REGISTRY)
+    assert [piece.reason for piece in batch.quarantined] == ["section_outside_record"]
+    assert "S42VTNXT" in batch.quarantined[0].detail

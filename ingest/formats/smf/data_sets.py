@@ -1,7 +1,8 @@
-"""I/O by data set (SMF 42 subtype 6): data set sections chained by offsets, each with statistics sections of its own.
+"""I/O by data set and by volume (SMF 42.6 and 42.5): sections chained by offsets, each with statistics of its own.
 
-A job header says where its first data set section is and how long sections are; all offsets count from the start of the
-record. Source: SMFFormatter (colinpaicemq), which reads records of z/OS 2.4.
+A job header says where its first data set section is and how long sections are, the record's header does so of volumes;
+all offsets count from the start of the record. Sources: SMFFormatter (colinpaicemq), which reads records of z/OS 2.4;
+IBM's SMF manual of z/OS 3.2 for volumes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +18,10 @@ from ingest.codec.tables import row_bytes, rows_table
 from ingest.formats.cics.resources import ordinals
 from ingest.layout import Layout
 
-SHORTEST = 60
-"""Bytes a data set section has at least: up to the offsets of its first two statistics sections."""
-
 JOB_TRIPLET, JOB_BYTES = 36, 38
 """Where the header holds the triplet of the job headers, and the bytes of one that a chain needs."""
 
-_FIRST_AT, _SIZE_AT, _IO_SIZE_AT, _ACCESS_SIZE_AT = 24, 28, 34, 36
+_IO_SIZE_AT, _ACCESS_SIZE_AT = 34, 36
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -51,9 +49,43 @@ STATISTICS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A kind of chain: the table of its sections, and their statistics.
+
+    first_at and size_at: where its root, a job header or with `of_jobs` False the record's, holds the offset of the
+    first section and the length of one; shortest: bytes that a section has at least; count_at: where the root counts
+    them, if it does.
+    """
+
+    name: str
+    statistics: tuple[Statistics, ...]
+    of_jobs: bool
+    first_at: int
+    size_at: int
+    shortest: int
+    count_at: int | None
+    told: str
+
+
+DATA_SETS = Shape("data_set", STATISTICS, True, 24, 28, 60, None, "S42JDDSO, S42DSNXT")
+VOLUMES = Shape(
+    "volume",
+    (Statistics("vtoc", 24, 28), Statistics("vtoc_index", 32, 36), Statistics("vvds", 40, 44)),
+    of_jobs=False,
+    first_at=44,
+    size_at=48,
+    shortest=24,
+    count_at=50,
+    told="SMF42VHO, S42VTNXT",
+)
+SHAPES = {"data_set_io": DATA_SETS, "volume_io": VOLUMES}
+"""Chains by the name of the handler that reads them."""
+
+
 @dataclass(slots=True)
 class _Chain:
-    """Data set sections: place in the buffer, length, record and job header (place, ordinal in the record) of each."""
+    """Chained sections: place in the buffer, length, record and root (place, ordinal in the record) of each."""
 
     at: Ints
     size: Ints
@@ -63,31 +95,32 @@ class _Chain:
 
 
 class DataSetDecoder:
-    """Decodes batches of 42.6 records into the tables that their layout calls `handled`."""
+    """Decodes batches of 42.5 or 42.6 records into the tables that their layout calls `handled`."""
 
     def __init__(self, layout: Layout) -> None:
         self._tables = {item.name: item for item in layout.handled}
+        self._shape = SHAPES[layout.handler]
 
     def decode(self, buffer: Bytes, offset: Ints, length: Ints, record_seq: NDArray[np.uint32]) -> Handled:
-        """Decode n records of type 42.6 that lie whole in `buffer`, which is blank at its end.
+        """Decode n records that lie whole in `buffer`, which is blank at its end.
 
         A record with a section outside it, or whose chain leads back, is a problem.
         """
         bad = np.zeros(offset.size, np.bool_)
-        chain = _chain(buffer, offset, length, bad)
-        found = [_statistics(buffer, offset, length, chain, item, bad) for item in STATISTICS]
+        shape = self._shape
+        chain = _chain(shape, buffer, offset, length, bad)
+        found = [_statistics(buffer, offset, length, chain, item, bad) for item in shape.statistics]
         result = Handled(
             problems=[
-                Problem(
-                    int(i), "section_outside_record", "S42JDDSO, S42DSNXT: a section that they lead to lies outside"
-                )
+                Problem(int(i), "section_outside_record", f"{shape.told}: a section that they lead to lies outside")
                 for i in np.flatnonzero(bad)
             ]
         )
         kept = ~bad[chain.owner]
         place = ordinals(chain.owner).astype(np.int64)
-        self._add(result, "data_set", buffer, chain.at, chain.size, chain.owner, chain.job, record_seq, kept)
-        for item, (at, size) in zip(STATISTICS, found, strict=True):
+        root = chain.job if shape.of_jobs else None
+        self._add(result, shape.name, buffer, chain.at, chain.size, chain.owner, root, record_seq, kept)
+        for item, (at, size) in zip(shape.statistics, found, strict=True):
             self._add(result, item.name, buffer, at, size, chain.owner, place, record_seq, kept & (size > 0))
         return result
 
@@ -99,7 +132,7 @@ class DataSetDecoder:
         at: Ints,
         size: Ints,
         owner: Ints,
-        parent: Ints,
+        parent: Ints | None,
         record_seq: NDArray[np.uint32],
         kept: NDArray[np.bool_],
     ) -> None:
@@ -108,12 +141,16 @@ class DataSetDecoder:
         if section is None or not kept.any():
             return
         own = owner[kept]
-        seq, above = ordinals(own).astype(np.uint32), parent[kept].astype(np.uint32)
+        seq = ordinals(own).astype(np.uint32)
+        above = None if parent is None else parent[kept].astype(np.uint32)
         result.tables[section.table] = rows_table(section, buffer, at[kept], size[kept], record_seq[own], seq, above)
 
 
-def _chain(buffer: Bytes, offset: Ints, length: Ints, bad: NDArray[np.bool_]) -> _Chain:
-    """Every data set section, in the order of records and chains; marks records whose chains are wrong."""
+def _roots(shape: Shape, buffer: Bytes, offset: Ints, length: Ints) -> tuple[Ints, Ints, Ints]:
+    """Record, place and ordinal in the record of what chains begin at."""
+    if not shape.of_jobs:
+        owner = np.flatnonzero(length >= shape.size_at + 2)
+        return owner, offset[owner], np.zeros_like(owner)
     has_jobs = length >= JOB_TRIPLET + 8
     head = np.where(has_jobs, offset, 0)
     size, count = _number(buffer, head + JOB_TRIPLET + 4, 2), _number(buffer, head + JOB_TRIPLET + 6, 2)
@@ -121,17 +158,22 @@ def _chain(buffer: Bytes, offset: Ints, length: Ints, bad: NDArray[np.bool_]) ->
     count = np.where(has_jobs & (first_job > 0) & (size >= JOB_BYTES), count, 0)
     owner = np.repeat(np.arange(offset.size), count)
     job = ordinals(owner).astype(np.int64)
-    job_at = (offset + first_job)[owner] + job * size[owner]
-    step = _number(buffer, job_at + _SIZE_AT, 2)
-    relative = _number(buffer, job_at + _FIRST_AT, 4)
+    return owner, (offset + first_job)[owner] + job * size[owner], job
+
+
+def _chain(shape: Shape, buffer: Bytes, offset: Ints, length: Ints, bad: NDArray[np.bool_]) -> _Chain:
+    """Every chained section, in the order of records and chains; marks records whose chains are wrong."""
+    owner, job_at, job = _roots(shape, buffer, offset, length)
+    step = _number(buffer, job_at + shape.size_at, 2)
+    relative = _number(buffer, job_at + shape.first_at, 4)
     active = np.flatnonzero(relative > 0)
     visited = np.zeros(offset.size, np.int64)
     parts: list[tuple[Ints, Ints]] = []
     while active.size:
         records = owner[active]
         np.add.at(visited, records, 1)
-        inside = (step[active] >= SHORTEST) & (relative[active] + step[active] <= length[records])
-        inside &= visited[records] * SHORTEST <= length[records]
+        inside = (step[active] >= shape.shortest) & (relative[active] + step[active] <= length[records])
+        inside &= visited[records] * shape.shortest <= length[records]
         bad[records[~inside]] = True
         active = active[inside]
         at = offset[owner[active]] + relative[active]
@@ -170,50 +212,64 @@ def _number(buffer: Bytes, at: Ints, width: int) -> Ints:
 def finish_data_sets(
     layout: Layout, tables: Mapping[str, pa.Table], sequence: Sequence[int], records: Sequence[bytes]
 ) -> list[bytes]:
-    """Records of type 42.6 with their data set sections, from the tables that `DataSetDecoder` makes.
+    """Records of type 42.5 or 42.6 with their chained sections, from the tables that `DataSetDecoder` makes.
 
-    Offsets and lengths are computed; sections of one job header are as long as the longest. Raises EncodeError.
+    Offsets and lengths are computed; sections of one root are as long as the longest. Raises EncodeError.
     """
     rows: dict[str, dict[tuple[int, int], list[bytes]]] = {}
     for section in layout.handled:
         found = rows.setdefault(section.name, {})
         if section.name in tables:
             table, made = row_bytes(section, tables[section.name])
-            keys = zip(table["record_seq"].to_pylist(), table["parent_seq"].to_pylist(), made, strict=True)
-            for record_seq, parent, data in keys:
+            parents = table["parent_seq"].to_pylist() if section.parent else [0] * table.num_rows
+            for record_seq, parent, data in zip(table["record_seq"].to_pylist(), parents, made, strict=True):
                 found.setdefault((record_seq, parent), []).append(data)
-    return [_finished(layout, record, number, rows) for number, record in zip(sequence, records, strict=True)]
+    shape = SHAPES[layout.handler]
+    return [_finished(layout, shape, record, number, rows) for number, record in zip(sequence, records, strict=True)]
 
 
 def _finished(
-    layout: Layout, record: bytes, number: int, rows: Mapping[str, Mapping[tuple[int, int], Sequence[bytes]]]
+    layout: Layout,
+    shape: Shape,
+    record: bytes,
+    number: int,
+    rows: Mapping[str, Mapping[tuple[int, int], Sequence[bytes]]],
 ) -> bytes:
     out = bytearray(record)
-    job_at, job_size, jobs = (_stated(out, JOB_TRIPLET + place, width) for place, width in ((0, 4), (4, 2), (6, 2)))
-    wanted = sum(len(data) for (owner, _), data in rows["data_set"].items() if owner == number)
+    root_at, root_size, roots = 0, shape.size_at + 2, 1
+    if shape.of_jobs:
+        root_at, root_size, roots = (
+            _stated(out, JOB_TRIPLET + place, width) for place, width in ((0, 4), (4, 2), (6, 2))
+        )
+    wanted = sum(len(data) for (owner, _), data in rows[shape.name].items() if owner == number)
+    if not shape.of_jobs:
+        _put_within(out, 0, len(out), shape.first_at, 4, 0)
     place = 0
-    for job in range(jobs if wanted else 0):
-        own = rows["data_set"].get((number, job), ())
+    for root in range(roots if wanted else 0):
+        own = rows[shape.name].get((number, root), ())
         if not own:
             continue
-        if job_size < JOB_BYTES:
+        if shape.of_jobs and root_size < JOB_BYTES:
             raise EncodeError(
-                f"{layout.name}_job: a job header of {job_size} bytes; one with data sets has {JOB_BYTES}"
+                f"{layout.name}_job: a job header of {root_size} bytes; one with data sets has {JOB_BYTES}"
             )
-        head = job_at + job * job_size
-        size = max(SHORTEST, *map(len, own))
-        _put(out, head + _FIRST_AT, 4, len(out))
-        _put(out, head + _SIZE_AT, 2, size)
+        head = root_at + root * root_size
+        out += bytes(max(0, head + shape.size_at + 4 - len(out)))
+        size = max(shape.shortest, *map(len, own))
+        _put(out, head + shape.first_at, 4, len(out))
+        _put(out, head + shape.size_at, 2, size)
+        if shape.count_at is not None:
+            _put(out, head + shape.count_at, 2, len(own))
         places = range(place, place + len(own))
         shared = {
             item.name: max((len(data) for n in places for data in rows[item.name].get((number, n), ())), default=0)
-            for item in STATISTICS
+            for item in shape.statistics
             if item.of_job
         }
         for nth, data in enumerate(own):
             at = len(out)
             out += data.ljust(size, b"\0")
-            for item in STATISTICS:
+            for item in shape.statistics:
                 parts = rows[item.name].get((number, place + nth), ())
                 stated = shared.get(item.name, len(parts[0]) if parts else 0)
                 _put_within(out, at, size, item.offset_at, 4, len(out) if parts else 0)
@@ -225,7 +281,7 @@ def _finished(
             _put(out, at, 4, len(out) if nth + 1 < len(own) else 0)
         place += len(own)
     if place != wanted:
-        raise EncodeError(f"{layout.name}_data_set: record_seq {number} has no job header for each of its rows")
+        raise EncodeError(f"{layout.name}_{shape.name}: record_seq {number} has no job header for each of its rows")
     if len(out) > 65_535:
         raise EncodeError(f"{layout.name}: a record of {len(out)} bytes; a descriptor can say 65,535 at most")
     _put(out, 0, 2, len(out))

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ingest.codec import values
 from ingest.codec.rows import EncodeError, Ints, Rows, array, given, header_rows, section_rows, write_fields
-from ingest.formats.smf.handlers import finisher
+from ingest.formats.smf.handlers import OF_HEADER, finisher
 from ingest.formats.smf.nested import make_room, nested_rows, place_behind, write_nested
 from ingest.framing import write_records
 from ingest.kernels.writing import scatter, scatter_runs
@@ -64,8 +64,8 @@ def encode_dump(tables: Mapping[str, pa.Table], registry: Registry, *, framing: 
             raise EncodeError(f"{layout.header.table} is missing; it has one row per record")
         if named:
             records = _encode_layout(layout, named)
-            followed = any(section.place for section in layout.handled)
-            groups.append(_finished(layout, records, handled) if handled or followed else records)
+            whole = not handled and layout.handler not in OF_HEADER
+            groups.append(records if whole else _finished(layout, records, handled))
     if not groups:
         return b""
     data = np.concatenate([group.data for group in groups])

@@ -3,6 +3,9 @@
 from ingest.codec.handlers import Finisher, Handler
 from ingest.layout import Layout
 
+OF_HEADER = frozenset({"following", "volume_io"})
+"""Handlers of sections that the record's header places: where there are none, it says so."""
+
 
 def finisher(name: str) -> Finisher:
     """The inverse of the handler of this name. Raises KeyError for a name no code stands behind."""
@@ -14,6 +17,7 @@ def finisher(name: str) -> Finisher:
         "cics_monitoring": writing.finish_monitoring,
         "cics_statistics": writing.finish_statistics,
         "data_set_io": finish_data_sets,
+        "volume_io": finish_data_sets,
         "following": finish_following,
     }
     return finishers[name]
@@ -29,7 +33,7 @@ def make(layout: Layout) -> Handler:
         from ingest.formats.cics.statistics import StatisticsDecoder
 
         return StatisticsDecoder(layout)
-    if layout.handler == "data_set_io":
+    if layout.handler in ("data_set_io", "volume_io"):
         from ingest.formats.smf.data_sets import DataSetDecoder
 
         return DataSetDecoder(layout)
