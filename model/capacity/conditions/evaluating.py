@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.capacity.conditions.beliefs import Beliefs, Inference
-from model.capacity.conditions.identities import Sum, definitions, sums
+from model.capacity.conditions.identities import WHOLE_PCT, Sum, definitions, shares, sums
 from model.capacity.conditions.mixtures import Array
 from model.capacity.conditions.rows import Identity, Operand
 from model.capacity.conditions.tables import Cell, Table, Tables
@@ -47,6 +47,7 @@ class Evaluator:
         self.beliefs = Beliefs(tables, facts, widening)
         self._sums: dict[tuple[str, str], list[Sum]] = {}
         self._definitions: dict[tuple[str, str], list[tuple[str, str, str, float]]] = {}
+        self._shares: dict[tuple[str, str], list[tuple[str, str]]] = {}
         self._identities: dict[tuple[str, str, str], list[Identity]] = defaultdict(list)
         for entry in identities:
             self._identities[entry.system, entry.table, entry.metric].append(entry)
@@ -95,9 +96,10 @@ class Evaluator:
 
     def _following(self, cell: Cell) -> Value | None:
         block = cell.block
+        table = self.tables.blocks[block]
         if block not in self._sums:
-            table = self.tables.blocks[block]
             self._sums[block], self._definitions[block] = sums(table), definitions(table)
+            self._shares[block] = shares(table)
         for total in self._sums[block]:
             parts = total.operands(cell)
             if parts is not None:
@@ -109,6 +111,11 @@ class Evaluator:
                 top, bottom = (self.value(_with_metric(cell, name)) for name in (over, under))
                 if top is not None and bottom is not None:
                     return _combine("quotient", [top, bottom], factor)
+        for larger, smaller in self._shares[block]:
+            if cell.metric in (larger, smaller) and cell not in table.values:
+                rest = _with_metric(cell, larger if cell.metric == smaller else smaller)
+                known = self.value(rest) if cell.metric == smaller or rest in table.values else None
+                return None if known is None else _combine("difference", [WHOLE_PCT, known], 1.0)
         return None
 
     def _believed(self, cell: Cell) -> Value | None:

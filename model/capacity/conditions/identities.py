@@ -1,17 +1,20 @@
-"""What is not predicted but follows: totals of parts, rates over times, and what the catalogue says follows.
+"""What is not predicted but follows: totals of parts, shares of a whole, rates over times, and what the catalogue says.
 
 Sums are found in the values: a cell or metric named a total, of which all measured conditions say that it is the sum of
-the same others. Definitions are those of the studies, kept where the measured values obey them.
+the same others; and two shares in per cent that make up 100 wherever both were measured. Definitions are those of the
+studies, kept where the measured values obey them.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
 from model.capacity.conditions.tables import Cell, Table
 
 TOTAL = "total"
+WHOLE_PCT = 100.0
 MOST_PARTS = 14
 TOLERANCE = 5e-5
 LEAST_AGREEING = 0.5
@@ -93,6 +96,21 @@ def _subset(columns: list[tuple[float, list[float]]], count: int) -> tuple[int, 
     if agreeing[best] < max(2, LEAST_AGREEING * len(columns)):
         return None
     return tuple(np.flatnonzero(chosen[best]).tolist())
+
+
+def shares(table: Table) -> list[tuple[str, str]]:
+    """Two metrics that make up 100 % wherever both were measured, the larger first."""
+    found = []
+    metrics = sorted(metric for metric, unit in table.units.items() if unit == "pct")
+    for one, other in combinations(metrics, 2):
+        pairs = [
+            (value, table.values[replace(cell, metric=other)][0])
+            for cell, (value, _) in table.values.items()
+            if cell.metric == one and replace(cell, metric=other) in table.values
+        ]
+        if len(pairs) > 1 and all(abs(sum(pair) - WHOLE_PCT) <= TOLERANCE * WHOLE_PCT for pair in pairs):
+            found.append((one, other) if sum(a - b for a, b in pairs) > 0 else (other, one))
+    return found
 
 
 def definitions(table: Table) -> list[tuple[str, str, str, float]]:

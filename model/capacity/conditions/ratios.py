@@ -35,6 +35,9 @@ WITHIN_SYSTEM, WITHIN_RELEASES = 0.9, 0.3
 OTHER_METRIC = 0.8
 """Likeness of ratios of two metrics of one sort; on two systems with one workload, `SAME_ENGINES`."""
 SAME_ENGINES = 0.97
+BY_VALUE = 3.0
+"""By how many spreads ln(ratio) may differ for each e-fold between values: an option changes a part of a value, so that
+what is larger for that part changes more (a link's share of a message's time)."""
 NUGGET = 1e-4
 MOST_RATIOS = 80
 
@@ -51,6 +54,7 @@ class Ratio:
 @dataclass(frozen=True)
 class _Seen:
     log: float
+    value: float
     block: tuple[str, str]
     kind: str
     metric: str
@@ -86,7 +90,8 @@ class Ratios:
         )
         if donor.x is not None:
             rest |= {("", str(donor.x))}
-        mine = _Seen(0.0, donor.block, kind, donor.metric, donor.system, rest)
+        value = self._tables.value(donor)
+        mine = _Seen(0.0, value[0] if value else 0.0, donor.block, kind, donor.metric, donor.system, rest)
         prior, apart = SPREADS.get(kind, OTHER_SPREAD), key not in ALTERNATIVES
         if apart:
             prior = max(float(np.median([abs(entry.log) for entry in seen])), LEAST_SPREAD) if seen else UNSEEN_SPREAD
@@ -98,7 +103,9 @@ class Ratios:
         used = sorted(alike, key=lambda entry: -sum(_alike(mine, entry, OTHER_METRIC)))[:MOST_RATIOS]
         odds = APART if apart else EQUAL if key in RELEASES else DIFFERENT
         within = WITHIN_RELEASES if key in RELEASES else WITHIN_SYSTEM
-        log, sd = _posterior(mine, used, prior, odds, within, SAME_ENGINES if key == SYSTEM else OTHER_METRIC)
+        slope = BY_VALUE if key in ALTERNATIVES and key not in RELEASES else 0.0
+        other_metric = SAME_ENGINES if key == SYSTEM else OTHER_METRIC
+        log, sd = _posterior(mine, used, prior, odds, within, other_metric, slope)
         return Ratio(log, sd, len(used))
 
     def seen(self, study: str, key: str, one: str, other: str) -> bool:
@@ -132,7 +139,7 @@ class Ratios:
                     if cell.x is not None:
                         rest |= {("", str(cell.x))}
                     unit = table.units.get(cell.metric, "")
-                    found.append(_Seen(log, block, kind_of(cell.metric, unit), cell.metric, cell.system, rest))
+                    found.append(_Seen(log, value, block, kind_of(cell.metric, unit), cell.metric, cell.system, rest))
         self._seen[place] = found
         return found
 
@@ -157,23 +164,27 @@ def _changed(
 
 
 def _posterior(
-    mine: _Seen, used: list[_Seen], prior: float, odds: Array, within: float, other_metric: float
+    mine: _Seen, used: list[_Seen], prior: float, odds: Array, within: float, other_metric: float, slope: float
 ) -> tuple[float, float]:
     """Mean and standard deviation of the wanted ln(ratio), over a grid of spreads and common shares."""
     likeness = np.array([[_alike(a, b, other_metric) for b in [*used, mine]] for a in used])
     likeness = likeness.reshape(len(used), len(used) + 1, 2)
     logs = np.array([entry.log for entry in used])
+    values = np.array([math.log(entry.value) if entry.value > 0 else 0.0 for entry in [*used, mine]])
+    sloping = slope * (values - values[:-1].mean()) if used and mine.value > 0 else np.zeros(len(used) + 1)
+    by_value = np.outer(sloping[:-1], sloping)
     log_weights, means, variances = [], [], []
     for common, odd in zip(COMMON, odds, strict=True):
         if odd == 0.0:
             continue
         correlation = common * likeness[:, :, 0] + (1.0 - common) * within * likeness[:, :, 1]
+        np.fill_diagonal(correlation, 1.0 + NUGGET)
+        correlation += by_value
         covariance, cross = correlation[:, :-1], correlation[:, -1]
-        np.fill_diagonal(covariance, 1.0 + NUGGET)
         inverse = np.linalg.inv(covariance)
         log_det = np.linalg.slogdet(covariance)[1]
         fit, mean = float(logs @ inverse @ logs), float(cross @ inverse @ logs)
-        share = max(1.0 - float(cross @ inverse @ cross), 0.0)
+        share = max(1.0 + sloping[-1] ** 2 - float(cross @ inverse @ cross), 0.0)
         for node in GRID:
             steps = math.log(node / prior) / LOG_SPREAD_SD
             misfit = fit / node**2 + log_det + 2.0 * len(used) * math.log(node) + steps**2

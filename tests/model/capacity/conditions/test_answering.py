@@ -230,3 +230,16 @@ def test_an_answer_far_from_the_data_has_limits_a_reader_can_use():
     rows = [row("one", "wait_ms", {"ifp_regions": n}, wait, "ms") for n, wait in ((60, 1100.0), (80, 200.0))]
     (found,) = predict(fit(rows, {}), "one", {"ifp_regions": 1})
     assert found.hi / found.lo < 1e4
+
+
+def test_two_shares_of_a_whole_make_up_the_whole_where_neither_was_measured():
+    shares = {"V1": (94.0, 6.0), "V2": (92.5, 7.5)}
+    rows = [
+        row(system, metric, {"variant": level, "structure": "Logger"}, value, "pct", "structures")
+        for system in ("one", "two")
+        for level, values_pct in shares.items()
+        for metric, value in zip(("sync_pct", "async_pct"), values_pct, strict=True)
+        if (system, level) != ("two", "V2")
+    ]
+    found = {output.metric: output.value for output in predict(fit(rows, {}), "two", {"variant": "V2"})}
+    assert found["sync_pct"] + found["async_pct"] == pytest.approx(100.0, rel=1e-9)

@@ -55,3 +55,16 @@ def test_parts_of_engine_time_change_between_two_machines_as_the_total_does():
 def test_a_release_is_a_condition_even_where_each_system_has_one():
     tables = Tables(rows("release", {"asked": None}))
     assert [cell.level("release") for cell in tables.blocks[TABLE].values] == ["old"]
+
+
+def test_an_option_changes_more_of_what_is_larger_for_the_part_it_changes():
+    """Messages of 8 s that an option leaves alone, and a time on a link that it divides by four."""
+    links = {"short": 4.0, "middle": 8.0, "asked": 16.0}
+    found = [
+        Row(system, "elapsed_s", {"access": level}, 8.0 + link / part, "s", TABLE[1], TABLE[0])
+        for system, link in links.items()
+        for level, part in (("old", 1.0), ("new", 4.0))
+        if (system, level) != ("asked", "new")
+    ]
+    ratio = asked(found, "access")
+    assert 12.0 / 24.0 < math.exp(ratio.log) < 10.0 / 16.0
