@@ -69,6 +69,9 @@ def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
     if system in askable(bundle):
         refusal = f"system: {system} has figures by condition and no network; ask predict, sweep or what-if"
         raise QuestionError("system", system, refusal)
+    if system in bundle.get("conditions", {}).get("facts", {}):
+        refusal = f"system: no figure of {system} is known, only its configuration; nothing can be predicted of it"
+        raise QuestionError("system", system, refusal)
     refusal = f"system: {system!r} is not in model {bundle['model_version']}"
     raise QuestionError("system", system, refusal, askable(bundle))
 

@@ -58,6 +58,7 @@ class Laws:
         self._model = model
         self._evaluator: Evaluator = evaluator(model)
         self._tables = self._evaluator.tables
+        self._keys_of: dict[str, dict[str, tuple[str, ...]]] = {}
 
     def systems(self) -> tuple[str, ...]:
         """The systems that can be asked."""
@@ -65,11 +66,16 @@ class Laws:
 
     def keys(self, system: str) -> dict[str, tuple[str, ...]]:
         """The keys a question about a system may name, with the levels known of each."""
+        if system not in self._keys_of:
+            self._keys_of[system] = self._known_keys(system)
+        return self._keys_of[system]
+
+    def _known_keys(self, system: str) -> dict[str, tuple[str, ...]]:
         found: dict[str, set[str]] = {}
         for table in self._of(system):
             for key in self._keys(table, system):
                 found.setdefault(key, set()).update(self._levels(table, system, key))
-        return {key: tuple(sorted(levels, key=_order)) for key, levels in sorted(found.items())}
+        return {key: tuple(sorted(levels, key=_order)) for key, levels in sorted(found.items()) if levels}
 
     def users(self, system: str) -> Users | None:
         """The population of a system; None where no throughput of users was measured at several levels."""
@@ -141,15 +147,15 @@ class Laws:
         """Levels a system was measured at, and those to which other systems show how its own levels change."""
         conditions = [table.condition(cell) for cell in table.values if cell.system == system]
         own = {condition[key] for condition in conditions if key in condition}
-        if not own:
-            return set(table.levels[key])
-        if key == table.numeric or key in table.fixed.get(system, {}):
+        if own and (key == table.numeric or key in table.fixed.get(system, {})):
             return own
         ratios = self._evaluator.beliefs.ratios
         return own | {
             other
             for other in table.levels[key]
-            if other not in own and any(ratios.seen(table.block[0], key, level, other) for level in own)
+            if other not in own
+            and (not own or any(ratios.seen(table.block[0], key, level, other) for level in own))
+            and self._predict(system, {key: other})
         }
 
     def _key(self, table: Table, system: str, key: str) -> str | None:

@@ -2,7 +2,7 @@
 
 import zlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,8 +114,8 @@ class Evaluator:
         for larger, smaller in self._shares[block]:
             if cell.metric in (larger, smaller) and cell not in table.values:
                 rest = _with_metric(cell, larger if cell.metric == smaller else smaller)
-                known = self.value(rest) if cell.metric == smaller or rest in table.values else None
-                return None if known is None else _combine("difference", [WHOLE_PCT, known], 1.0)
+                share = self.value(rest) if cell.metric == smaller or rest in table.values else None
+                return None if share is None else _combine("difference", [WHOLE_PCT, share], 1.0)
         return None
 
     def _believed(self, cell: Cell) -> Value | None:
@@ -155,7 +155,7 @@ def _times(value: Value, factor: float) -> Value:
     return Value(value.value * factor, ends[0], ends[1], value.draws * factor, value.inference, value.basis)
 
 
-def _combine(rule: str, parts: list[Value | float] | list[Value], factor: float) -> Value | None:
+def _combine(rule: str, parts: Sequence[Value | float], factor: float) -> Value | None:
     """A rule over values, and over their draws one by one."""
     exact = compute(rule, [part.value if isinstance(part, Value) else part for part in parts], factor)
     if exact is None:

@@ -37,6 +37,12 @@ def test_every_system_with_a_number_can_be_asked(laws):
     assert all(laws.predict(name) for name in laws.systems())
 
 
+def test_every_key_a_system_lists_is_answered_at_every_level(laws):
+    for system in laws.systems():
+        for key, levels in laws.keys(system).items():
+            assert all(laws.predict(system, {key: level}) for level in levels), (system, key)
+
+
 def test_unknown_keys_are_refused_with_the_known_ones(laws):
     for system in laws.systems():
         with pytest.raises(QuestionError, match="colour") as refused:
