@@ -153,12 +153,14 @@ def behind(figures: Iterable[LeftOut]) -> list[str]:
 
 
 def _factor(missed: list[float]) -> float:
-    """How wide intervals must be to hold 90 % of further values, drawn to 1.
+    """How wide intervals must be to hold 90 % of further values; narrower ones are drawn to 1.
 
     Of n errors over half-widths the one that a further error exceeds with a probability of 10 %: the quantile of
     0.9 (n + 1) / n.
     """
-    return _drawn(missed, 1.0, min(0.9 * (len(missed) + 1) / len(missed), 1.0), PRIOR_CASES)
+    level = min(0.9 * (len(missed) + 1) / len(missed), 1.0)
+    seen = float(np.quantile(missed, level))
+    return min(max(seen, _drawn(missed, 1.0, level, PRIOR_CASES)), MOST_WIDENING)
 
 
 def _drawn(missed: list[float], prior: float, level: float = 0.9, cases: float = KIN_CASES) -> float:

@@ -22,6 +22,8 @@ from model.capacity.conditions.tables import ALTERNATIVES, RATES, Cell, Table, T
 
 ITR, STRUCTURE = "itr_tps", "structure"
 """The latter names the structure of a coupling facility, whose rates and service times are a family of their own."""
+PEAK = "max_"
+"""Maxima of a run scatter more than what they are the maximum of, and are a family of their own."""
 LEAST_CASES = 3
 ROUNDING = 1e-6
 FAMILIES = {
@@ -219,6 +221,8 @@ def _case(table: Table, cell: Cell, how: str, left_out: str, ends: tuple[float, 
         family = "ITR" if cell.metric == ITR else "throughput"
     elif cell.level(STRUCTURE) is not None:
         family = "coupling facility"
+    elif cell.metric.startswith(PEAK):
+        family += " peaks"
     return Case(
         cell.system,
         cell.block[1],
