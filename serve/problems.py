@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from model.capacity.questions import QuestionError
 
 MEDIA_TYPE = "application/problem+json"
+# What pydantic says beside the fault: what kind of thing the field is to Python, and that it looked.
+PYDANTIC = re.compile("^(Input|List|String|Dictionary) (?=should)| after validation")
 
 
 class BundleRefused(ValueError):
@@ -80,7 +83,7 @@ def _one(item: Mapping[str, Any]) -> dict[str, Any]:
         "union_tag_invalid": f"no kind {context.get('tag')!r}; there are {context.get('expected_tags')}",
         "extra_forbidden": "this field is not known; remove it or correct its name (see /openapi.json)",
         "missing": "this field is required",
-    }.get(reason, str(item["msg"]).replace("Input should", "should"))
+    }.get(reason, PYDANTIC.sub("", str(item["msg"])))
     return {"field": ".".join(path), "reason": reason, "message": message}
 
 

@@ -258,6 +258,11 @@ def test_a_body_that_is_no_object_is_told_in_words_of_json(client, body, status,
     assert problem["type"] == f"urn:etalon:problem:{'malformed-json' if status == 400 else 'invalid-request'}"
 
 
+def test_a_list_too_short_is_told_in_words_of_json(client):
+    refused = client.ask("/v1/batch", {"questions": []}).json()
+    assert refused["detail"] == "questions: should have at least 1 item, not 0"
+
+
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
 def test_a_question_that_is_not_declared_json_is_refused_for_that(client, kind):
     response = client("POST", "/v1/predict", content=b'{"system": "shop"}', headers={"Content-Type": kind})
