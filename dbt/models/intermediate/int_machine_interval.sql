@@ -96,7 +96,7 @@ lpar as (
   select
     measured_file_id, measured_record_seq, lpar_name, engine_type,
     max(interval_key) filter (where is_own and preference < 3) as interval_key,
-    min(smf_sid) as told_by,
+    min(smf_sid) as recorded_by,
     sum(covered_s) as covered_s,
     max(physical_engines) as physical_engines,
     max(logical_processors) as logical_processors,

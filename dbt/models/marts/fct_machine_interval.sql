@@ -6,7 +6,7 @@ select
   lpar_name::varchar as lpar_name,
   smf_sid::varchar as smf_sid,
   interval_key::varchar as interval_key,
-  told_by::varchar as told_by,
+  recorded_by::varchar as recorded_by,
   engine_type::varchar as engine_type,
   covered_s::double as covered_s,
   logical_processors::integer as logical_processors,
