@@ -1,4 +1,4 @@
-"""Pages that the checks of the pipelines link to: what became of a day's files, and how well the model predicts."""
+"""Pages that stand alone: how they are made, what became of a day's files, and how well the model predicts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,10 @@ from pipelines import text
 _STYLE = (
     ":root{color-scheme:light dark}"
     "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}"
-    ".wide{overflow-x:auto}table{border-collapse:collapse}th,td{text-align:left;vertical-align:top;padding:.3rem .7rem;"
-    "border-bottom:1px solid #8886;font-variant-numeric:tabular-nums}"
+    "h2{font-size:1.15rem}.lead{font-size:1.2rem}.wide{overflow-x:auto}table{border-collapse:collapse}"
+    "th,td{text-align:left;vertical-align:top;padding:.3rem .7rem;border-bottom:1px solid #8886;"
+    "font-variant-numeric:tabular-nums}figure{margin:.5rem 0;background:#fff}svg{max-width:100%;height:auto}"
+    "@media print{body{margin:0;max-width:none}section{break-inside:avoid}}"
 )
 
 
@@ -80,17 +82,25 @@ def write(
     links: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a page of tables, each under its heading, with links to other pages; its path."""
-    body = "".join(
-        f"<h2 id='{anchor(heading)}'>{escape(heading)}</h2>{_table(rows)}" for heading, rows in tables.items()
-    )
     ways = " · ".join(f"<a href='{escape(to)}'>{escape(name)}</a>" for name, to in (links or {}).items())
+    sections = {heading: table(rows) for heading, rows in tables.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title><style>{_STYLE}"
-        f"</style></head><body><h1>{escape(title)}</h1><p>{escape(lead)}</p><p>{ways}</p>{body}</body></html>",
-        encoding="utf-8",
-    )
+    path.write_text(document(title, lead, sections, ways), encoding="utf-8")
     return path
+
+
+def document(title: str, lead: str, sections: Mapping[str, str], below: str = "") -> str:
+    """A page of its own: title and lead as text; sections by heading, and what stands below the lead, as HTML."""
+    body = "".join(
+        f"<section><h2 id='{anchor(heading)}'>{escape(heading)}</h2>{html}</section>"
+        for heading, html in sections.items()
+    )
+    return (
+        "<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"
+        f"<p class='lead'>{escape(lead)}</p><p>{below}</p>{body}</body></html>\n"
+    )
 
 
 def anchor(heading: str) -> str:
@@ -98,10 +108,16 @@ def anchor(heading: str) -> str:
     return heading.lower().replace(" ", "-")
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+def bullets(lines: Sequence[str]) -> str:
+    """Lines as a list."""
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as a table whose headings are the keys."""
     if not rows:
         return "<p>None.</p>"
-    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in rows[0])
     body = "".join("<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row.values()) + "</tr>" for row in rows)
     return f"<div class='wide'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 

@@ -1,24 +1,14 @@
 """The report on a system for those who decide: one page that stands alone, with its charts in it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from pipelines import text
+from pipelines import pages, text
 from pipelines.exits import EtalonError, Exit
 
 STEPS = 31
-STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;color:#14212b;max-width:58rem;margin:2rem auto;padding:0 1rem}"
-    "h1{margin:0}h2{margin:2rem 0 .5rem;font-size:1.15rem}.lead{font-size:1.25rem}.quiet{color:#52616c;font-size:.9rem}"
-    "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}"
-    "th,td{padding:.3rem .8rem .3rem 0;border-bottom:1px solid #d7dee4;text-align:left}"
-    "th{color:#52616c;font-size:.85rem}"
-    "figure{margin:.5rem 0}svg{width:100%;height:auto}.wide{overflow-x:auto}"
-    "@media print{body{margin:0;max-width:none}section{break-inside:avoid}}"
-)
 
 
 def report(bundle: Mapping[str, Any], database: Path, quality: Path, system: str, max_busy_pct: float = 90.0) -> str:
@@ -39,65 +29,47 @@ def report(bundle: Mapping[str, Any], database: Path, quality: Path, system: str
     answer = ask.predict(bundle, system).to_dict()
     limit = ask.max_rate(bundle, system, max_busy_pct=max_busy_pct)
     headroom = ask.headroom(bundle, system, max_busy_pct=max_busy_pct)
-    parts = [
-        _lead(system, answer, limit, headroom, max_busy_pct),
-        _charts(bundle, recorded, answer, limit, headroom, max_busy_pct),
-        _table(
-            "When the target is reached",
-            ("resource", "likeliest", "5 % sure by", "95 % sure by"),
-            [
-                [
-                    _name(c["resource"]),
-                    "already" if c["already"] else _date(c["value"]),
-                    _date(c["lo"]),
-                    _date(c["hi"]),
-                ]
-                for c in headroom["crossings"]
-            ],
-        ),
-        _table(
-            "What limits growth",
-            ("resource", "transactions/s at the target", "growth from today's peak"),
-            [
-                [_name(row["resource"]), _interval(row["etr_tps"]), f"{text.figure(row['growth_pct']['value'], 3)} %"]
-                for row in limit["limits"]
-            ],
-        ),
-        _table(
-            "Service classes, last seven days",
-            (
-                "class",
-                "workload",
-                "transactions/s",
-                "CPU, µs/transaction",
-                "response, ms",
-                "rate against the week before",
-            ),
-            [
-                [
-                    row.class_name,
-                    row.workload,
-                    text.figure(row.rate_tps),
-                    text.figure(row.cpu_us_per_tran, 5),
-                    text.figure(row.response_ms, 3),
-                    "–" if row.rate_tps_change_pct is None else f"{row.rate_tps_change_pct:+.1f} %",
-                ]
-                for row in history.classes(snapshot, system)
-            ],
-        ),
-        _rests(answer, bundle, data_state.quality(quality).verdict),
-    ]
-    head = f"<title>Capacity of {escape(system)}</title><style>{STYLE}</style>"
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"{head}</head><body>{''.join(parts)}</body></html>\n"
+    sections = _charts(bundle, recorded, answer, limit, headroom, max_busy_pct)
+    sections["When the target is reached"] = pages.table([_crossing(found) for found in headroom["crossings"]])
+    sections["What limits growth"] = pages.table([_limit(found) for found in limit["limits"]])
+    sections["Service classes, last seven days"] = pages.table(
+        [_class(found) for found in history.classes(snapshot, system)]
     )
+    sections["What this rests on"] = pages.bullets(_rests(answer, bundle, data_state.quality(quality).verdict))
+    title = f"Capacity of {system}, {date.today().isoformat()}"
+    return pages.document(title, _lead(answer, limit, headroom, max_busy_pct), sections)
 
 
-def _lead(
-    system: str, answer: Mapping[str, Any], limit: Mapping[str, Any], headroom: Mapping[str, Any], target: float
-) -> str:
+def _crossing(found: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "resource": _name(found["resource"]),
+        "likeliest": "already" if found["already"] else _date(found["value"]),
+        "5 % sure by": _date(found["lo"]),
+        "95 % sure by": _date(found["hi"]),
+    }
+
+
+def _limit(found: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "resource": _name(found["resource"]),
+        "transactions/s at the target": _interval(found["etr_tps"]),
+        "growth from today's peak": f"{text.figure(found['growth_pct']['value'], 3)} %",
+    }
+
+
+def _class(found: Any) -> dict[str, str]:
+    change = found.rate_tps_change_pct
+    return {
+        "class": found.class_name,
+        "workload": found.workload,
+        "transactions/s": text.figure(found.rate_tps),
+        "CPU, µs/transaction": text.figure(found.cpu_us_per_tran, 5),
+        "response, ms": text.figure(found.response_ms, 3),
+        "rate against the week before": "–" if change is None else f"{change:+.1f} %",
+    }
+
+
+def _lead(answer: Mapping[str, Any], limit: Mapping[str, Any], headroom: Mapping[str, Any], target: float) -> str:
     busy = next(output for output in answer["outputs"] if output["metric"] == "cpu_busy_pct")
     first, top = headroom["first"], answer["bottleneck"]
     if first and first["already"]:
@@ -110,11 +82,10 @@ def _lead(
     else:
         until = f"If growth goes on, nothing reaches {target:g} % within three years."
     return (
-        f"<p class='quiet'>Capacity report, {date.today().isoformat()}</p><h1>{escape(system)}</h1>"
-        f"<p class='lead'>At its recorded peak ({escape(str(answer['at'].get('when', '')).replace('T', ' ')[:16])}) "
-        f"the general-purpose engines were {text.figure(busy['value'], 3)} % busy; {escape(_name(top['resource']))} is "
-        f"nearest to full, at {text.figure(top['utilization_pct'], 3)} %. {escape(until)} The load can grow by "
-        f"{text.figure(limit['growth_pct']['value'], 3)} % before {target:g} % is reached.</p>"
+        f"At its recorded peak ({str(answer['at'].get('when', '')).replace('T', ' ')[:16]}) the general-purpose "
+        f"engines were {text.figure(busy['value'], 3)} % busy; {_name(top['resource'])} is nearest to full, at "
+        f"{text.figure(top['utilization_pct'], 3)} %. {until} The load can grow by "
+        f"{text.figure(limit['growth_pct']['value'], 3)} % before {target:g} % is reached."
     )
 
 
@@ -125,7 +96,7 @@ def _charts(
     limit: Mapping[str, Any],
     headroom: Mapping[str, Any],
     target: float,
-) -> str:
+) -> dict[str, str]:
     from model.capacity import ask
     from pipelines import report_charts
 
@@ -153,30 +124,19 @@ def _charts(
         ),
         ("Busy against the load", report_charts.load_curve([r["value"] for r in rates], points, now, target)),
     )
-    return "".join(f"<section><h2>{escape(title)}</h2><figure>{svg}</figure></section>" for title, svg in drawn)
+    return {title: f"<figure>{svg}</figure>" for title, svg in drawn}
 
 
-def _rests(answer: Mapping[str, Any], bundle: Mapping[str, Any], verdict: str | None) -> str:
+def _rests(answer: Mapping[str, Any], bundle: Mapping[str, Any], verdict: str | None) -> list[str]:
     seen = answer["evidence"]
     gate = seen.get("gate") or {}
     judged = {True: "passes its validation", False: "does not pass its validation", None: "is not judged by validation"}
-    rests_on = [
+    return [
         f"Model {bundle['model_version']}, which {judged[gate.get('passed')]}; intervals are 90 % intervals.",
         f"Calibrated on {seen['intervals']:,} intervals from {seen['period'][0][:10]} to {seen['period'][1][:10]}.",
         f"Last check of the data: {verdict or 'none'}.",
         *answer["notes"],
     ]
-    items = "".join(f"<li>{escape(line)}</li>" for line in rests_on)
-    return f"<section><h2>What this rests on</h2><ul>{items}</ul></section>"
-
-
-def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    if not rows:
-        return ""
-    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in heads)
-    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f"<section><h2>{escape(title)}</h2><div class='wide'>{table}</div></section>"
 
 
 def _name(resource: str) -> str:
