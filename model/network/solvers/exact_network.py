@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -74,66 +75,79 @@ def product_form(net: Reduced) -> Figures | None:
     Raises:
         ValueError: open classes saturate a station.
     """
-    stations = net.network.stations
-    work, delay, servers = net.demand * net.pace, net.delay, net.servers
-    curves = {k: curve for k, curve in enumerate(net.curves) if not delay[k]}
-    special = {k: alpha for k, (alpha, _) in curves.items() if not net.plain[k]}
-    opened = np.flatnonzero(net.rates > 0)
-    closed = np.flatnonzero(net.users > 0)
-    throughput, residence, busy = np.zeros(len(net.rates)), np.zeros_like(work), np.zeros_like(work)
-    throughput[opened] = net.rates[opened]
+    work = net.demand * net.pace
+    opened, closed = np.flatnonzero(net.rates > 0), np.flatnonzero(net.users > 0)
     if len(closed) == 0:
-        for k in range(len(stations)):
-            load = float(net.rates[opened] @ work[opened, k])
-            if load == 0:
-                continue
-            if delay[k]:
-                residence[opened, k] = work[opened, k]
-                busy[opened, k] = net.rates[opened] * work[opened, k]
-            else:
-                state = open_load_dependent(load, *curves[k])
-                residence[opened, k] = work[opened, k] * state.queue_length / load
-                busy[opened, k] = net.rates[opened] * work[opened, k] * state.busy / load
-        return _plain(net, throughput, residence, busy, "open product form")
-    population = net.users[closed].astype(np.int64)
-    customers = int(population.sum())
+        return _open(net, work, opened)
     if np.any(net.think[closed] + work[closed].sum(axis=1) <= 0):
         raise NetworkError("users of a closed class who neither think nor are served would never let time pass")
-    degree = sum(
-        customers if k in special else min(customers, int(c)) for k, c in enumerate(servers) if c > 1 or k in special
-    )
-    repeat = 1 + sum(1 for k, c in enumerate(servers) if c > 1 or k in special)
-    if lattice_size(population) * (len(stations) + degree * repeat) * len(closed) > LATTICE_WORK:
+    # Stations whose capacity is not one of so many servers for each customer.
+    special = {k: net.curves[k][0] for k in np.flatnonzero(~net.delay).tolist() if not net.plain[k]}
+    population = net.users[closed].astype(np.int64)
+    many = [k for k, servers in enumerate(net.servers) if servers > 1 or k in special]
+    customers = int(population.sum())
+    degree = sum(customers if k in special else min(customers, int(net.servers[k])) for k in many)
+    if lattice_size(population) * (len(net.servers) + degree * (1 + len(many))) * len(closed) > LATTICE_WORK:
         return None
-    if len(opened) == 0 and not special and np.all(servers <= 1):
-        result = exact_mva(population, work[closed].T, servers, net.think[closed])
-        throughput[closed] = result.throughput
-        residence[closed] = result.residence.T
-        busy = work * throughput[:, None]
-        return _plain(net, throughput, residence, busy, "exact mean value analysis")
+    if len(opened) > 0:
+        return _mixed(net, work, opened, closed, special)
+    if special or np.any(net.servers > 1):
+        return _closed(net, work, closed, special)
+    result = exact_mva(population, work[closed].T, net.servers, net.think[closed])
+    throughput, residence = np.zeros(len(net.rates)), np.zeros_like(work)
+    throughput[closed], residence[closed] = result.throughput, result.residence.T
+    return _plain(net, throughput, residence, work * throughput[:, None], "exact mean value analysis")
+
+
+def _open(net: Reduced, work: Floats, opened: NDArray[np.int64]) -> Figures:
+    """Open classes alone: every station by itself."""
+    throughput, residence, busy = np.zeros(len(net.rates)), np.zeros_like(work), np.zeros_like(work)
+    throughput[opened] = net.rates[opened]
+    for k, delay in enumerate(net.delay):
+        load = float(net.rates[opened] @ work[opened, k])
+        if load == 0:
+            continue
+        state = None if delay else open_load_dependent(load, *net.curves[k])
+        residence[opened, k] = work[opened, k] * (state.queue_length / load if state else 1.0)
+        busy[opened, k] = net.rates[opened] * work[opened, k] * (state.busy / load if state else 1.0)
+    return _plain(net, throughput, residence, busy, "open product form")
+
+
+def _closed(net: Reduced, work: Floats, closed: NDArray[np.int64], special: Mapping[int, Floats]) -> Figures:
+    population = net.users[closed].astype(np.int64)
+    customers = int(population.sum())
     rates = {k: _levels(alpha, customers) for k, alpha in special.items()}
-    if len(opened) == 0:
-        network = Convolution(population, work[closed].T, servers, net.think[closed], rates)
-        solved = network.solve()
-        throughput[closed], residence[closed] = solved.throughput, solved.residence.T
-        busy = work * throughput[:, None]
-        for k in special:
-            used = np.concatenate(([0.0], _levels(curves[k][1], customers)))
-            mean = float(network.marginal(k) @ used[: customers + 1])
-            total = busy[:, k].sum()
-            busy[:, k] *= mean / total if total > 0 else 0.0
-        return _plain(net, throughput, residence, busy, "convolution")
-    both = mixed_product_form(
-        net.rates[opened], work[opened].T, population, work[closed].T, servers, net.think[closed], special
-    )
-    throughput[closed] = both.closed_throughput
-    residence[closed] = both.closed_residence.T
-    residence[opened] = both.open_residence.T
+    network = Convolution(population, work[closed].T, net.servers, net.think[closed], rates)
+    solved = network.solve()
+    throughput, residence = np.zeros(len(net.rates)), np.zeros_like(work)
+    throughput[closed], residence[closed] = solved.throughput, solved.residence.T
     busy = work * throughput[:, None]
-    for k, (alpha, used) in curves.items():
-        if k in special:
-            total = busy[:, k].sum()
-            busy[:, k] *= np.interp(total, np.append(0.0, alpha), np.append(0.0, used)) / total if total > 0 else 0.0
+    for k in special:
+        used = np.concatenate(([0.0], _levels(net.curves[k][1], customers)))
+        total = busy[:, k].sum()
+        busy[:, k] *= float(network.marginal(k) @ used[: customers + 1]) / total if total > 0 else 0.0
+    return _plain(net, throughput, residence, busy, "convolution")
+
+
+def _mixed(
+    net: Reduced,
+    work: Floats,
+    opened: NDArray[np.int64],
+    closed: NDArray[np.int64],
+    special: Mapping[int, Floats],
+) -> Figures:
+    population = net.users[closed].astype(np.int64)
+    both = mixed_product_form(
+        net.rates[opened], work[opened].T, population, work[closed].T, net.servers, net.think[closed], special
+    )
+    throughput, residence = np.zeros(len(net.rates)), np.zeros_like(work)
+    throughput[opened], throughput[closed] = net.rates[opened], both.closed_throughput
+    residence[opened], residence[closed] = both.open_residence.T, both.closed_residence.T
+    busy = work * throughput[:, None]
+    for k, alpha in special.items():
+        total = busy[:, k].sum()
+        used = np.interp(total, np.append(0.0, alpha), np.append(0.0, net.curves[k][1]))
+        busy[:, k] *= used / total if total > 0 else 0.0
     return _plain(net, throughput, residence, busy, "mixed product form")
 
 

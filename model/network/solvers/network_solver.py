@@ -14,7 +14,7 @@ from model.network.solvers.exact_network import Figures, in_product_form, one_op
 from model.network.solvers.layers import layered
 from model.network.solvers.reduction import Reduced, reduce, unwaited_holding
 from model.network.solvers.region import one_region
-from model.network.solvers.solution import Floats, Solution, limits
+from model.network.solvers.solution import Floats, Limit, Solution, limits
 from model.network.solvers.water_filling import water_filling
 
 # Median and 99th percentile of the relative error of the mean response, beyond the simulation's own interval, by what
@@ -37,9 +37,10 @@ KNOWN_ERRORS: dict[str, tuple[float, float]] = {
     "arrivals not Poisson": (0.145, 0.65),
 }
 
-
 BINDING = 0.7
 WEAK = 0.3
+ENDLESS_S = 1e8
+"""Wait by which a solver says that a resource has no steady state."""
 
 
 def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "auto") -> Solution:
@@ -192,80 +193,90 @@ def _hard(net: Reduced) -> list[str]:
 
 def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], saturated: tuple[str, ...]) -> Solution:
     network = net.network
-    stations = network.stations
-    servers = np.array([1 if s.scheduling == "delay" else s.servers for s in stations], dtype=float)
-    residence = figures.residence.copy()
-    wait = figures.wait.copy()
-    for name in saturated:
-        if name in network.station_names:
-            k = network.station_names.index(name)
-            residence[net.demand[:, k] > 0, k] = np.inf
-        else:
-            rho = network.resource_names.index(name)
-            wait[net.acquires[:, rho] > 0, rho] = np.inf
-    open_over = [
-        resource.name
-        for rho, resource in enumerate(network.resources)
-        if np.any((net.rates > 0) & (wait[:, rho] > 1e8)) and resource.name not in saturated
-    ]
-    for name in open_over:
-        rho = network.resource_names.index(name)
-        wait[(net.acquires[:, rho] > 0) & (wait[:, rho] > 1e8), rho] = np.inf
-    held = figures.held.copy()
-    for rho in range(len(network.resources)):
-        if np.any(net.ample[:, rho] > 0):
-            with np.errstate(invalid="ignore", divide="ignore"):
-                part = np.where(net.demand > 0, residence * net.ample[:, rho] / net.demand, 0.0)
-            held[:, rho] = figures.throughput * part.sum(axis=1)
-    response = residence.sum(axis=1) + wait.sum(axis=1) - figures.fork_saving
+    residence, wait, also_saturated = _without_steady_state(net, figures, saturated)
+    held = _held(net, figures, residence)
     throughput = figures.throughput
+    response = residence.sum(axis=1) + wait.sum(axis=1) - figures.fork_saving
     with np.errstate(invalid="ignore"):
         queue = np.where(throughput[:, None] > 0, throughput[:, None] * residence, 0.0)
         population = np.where(throughput > 0, throughput * response, 0.0)
-    over = [
-        stations[k].name
-        for k in range(len(stations))
-        if np.any(np.isinf(residence[:, k])) and stations[k].name not in saturated
-    ]
-    utilisation = figures.busy / servers
-    total = float(throughput.sum())
-    stations_used = [k for k, s in enumerate(stations) if s.scheduling != "delay"]
-    names = [(stations[k].name, stations[k].component or "station") for k in stations_used]
-    names += [(r.name, r.kind or "resource") for r in network.resources]
-    shares = [_share_of_limit(net, figures, k) for k in stations_used]
-    needed = list(shares)
-    units = [r.capacity * r.instances for r in network.resources]
-    shares += list(held.sum(axis=0) / units)
-    needed += list(unwaited_holding(net, throughput, throughput @ figures.using) / units)
-    for cec in network.cecs:
-        members = [k for k, s in enumerate(stations) if s.lpar is not None and s.lpar.cec == cec.name]
-        names.append((cec.name, "machine"))
-        shares.append(float(figures.busy[:, members].sum()) / cec.engines)
-        needed.append(shares[-1])
     known, note = known_error(hard)
     return Solution(
-        network.name,
-        network.class_names,
-        network.station_names,
-        network.resource_names,
-        throughput,
-        response,
-        population,
-        utilisation,
-        residence,
-        figures.using,
-        queue,
-        wait,
-        held,
-        figures.method,
-        exact,
-        known,
-        note,
-        limits(names, shares, needed, total),
-        tuple(hard),
-        (*saturated, *open_over, *over),
-        tuple(net.notes),
+        network=network.name,
+        classes=network.class_names,
+        stations=network.station_names,
+        resources=network.resource_names,
+        throughput_per_s=throughput,
+        response_s=response,
+        population=population,
+        utilisation=figures.busy / np.where(net.delay, 1, net.servers),
+        residence_s=residence,
+        service_s=figures.using,
+        queue_length=queue,
+        wait_s=wait,
+        held=held,
+        method=figures.method,
+        exact=exact,
+        known_error=known,
+        error_note=note,
+        limits=_limits(net, figures, held),
+        approximated=tuple(hard),
+        saturated=(*saturated, *also_saturated),
+        notes=tuple(net.notes),
     )
+
+
+def _without_steady_state(
+    net: Reduced, figures: Figures, saturated: tuple[str, ...]
+) -> tuple[Floats, Floats, list[str]]:
+    """Residence and wait, infinite at what is saturated, and what is so besides what is known."""
+    network = net.network
+    residence, wait = figures.residence.copy(), figures.wait.copy()
+    for k, name in enumerate(network.station_names):
+        if name in saturated:
+            residence[net.demand[:, k] > 0, k] = np.inf
+    also: list[str] = []
+    for rho, name in enumerate(network.resource_names):
+        endless = wait[:, rho] > ENDLESS_S
+        if name in saturated:
+            endless = np.ones(len(wait), dtype=bool)
+        elif np.any(endless & (net.rates > 0)):
+            also.append(name)
+        else:
+            continue
+        wait[(net.acquires[:, rho] > 0) & endless, rho] = np.inf
+    endless_at = [k for k in range(len(network.stations)) if np.any(np.isinf(residence[:, k]))]
+    also += [network.station_names[k] for k in endless_at if network.station_names[k] not in saturated]
+    return residence, wait, also
+
+
+def _held(net: Reduced, figures: Figures, residence: Floats) -> Floats:
+    """(classes, resources) units in use; those of resources that nobody waits for follow from the residence."""
+    held = figures.held.copy()
+    for rho in np.flatnonzero(np.any(net.ample > 0, axis=(0, 2))):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            part = np.where(net.demand > 0, residence * net.ample[:, rho] / net.demand, 0.0)
+        held[:, rho] = figures.throughput * part.sum(axis=1)
+    return held
+
+
+def _limits(net: Reduced, figures: Figures, held: Floats) -> tuple[Limit, ...]:
+    """Stations, resources and machines by how near to full they are."""
+    network, throughput = net.network, figures.throughput
+    stations = [(k, s) for k, s in enumerate(network.stations) if s.scheduling != "delay"]
+    names = [(s.name, s.component or "station") for _, s in stations]
+    names += [(r.name, r.kind or "resource") for r in network.resources]
+    names += [(cec.name, "machine") for cec in network.cecs]
+    units = [r.capacity * r.instances for r in network.resources]
+    of_stations = [_share_of_limit(net, figures, k) for k, _ in stations]
+    of_machines = [
+        float(figures.busy[:, [k for k, s in stations if s.lpar is not None and s.lpar.cec == cec.name]].sum())
+        / cec.engines
+        for cec in network.cecs
+    ]
+    shares = [*of_stations, *(held.sum(axis=0) / units), *of_machines]
+    unwaited = unwaited_holding(net, throughput, throughput @ figures.using) / units
+    return limits(names, shares, [*of_stations, *unwaited, *of_machines], float(throughput.sum()))
 
 
 def known_error(approximated: Sequence[str]) -> tuple[tuple[float, float], str]:

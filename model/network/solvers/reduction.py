@@ -110,45 +110,58 @@ def _reduce(network: Network) -> Reduced:
     out.arrival_scv = np.array([_arrival_scv(c.arrivals) if c.arrivals else 1.0 for c in network.classes])
     _measure_stations(out)
     out.switches = any(op.kind == "switch" for op in ops)
-    first_service: list[set[float]] = [set() for _ in range(stations)]
-    variation: list[set[float]] = [set() for _ in range(stations)]
-    for row in range(classes):
-        reached = network.classes[row].arrivals is not None or network.classes[row].users > 0
+    services: list[set[tuple[float, float]]] = [set() for _ in range(stations)]
+    for row, described in enumerate(network.classes):
+        is_started = described.arrivals is not None or described.users > 0
         for at in flow_of.visited(row):
             op, flow = ops[at], float(flow_of.runs[row, at])
-            held = [(resource[name], units) for name, units in op.held]
+            held = [resource[name] for name, _ in op.held]
             if op.kind == "visit" and op.service is not None:
                 k = column[op.name]
                 mean = op.service.mean + (op.extra.mean if op.extra else 0.0)
-                if reached and mean > 0:
-                    first_service[k].add(round(mean, 15))
-                    variation[k].add(op.service.scv if op.extra is None and op.service.kind == "exponential" else -1.0)
-                for rho, _ in held:
+                if is_started and mean > 0:
+                    is_exponential = op.extra is None and op.service.kind == "exponential"
+                    services[k].add((round(mean, 15), op.service.scv if is_exponential else -1.0))
+                for rho in held:
                     out.inside[row, rho, k] += flow * op.count * mean
                 if op.retain:
-                    engine = column[ops[at - 1].name]
-                    decided = ops[at - 2] if at >= 2 else None
-                    issued = ops[at - 1].service
-                    issue = issued.mean if issued is not None else 0.0
-                    threshold, extra = np.inf, 0.0
-                    if decided is not None and decided.kind == "cf_decide":
-                        threshold = decided.threshold_s
-                        other = ops[flow_of.base(at) + decided.targets[0][0]]
-                        extra = other.extra.mean if other.extra else 0.0
-                    out.sync.append(SyncRequest(row, engine, k, flow, mean, issue, threshold, extra))
+                    out.sync.append(_sync_request(flow_of, at, row, column, mean))
             elif op.kind == "acquire":
                 sigma = resource[op.name]
                 out.largest[sigma] = max(out.largest[sigma], op.units)
-                for rho, _ in held:
+                for rho in held:
                     out.nested[row, rho, sigma] += flow * op.units
             elif op.kind == "fork":
                 visits, work = _branches(flow_of, at, row, column, stations)
                 out.forks.append(ForkBranches(row, flow, visits, work))
-                for rho, _ in held:
+                for rho in held:
                     out.inside[row, rho] += flow * work[work.sum(axis=1).argmax()]
     _leave_out_ample(out)
-    out.equal_fcfs = np.array([len(first_service[k]) <= 1 and variation[k] <= {1.0} for k in range(stations)])
+    out.equal_fcfs = np.array([len(found) <= 1 and all(scv == 1.0 for _, scv in found) for found in services])
     return out
+
+
+def _sync_request(flow_of: Flows, at: int, row: int, column: dict[str, int], service_s: float) -> SyncRequest:
+    """The visit to a facility at ``at``, for which the engine that issued it, one operation before, is held.
+
+    Where the operation before that decides whether the request goes asynchronously, its threshold and cost count.
+    """
+    ops, engine = flow_of.ops, flow_of.ops[at - 1]
+    decided = ops[at - 2] if at >= 2 else None
+    threshold_s, async_issue_s = np.inf, 0.0
+    if decided is not None and decided.kind == "cf_decide":
+        other = ops[flow_of.base(at) + decided.targets[0][0]]
+        threshold_s, async_issue_s = decided.threshold_s, other.extra.mean if other.extra else 0.0
+    return SyncRequest(
+        row,
+        column[engine.name],
+        column[ops[at].name],
+        float(flow_of.runs[row, at]),
+        service_s,
+        engine.service.mean if engine.service is not None else 0.0,
+        threshold_s,
+        async_issue_s,
+    )
 
 
 def in_service(net: Reduced, throughput: Floats, work: Floats, busy: Floats) -> Floats:
