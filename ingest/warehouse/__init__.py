@@ -2,7 +2,6 @@
 
 from ingest.files.outcome import ExitCode, FileReport, exit_code
 from ingest.snapshot import query
-from ingest.warehouse.content import content_hash
 from ingest.warehouse.errors import WarehouseError, WarehouseLocked, WarehouseMissing
 from ingest.warehouse.exporting import export_schema
 from ingest.warehouse.load import load, prepare
@@ -17,7 +16,6 @@ __all__ = [
     "WarehouseError",
     "WarehouseLocked",
     "WarehouseMissing",
-    "content_hash",
     "exit_code",
     "export_schema",
     "layouts_version",

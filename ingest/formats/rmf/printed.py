@@ -17,7 +17,6 @@ from ingest.formats.rmf.builder import Builder
 from ingest.formats.rmf.document_rows import emit
 from ingest.formats.rmf.pages import Page, read_pages
 
-MAX_REPORT_PAGES = 4096
 _ROWS_PER_BATCH = 1 << 16
 
 

@@ -78,7 +78,6 @@ I_WIDTH = 4
 
 # Classes.
 K_START, K_CLOSED, K_THINK, K_LEVEL = range(4)
-K_WIDTH = 4
 
 # Sources.
 A_CLASS, A_INTERVAL, A_BATCH, A_ON, A_OFF, A_LEFT, A_TRACE = range(7)

@@ -3,6 +3,8 @@
 import datetime as dt
 import io
 import random
+from collections.abc import Iterable
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -148,3 +150,25 @@ def _lines(block: Block, segment: Segment, rng: random.Random) -> None:
 
 
 _FILL = {"variables": _variables, "table": _table, "grid": _grid, "lines": _lines}
+
+
+def from_values(head: dict[str, Any], values: Iterable[dict[str, Any]]) -> Report:
+    """A report out of its row of `rmf_report` and its rows of `rmf_value`, in order: the inverse of `emit`."""
+    report = Report({name: value for name, value in head.items() if name not in ("file_id", "record_seq")})
+    opened = -1
+    for (section, _), found in groupby(values, key=lambda row: (row["section_seq"], row["table_seq"])):
+        group = list(found)
+        if section != opened:
+            report.segments.append(Segment(group[0]["section"] or ""))
+            opened = section
+        part = report.segments[-1].part(group[0]["part"] or "")
+        if all(row["column_seq"] == 0 and row["row_label"] is None for row in group):
+            part.variables += [(row["column_label"] or "", row["value_text"]) for row in group]
+            continue
+        for _, cells in groupby(group, key=lambda row: row["row_seq"]):
+            row = list(cells)
+            if not part.rows:
+                part.labels = [cell["column_label"] or "" for cell in row]
+                part.kinds = ["T"] * len(row)
+            part.rows.append(([cell["value_text"] for cell in row], row[0]["row_type"]))
+    return report

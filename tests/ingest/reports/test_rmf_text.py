@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from ingest.formats.printed.document import Report
 from ingest.formats.rmf import read_reports
 from ingest.formats.rmf.builder import Builder
-from ingest.formats.rmf.document_rows import emit, from_values
+from ingest.formats.rmf.document_rows import emit
 from ingest.formats.rmf.printed import read_text_reports
 from ingest.formats.rmf.render import RenderError, render_text
 from ingest.formats.rmf.text_layouts import report_layouts
-from tests.ingest.reports.made import random_report, said, tables_of
+from tests.ingest.reports.made import from_values, random_report, said, tables_of
 from tests.shared import shared
 
 # A block of a workload activity report; figures as in the arithmetic that the metrics rest on.

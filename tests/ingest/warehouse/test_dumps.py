@@ -6,7 +6,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.warehouse import ExitCode, content_hash, load
+from ingest.warehouse import ExitCode, load
+from tests.ingest.warehouse.content import content_hash
 from tests.ingest.warehouse.samples import write
 from tests.shared import shared
 

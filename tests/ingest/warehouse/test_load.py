@@ -14,7 +14,8 @@ from ingest.batch import Batch
 from ingest.files import inputs
 from ingest.formats import readers
 from ingest.formats.rmf import reader
-from ingest.warehouse import ExitCode, content_hash, exit_code, load
+from ingest.warehouse import ExitCode, exit_code, load
+from tests.ingest.warehouse.content import content_hash
 from tests.ingest.warehouse.samples import GROUPS, MESSAGE, RUNS, report_xml, write
 from tests.shared import shared
 

@@ -17,9 +17,10 @@ from ingest.formats.cics.encode import encode_dictionary, encode_performance
 from ingest.formats.identify import Kind
 from ingest.formats.ims.encode import encode_log
 from ingest.framing import write_records
-from ingest.warehouse import content_hash, ledger, load, overlaps, publish, query
+from ingest.warehouse import ledger, load, overlaps, publish, query
 from tests.ingest.ims.logs import records as log_records
 from tests.ingest.test_split_records import NAMES, piece
+from tests.ingest.warehouse.content import content_hash
 from tests.ingest.warehouse.samples import write
 from tests.ingest.warehouse.test_cics_dictionaries import NOW, REGION
 
