@@ -33,7 +33,7 @@ HELD_BACK = 0.25
 
 
 def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """``response``, ``limits``, ``priorities`` and ``in_line`` of a bundle's entry."""
+    """``response``, ``limits``, ``priorities``, ``in_line`` and ``to_its_end`` of a bundle's entry."""
     # On a shared machine the hypervisor takes engines away before work is at its end.
     alone = h.machine is None or h.machine.weight >= h.machine.total_weight
     orders = [order for order in Order if alone or order is not Order.IN_LINE]
@@ -54,6 +54,7 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name:
         ],
         "priorities": known(float(order is Order.IMPORTANCE)),
         "in_line": order is Order.IN_LINE,
+        "to_its_end": order.to_its_end,
     }
 
 

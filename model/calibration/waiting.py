@@ -29,7 +29,7 @@ FULL = 0.995
 SCATTER, VARIATION = 0.01, 1.5
 # How far waiting may differ from M/M/m: prior of its factor for engines and for a limit.
 FACTOR_SD, BEHIND_SD, ZIIP_SD, LIMIT_SD = 0.3, 1.0, 0.3, 0.3
-# Work served as it comes waits as often as it asks for an engine, however long it then runs.
+# Work that runs to its end waits as often as it asks for an engine, each time for a part of what others run.
 ARRIVAL_SD = 3.0
 PRIOR, NARROWEST = [0.0, 1.0, 0.5, 1.0], 0.1
 
@@ -54,7 +54,7 @@ class Seen:
     """One class's usable intervals: (n,) response and weight, service, and waiting for engines, all in ms.
 
     ``queued`` is the wait where more important work comes in short pieces, ``behind`` what comes on top where its
-    pieces are as long as the class's own, or, of work served as it comes, what grows faster than M/M/m has it where
+    pieces are as long as the class's own, or, of work that runs to its end, what grows faster than M/M/m has it where
     pieces differ in size; ``ziip`` the wait for a zIIP and what a second thread on its core costs.
     ``limited`` is the wait for limits that the records name, which is not in the response.
     """
@@ -128,6 +128,7 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
     uncaptured = np.maximum(busy - used.sum(axis=1), 0.0)
     ziip_stretch = _ziip_stretch(h, ziip)
     limited = h.limited_ms()
+    pieces = 1e3 * _mean_size(h, used[:, list(streams)], list(streams))
     found = {}
     for c in streams:
         kept = steady & (h.ended[:, c] >= FEWEST_ENDED) & np.isfinite(h.response_ms[:, c]) & np.isfinite(h.cp_s[:, c])
@@ -147,14 +148,15 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
             longer = queues.crowded(stretched, busy, whole) if order.to_its_end else np.zeros(len(busy))
         service = 1e3 * _by_day(h, h.cp_s[:, c] / h.dearer, h.ended[:, c]) * h.dearer
         on_ziip = 1e3 * _by_day(h, h.ziip_s[:, c], h.ended[:, c])
-        queued = service * (stretched - 1.0)
+        piece = pieces if order.to_its_end else service
+        queued = piece * (stretched - 1.0)
         kept &= np.isfinite(queued)
         response, ended, waited = h.response_ms[kept, c] - limited[kept, c], h.ended[kept, c], limited[kept, c]
         usual = np.median(response)
         # Waits for limits were found by samples: their number scatters, and with it what they leave of the response.
         sampled = 1e3 * h.sampling_s * waited / ended
         weight = 1.0 / (usual**2 * (SCATTER**2 + VARIATION**2 / ended) + sampled)
-        behind = (service * longer)[kept]
+        behind = (piece * longer)[kept]
         found[c] = Seen(
             c,
             kept,
@@ -169,6 +171,12 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
             order,
         )
     return found
+
+
+def _mean_size(h: History, used: Array, streams: list[int]) -> Array:
+    """(I,) mean seconds of CPU of the transactions whose work is on the engines (I, C'), by what each uses of them."""
+    size_s = np.nansum(h.cp_s[:, streams], axis=0) / np.maximum(h.ended[:, streams].sum(axis=0), 1.0)
+    return np.asarray(used @ size_s / np.maximum(used.sum(axis=1), 1e-12))
 
 
 def _ziip_stretch(h: History, ziip: Mapping[str, Any]) -> Array:

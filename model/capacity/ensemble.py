@@ -47,7 +47,7 @@ class System:
         self.overflow = {key: self._drawn(value) for key, value in ziip.get("overflow", {}).items()}
         self.growth = self._drawn(entry.get("cost_by_busy", {"centre": 0.0, "draws": []}))
         self.growth_from = float(entry.get("cost_by_busy", {}).get("from", 0.0))
-        self.in_line = bool(entry.get("in_line"))
+        self.in_line, self.to_its_end = bool(entry.get("in_line")), bool(entry.get("to_its_end"))
         self.priorities = self._drawn(entry.get("priorities", {"centre": 0.0, "draws": []})) > 0.5
         self.others_noise = self._drawn(entry.get("others_noise", {"centre": 0.0, "draws": []}))
         machine = entry.get("on_machine")
@@ -240,6 +240,7 @@ class System:
             physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
             machine_busy = (busy + self.others(scenario) + self.machine.management) / physical
         stretched = self.stretches(scenario, usage, busy)
+        pieces = 1e3 * self._mean_size(scenario, usage) if self.to_its_end else None
         ziip_stretch = None
         if self.ziips and scenario.ziips > 0:
             eligible = {
@@ -258,7 +259,8 @@ class System:
             level, longer = stretched[self.level(response.series)]
             service = 1e3 * sum((usage[name] for name in response.series), np.zeros(busy.shape)) / rate
             with np.errstate(invalid="ignore"):
-                queued = service * (response.factor[:, None] * (level - 1.0) + response.behind[:, None] * longer)
+                piece = service if pieces is None else pieces
+                queued = piece * (response.factor[:, None] * (level - 1.0) + response.behind[:, None] * longer)
             rest = response.rest_ms[:, None]
             answered = rest * (1.0 + response.load[:, None] * (level / response.measured_stretch - 1.0))
             ziip = 1e3 * sum((usage[name] for name in response.ziip_series), np.zeros(busy.shape)) / rate
@@ -283,6 +285,16 @@ class System:
                     ratio = response.p90[:, None] * (1.0 - share) + response.p90_waiting[:, None] * share
                     p90[key] = responses[key] * (ratio - response.p90_bend[:, None] * share * (1.0 - share))
         return State(scenario, usage, busy, available, ziip_busy, machine_busy, responses, using, waiting, p90, limits)
+
+    def _mean_size(self, scenario: Scenario, usage: Mapping[str, Array]) -> Array:
+        """Mean seconds of CPU of the transactions whose work is on the engines, (draws, loads)."""
+        shape = (self.draws, scenario.rates.shape[1])
+        used, sizes = np.zeros(shape), np.zeros(shape)
+        for name, law in self.laws.items():
+            if law.driver in self.numbers and law.part and law.engine == "cp":
+                rate = np.maximum(self.stream(scenario, law.driver), 1e-12)
+                used, sizes = used + usage[name], sizes + usage[name] ** 2 / rate
+        return np.asarray(sizes / np.maximum(used, 1e-12))
 
     def _beyond(self, response: Response, waiting: Mapping[str, Array]) -> Array:
         """Waiting in ms, (draws, loads), beyond the longest that was measured, the more the further out it is."""

@@ -119,6 +119,14 @@ def test_important_work_keeps_its_response_where_other_work_saturates_the_engine
     assert 1.0 <= longer < 1.3
 
 
+def test_work_that_runs_to_its_end_makes_others_wait_as_long_as_its_pieces_are():
+    plain = {**ENTRY, "priorities": {"centre": 0.0, "draws": []}}
+    state = System({**plain, "to_its_end": True}).evaluate(scenario(600.0, 1800.0))
+    waits = [state.waiting_ms["response_ms", name]["cp"][0, 0] for name in ("online", "batch")]
+    size_ms = (1.2 * 2.0 + 1.8 * 1.0) / 3.0
+    assert waits == pytest.approx([size_ms * (queues.stretch(3.0, ENGINES) - 1.0)] * 2)
+
+
 def test_without_priorities_saturated_engines_serve_no_class():
     state = System({**ENTRY, "priorities": {"centre": 0.0, "draws": []}}).evaluate(scenario(900.0, 5000.0))
     assert all(np.isinf(values).all() for values in state.response_ms.values())

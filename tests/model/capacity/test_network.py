@@ -93,7 +93,8 @@ def test_priorities_are_played_as_they_are_answered():
 
 def test_priorities_that_interrupt_nothing_are_played_as_they_are_answered():
     never = {"centre": 0.0, "draws": []}
-    agree(*played(System({**ENTRY, "priorities": never, "in_line": True}), scenario(1200.0, 700.0)), within=0.03)
+    system = System({**ENTRY, "priorities": never, "in_line": True, "to_its_end": True})
+    agree(*played(system, scenario(1200.0, 700.0)), within=0.03)
 
 
 def test_a_limit_is_played_as_it_is_answered():
