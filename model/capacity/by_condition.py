@@ -75,12 +75,11 @@ def more_figures(
 
 def _of_network_only(conditions: Mapping[str, Any], system: str, key: str) -> bool:
     """Whether a key of a network is no condition of the system's studies, which is told sooner than refused."""
-    from model.capacity.conditions.answering import Laws
+    from model.capacity.conditions.answering import laws
 
     if not (key in KEYS or key.startswith(NUMBERS)):
         return False
-    known = derived(conditions, ("keys", system), lambda: set(Laws(conditions).keys(system)))
-    return key not in known and key not in conditions.get("facts", {}).get(system, {})
+    return key not in laws(conditions).keys(system) and key not in conditions.get("facts", {}).get(system, {})
 
 
 def _figures(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Any:
