@@ -36,7 +36,7 @@ def test_a_command_that_reads_no_data_loads_no_library_for_data(tmp_path: Path, 
 
 def test_small_files_are_loaded_and_decoded_without_pandas(tmp_path: Path) -> None:
     dump, report = tmp_path / "day.smf", tmp_path / "cpu.xml"
-    dump.write_bytes(dumps.made_up_dump(registry.load(), "smf30", 10))
+    dump.write_bytes(dumps.made_up_dump(registry.load(), "smf30", 10) + dumps.cics_dump(10))
     report.write_bytes(dumps.rmf_report(10_000))
     assert not loaded(tmp_path, ("pandas",), "ingest", dump, report)
     assert not loaded(tmp_path, ("pandas",), "decode", dump)

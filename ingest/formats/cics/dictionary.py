@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from ingest.arrays import of_values
 from ingest.formats.cics import catalogue
 
 ENTRY_BYTES = 26
@@ -194,7 +195,7 @@ def entry_table(keyed: Iterable[tuple[Key, Entry]], record_seq: int) -> pa.Table
     ]
     schema = pa.schema(list(catalogue.dictionary_schema())[1:])
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    return pa.Table.from_arrays([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+    return pa.Table.from_arrays([of_values(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
 
 
 def dictionary_rows(text: str) -> pa.Table:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ingest.arrays import of_numbers, of_values
 from ingest.codec.codepages import decoding_table
 from ingest.codec.handlers import Handled, Problem
 from ingest.formats.cics import catalogue, csrcesrv, kernels, resources
@@ -110,29 +111,24 @@ def _rows_table(
 
     columns: dict[str, pa.Array] = {}
 
-    def fixed(kind: pa.DataType, values: NDArray[np.generic]) -> pa.Array:
-        return pa.Array.from_buffers(kind, n, [None, pa.py_buffer(values)])
-
     for place, kind, at4, at8 in zip(numeric, kinds, slot4, slot8, strict=True):
         assert place.field is not None
         name = place.field.column
         if kind == kernels.COUNT4:
-            values = fixed(pa.uint32(), out4[at4])
+            values = of_numbers(out4[at4], pa.uint32())
             columns[name] = values if place.field.length <= 4 else values.cast(pa.uint64())
         elif kind == kernels.COUNT8:
-            columns[name] = fixed(pa.uint64(), out8[at8])
+            columns[name] = of_numbers(out8[at8], pa.uint64())
         elif kind == kernels.STORE_CLOCK:
             raw = out8[at8 + 1]
-            stamps = out8[at8].view("datetime64[us]")
-            columns[name] = pa.array(stamps, pa.timestamp("us"), mask=raw == 0)
-            columns[f"{name}_raw"] = fixed(pa.uint64(), raw)
+            columns[name] = of_numbers(out8[at8], pa.timestamp("us"), raw != 0)
+            columns[f"{name}_raw"] = of_numbers(raw, pa.uint64())
         elif kind == kernels.PACKED:
             values8 = out8[at8]
-            wrong = values8 > 0xFFFFFFFF
-            columns[name] = pa.array(values8.astype(np.uint32), mask=wrong if wrong.any() else None)
+            columns[name] = of_numbers(values8.astype(np.uint32), valid=values8 <= 0xFFFFFFFF)
         else:
-            columns[name] = fixed(pa.uint64(), out8[at8])
-            columns[f"{name}_n"] = fixed(pa.uint32(), out4[at4])
+            columns[name] = of_numbers(out8[at8], pa.uint64())
+            columns[f"{name}_n"] = of_numbers(out4[at4], pa.uint32())
     for i, place in enumerate(text):
         assert place.field is not None
         codes = data[starts[i] : starts[i] + int(ends[i, n])]
@@ -142,7 +138,7 @@ def _rows_table(
         else:
             whole = codes.tobytes().decode("latin-1")
             cells = [whole[start:end] for start, end in zip(ends[i, :-1], ends[i, 1:], strict=True)]
-            columns[place.field.column] = pa.array(cells, pa.string())
+            columns[place.field.column] = of_values(cells, pa.string())
     schema = catalogue.performance_schema()
     arrays = list(keys)
     for column in list(schema)[len(keys) + 1 :]:
@@ -166,7 +162,7 @@ def _other_rows(
         named = [[text] * row.size for text in (entry.group, entry.type, entry.id, entry.nickname)]
         parts.append(
             pa.Table.from_arrays(
-                [*keys, *(pa.array(column, pa.string()) for column in named), pa.array(cells, pa.binary())],
+                [*keys, *(of_values(column, pa.string()) for column in named), of_values(cells, pa.binary())],
                 schema=pa.schema(list(catalogue.other_field_schema())[1:]),
             )
         )
@@ -349,7 +345,7 @@ class MonitoringDecoder:
             row = np.repeat(records.base[members] + records.heads[members, kernels.DATA_AT], counts) + section * int(
                 head[kernels.DATA_LENGTH]
             )
-            keys = [pa.array(np.repeat(records.record_seq[members], counts)), pa.array(section.astype(np.uint32))]
+            keys = [of_numbers(np.repeat(records.record_seq[members], counts)), of_numbers(section.astype(np.uint32))]
             table = _rows_table(source, row, keys, places)
             records.add(catalogue.PERFORMANCE_TABLE, table)
             other = _other_rows(source, row, keys, places)

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ingest.arrays import of_numbers
 from ingest.codec.tables import rows_table
 from ingest.formats.cics import walking
 from ingest.layout import Section
@@ -82,7 +83,7 @@ def resources(
             # The ordinal of the triplet stands in no entry: it takes the place of the two bytes before it.
             number = kind.by_name("triplet_number").column
             place = table.column_names.index(number)
-            table = table.set_column(place, table.field(place), pa.array(triplet[chosen].astype(np.uint16)))
+            table = table.set_column(place, table.field(place), of_numbers(triplet[chosen].astype(np.uint16)))
         tables[kind.table] = table
     return tables, damaged
 
