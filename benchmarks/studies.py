@@ -1,4 +1,4 @@
-"""How well condition laws predict levels left out of the published studies, beside a naive answer; minutes."""
+"""How well condition laws predict levels left out of the published studies, beside a naive answer; a minute."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def fit(as_json: Json = False) -> None:
 
 def validate(
     studies: Annotated[
-        bool, typer.Option("--studies", help="Leave out levels of conditions, such as sessions or releases; minutes.")
+        bool, typer.Option("--studies", help="Leave out levels of conditions, such as sessions or releases; a minute.")
     ] = False,
     as_json: Json = False,
 ) -> None:
