@@ -9,6 +9,8 @@ from model.lab.twin.description import Twin
 Ask = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """A prediction for a system `at` some changes, as plain values; ValueError where it is refused."""
 
+ROUNDING = 1e-5
+"""Recorded rates are kept to six digits."""
 NEAR_POINTS = 5.0
 """Utilizations so near each other that either resource may be named as the bottleneck."""
 
@@ -87,7 +89,8 @@ def _row(question: str, output: Mapping[str, Any], predicted: Mapping[str, Any] 
         return Compared(question, metric, condition, truth, note=missing)
     value, lo, hi = (predicted[name] for name in ("value", "lo", "hi"))
     error = value - truth if metric.endswith("_pct") else 100 * (value / truth - 1) if truth else None
-    held = None if lo is None or hi is None else lo <= output["hi"] and output["lo"] <= hi
+    room = ROUNDING * abs(truth)
+    held = None if lo is None or hi is None else lo - room <= output["hi"] and output["lo"] <= hi + room
     return Compared(question, metric, condition, truth, value, lo, hi, error, held)
 
 

@@ -56,13 +56,12 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
     busy = result.stations[cp.name].utilization
     home = [name for name in m.lpar.home_classes if name in result.classes and name != uncaptured_class(m.lpar)]
     rate = Estimate.total([_rate(network, result, name) for name in home])
-    served = cp.name not in result.overloaded
-    out = [
-        _output("cpu_busy_pct", "", busy.scaled(100), "%"),
-        _output("etr_tps", "", rate, "1/s"),
-        _output("itr_tps", "", rate.over(busy) if served else None, "1/s"),
-        _output("cpu_us_per_tran", "", busy.over(rate).scaled(1e6 * cp.servers) if served else None, "us"),
-    ]
+    out = [_output("cpu_busy_pct", "", busy.scaled(100), "%"), _output("etr_tps", "", rate, "1/s")]
+    if cp.name not in result.overloaded:
+        out += [
+            _output("itr_tps", "", rate.over(busy), "1/s"),
+            _output("cpu_us_per_tran", "", busy.over(rate).scaled(1e6 * cp.servers), "us"),
+        ]
     if cp.lpar is not None:
         out.append(_output("machine_busy_pct", "", result.machines[cp.lpar.cec].scaled(100), "%"))
     if m.lpar.ziip in network.station_names:
