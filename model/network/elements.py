@@ -6,6 +6,7 @@ Times are seconds and rates are per second. Everything is immutable; a what-if i
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -232,6 +233,45 @@ class Arrivals:
         if self.on is not None and self.off is not None:
             rate *= self.on.mean / (self.on.mean + self.off.mean)
         return rate
+
+    @property
+    def is_poisson(self) -> bool:
+        """Whether transactions come one by one, after times that are exponential and nothing else."""
+        gap = self.interarrival
+        return self.on is None and self.batch == _ONE and gap.kind == "exponential" and gap.offset == 0
+
+    def transform(self, s: float) -> float | None:
+        """Laplace transform of the time between transactions, where these come one by one after independent times;
+        None where they do not, or the distribution has no closed form.
+
+        Interrupted Poisson arrivals, on and off for exponential times, are such (Kuczura, *Bell System Technical
+        Journal* 52, 1973).
+        """
+        if self.batch != _ONE:
+            return None
+        if self.on is None or self.off is None:
+            return self.interarrival.transform(s)
+        if any(d.kind != "exponential" or d.offset for d in (self.interarrival, self.on, self.off)):
+            return None
+        rate, stop, go = 1 / self.interarrival.mean, 1 / self.on.mean, 1 / self.off.mean
+        return rate * (s + go) / (s * s + (rate + stop + go) * s + rate * go)
+
+    @property
+    def dispersion(self) -> float:
+        """Variance over mean of the number of transactions that come in a long time; 1 for Poisson.
+
+        That of a renewal stream is the squared variation of its times, that of batches and on periods follows from the
+        number of batches, and of the time that is on (Cox, *Renewal Theory*, 1962, sections 4.5 and 7.4).
+        """
+        arrivals = self.interarrival.scv
+        if self.on is not None and self.off is not None:
+            on, off = self.on.mean, self.off.mean
+            share = on / (on + off)
+            varies = (off**2 * on**2 * self.on.scv + on**2 * off**2 * self.off.scv) / (on + off) ** 3
+            arrivals += varies / self.interarrival.mean / share
+        count = self.batch.mean
+        part = count - math.floor(count) if self.batch.scv == 0 else 0.0
+        return arrivals * count + (self.batch.scv * count**2 + part * (1 - part)) / count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
-"""Networks whose steady state theory gives exactly: product form, and one queue with priorities or a limit."""
+"""Networks whose steady state theory gives exactly: product form, and one queue with priorities, a limit or arrivals
+that are not Poisson."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from model.network.solvers.load_dependent import open_load_dependent
 from model.network.solvers.mixed import mixed_product_form
 from model.network.solvers.priorities import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
 from model.network.solvers.reduction import Reduced
-from model.network.solvers.stations import mmck
+from model.network.solvers.stations import gmc_response, mmck
 
 LATTICE_WORK = 4e6
 
@@ -47,7 +48,7 @@ def in_product_form(net: Reduced) -> bool:
 
 
 def _in_product_form(net: Reduced) -> bool:
-    if net.sync or net.forks or np.any(net.acquires > 0) or np.any(net.arrival_scv != 1):
+    if net.sync or net.forks or np.any(net.acquires > 0) or not np.all(net.poisson):
         return False
     alive = np.flatnonzero((net.rates != 0) & ((net.rates > 0) | (net.users > 0)))
     for k, station in enumerate(net.network.stations):
@@ -174,6 +175,33 @@ def _once_at_most(net: Reduced, rows: NDArray[np.int64], k: int) -> bool:
     return True
 
 
+def one_renewal_queue(net: Reduced) -> Figures | None:
+    """Exact GI/M/c where one class of independent times between arrivals goes once through one queue first, and the
+    rest only delays; else None.
+
+    Raises:
+        ValueError: the class saturates the station.
+    """
+    alive = np.flatnonzero(net.rates > 0)
+    if len(alive) != 1 or np.any(net.users > 0) or net.sync or net.forks or np.any(net.acquires > 0) or net.switches:
+        return None
+    row = int(alive[0])
+    arrivals, k = net.network.classes[row].arrivals, net.order[row][0]
+    if arrivals is None or arrivals.transform(1.0) is None or [j for j in net.order[row] if not net.delay[j]] != [k]:
+        return None
+    station = net.network.stations[k]
+    if not _once_at_most(net, alive, k) or net.visits[row, k] != 1 or not net.equal_fcfs[k] or not net.plain[k]:
+        return None
+    if station.capacity is not None or station.overflow or station.lpar or station.smt:
+        return None
+    transform = cast(Callable[[float], float], arrivals.transform)
+    work, rate = float(net.demand[row, k] * net.pace[k]), float(net.rates[row])
+    residence = np.where(net.delay, net.demand, 0.0)
+    residence[row, k] = gmc_response(transform, rate, work, station.servers)
+    busy = net.rates.clip(0)[:, None] * net.demand * net.pace
+    return _plain(net, net.rates.clip(0), residence, busy, "GI/M/c")
+
+
 def one_open_queue(net: Reduced) -> Figures | None:
     """Exact M/G/1 with or without priorities, or M/M/c/K, where the rest of an open network only delays; else None.
 
@@ -182,7 +210,7 @@ def one_open_queue(net: Reduced) -> Figures | None:
     """
     stations = net.network.stations
     alive = np.flatnonzero(net.rates > 0)
-    if np.any(net.users > 0) or net.sync or net.forks or np.any(net.acquires > 0) or np.any(net.arrival_scv != 1):
+    if np.any(net.users > 0) or net.sync or net.forks or np.any(net.acquires > 0) or not np.all(net.poisson):
         return None
     queues = [k for k, s in enumerate(stations) if s.scheduling != "delay" and np.any(net.demand[alive, k] > 0)]
     if len(queues) != 1 or net.switches:

@@ -10,7 +10,13 @@ import numpy as np
 
 from model.network import Network, NetworkError
 from model.network.solvers.amva import amva
-from model.network.solvers.exact_network import Figures, in_product_form, one_open_queue, product_form
+from model.network.solvers.exact_network import (
+    Figures,
+    in_product_form,
+    one_open_queue,
+    one_renewal_queue,
+    product_form,
+)
 from model.network.solvers.layers import layered
 from model.network.solvers.reduction import Reduced, reduce, unwaited_holding
 from model.network.solvers.region import one_region
@@ -64,7 +70,7 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
         if in_product_form(net):
             figures = product_form(net)
         if figures is None:
-            figures = one_open_queue(net)
+            figures = one_open_queue(net) or one_renewal_queue(net)
     if figures is not None:
         return _solution(net, figures, True, [], ())
     if method == "exact":
@@ -186,7 +192,7 @@ def _hard(net: Reduced) -> list[str]:
         out.append("full stations")
     if any(len(set(stations[k].speeds)) > 1 for k in used):
         out.append("unequal engines")
-    if np.any(net.arrival_scv != 1):
+    if not np.all(net.poisson):
         out.append("arrivals not Poisson")
     return out
 

@@ -44,7 +44,9 @@ class Reduced:
     ``visits``, ``service``, ``scv``, ``demand`` (classes, stations) count synchronous facility requests too;
     ``inside`` (classes, resources, stations) is the part of the demand run while holding a resource, ``acquires``
     (classes, resources) units taken, ``nested`` (classes, resources, resources) units of the last taken while holding
-    the one before; ``largest`` (resources,) units taken at once.
+    the one before; ``largest`` (resources,) units taken at once. ``poisson`` and ``dispersion`` (classes,) are those of
+    the arrivals, ``batch`` the mean number that come at once; ``order`` has the stations of each class as its route
+    first reaches them.
     """
 
     network: Network
@@ -65,7 +67,10 @@ class Reduced:
     forks: list[ForkBranches] = field(default_factory=list)
     sync: list[SyncRequest] = field(default_factory=list)
     equal_fcfs: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    arrival_scv: Floats = field(default_factory=lambda: np.zeros(0))
+    poisson: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    dispersion: Floats = field(default_factory=lambda: np.zeros(0))
+    batch: Floats = field(default_factory=lambda: np.zeros(0))
+    order: list[list[int]] = field(default_factory=list)
     switches: bool = False
     delay: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     servers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -107,17 +112,21 @@ def _reduce(network: Network) -> Reduced:
         np.zeros((classes, resources, resources)),
         np.ones(resources),
     )
-    out.arrival_scv = np.array([_arrival_scv(c.arrivals) if c.arrivals else 1.0 for c in network.classes])
+    out.poisson = np.array([c.arrivals is None or c.arrivals.is_poisson for c in network.classes])
+    out.dispersion = np.array([c.arrivals.dispersion if c.arrivals else 1.0 for c in network.classes])
+    out.batch = np.array([c.arrivals.batch.mean if c.arrivals else 1.0 for c in network.classes])
     _measure_stations(out)
     out.switches = any(op.kind == "switch" for op in ops)
     services: list[set[tuple[float, float]]] = [set() for _ in range(stations)]
     for row, described in enumerate(network.classes):
         is_started = described.arrivals is not None or described.users > 0
+        order: dict[int, None] = {}
         for at in flow_of.visited(row):
             op, flow = ops[at], float(flow_of.runs[row, at])
             held = [resource[name] for name, _ in op.held]
             if op.kind == "visit" and op.service is not None:
                 k = column[op.name]
+                order[k] = None
                 mean = op.service.mean + (op.extra.mean if op.extra else 0.0)
                 if is_started and mean > 0:
                     is_exponential = op.extra is None and op.service.kind == "exponential"
@@ -136,6 +145,7 @@ def _reduce(network: Network) -> Reduced:
                 out.forks.append(ForkBranches(row, flow, visits, work))
                 for rho in held:
                     out.inside[row, rho] += flow * work[work.sum(axis=1).argmax()]
+        out.order.append(list(order))
     _leave_out_ample(out)
     out.equal_fcfs = np.array([len(found) <= 1 and all(scv == 1.0 for _, scv in found) for found in services])
     return out
@@ -211,16 +221,6 @@ def _leave_out_ample(net: Reduced) -> None:
             net.acquires[:, rho] = 0.0
             net.nested[:, rho] = 0.0
             net.nested[:, :, rho] = 0.0
-
-
-def _arrival_scv(arrivals: object) -> float:
-    """Squared variation of the time between arrivals, 1 for Poisson; -1 where it has no single value."""
-    from model.network import Arrivals
-
-    assert isinstance(arrivals, Arrivals)
-    if arrivals.on is not None or arrivals.batch.mean != 1.0 or arrivals.batch.scv > 0:
-        return -1.0
-    return 1.0 if arrivals.interarrival.kind == "exponential" else arrivals.interarrival.scv
 
 
 def _branches(flow_of: Flows, at: int, row: int, column: dict[str, int], stations: int) -> tuple[Floats, Floats]:

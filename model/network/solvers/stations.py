@@ -1,11 +1,13 @@
-"""One station alone: Poisson arrivals to identical exponential servers, with and without a waiting limit.
+"""One station alone: identical exponential servers, with and without a waiting limit.
 
-Exact. Sources: Erlang 1917; Kleinrock, *Queueing Systems I*, 1975, chapter 3.
+Exact. Sources: Erlang 1917; Kleinrock, *Queueing Systems I*, 1975, chapter 3; for arrivals that are not Poisson Takács,
+*Introduction to the Theory of Queues*, 1962, chapter 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +60,38 @@ def mmc_response(rate: float, service: float, servers: int) -> float:
     if offered >= servers:
         return np.inf
     return service + erlang_c(offered, servers) * service / (servers - offered)
+
+
+def gmc_response(transform: Callable[[float], float], rate: float, service: float, servers: int) -> float:
+    """Mean response of GI/M/c; infinity at or above saturation.
+
+    Args:
+        transform: Laplace transform of the time between arrivals.
+        rate: arrivals per unit time.
+        service: mean of the exponential service.
+        servers: one or more.
+    """
+    if rate * service >= servers:
+        return np.inf
+    each, low, high = 1 / service, 0.0, 1.0
+    # The one root of x = transform(c mu (1 - x)) below 1: left of it the right side is the larger.
+    for _ in range(200):
+        middle = (low + high) / 2
+        if transform(servers * each * (1 - middle)) > middle:
+            low = middle
+        else:
+            high = middle
+    root = (low + high) / 2
+    total, product = 1 / (1 - root), 1.0
+    for j in range(1, servers + 1):
+        here = transform(j * each)
+        product *= here / (1 - here)
+        # Where the fraction is 0 over 0, its value beside that point.
+        beside = j if abs(servers * (1 - root) - j) > 1e-6 else j + 1e-4
+        near = transform(beside * each)
+        part = (servers * (1 - near) - beside) / (servers * (1 - root) - beside)
+        total += comb(servers, j) / (product * (1 - here)) * part
+    return float(service + 1 / total / (servers * each * (1 - root) ** 2))
 
 
 def mmck(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from model.network.solvers.bunching import bunching
 from model.network.solvers.exact_network import Figures
 from model.network.solvers.layers.forks import save_by_forks
 from model.network.solvers.layers.resources import wait_for_resources
@@ -25,6 +26,7 @@ def layered(net: Reduced) -> tuple[Figures, bool]:
         previous = state.response()
         solve_stations(net, state)
         damping = 0.5 if turn < 50 else 0.2
+        state.bunched += damping * (bunching(net, state.throughput) - state.bunched)
         wait_for_resources(net, state, damping)
         save_by_forks(net, state, damping)
         now = state.response()
@@ -37,7 +39,7 @@ def layered(net: Reduced) -> tuple[Figures, bool]:
 
 def _has_one_layer(net: Reduced) -> bool:
     """Whether nothing but stations that do not depend on each other is asked."""
-    return not (net.sync or net.forks or np.any(net.acquires > 0)) and not any(
+    return bool(np.all(net.poisson)) and not (net.sync or net.forks or np.any(net.acquires > 0)) and not any(
         s.overflow or s.lpar or s.capacity is not None for s in net.network.stations
     )
 

@@ -15,11 +15,12 @@ class LayerState:
     """Figures of the last round; (classes,), (classes, stations) or (classes, resources).
 
     ``facility`` is the time of a visit, ``hold`` that for which requests hold an engine besides its own work,
-    ``saving`` the time that branches run side by side.
+    ``saving`` the time that branches run side by side, ``bunched`` what arrivals that are not Poisson add.
     """
 
     throughput: Floats
     residence: Floats
+    bunched: Floats
     busy: Floats
     using: Floats
     facility: Floats
@@ -39,6 +40,7 @@ class LayerState:
         return cls(
             throughput=guess,
             residence=net.demand.copy(),
+            bunched=np.zeros((classes, stations)),
             busy=guess[:, None] * net.demand,
             using=net.demand.copy(),
             facility=np.nan_to_num(net.service),

@@ -71,7 +71,7 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
         asked.codes[k], asked.servers[k] = DELAY, -1
         asked.curves.pop(k, None)
     result = _mean_values(net, state, asked)
-    state.residence = result.residence.T - state.hold
+    state.residence = np.maximum(result.residence.T + state.bunched, asked.demand) - state.hold
     state.throughput = result.throughput * np.clip(1 - asked.lost, 0.0, 1.0)
     if not result.converged:
         _mark_saturated(net, state, asked)
@@ -121,7 +121,7 @@ def _mean_values(net: Reduced, state: LayerState, asked: _Asked) -> AmvaResult:
         net.users,
         asked.demand.T,
         asked.servers,
-        net.think + state.wait.sum(axis=1) - state.saving - held,
+        net.think + state.wait.sum(axis=1) + state.bunched.sum(axis=1) - state.saving - held,
         rates=net.rates,
         discipline=asked.codes,
         service=service.T,

@@ -1,0 +1,117 @@
+"""Arrivals that are not Poisson: their moments, exact queues they feed, and what they add elsewhere."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.network import Arrivals, Distribution, Network, Station, TransactionClass, Visit
+from model.network.simulator import simulate
+from model.network.solvers import solve
+from model.network.solvers.stations import gmc_response, mmc_response
+from tests.model.network.simulator.build import closed_class, network, visit
+
+EXP = Distribution.exponential
+TIMES = {
+    "exponential": EXP(2.0),
+    "deterministic": Distribution.deterministic(2.0),
+    "erlang": Distribution.erlang(2.0, 3),
+    "hyperexponential": Distribution.with_scv(2.0, 4.0),
+    "empirical": Distribution.empirical((1.0, 2.0, 5.0)),
+    "shifted": EXP(2.0).shifted(0.5),
+}
+
+
+def queue(arrivals: Arrivals, servers: int, service_s: float = 1.0, scheduling: str = "fcfs") -> Network:
+    """One station fed by one open class."""
+    station = Station(name="cp", servers=servers, scheduling=scheduling)
+    route = (Visit(station="cp", service=EXP(service_s)),)
+    return network(station, TransactionClass(name="a", route=route, arrivals=arrivals))
+
+
+@pytest.mark.parametrize("times", TIMES.values(), ids=TIMES)
+def test_the_transform_has_the_moments_of_the_distribution(times):
+    step = 1e-4
+    low, middle, high = (times.transform(x) for x in (-step, 0.0, step))
+    assert middle == pytest.approx(1.0)
+    assert (low - high) / (2 * step) == pytest.approx(times.mean, rel=1e-5)
+    assert (low - 2 * middle + high) / step**2 == pytest.approx(times.second_moment, rel=1e-4)
+
+
+@given(st.floats(0.1, 10), st.floats(0.1, 50), st.floats(0.1, 50))
+def test_interrupted_arrivals_have_one_rate_and_one_dispersion(gap_s, on_s, off_s):
+    arrivals = Arrivals(interarrival=EXP(gap_s), on=EXP(on_s), off=EXP(off_s))
+    step = 1e-4 * arrivals.rate_per_s
+    low, high = arrivals.transform(-step), arrivals.transform(step)
+    mean = (low - high) / (2 * step)
+    assert mean == pytest.approx(1 / arrivals.rate_per_s, rel=1e-2)
+    assert (low - 2 + high) / step**2 / mean**2 - 1 == pytest.approx(arrivals.dispersion, rel=2e-2)
+
+
+def test_dispersion_of_batches_counts_what_comes_at_once():
+    assert Arrivals.poisson(3.0).dispersion == 1
+    assert Arrivals(interarrival=EXP(1.0), batch=Distribution.deterministic(3.0)).dispersion == pytest.approx(3)
+    # Two or three at once, as often: the mean of the square over the mean.
+    assert Arrivals(interarrival=EXP(1.0), batch=Distribution.deterministic(2.5)).dispersion == pytest.approx(6.5 / 2.5)
+
+
+@pytest.mark.parametrize("servers", [1, 2, 5, 18])
+@pytest.mark.parametrize("busy", [0.3, 0.8, 0.95])
+def test_the_renewal_queue_of_poisson_arrivals_is_erlangs(servers, busy):
+    rate = busy * servers
+    assert gmc_response(EXP(1 / rate).transform, rate, 1.0, servers) == pytest.approx(
+        mmc_response(rate, 1.0, servers), rel=1e-5
+    )
+
+
+def test_regular_arrivals_wait_as_the_root_of_their_transform_says():
+    answer = solve(queue(Arrivals(interarrival=Distribution.deterministic(2.0)), servers=1))
+    assert answer.exact and answer.method == "GI/M/c"
+    root = 1 - 1 / answer.response_s[0]
+    assert root == pytest.approx(math.exp(-2 * (1 - root)))
+
+
+@pytest.mark.parametrize("scheduling", ["fcfs", "ps"])
+@pytest.mark.parametrize("how", ["erlang", "hyperexponential", "interrupted"])
+def test_the_renewal_queue_is_the_simulated_one(scheduling, how):
+    arrivals = (
+        Arrivals(interarrival=EXP(0.5), on=EXP(4.0), off=EXP(4.0))
+        if how == "interrupted"
+        else Arrivals(interarrival=TIMES[how].scaled(0.5))
+    )
+    net = queue(arrivals, servers=3, service_s=2.2, scheduling=scheduling)
+    answer, simulated = solve(net), simulate(net, seed=1, horizon=40_000).classes["a"].response_s
+    assert answer.exact
+    assert answer.response_s[0] == pytest.approx(simulated.value, abs=2 * simulated.half_width)
+
+
+def test_overloaded_renewal_queues_are_saturated():
+    answer = solve(queue(Arrivals(interarrival=Distribution.deterministic(0.5)), servers=1))
+    assert math.isinf(answer.response_s[0]) and answer.saturated == ("cp",)
+
+
+@pytest.mark.parametrize("batch", [2, 3, 7])
+def test_batches_at_one_server_wait_for_each_other(batch):
+    arrivals = Arrivals(interarrival=EXP(batch / 0.6), batch=Distribution.deterministic(float(batch)))
+    answer = solve(queue(arrivals, servers=1, scheduling="ps"))
+    assert answer.response_s[0] == pytest.approx((1 + batch) / 2 / (1 - 0.6), rel=1e-5)
+    assert answer.approximated == ("arrivals not Poisson",)
+
+
+def test_users_who_share_a_station_with_bursts_wait_longer_too():
+    def answered(arrivals: Arrivals) -> tuple[Network, float]:
+        bursts = TransactionClass(name="b", route=(visit("cp", 1.0), visit("disk", 0.5)), arrivals=arrivals)
+        net = network(
+            [Station(name="cp", servers=2, scheduling="ps"), Station(name="disk", scheduling="ps")],
+            bursts,
+            closed_class(3, 5.0, visit("cp", 0.5), visit("disk", 0.2)),
+        )
+        return net, float(solve(net).response_s[1])
+
+    _, even = answered(Arrivals.poisson(1.0))
+    net, uneven = answered(Arrivals(interarrival=EXP(0.5), on=EXP(5.0), off=EXP(5.0)))
+    simulated = simulate(net, seed=1, horizon=40_000).classes["a"].response_s.value
+    assert uneven == pytest.approx(simulated, rel=0.1) and even < 0.8 * simulated
