@@ -71,7 +71,7 @@ def mixed_product_form(
     ahead: dict[int, Floats] = {}
     for k, alpha in capacity.items():
         if load[k] > 0:
-            log_f, ahead[k] = _open_folded(alpha, float(load[k]), customers)
+            log_f, ahead[k] = open_folded(alpha, float(load[k]), customers)
             folded[k] = np.exp(log_f[:-1] - log_f[1:])
     network = Convolution(n, d_closed, m, think_times, folded)
     closed = network.solve()
@@ -95,8 +95,11 @@ def mixed_product_form(
     )
 
 
-def _open_folded(capacity: Floats, load: float, customers: int) -> tuple[Floats, Floats]:
-    """log f(n) for n = 0..customers, and the mean open customers present with n closed ones."""
+def open_folded(capacity: Floats, load: float, customers: int) -> tuple[Floats, Floats]:
+    """log f(n) for n = 0..customers, and the mean open customers present with n closed ones.
+
+    A closed class finds a capacity of f(n - 1) / f(n) with n of its own.
+    """
     log_f, mean = np.empty(customers + 1), np.empty(customers + 1)
     levels = len(capacity)
     log_alpha = np.log(capacity)

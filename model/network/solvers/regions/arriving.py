@@ -1,0 +1,119 @@
+"""What those who come to a limit find: how many are there, and how long they wait to be let in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from model.network.kernel_cache import with_room
+from model.network.solvers.layers.resources import holding_variation
+from model.network.solvers.reduction import Floats, Reduced
+from model.network.solvers.regions.inside import ByPopulation, at_population, times_inside
+from model.network.solvers.regions.parts import Limited
+from model.network.solvers.stations import birth_death
+
+
+class Met(NamedTuple):
+    """What arrivals find: ``wait`` (classes,) of an entry in seconds, and ``populations`` (classes, population), the
+    chances of being the first, second, ... inside once let in."""
+
+    wait: Floats
+    populations: Floats
+
+
+def met(net: Reduced, part: Limited, found: ByPopulation, flow: Floats, elsewhere: Floats) -> Met | None:
+    """What the arrivals of each class find at a limit; None where it is saturated.
+
+    ``elsewhere`` (classes,) are the seconds of a user's cycle neither in the limit nor waiting for it.
+    """
+    classes, most = len(flow), len(found.rate)
+    arrivals = net.rates.clip(0) * part.entries
+    users = np.where(part.entries > 0, net.users, 0.0)
+    times = times_inside(part, found)
+    size, varies = int(users.sum()), np.ones(classes)
+    if arrivals.sum() > 0:
+        load = float(arrivals @ times[:, -1]) / most
+        if load >= 1:
+            return None
+        # Users come on top of those who would be there without them.
+        size += most + int(np.ceil(np.log(1e-12) / np.log(max(load, 1e-3))))
+        variation = holding_variation(net, part.rho, net.demand)
+        mean = float((flow * part.entries) @ variation) / float(flow @ part.entries)
+        # Who queues inside leaves at random; who does not, after so many visits.
+        served = float((flow * part.entries) @ times[:, 0]) / float((flow * part.entries) @ times[:, -1])
+        varies = np.where(net.rates > 0, 1 - served * (1 - mean) / 2, 1.0)
+    away = np.divide(elsewhere, part.entries, out=np.full(classes, np.inf), where=users > 0).clip(1e-9)
+    let_in = np.minimum(part.inside(size + 1), most)
+    stay = at_population(times.T, let_in).T
+    waits, populations = np.zeros(classes), np.zeros((classes, most))
+    low = let_in.astype(int)
+    for r in np.flatnonzero((part.entries > 0) & ((net.rates > 0) | (net.users > 0))):
+        others = users - (np.arange(classes) == r) * (users > 0)
+        p, rate = _distribution(arrivals, others, away, stay, let_in)
+        waits[r] = varies[r] * float(p @ ((np.arange(1, size + 2) - let_in) / rate))
+        for whole, share in ((low, 1 - (let_in - low)), (np.minimum(low + 1, most), let_in - low)):
+            populations[r] += np.bincount(whole - 1, weights=p * share, minlength=most)
+    return Met(waits, populations)
+
+
+def _distribution(
+    arrivals: Floats, users: Floats, away: Floats, inside: Floats, let_in: Floats
+) -> tuple[Floats, Floats]:
+    """Chances (size,) of 0, 1, ... transactions in a limit or waiting for it, and how many leave a second of 1, 2, ...
+    there.
+
+    Those there are of each class as it comes and stays: open classes at ``arrivals`` (classes,), users after ``away``
+    seconds. Of 1, 2, ... there ``let_in`` (size,) are inside, for ``inside`` (classes, size) seconds.
+    """
+    coming, rate = _state_by_state(arrivals, users, away, inside, let_in)
+    births = np.concatenate(([float((arrivals + users / away).sum())], coming[:-2]))
+    if arrivals.sum() <= 0:
+        births[np.arange(len(births)) >= users.sum()] = 0.0
+    p = birth_death(births, rate[:-1])
+    return p, rate
+
+
+@with_room(njit(cache=True), __file__)
+def _state_by_state(
+    arrivals: Floats, users: Floats, away: Floats, inside: Floats, let_in: Floats
+) -> tuple[Floats, Floats]:
+    """How many come and leave a second (size,) while 1, 2, ... are there; arguments as for :func:`_distribution`.
+
+    Of each class there are ``factor`` times as many as come while one stays; the factor that makes them n is found by
+    Newton's steps, which approach it from below.
+    """
+    classes, size = inside.shape
+    coming, rate = np.zeros(size), np.zeros(size)
+    parts = np.empty(classes)
+    for i in range(size):
+        n, wait = i + 1.0, 0.0
+        for _ in range(8):
+            factor = 0.0
+            for _ in range(40):
+                there, slope = 0.0, 0.0
+                for r in range(classes):
+                    stay = inside[r, i] + wait
+                    there += factor * arrivals[r] * stay
+                    slope += arrivals[r] * stay
+                    if users[r] > 0.0:
+                        there += users[r] * factor * stay / (away[r] + factor * stay)
+                        slope += users[r] * stay * away[r] / (away[r] + factor * stay) ** 2
+                step = (n - there) / slope if slope > 0.0 else 0.0
+                factor += step
+                if step <= 1e-9 * factor:
+                    break
+            total, held = 0.0, 0.0
+            for r in range(classes):
+                parts[r] = arrivals[r]
+                if users[r] > 0.0:
+                    parts[r] += users[r] / (away[r] + factor * (inside[r, i] + wait))
+                total += parts[r]
+                held += parts[r] * inside[r, i]
+            coming[i] = total
+            rate[i] = let_in[i] * total / held if held > 0.0 else np.inf
+            before, wait = wait, (n - let_in[i]) / rate[i]
+            if abs(wait - before) <= 1e-6 * wait:
+                break
+    return coming, rate

@@ -1,0 +1,108 @@
+"""What goes on inside a limit with 1, 2, ... transactions in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.network.solvers.mixed import open_folded
+from model.network.solvers.reduction import Floats, Reduced
+from model.network.solvers.regions.parts import Limited
+from model.network.solvers.regions.series import closed_chain
+
+
+@dataclass
+class ByPopulation:
+    """The inside of a limit with 1, 2, ... transactions: (population,) arrays.
+
+    ``rate`` is entries a second; ``stretch`` (population, stations) residence over work at its own stations; ``wait``
+    (population,) by resource within, seconds an entry of that resource; ``inner`` what goes on in the limits within.
+    """
+
+    rate: Floats
+    stretch: Floats
+    wait: dict[int, Floats]
+    inner: dict[int, Floats]
+
+
+def by_population(net: Reduced, part: Limited, most: int, flow: Floats, loads: Floats) -> ByPopulation | None:
+    """The inside of a limit with 1, 2, ... ``most`` in it; ``loads`` (stations,) is the work of all a second."""
+    stations = net.demand.shape[1]
+    entering = float(flow @ part.entries)
+    if entering <= 0:
+        return None
+    levels = np.arange(1, most + 1)
+    used = [k for k in range(stations) if np.any(part.own[:, k] > 0)]
+    means, curves = [], []
+    for k in used:
+        mean = float(flow @ part.own[:, k]) / entering
+        if net.delay[k]:
+            curves.append(levels.astype(float))
+        else:
+            curves.append(left_over(net.curves[k][0], loads[k] - mean * entering, most))
+        means.append(mean)
+    inner = []
+    for child in part.within:
+        found = by_population(net, child, min(child.most * child.copies, most), flow, loads)
+        if found is None:
+            continue
+        let_in = np.minimum(child.inside(most), len(found.rate))
+        inner.append((child, found, let_in))
+        means.append(float(flow @ child.entries) / entering / found.rate[0])
+        curves.append(at_population(found.rate, let_in) / found.rate[0])
+    rate, queue, chances = closed_chain(np.array(means), np.array(curves), len(used))
+    stretch = np.ones((most, stations))
+    for i, k in enumerate(used):
+        stretch[:, k] = queue[:, i] / rate / (float(flow @ part.own[:, k]) / entering)
+    out = ByPopulation(rate, stretch, {}, {})
+    for at_child, (child, found, let_in) in zip(chances, inner, strict=True):
+        entries = float(flow @ child.entries) / entering * rate
+        out.wait[child.rho] = at_child @ (levels - let_in) / entries
+        inside = at_child * let_in
+        inside /= inside.sum(axis=1, keepdims=True)
+        out.inner[child.rho] = inside @ at_population(found.stretch, let_in)
+        out.wait |= {rho: inside @ at_population(wait, let_in) for rho, wait in found.wait.items()}
+        out.inner |= {rho: inside @ at_population(deeper, let_in) for rho, deeper in found.inner.items()}
+    return out
+
+
+def left_over(curve: Floats, load: float, most: int) -> Floats:
+    """(most,) what a station of capacity ``curve`` does for 1, 2, ... customers where others bring it ``load`` besides,
+    in work a second."""
+    if load <= 1e-9 * curve[-1]:
+        return curve[np.minimum(np.arange(most), len(curve) - 1)]
+    log_f, _ = open_folded(curve, min(load, 0.98 * float(curve[-1])), most)
+    return np.asarray(np.exp(log_f[:-1] - log_f[1:]))
+
+
+def at_population(values: Floats, populations: Floats) -> Floats:
+    """Values that are given at populations of 1, 2, ... between these."""
+    low = np.minimum(populations.astype(int), len(values))
+    high = np.minimum(low + 1, len(values))
+    part = (populations - low).clip(0, 1).reshape(-1, *[1] * (values.ndim - 1))
+    return np.asarray(values[low - 1] * (1 - part) + values[high - 1] * part)
+
+
+def through(part: Limited, found: ByPopulation, populations: Floats, wait: Floats) -> Floats:
+    """(classes, stations) residence inside a limit of which each class meets (classes, population) so many; adds the
+    waits for the limits within to ``wait`` (classes, resources)."""
+    inside = part.own * (populations @ found.stretch)
+    for child in all_within(part):
+        if child.rho in found.wait:
+            inside += child.own * (populations @ found.inner[child.rho])
+            wait[:, child.rho] += child.entries * (populations @ found.wait[child.rho])
+    return inside
+
+
+def all_within(part: Limited) -> list[Limited]:
+    return [inner for child in part.within for inner in (child, *all_within(child))]
+
+
+def times_inside(part: Limited, found: ByPopulation) -> Floats:
+    """(classes, population) seconds that an entry stays inside with so many in the limit."""
+    out = part.own @ found.stretch.T
+    for child in all_within(part):
+        if child.rho in found.wait:
+            out += child.own @ found.inner[child.rho].T + np.outer(child.entries, found.wait[child.rho])
+    return np.divide(out, part.entries[:, None], out=np.zeros_like(out), where=part.entries[:, None] > 0)

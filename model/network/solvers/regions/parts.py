@@ -1,0 +1,84 @@
+"""The limits of a network and what is inside each: one within another, or apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from model.network.solvers.reduction import Floats, Reduced
+from model.network.solvers.regions.series import log_convolved
+
+
+@dataclass
+class Limited:
+    """The inside of resource ``rho``, whose units let ``most`` transactions into each of its ``copies``.
+
+    ``own`` (classes, stations) is the work done inside and in no limit within, ``entries`` (classes,) how often a
+    transaction enters.
+    """
+
+    rho: int
+    most: int
+    copies: int
+    entries: Floats
+    own: Floats
+    within: list[Limited] = field(default_factory=list)
+
+    def inside(self, size: int) -> Floats:
+        """(size,) mean number let in of 1, 2, ... there: who waits for one copy leaves others idle, all ways to be
+        spread over the copies having the weight they have in product form."""
+        if self.copies == 1:
+            return np.minimum(np.arange(1.0, size + 1), self.most)
+        n = np.arange(size + 1)
+        one = np.concatenate(([0.0], -np.cumsum(np.log(np.minimum(n[1:], self.most)))))
+        others, power, left = np.where(n == 0, 0.0, -np.inf), one, self.copies - 1
+        while left:
+            others = log_convolved(others, power) if left % 2 else others
+            power, left = log_convolved(power, power), left // 2
+        whole = log_convolved(others, one)
+        with np.errstate(divide="ignore"):
+            busy = log_convolved(others, one + np.log(np.minimum(n, self.most)))
+        return np.asarray(self.copies * np.exp(busy[1:] - whole[1:]))
+
+
+def limited_parts(net: Reduced) -> list[Limited] | None:
+    """The outermost limits with those within; None where limits overlap, or something else stands in the way."""
+    resources = net.network.resources
+    used = [rho for rho in range(len(resources)) if np.any(net.acquires[:, rho] > 0)]
+    if not used or net.sync or net.forks or not np.all(net.poisson):
+        return None
+    for k, station in enumerate(net.network.stations):
+        if station.overflow or station.lpar or station.capacity is not None:
+            return None
+        # Of those inside, only their mix is known.
+        here = np.any(net.inside[:, used, k] > 0, axis=1)
+        if station.scheduling in ("hol", "preemptive", "priority_ps") and len(set(net.priority[here])) > 1:
+            return None
+        if station.scheduling == "dps" and len(set(net.weight[here])) > 1:
+            return None
+    parts: dict[int, Limited] = {}
+    around: dict[int, list[int]] = {}
+    for rho in used:
+        resource, taken = resources[rho], net.acquires[:, rho] > 0
+        most = int(resource.capacity // net.largest[rho])
+        if resource.scheduling != "fcfs" or resource.queue_limit is not None:
+            return None
+        entries = net.acquires[:, rho] / net.largest[rho]
+        parts[rho] = Limited(rho, most, resource.instances, entries, net.inside[:, rho] * net.pace)
+        nested = net.nested[:, :, rho]
+        around[rho] = [sigma for sigma in used if np.allclose(nested[taken, sigma], net.acquires[taken, rho])]
+        if any(np.any(nested[:, sigma] > 0) for sigma in used if sigma not in around[rho]) or rho in around[rho]:
+            return None
+    outermost = []
+    for rho, part in parts.items():
+        parent = max(around[rho], key=lambda sigma: len(around[sigma]), default=None)
+        if parent is None:
+            outermost.append(part)
+        elif rho in around[parent]:
+            return None
+        else:
+            parts[parent].within.append(part)
+    for part in sorted(parts.values(), key=lambda part: len(around[part.rho])):
+        part.own = np.maximum(part.own - sum(net.inside[:, inner.rho] * net.pace for inner in part.within), 0.0)
+    return outermost

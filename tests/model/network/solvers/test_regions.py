@@ -1,0 +1,93 @@
+"""Limits around parts of a network, one within another, against chains and the simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from model.network import Acquire, Network, Release, Resource, Station
+from model.network.simulator import simulate
+from model.network.solvers import solve
+from model.network.solvers.reduction import reduce
+from model.network.solvers.regions.parts import Limited, limited_parts
+from tests.model.network.simulator.build import closed_class, network, open_class, visit
+from tests.oracles.hardware_chains import passive_resource
+
+CPU, DISK = Station(name="cp", servers=2, scheduling="ps"), Station(name="disk", scheduling="delay")
+
+
+def region(mxt: int, qr: int, *classes, instances: int = 1) -> Network:
+    """MXT around engines and a disk; the QR TCB around some of the engines' work."""
+    limits = (Resource(name="mxt", capacity=mxt), Resource(name="qr", capacity=qr, instances=instances))
+    return network((CPU, DISK), *classes, resources=limits)
+
+
+def work(cp_s: float, qr_s: float, disk_s: float) -> list:
+    """The steps of a transaction inside MXT."""
+    steps = [visit("cp", cp_s), visit("cp", qr_s, holding=("qr",)), visit("disk", disk_s)]
+    return [Acquire(resource="mxt"), *steps, Release(resource="mxt")]
+
+
+def test_one_limit_is_its_markov_chain():
+    chain = passive_resource(arrival_rate=1.4, units=4, engines=2, service_rate=1.0, io_rate=0.8)
+    route = (Acquire(resource="mxt"), visit("cp", 1.0), visit("disk", 1 / 0.8), Release(resource="mxt"))
+    answer = solve(network((CPU, DISK), open_class(1.4, *route), resources=(Resource(name="mxt", capacity=4),)))
+    assert answer.response_s[0] == pytest.approx(chain.response_s, rel=0.06)
+    assert answer.held[0, 0] == pytest.approx(1.4 * (answer.response_s[0] - answer.wait_s[0, 0]))
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.8, 0.95])
+def test_a_limit_within_a_limit_is_the_simulated_one(rate):
+    net = region(5, 1, open_class(rate, *work(0.5, 0.8, 1.0)))
+    answer = solve(net)
+    found = simulate(net, seed=1, horizon=60_000).classes["a"].response_s
+    assert answer.method == "flow-equivalent regions"
+    assert answer.response_s[0] == pytest.approx(found.value, rel=0.1)
+
+
+def test_users_and_arrivals_share_nested_limits():
+    net = region(6, 1, open_class(0.5, *work(0.5, 0.6, 1.0)), closed_class(5, 4.0, *work(0.3, 0.5, 2.0), name="b"))
+    answer, found = solve(net), simulate(net, seed=1, horizon=60_000)
+    for r, name in enumerate(net.class_names):
+        assert answer.response_s[r] == pytest.approx(found.classes[name].response_s.value, rel=0.1)
+
+
+def test_copies_of_a_limit_leave_some_idle():
+    one = np.arange(1.0, 9)
+    copies = Limited(0, 1, 4, np.ones(1), np.ones((1, 1)))
+    assert copies.inside(8) == pytest.approx(one * 4 / (one + 3))
+    assert Limited(0, 3, 1, np.ones(1), np.ones((1, 1))).inside(5) == pytest.approx([1, 2, 3, 3, 3])
+    net = region(8, 1, open_class(1.2, *work(0.3, 0.9, 1.0)), instances=3)
+    found = simulate(net, seed=1, horizon=60_000).classes["a"].response_s.value
+    assert solve(net).response_s[0] == pytest.approx(found, rel=0.12)
+
+
+def test_an_inner_limit_that_never_binds_changes_nothing():
+    def answered(qr: int) -> float:
+        return float(solve(region(4, qr, open_class(0.9, *work(0.5, 0.5, 1.0)))).response_s[0])
+
+    assert answered(4) == pytest.approx(answered(400))
+    assert answered(1) > 1.1 * answered(4)
+
+
+def test_a_limit_nobody_reaches_is_no_limit():
+    wide = solve(region(900, 900, open_class(0.9, *work(0.5, 0.5, 1.0))))
+    free = solve(network((CPU, DISK), open_class(0.9, visit("cp", 0.5), visit("cp", 0.5), visit("disk", 1.0))))
+    # The engines are met twice inside, which the region takes for two stations that slow each other down.
+    assert wide.response_s == pytest.approx(free.response_s, rel=0.03)
+    assert wide.wait_s == pytest.approx(np.zeros((1, 2)), abs=1e-9)
+
+
+def test_limits_that_overlap_are_left_to_the_layers():
+    crossed = open_class(
+        0.3, Acquire(resource="mxt"), Acquire(resource="qr"), visit("cp", 1.0),
+        Release(resource="mxt"), visit("disk", 1.0), Release(resource="qr"),
+    )  # fmt: skip
+    other = open_class(0.1, *work(0.5, 0.5, 1.0), name="b")
+    qr_first = open_class(
+        0.1, Acquire(resource="qr"), Acquire(resource="mxt"), visit("cp", 0.1),
+        Release(resource="mxt"), Release(resource="qr"), name="c",
+    )  # fmt: skip
+    assert limited_parts(reduce(region(5, 2, other, qr_first))) is None
+    assert "layered" in solve(region(5, 2, other, qr_first)).method
+    assert np.isfinite(solve(region(5, 2, crossed)).response_s).all()
