@@ -82,19 +82,24 @@ def checks(table: pd.DataFrame) -> tuple[Check, ...]:
 def compared(scheme: str, system: System, history: History, kept: NDArray[np.bool_]) -> list[dict[str, Any]]:
     """Errors of a system on the intervals not ``kept``: a row of :data:`COLUMNS` for busy and for each response.
 
-    Baselines are taken from the intervals kept, and from a week before.
+    Baselines are taken from the intervals kept, and from a week before. Limits are those of the mean at a load; for
+    ``coverage`` single intervals may be further off by as much as those kept scatter.
     """
     fitted, left = history.rows(kept), np.flatnonzero(~kept)
     left = left[:: max(1, len(left) // MOST_LOADS)]
-    chosen = history.rows(left)
-    state = at_intervals(system, chosen)
+    chosen, usual_ones = (
+        history.rows(left),
+        fitted.rows(np.arange(0, len(fitted.seconds), max(1, kept.sum() // MOST_LOADS))),
+    )
+    state, before_them = at_intervals(system, chosen), at_intervals(system, usual_ones)
     rate = chosen.ended.sum(axis=1) / chosen.seconds
     usual = fitted.busy_s.sum() / max(fitted.ended.sum(), 1.0)
     before = _week_before(history, left)
     all_busy = 100.0 * history.busy_s / history.seconds / history.engines
     naive = {"proportional": 100.0 * usual * rate / chosen.engines, LAST_WEEK: _taken(all_busy, before)}
     found = 100.0 * state.busy / chosen.engines
-    rows = [_row(history.system_id, scheme, "cpu_busy_pct", "", found, all_busy[left], naive)]
+    scatter = _scatter(usual_ones.busy_s / usual_ones.seconds, before_them.busy[0])
+    rows = [_row(history.system_id, scheme, "cpu_busy_pct", "", found, all_busy[left], scatter, naive)]
     stretched = stretch(chosen.busy_s / chosen.seconds, chosen.engines)
     for (metric, stream), response in state.response_ms.items():
         c = chosen.classes.index(stream)
@@ -110,7 +115,12 @@ def compared(scheme: str, system: System, history: History, kept: NDArray[np.boo
             LAST_WEEK: _taken(history.response_ms[:, c], before)[known],
             "M/M/c": (service * stretched)[known],
         }
-        rows.append(_row(history.system_id, scheme, metric, stream, response[:, known], measured[known], naive))
+        own = usual_ones.response_ms[:, usual_ones.classes.index(stream)]
+        counted = usual_ones.ended[:, usual_ones.classes.index(stream)] >= FEWEST_ENDED
+        scatter = _scatter(own[counted], before_them.response_ms[metric, stream][0][counted])
+        rows.append(
+            _row(history.system_id, scheme, metric, stream, response[:, known], measured[known], scatter, naive)
+        )
     return rows
 
 
@@ -144,11 +154,28 @@ def at_intervals(system: System, history: History) -> State:
     return system.evaluate(replace(scenario, extra=extra))
 
 
+def _scatter(measured: Array, found: Array) -> float:
+    """Relative deviation of single intervals from their means, by which 90 of 100 are no further off."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = measured / found
+    ratio = ratio[np.isfinite(ratio)]
+    return float(np.quantile(np.abs(ratio / np.median(ratio) - 1.0), 0.9)) if len(ratio) >= FEWEST_COMPARED else 0.0
+
+
 def _row(
-    name: str, scheme: str, metric: str, stream: str, found: Array, measured: Array, naive: Mapping[str, Array]
+    name: str,
+    scheme: str,
+    metric: str,
+    stream: str,
+    found: Array,
+    measured: Array,
+    scatter: float,
+    naive: Mapping[str, Array],
 ) -> dict[str, Any]:
     error = 100.0 * (found[0] / measured - 1.0)
     low, high = np.quantile(found[1:], [0.05, 0.95], axis=0, method="nearest")
+    below = np.hypot(np.maximum(found[0] - low, 0.0), scatter * found[0])
+    above = np.hypot(np.maximum(high - found[0], 0.0), scatter * found[0])
     missed = {
         way: float(np.nanmedian(np.abs(100.0 * (values / measured - 1.0))))
         for way, values in naive.items()
@@ -161,7 +188,7 @@ def _row(
         "median_abs_error_pct": own,
         "p95_abs_error_pct": float(np.quantile(np.abs(error), 0.95)),
         "bias_pct": float(np.median(error)),
-        "coverage": float(np.mean((measured >= low) & (measured <= high))),
+        "coverage": float(np.mean((measured >= found[0] - below) & (measured <= found[0] + above))),
         "half_width_pct": float(np.median(50.0 * (high - low) / measured)),
         "baseline": best,
         "baseline_pct": missed.get(best, np.nan),

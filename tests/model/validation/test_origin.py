@@ -27,6 +27,13 @@ def test_the_best_naive_way_is_named_and_the_model_told_where_it_is_behind():
     assert not later["beats_baseline"]
 
 
+def test_single_intervals_lie_within_limits_and_the_scatter_of_those_that_were_fitted():
+    given = history()
+    noise = np.random.default_rng(3).normal(1.0, 0.04, len(given.seconds))
+    later = held_out(replace(given, busy_s=given.busy_s * noise)).query("scheme == 'later days'")
+    assert 0.8 <= later[later["metric"] == "cpu_busy_pct"]["coverage"].iloc[0] <= 0.97
+
+
 def test_cpu_that_was_divided_is_not_counted_twice_on_later_days():
     table = held_out(in_regions())
     busy = table[table["metric"] == "cpu_busy_pct"]
@@ -37,6 +44,6 @@ def test_cpu_that_was_divided_is_not_counted_twice_on_later_days():
 def test_draws_that_are_saturated_leave_an_interval_without_upper_limit():
     found = np.linspace(1.0, 2.0, 41)[:, None] * np.ones((1, 30))
     found[0], found[-8:] = 1.5, np.inf
-    row = _row("PRDA", "later", "response_ms", "CICSHI", found, np.full(30, 9.0), {})
+    row = _row("PRDA", "later", "response_ms", "CICSHI", found, np.full(30, 9.0), 0.0, {})
     assert row["coverage"] == 1.0
     assert row["half_width_pct"] == np.inf
