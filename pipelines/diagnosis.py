@@ -146,7 +146,7 @@ def _settings(home: Home) -> Iterator[Finding]:
             seen, _, remedy = str(error).rpartition("; ")
             yield Finding("mlflow_server", "bad", seen, remedy)
     source = "as they are without a file" if not (home.root / settings.FILE).exists() else settings.FILE
-    yield Finding("settings", "good", f"{source}; files land in {folder}")
+    yield Finding("settings", "good", settings.without_password(f"{source}; files land in {folder}"))
 
 
 def _warehouse(home: Home) -> Iterator[Finding]:

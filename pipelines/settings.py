@@ -1,6 +1,7 @@
 """How nights are run: `etalon.toml` in the state folder, and environment variables, which win over it."""
 
 import datetime as dt
+import re
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,11 @@ FILE = "etalon.toml"
 
 def _plain(value: Any) -> Any:
     return Path(value).expanduser() if isinstance(value, str) and "://" not in value else value
+
+
+def without_password(text: str) -> str:
+    """A text with addresses, without their passwords."""
+    return re.sub(r"(://[^:@/\s]*):[^\s]*@", r"\1:***@", text)
 
 
 #: A folder of this machine, or an address that fsspec knows, such as `s3://bucket/landing`.

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
-from pipelines.settings import Landing
+from pipelines.settings import Landing, without_password
 
 _UNDER_WAY = (".part", ".tmp")
 ARRIVING = "still arriving"
@@ -58,7 +58,8 @@ def no_input(name: PurePath, rules: Landing) -> bool:
 def local(home: Home, rules: Landing) -> Path:
     """The landing folder. EtalonError where it is no folder of this machine."""
     if isinstance(rules.folder, str):
-        raise EtalonError(f"landing.folder {rules.folder}: only `etalon nightly` fetches files", Exit.NO_INPUT)
+        said = f"landing.folder {rules.folder}: only `etalon nightly` fetches files"
+        raise EtalonError(without_password(said), Exit.NO_INPUT)
     return rules.folder or home.landing
 
 

@@ -16,7 +16,7 @@ from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.nights import landing
 from pipelines.nights.files import read, write
-from pipelines.settings import Landing
+from pipelines.settings import Landing, without_password
 
 
 class Remote:
@@ -26,7 +26,7 @@ class Remote:
     """
 
     def __init__(self, home: Home, rules: Landing) -> None:
-        """EtalonError where fsspec does not know the address, or wants a package that is not installed."""
+        """EtalonError where the address cannot be reached, or the archive is on another file system."""
         from fsspec.core import url_to_fs
 
         self.rules = rules
@@ -34,9 +34,13 @@ class Remote:
         self._memory = home.nights / "fetched.json"
         try:
             self._files, self._folder = url_to_fs(str(rules.folder))
-            self._archive = None if rules.archive is None else url_to_fs(str(rules.archive))[1]
-        except (ImportError, ValueError) as error:
-            raise EtalonError(f"landing.folder {rules.folder}: {error}", Exit.NO_INPUT) from error
+            there, archive = (self._files, None) if rules.archive is None else url_to_fs(str(rules.archive))
+        except Exception as error:  # Every kind of file system has errors of its own.
+            raise EtalonError(without_password(f"landing.folder {rules.folder}: {error}"), Exit.NO_INPUT) from error
+        if there != self._files:
+            remedy = "name a folder on the file system of landing.folder"
+            raise EtalonError(without_password(f"landing.archive {rules.archive}: {remedy}"), Exit.NO_INPUT)
+        self._archive: str | None = archive
 
     def listed(self) -> Mapping[str, Mapping[str, Any]]:
         """What is known of each file, by its path under the address. EtalonError where it cannot be listed."""
@@ -44,7 +48,8 @@ class Remote:
             self._files.invalidate_cache()
             found = self._files.find(self._folder, detail=True)
         except Exception as error:  # Every kind of file system has errors of its own.
-            raise EtalonError(f"landing.folder {self.rules.folder}: cannot be listed: {error}") from error
+            said = f"landing.folder {self.rules.folder}: cannot be listed: {error}"
+            raise EtalonError(without_password(said)) from error
         return {str(PurePosixPath(path).relative_to(self._folder)): about for path, about in sorted(found.items())}
 
     def fetch(self, *, again: bool = False) -> dict[str, str]:

@@ -87,6 +87,21 @@ def test_an_original_that_changed_while_its_copy_was_loaded_is_not_archived_befo
     assert points(home) == ["01", "02"]
 
 
+def test_no_message_shows_a_password_or_hides_why_a_server_cannot_be_reached(made_up, monkeypatch):
+    home, _ = made_up
+    monkeypatch.setenv("ETALON_LANDING__FOLDER", "ftp://bob:secret@127.0.0.1:1/landing")
+    [error] = run.run(home, DAY).errors
+    told = [error, *(found.line for found in diagnosis.examine(home, ROOT))]
+    assert any("ftp://bob:***@127.0.0.1:1/landing: " in text and "refused" in text for text in told)
+    assert not any("secret" in text for text in told)
+
+
+def test_an_archive_on_another_file_system_is_refused(made_up, tmp_path):
+    home, _ = made_up
+    with pytest.raises(EtalonError, match=r"landing.archive file://.*: name a folder on the file system"):
+        Remote(home, Landing(folder="memory://landing", archive=f"file://{tmp_path}"))
+
+
 def test_an_address_that_cannot_be_listed_is_told(made_up, monkeypatch, tmp_path):
     home, _ = made_up
     with pytest.raises(EtalonError, match=r"landing.folder nosuch://x: Protocol not known"):
