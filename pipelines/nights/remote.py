@@ -18,6 +18,9 @@ from pipelines.nights import landing
 from pipelines.nights.files import read, write
 from pipelines.settings import Landing, without_password
 
+#: When a file was read last, as fsspec's file systems call it: `time` that of SFTP and SMB.
+_READ_TIMES = {"time", "atime", "accessTime", "last_accessed_on"}
+
 
 class Remote:
     """The files under an address, and the copies of those that are not loaded yet.
@@ -65,7 +68,11 @@ class Remote:
                 continue
             marks[name] = _mark(about)
             if before.get(name) != marks[name]:
-                self._get(name)
+                # Who brings files may take one away again between the list and this look.
+                try:
+                    self._get(name)
+                except FileNotFoundError:
+                    del marks[name]
         for copy in [path for path in self.copies.rglob("*") if path.is_file()]:
             if str(copy.relative_to(self.copies)) not in marks:
                 copy.unlink()
@@ -115,5 +122,6 @@ class Remote:
 
 
 def _mark(about: Mapping[str, Any]) -> str:
-    """Changes with what is known of a file."""
-    return hashlib.sha256(str(sorted(about.items())).encode()).hexdigest()[:16]
+    """Changes with what is known of a file but for when it was read last, which fetching it changes."""
+    known = sorted((key, value) for key, value in about.items() if key not in _READ_TIMES)
+    return hashlib.sha256(str(known).encode()).hexdigest()[:16]

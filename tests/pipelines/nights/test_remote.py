@@ -1,5 +1,7 @@
 """A landing folder that is an address: files are fetched, loaded once, and archived there."""
 
+import itertools
+
 import duckdb
 import fsspec
 import pytest
@@ -84,6 +86,39 @@ def test_an_original_that_changed_while_its_copy_was_loaded_is_not_archived_befo
     assert files.exists(path)
     run.run(home, DAY)
     assert not files.exists(path)
+    assert points(home) == ["01", "02"]
+
+
+def test_a_file_that_was_only_read_has_not_changed(store, monkeypatch):
+    home, files, root = store
+    monkeypatch.setenv("ETALON_LANDING__ARCHIVE", files.unstrip_protocol(f"{root}/archive"))
+    files.pipe_file(f"{root}/landing/a.runs.csv", runs("01"))
+    looks, listed = itertools.count(), Remote.listed
+
+    def read_now(self):
+        # SFTP and SMB list when a file was read last.
+        return {name: {**about, "time": next(looks)} for name, about in listed(self).items()}
+
+    monkeypatch.setattr(Remote, "listed", read_now)
+    run.run(home, DAY)
+    assert not files.exists(f"{root}/landing/a.runs.csv")
+
+
+def test_a_file_taken_away_while_files_are_fetched_stops_no_night(store, monkeypatch):
+    home, files, root = store
+    for name in ("a", "b"):
+        files.pipe_file(f"{root}/landing/{name}.runs.csv", runs("01" if name == "a" else "02"))
+    get = type(files).get_file
+
+    def gone(self, path, *given, **more):
+        if path.endswith("a.runs.csv"):
+            raise FileNotFoundError(path)
+        return get(self, path, *given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(files), "get_file", gone)
+        assert run.run(home, DAY).verdict == "1 file loaded and published"
+    run.run(home, DAY)
     assert points(home) == ["01", "02"]
 
 
