@@ -157,7 +157,32 @@ def sizing(found: Mapping[str, Any]) -> str:
     sure = f"5 % to 95 % sure: {engines['lo']} to {engines['hi'] or 'more than can be said'}"
     need = f"  engines: {engines['value'] or 'none suffice'}" + (f" ({sure})" if engines["lo"] else "")
     lines = [_asked(found), need, table(rows, columns, "  "), f"  bottleneck: {bottleneck(found)}"]
+    if found["machines"]:
+        lines += ["", _sized_machines(found["machines"])]
     return "\n".join([*lines, *basis(found)])
+
+
+def _sized_machines(machines: Sequence[Mapping[str, Any]]) -> str:
+    rows = [
+        {
+            "machine": row["machine"],
+            "engines": row["engines"]["value"] or "none suffice",
+            "sure": f"{row['engines']['lo'] or '?'} … {row['engines']['hi'] or '?'}",
+            "cpu": within(row["cpu_busy_pct"]) if row["cpu_busy_pct"] else "–",
+            "response": within(row["response_ms"]) if row["response_ms"] else "–",
+            "bottleneck": bottleneck(row),
+        }
+        for row in machines
+    ]
+    columns = {
+        "machine": "machine",
+        "engines": "engines",
+        "sure": "5 % to 95 % sure",
+        "cpu": "CPU busy %",
+        "response": "response ms",
+        "bottleneck": "bottleneck",
+    }
+    return table(rows, columns, "  ")
 
 
 def max_rate(found: Mapping[str, Any]) -> str:

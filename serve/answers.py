@@ -148,6 +148,16 @@ class SizeStep(Part):
     meets: bool
 
 
+class SizeOnMachine(Part):
+    """The smallest number of engines of one machine, and what they would do."""
+
+    machine: str
+    engines: Engines
+    cpu_busy_pct: Estimate | None
+    response_ms: Estimate | None
+    bottleneck: Bottleneck
+
+
 class SizeAnswer(Answer):
     """The smallest number of engines, with the table it was read from."""
 
@@ -156,6 +166,7 @@ class SizeAnswer(Answer):
     bottleneck: Bottleneck
     extrapolated: bool
     table: list[SizeStep]
+    machines: list[SizeOnMachine]
 
 
 class RateLimit(Part):

@@ -81,10 +81,11 @@ class Client:
         at: At | None = None,
         max_busy_pct: float | None = None,
         max_response_ms: float | None = None,
+        machines: Sequence[str] | None = None,
     ) -> answers.SizeAnswer:
-        """The smallest number of engines for a load within targets."""
-        targets = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
-        return self._ask("/v1/size", answers.SizeAnswer, system=system, etr_tps=etr_tps, at=at, **targets)
+        """The smallest number of engines for a load within targets, here and on each of ``machines``."""
+        wanted = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms, "machines": machines}
+        return self._ask("/v1/size", answers.SizeAnswer, system=system, etr_tps=etr_tps, at=at, **wanted)
 
     def max_rate(
         self, system: str, *, at: At | None = None, max_busy_pct: float = 100.0, max_response_ms: float | None = None

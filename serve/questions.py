@@ -15,6 +15,12 @@ BusyTarget = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False, descripti
 ResponseTarget = Annotated[float, Field(gt=0, allow_inf_nan=False, description="highest mean response, milliseconds")]
 
 
+Machines = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=100)]],
+    Field(max_length=20, description="machines of which ratings are known, to size each beside the present one"),
+]
+
+
 class Question(BaseModel):
     """A body that is refused when it holds anything unknown."""
 
@@ -78,6 +84,7 @@ class SizeQuestion(Question):
     at: Asked = None
     max_busy_pct: BusyTarget | None = None
     max_response_ms: ResponseTarget | None = None
+    machines: Machines | None = None
 
 
 class MaxRateQuestion(Question):

@@ -122,7 +122,7 @@ def size(
     etr_tps: float | None = None,
     *,
     at: Mapping[str, Any] | None = None,
-    **wanted: float | None,
+    **wanted: Any,
 ) -> dict[str, Any]:
     """The smallest number of engines for a load, see :func:`model.capacity.targets.size`; or that of a sibling."""
     by = sibling_of(bundle, system) if lawful(bundle, system) else None

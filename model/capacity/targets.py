@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -30,15 +30,20 @@ def size(
     at: Mapping[str, Any] | None = None,
     max_busy_pct: float | None = None,
     max_response_ms: float | None = None,
+    machines: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The smallest number of engines that carries a load within a busy and a response target.
 
     ``engines.value`` meets the targets at even odds, ``lo`` with probability 5 % and ``hi`` with 95 %; null where no
-    number up to 256 does. Without a target the engines must only not be saturated.
+    number up to 256 does. Without a target the engines must only not be saturated. ``machines`` has the same of each
+    of the machines named, beside the answer for the one that ``at`` speaks of.
 
     Raises:
-        QuestionError: unknown system, a value out of its domain, or a response target for a system without responses.
+        QuestionError: unknown system or machine, a value out of its domain, or a response target for a system without
+            responses.
     """
+    targets: dict[str, Any] = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
+    elsewhere = [_on_machine(name, size(bundle, system, etr_tps, at=_moved(at, name), **targets)) for name in machines]
     entry = system_entry(bundle, system)
     ready = compiled(entry)
     asked = dict(at or {})
@@ -84,7 +89,7 @@ def size(
         {
             "system": system,
             "at": {key: load.at[key] for key in load.at},
-            "targets": {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms},
+            "targets": targets,
             "model_version": bundle["model_version"],
             "engines": {"value": value, "lo": lo, "hi": hi},
             "bottleneck": asdict(limit),
@@ -93,8 +98,29 @@ def size(
             "notes": notes,
             "evidence": evidence(bundle, entry),
             "table": [row for row in rows if first <= row["engines"] <= last],
+            "machines": elsewhere,
         }
     )
+
+
+def _moved(at: Mapping[str, Any] | None, machine: str) -> dict[str, Any]:
+    if at and "machine" in at:
+        text = "machines: leave at.machine out; each machine of the list takes its place"
+        raise QuestionError("machines", machine, text)
+    return {**(at or {}), "machine": machine}
+
+
+def _on_machine(machine: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a sizing is told of one machine among several."""
+    engines = found["engines"]["value"]
+    row = next((row for row in found["table"] if row["engines"] == engines), None)
+    return {
+        "machine": machine,
+        "engines": found["engines"],
+        "cpu_busy_pct": row and row["cpu_busy_pct"],
+        "response_ms": row and row["response_ms"],
+        "bottleneck": found["bottleneck"],
+    }
 
 
 def on_engines(ready: System, scenario: Scenario, engines: int) -> Scenario:

@@ -60,6 +60,9 @@ def size(
         float | None, typer.Option("--max-busy-pct", help="Highest mean busy of the engines.")
     ] = None,
     max_response_ms: MaxResponse = None,
+    machine: Annotated[
+        list[str] | None, typer.Option("--machine", help="Size this machine, too; repeat for more.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find the fewest engines for a load. Within a busy and/or a response target."""
@@ -72,7 +75,8 @@ def size(
         if value is not None and key in asked:
             raise typer.BadParameter(f"--at says {key}, too")
         asked |= {} if value is None else {key: value}
-    found = ask.size(_champion(), system, at=asked, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
+    targets = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
+    found = ask.size(_champion(), system, at=asked, **targets, machines=machine or ())
     _show(found, as_json, answer_text.sizing)
     if found["engines"]["value"] is None:
         raise typer.Exit(Exit.OUT_OF_REACH)

@@ -88,3 +88,8 @@ def test_every_question_has_its_words(bundle):
     assert "the interval of cpu_busy_pct comes from: n-way effect" in explained
     sized = answer_text.sizing(ask.size(bundle, "shop", at={"growth_pct": 10}, max_busy_pct=80))
     assert "shop at growth_pct = 10" in sized
+    found = ask.size(bundle, "shop", at={"growth_pct": 10}, max_busy_pct=80)
+    row = {key: found["table"][-1][key] for key in ("cpu_busy_pct", "response_ms")}
+    elsewhere = {"machine": "z99", "engines": found["engines"], "bottleneck": found["bottleneck"], **row}
+    lines = answer_text.sizing(found | {"machines": [elsewhere]}).splitlines()
+    assert ["z99", str(found["engines"]["value"])] in [line.split()[:2] for line in lines]

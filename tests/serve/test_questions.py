@@ -66,6 +66,15 @@ def test_sizing_gives_the_smallest_number_of_engines_within_the_target(client):
     assert answer["interval_pct"] == 90
 
 
+def test_machines_without_a_rating_are_refused_by_name(client):
+    asked = {"system": "shop", "etr_tps": 4000, "max_busy_pct": 70}
+    assert client.ask("/v1/size", asked).json()["machines"] == []
+    refused = client.ask("/v1/size", asked | {"machines": ["z99"]})
+    assert refused.status_code == 422 and "z99" in refused.json()["detail"]
+    only = {"system": "shop", "etr_tps": 4000, "machines": ["z14"]}
+    assert "name at least one target" in client.ask("/v1/size", only).json()["detail"]
+
+
 def test_a_sweep_follows_the_predictions_on_the_engines_that_are_asked(client):
     question = {"system": "shop", "key": "etr_tps", "from": 1000, "to": 5000, "steps": 5, "metrics": ["cpu_busy_pct"]}
     steps = client.ask("/v1/sweep", question | {"at": {"engines": 16}}).json()["steps"]

@@ -6,7 +6,7 @@ import pytest
 from model.calibration.intervals import SharedMachine
 from model.calibration.production import entry
 from model.capacity import msu
-from model.capacity.ask import predict
+from model.capacity.ask import predict, size
 from model.capacity.bundle import build
 from model.capacity.questions import QuestionError
 from model.hardware.imported import read_ratings
@@ -68,6 +68,22 @@ def test_a_faster_machine_is_less_busy_by_the_ratio_of_ratings():
         predict(found, "PRDA", {"machine": "z99"})
     with pytest.raises(QuestionError, match="no rating"):
         predict(bundle(rating=None), "PRDA", {"machine": "z14"})
+
+
+def test_machines_of_a_list_are_sized_beside_the_present_one():
+    found = bundle()
+    asked = {"at": {"growth_pct": 40}, "max_busy_pct": 80}
+    answer = size(found, "PRDA", **asked, machines=["z14", "z13"])
+    assert answer | {"machines": []} == size(found, "PRDA", **asked)
+    there = size(found, "PRDA", at={"growth_pct": 40, "machine": "z14"}, max_busy_pct=80)
+    assert [row["machine"] for row in answer["machines"]] == ["z14", "z13"]
+    assert answer["machines"][0]["engines"] == there["engines"]
+    assert answer["machines"][0]["cpu_busy_pct"]["value"] <= 80
+    assert answer["machines"][0]["bottleneck"] == there["bottleneck"]
+    with pytest.raises(QuestionError, match=r"leave at\.machine out"):
+        size(found, "PRDA", at={"machine": "z14"}, max_busy_pct=80, machines=["z13"])
+    with pytest.raises(QuestionError, match="no rating of machine 'z99'"):
+        size(found, "PRDA", max_busy_pct=80, machines=["z99"])
 
 
 def test_engines_are_slower_where_there_are_more_of_them():
