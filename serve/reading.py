@@ -87,7 +87,8 @@ def router(service: Service) -> APIRouter:
                 raise Problem(422, "invalid-request", message, field=field)
         changes = periods.compared(snapshot, system, (a_from, a_to), (b_from, b_to), other)
         if not changes:
-            raise Problem(422, "nothing-to-compare", "one of the periods has no recorded interval", field="a_from")
+            message = "the periods have no recorded day of the week in common; choose longer ones"
+            raise Problem(422, "nothing-to-compare", message, field="a_from")
         return Periods(system=system, changes=changes)
 
     @routes.get("/v1/quality")

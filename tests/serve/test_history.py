@@ -114,6 +114,13 @@ def test_a_change_beyond_the_scatter_of_days_is_significant_and_one_within_is_no
     assert not changes["cpu_busy_pct", ""]["significant"]
 
 
+def test_periods_without_a_day_of_the_week_in_common_are_refused_with_the_reason(client, history):
+    path = "/v1/systems/PRDA/periods?a_from=2026-09-07&a_to=2026-09-08&b_from=2026-09-09&b_to=2026-09-10"
+    answer = client("GET", path)
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:etalon:problem:nothing-to-compare")
+    assert "no recorded day of the week in common" in answer.json()["detail"]
+
+
 def test_files_name_no_folder_and_gaps_are_found(client, history):
     found = client("GET", "/v1/files").json()
     assert found["files"][0]["file"] == "day.smf"
