@@ -20,7 +20,7 @@ export function table(columns, rows, caption) {
     row.map((value, i) =>
       h(
         "td",
-        { className: columns[i].number ? "number" : /interval/.test(columns[i].name) ? "within" : "" },
+        { className: columns[i].number ? "number" : /interval|day$/.test(columns[i].name) ? "within" : "" },
         shown(columns[i], value),
       ),
     );
