@@ -23,7 +23,7 @@ def write_pages(home: Home) -> Path:
         before = next((earlier for _, earlier in nights[number + 1 :] if earlier["ended"]), {})
         tables = {
             "Findings": _findings(night, before),
-            "Gone since the night before": _gone(night, before),
+            "Found the night before, not this night": _gone(night, before),
             "Files": [_file(file) for file in night["files"]],
             UNDECODED: _first_bad(home, night["files"]),
             "Left where they are": [{"file": name, "why": why} for name, why in night.get("left", {}).items()],

@@ -42,7 +42,7 @@ def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_n
         "<a href='../quality/index.html'>not met: intervals follow (PRDA): look for a dump</a></td><td>new",
         "PRDC: down until its IPL",
         "model/2 is champion",
-        "Gone since the night before",
+        "Found the night before, not this night",
         "not met: MSU (PRDA): x",
     ]
     places = [written.find(line) for line in told]
