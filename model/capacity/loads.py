@@ -276,8 +276,10 @@ def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
             limit = _limit(system, key, name)
             limits[limit.name] = positive(key, value)
             if not limit.reached:
+                holders = ", ".join(system.streams[member] for member in limit.members)
                 notes.append(
-                    f"{key}: nobody waited for {limit.name} in the records; taken to be held all the time inside"
+                    f"{key}: nobody waited for {limit.name} in the records; taken to be held all the time inside, "
+                    f"by all that the records name it for: {holders}"
                 )
     cost = cost * _adjusted(system, asked, notes)
     if "smt" in asked:
