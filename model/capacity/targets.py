@@ -82,7 +82,9 @@ def size(
     if value is None:
         notes.append(f"no number of engines up to {MOST_ENGINES} meets the targets at this rate")
     if limit.resource != CPS:
-        notes.append(f"{limit.resource} fills before the engines")
+        beyond = max_busy_pct is not None and (limit.utilization_pct or 0.0) > max_busy_pct
+        alone = f" and is busier than {max_busy_pct:g} %, which is asked of the engines alone" if beyond else ""
+        notes.append(f"{limit.resource} fills before the engines{alone}")
     likeliest = max(rows, key=lambda row: (row["probability"], row["engines"]))["engines"]
     first, last = (lo or likeliest) - 2, (hi or max(value or 1, likeliest)) + 1
     return as_plain(

@@ -14,7 +14,9 @@ from model.capacity import bundle as bundles
 from model.capacity.ask import size
 from model.capacity.questions import QuestionError
 from tests.model.capacity.conftest import predict, value
+from tests.model.capacity.test_questions import HISTORY
 from tests.model.points import made_points
+from tests.serve.test_questions import RECORDED
 
 
 def test_answer_has_the_promised_form(bundle):
@@ -130,6 +132,15 @@ def test_size_says_when_no_number_of_engines_will_do(bundle):
     assert answer["engines"] == {"value": None, "lo": None, "hi": None}
     assert any("no number of engines" in note for note in answer["notes"])
     assert answer["table"]
+
+
+def test_size_says_that_the_machine_is_busier_than_asked_of_the_engines():
+    entry = {**HISTORY, **RECORDED, "intervals": 8, "seconds": 14400.0}
+    for table in ("usage", "response"):
+        entry[table] = {name: {**law, "origin": "measured"} for name, law in entry[table].items()}
+    answer = size({"model_version": "test/1", "systems": {"PRDA": entry}}, "PRDA", max_busy_pct=60)
+    assert answer["bottleneck"]["utilization_pct"] > 60
+    assert any("machine M1 fills before the engines and is busier than 60 %" in note for note in answer["notes"])
 
 
 def test_size_far_beyond_every_machine_is_as_impossible_on_one_engine_as_on_many(bundle):
