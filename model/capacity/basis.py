@@ -91,7 +91,7 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
         asked = 100.0 * busy[0] / available[0]
         notes.append(
             f"{full}: the rate cannot be reached, its work asks for {asked:.4g} % of them; busy and MSU are what they "
-            f"give, times per transaction and the bottleneck what is asked for{served}"
+            f"give; CPU of groups, times per transaction and the bottleneck what is asked for{served}"
         )
     elif (Estimate.of(busy - available).hi or 0.0) > 0:
         notes.append("saturation is within the interval: responses have no upper limit")
