@@ -9,6 +9,9 @@ import numpy as np
 from model.network.solvers.reduction import Floats, Reduced
 from model.network.solvers.regions.series import log_convolved
 
+SPREAD = 600
+"""Of those at a limit, how many are spread over its copies one by one: beyond it takes time, and changes little."""
+
 
 @dataclass
 class Limited:
@@ -27,10 +30,12 @@ class Limited:
 
     def inside(self, size: int) -> Floats:
         """(size,) mean number let in of 1, 2, ... there: who waits for one copy leaves others idle, all ways to be
-        spread over the copies having the weight they have in product form."""
+        spread over the copies having the weight they have in product form. Of many more than there are units, what is
+        idle is in inverse proportion to them, as it is exactly for copies of one unit."""
         if self.copies == 1:
             return np.minimum(np.arange(1.0, size + 1), self.most)
-        n = np.arange(size + 1)
+        units = self.most * self.copies
+        n = np.arange(min(size, max(SPREAD, 4 * units)) + 1)
         one = np.concatenate(([0.0], -np.cumsum(np.log(np.minimum(n[1:], self.most)))))
         others, power, left = np.where(n == 0, 0.0, -np.inf), one, self.copies - 1
         while left:
@@ -39,7 +44,10 @@ class Limited:
         whole = log_convolved(others, one)
         with np.errstate(divide="ignore"):
             busy = log_convolved(others, one + np.log(np.minimum(n, self.most)))
-        return np.asarray(self.copies * np.exp(busy[1:] - whole[1:]))
+        found = self.copies * np.exp(busy[1:] - whole[1:])
+        further = np.arange(len(n), size + 1)
+        idle = (units - found[-1]) * (n[-1] + self.copies - 1) / (further + self.copies - 1)
+        return np.concatenate((found, units - idle))
 
 
 def limited_parts(net: Reduced) -> list[Limited] | None:

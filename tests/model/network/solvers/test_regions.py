@@ -62,6 +62,21 @@ def test_copies_of_a_limit_leave_some_idle():
     assert solve(net).response_s[0] == pytest.approx(found, rel=0.12)
 
 
+def test_copies_of_a_limit_before_nearly_full_engines_are_soon_answered(monkeypatch):
+    limits = (Resource(name="mxt", capacity=3, instances=3),)
+    route = (Acquire(resource="mxt"), visit("cp", 0.5), visit("disk", 0.3), Release(resource="mxt"))
+    answers = [
+        float(solve(network((CPU, DISK), open_class(rate, *route), resources=limits)).response_s[0])
+        for rate in (3.99, 3.999)
+    ]
+    # A tenth of what was left of the engines, ten times the queue.
+    assert answers[1] == pytest.approx(10 * answers[0], rel=0.1)
+    many = Limited(0, 20, 5, np.ones(1), np.ones((1, 1)))
+    whole = many.inside(3_000)
+    monkeypatch.setattr("model.network.solvers.regions.parts.SPREAD", 3_000)
+    assert whole == pytest.approx(many.inside(3_000), rel=5e-4)
+
+
 def test_an_inner_limit_that_never_binds_changes_nothing():
     def answered(qr: int) -> float:
         return float(solve(region(4, qr, open_class(0.9, *work(0.5, 0.5, 1.0)))).response_s[0])
