@@ -117,7 +117,8 @@ _GOALS = """
     WHERE system_id = ? AND class_kind = 'service_class' AND period_number <= 1 GROUP BY ALL
 """
 
-# The last day of systems and machines beside the same day a week before: scope system or machine, and its name.
+# The last day of systems and machines beside the same day a week before: scope system or machine, and its name. How
+# busy one is of which no engines are recorded is not known.
 _LAST_DAYS = """
     WITH busy AS (
       SELECT 'system' AS scope, system_id AS name, interval_start_local, sum(busy_s / interval_s) AS used,
@@ -130,7 +131,7 @@ _LAST_DAYS = """
       SELECT scope, name, interval_start_local::date AS day, max(online) AS cps,
         100 * sum(used) / sum(online) AS mean_pct, 100 * max(used / online) AS peak_pct,
         arg_max(interval_start_local, used / online) AS peak_at
-      FROM busy GROUP BY ALL),
+      FROM busy WHERE online > 0 GROUP BY ALL),
     msu AS (
       SELECT 'system' AS scope, d.system_id AS name, m.interval_start_local::date AS day,
         sum(four_hour_average_msu) AS four_hour

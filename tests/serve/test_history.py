@@ -29,6 +29,13 @@ def test_the_overview_sets_the_last_day_beside_the_same_day_a_week_before(client
     assert machine["peak_busy_pct"] == pytest.approx(100 * (1 + 23 / 24 + 1) / 8)
 
 
+def test_the_overview_leaves_out_a_machine_whose_engines_are_not_recorded(client, history):
+    with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
+        con.execute("UPDATE marts.fct_machine_interval SET physical_engines = NULL")
+    found = client("GET", "/v1/overview").json()
+    assert (found["machines"], [one["system"] for one in found["systems"]]) == ([], ["PRDA"])
+
+
 def test_a_history_has_engines_in_use_by_class_group_and_its_lines_of_capacity(client, history):
     found = client("GET", "/v1/systems/PRDA/history?every=day").json()
     by_kind = {column["kind"]: column["values"] for column in found["columns"]}
