@@ -34,7 +34,8 @@ class Remote:
 
         self.rules = rules
         self.copies = home.root / "fetched"
-        self._memory = home.nights / "fetched.json"
+        # Beside the copies: where these are lost, as in a restored state, all is fetched again.
+        self._memory = self.copies / ".fetched.json"
         try:
             self._files, self._folder = url_to_fs(str(rules.folder))
             there, archive = (self._files, None) if rules.archive is None else url_to_fs(str(rules.archive))

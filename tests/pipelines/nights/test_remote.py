@@ -1,6 +1,7 @@
 """A landing folder that is an address: files are fetched, loaded once, and archived there."""
 
 import itertools
+import shutil
 
 import duckdb
 import fsspec
@@ -49,10 +50,22 @@ def test_files_are_fetched_and_loaded_once_and_again_when_they_grow(store, monke
     assert run.run(home, DAY).verdict == "1 file loaded and published"
     assert run.run(home, DAY).verdict == "nothing new"
     assert points(home) == ["01"]
-    assert not [path for path in (home.root / "fetched").rglob("*") if path.is_file()]
+    assert not [path for path in (home.root / "fetched").rglob("[!.]*") if path.is_file()]
     files.pipe_file(f"{root}/landing/deep/a.runs.csv", runs("01", "02"))
     run.run(home, DAY)
     assert points(home) == ["01", "02"]
+
+
+def test_copies_that_are_lost_before_they_are_loaded_are_fetched_again(store, monkeypatch):
+    home, files, root = store
+    files.pipe_file(f"{root}/landing/a.runs.csv", runs("01"))
+    with monkeypatch.context() as patched:
+        patched.setenv("ETALON_LANDING__SETTLE_S", "3600")
+        assert list(run.run(home, DAY).left.values()) == ["still arriving"]
+    # A backup holds what nights remember, and no copies.
+    shutil.rmtree(home.root / "fetched")
+    run.run(home, DAY)
+    assert points(home) == ["01"]
 
 
 def test_loaded_files_are_moved_to_an_archive_there_and_none_written_over(store, monkeypatch):
