@@ -14,7 +14,7 @@ together as (
         'put_retries', 'transmission_queue_empty'] -%}
     sum({{ column }}) as {{ column }}{{ ',' if not loop.last }}
     {% endfor %}
-  from used
+  from {{ first_written('used', ['queue_manager', 'channel_name', 'connection_name', 'started_utc'], 'start_local') }}
   group by smf_sid, queue_manager, start_local, trim(channel_name), trim(connection_name)
 )
 
