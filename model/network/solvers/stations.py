@@ -6,13 +6,16 @@ Exact. Sources: Erlang 1917; Kleinrock, *Queueing Systems I*, 1975, chapter 3; f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+#: Logarithm of a factor so large that nobody waits.
+MOST_LOG = 700.0
 
 
 class StationResult(NamedTuple):
@@ -82,15 +85,19 @@ def gmc_response(transform: Callable[[float], float], rate: float, service: floa
         else:
             high = middle
     root = (low + high) / 2
-    total, product = 1 / (1 - root), 1.0
+    total, log_product = 1 / (1 - root), 0.0
     for j in range(1, servers + 1):
         here = transform(j * each)
-        product *= here / (1 - here)
+        log_product += math.log(here) - math.log1p(-here) if here > 0 else -math.inf
+        log_ways = math.lgamma(servers + 1) - math.lgamma(j + 1) - math.lgamma(servers - j + 1)
+        log_factor = log_ways - log_product - math.log1p(-here)
+        if log_factor > MOST_LOG:
+            return service
         # Where the fraction is 0 over 0, its value beside that point.
         beside = j if abs(servers * (1 - root) - j) > 1e-6 else j + 1e-4
         near = transform(beside * each)
         part = (servers * (1 - near) - beside) / (servers * (1 - root) - beside)
-        total += comb(servers, j) / (product * (1 - here)) * part
+        total += math.exp(log_factor) * part
     return float(service + 1 / total / (servers * each * (1 - root) ** 2))
 
 

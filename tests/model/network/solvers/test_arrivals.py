@@ -74,6 +74,11 @@ def test_regular_arrivals_wait_as_the_root_of_their_transform_says():
     assert root == pytest.approx(math.exp(-2 * (1 - root)))
 
 
+@pytest.mark.parametrize(("servers", "every_s"), [(1, 1e6), (10, 10.0), (256, 0.5), (2_000, 0.001)])
+def test_regular_arrivals_that_hardly_ever_meet_do_not_wait(servers, every_s):
+    assert gmc_response(Distribution.deterministic(every_s).transform, 1 / every_s, 0.5, servers) == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize("scheduling", ["fcfs", "ps"])
 @pytest.mark.parametrize("how", ["erlang", "hyperexponential", "interrupted"])
 def test_the_renewal_queue_is_the_simulated_one(scheduling, how):
