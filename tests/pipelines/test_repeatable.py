@@ -23,7 +23,8 @@ PROGRAM = textwrap.dedent(
     if sys.argv[3] == "one":
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     from ingest import registry
-    from ingest.warehouse import content_hash, load
+    from ingest.warehouse import load
+    from tests.ingest.warehouse.content import content_hash
     from pipelines.cli import main
 
     reports = load([source], target / "etalon.duckdb", registry.load())

@@ -20,12 +20,12 @@ from ingest.warehouse import (
     WarehouseError,
     WarehouseLocked,
     WarehouseMissing,
-    content_hash,
     exit_code,
     load,
     publish,
     query,
 )
+from tests.ingest.warehouse.content import content_hash
 from tests.ingest.warehouse.samples import RUNS, report_xml, write
 
 KILLED = textwrap.dedent(
