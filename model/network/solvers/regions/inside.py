@@ -27,7 +27,10 @@ class ByPopulation:
 
 
 def by_population(net: Reduced, part: Limited, most: int, flow: Floats, loads: Floats) -> ByPopulation | None:
-    """The inside of a limit with 1, 2, ... ``most`` in it; ``loads`` (stations,) is the work of all a second."""
+    """The inside of a limit with 1, 2, ... ``most`` in it; ``loads`` (stations,) is the work of all a second.
+
+    None where nothing is done there.
+    """
     stations = net.demand.shape[1]
     entering = float(flow @ part.entries)
     if entering <= 0:
@@ -51,6 +54,8 @@ def by_population(net: Reduced, part: Limited, most: int, flow: Floats, loads: F
         inner.append((child, found, let_in))
         means.append(float(flow @ child.entries) / entering / found.rate[0])
         curves.append(at_population(found.rate, let_in) / found.rate[0])
+    if not any(means):
+        return None
     rate, queue, chances = closed_chain(np.array(means), np.array(curves), len(used))
     stretch = np.ones((most, stations))
     for i, k in enumerate(used):

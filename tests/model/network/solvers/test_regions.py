@@ -77,6 +77,14 @@ def test_copies_of_a_limit_before_nearly_full_engines_are_soon_answered(monkeypa
     assert whole == pytest.approx(many.inside(3_000), rel=5e-4)
 
 
+def test_a_limit_around_nothing_holds_nothing_up():
+    limits = (Resource(name="mxt", capacity=3),)
+    route = (Acquire(resource="mxt"), Release(resource="mxt"), visit("cp", 0.3))
+    answer = solve(network((CPU, DISK), open_class(1.0, *route), resources=limits))
+    free = solve(network((CPU, DISK), open_class(1.0, visit("cp", 0.3))))
+    assert answer.response_s[0] == pytest.approx(free.response_s[0])
+
+
 def test_an_inner_limit_that_never_binds_changes_nothing():
     def answered(qr: int) -> float:
         return float(solve(region(4, qr, open_class(0.9, *work(0.5, 0.5, 1.0)))).response_s[0])
