@@ -30,7 +30,7 @@ export const notes = (items) =>
         { className: "notes" },
         items.map((item) => h("li", {}, item.replace(METRIC, words))),
       )
-    : null;
+    : "";
 
 export function save(name, type, text) {
   const link = h("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });

@@ -96,6 +96,7 @@ def test_the_page_of_the_api_keeps_nobody_out(seen):
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_view_keeps_anyone_out_in_light_in_dark_or_on_a_phone(seen, view):
     page = seen.go(f"{view}?system=PRDA")
+    assert not {"null", "undefined", "NaN"} & set(seen.text().split())
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         page.wait_for_timeout(300)
