@@ -143,7 +143,7 @@ function shown(both, limit, curve, sizing, question, metric, against) {
     asked.times.length ? section("Response by class", responses(today, asked)) : null,
     curveSection(curve, asked, question, metric, against),
     limit instanceof Error ? null : limits(limit),
-    sizing instanceof Error ? null : engines(sizing, question.targets),
+    sizing instanceof Error ? null : engines(sizing, question.targets, asked.notes),
     section("Every figure, against today", allFigures(both)),
   ].filter(Boolean);
 }
@@ -170,7 +170,7 @@ const limits = (limit) =>
     ),
   );
 
-function engines(sizing, targets) {
+function engines(sizing, targets, said) {
   const { value, lo, hi } = sizing.engines;
   const aim = `${targets.max_busy_pct} % busy${targets.max_response_ms ? ` and ${targets.max_response_ms} ms` : ""}`;
   const sure = lo === hi ? "with near certainty" : `5 % to 95 % sure: ${lo ?? "–"} to ${hi ?? "more than can be said"}`;
@@ -205,6 +205,7 @@ function engines(sizing, targets) {
       ),
       "What each number of engines would do",
     ),
+    notes(sizing.notes.filter((note) => !said.includes(note))),
   );
 }
 
