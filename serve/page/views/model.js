@@ -99,7 +99,7 @@ function errors(champion, system) {
       h(
         "p",
         { className: "quiet" },
-        "Error and worst are mean and largest of measured points, median and 95th percentile of recorded intervals.",
+        "Error and worst are mean and largest of measured points, median and 95th percentile of recorded intervals. A recorded interval counts as within if it is no further out than single intervals scatter.",
       ),
     ),
   ];
