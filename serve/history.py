@@ -80,7 +80,7 @@ _COLUMNS = """
     SELECT NULL AS kind, NULL AS name, NULL AS unit, NULL AS values_, 'inf'::DOUBLE AS total,
       list(strftime(bucket, '%Y-%m-%dT%H:%M:%S') ORDER BY bucket) AS starts
     FROM starts
-    UNION ALL SELECT *, NULL FROM columns ORDER BY kind NULLS FIRST, total DESC
+    UNION ALL SELECT *, NULL FROM columns ORDER BY kind NULLS FIRST, total DESC, name
 """
 
 # Sums of each LPAR first: what LPARs of a system do adds up, while seconds pass once for all of them.
