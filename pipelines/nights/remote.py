@@ -96,9 +96,10 @@ class Remote:
                 if self._files.exists(str(target)):
                     target = target.with_name(f"{fetched[name][:8]}.{target.name}")
                 self._files.makedirs(str(target.parent), exist_ok=True)
-                self._files.mv(f"{self._folder}/{name}", str(target))
-                if self.rules.marker is not None:
-                    self._files.rm(f"{self._folder}/{name}{self.rules.marker}")
+                with suppress(FileNotFoundError):  # As for `fetch`.
+                    self._files.mv(f"{self._folder}/{name}", str(target))
+                    if self.rules.marker is not None:
+                        self._files.rm(f"{self._folder}/{name}{self.rules.marker}")
             copy.unlink()
 
     def _why_left(self, name: str, names: Mapping[str, object]) -> str | None:

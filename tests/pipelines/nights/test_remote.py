@@ -135,6 +135,22 @@ def test_a_file_taken_away_while_files_are_fetched_stops_no_night(store, monkeyp
     assert points(home) == ["01", "02"]
 
 
+def test_a_file_taken_away_while_it_is_loaded_stops_no_night(store, monkeypatch):
+    home, files, root = store
+    monkeypatch.setenv("ETALON_LANDING__ARCHIVE", files.unstrip_protocol(f"{root}/archive"))
+    path, listed, looks = f"{root}/landing/a.runs.csv", Remote.listed, itertools.count()
+    files.pipe_file(path, runs("01"))
+
+    def taken(self):
+        found = listed(self)
+        if next(looks):
+            files.rm(path)
+        return found
+
+    monkeypatch.setattr(Remote, "listed", taken)
+    assert run.run(home, DAY).verdict == "1 file loaded and published"
+
+
 def test_no_message_shows_a_password_or_hides_why_a_server_cannot_be_reached(made_up, monkeypatch):
     home, _ = made_up
     monkeypatch.setenv("ETALON_LANDING__FOLDER", "ftp://bob:secret@127.0.0.1:1/landing")
