@@ -8,9 +8,13 @@ import numpy as np
 
 from model.network.solvers.reduction import Floats, Reduced
 from model.network.solvers.regions.series import log_convolved
+from model.network.solvers.stations import erlang_c
 
 SPREAD = 600
 """Of those at a limit, how many are spread over its copies one by one: beyond it takes time, and changes little."""
+
+HARDLY = 1e-3
+"""Share of those who wait for a limit, below which it may be left out."""
 
 
 @dataclass
@@ -51,9 +55,11 @@ class Limited:
 
 
 def limited_parts(net: Reduced) -> list[Limited] | None:
-    """The outermost limits with those within; None where limits overlap, or something else stands in the way."""
-    resources = net.network.resources
-    used = [rho for rho in range(len(resources)) if np.any(net.acquires[:, rho] > 0)]
+    """The outermost limits with those within; None where limits overlap, or something else stands in the way.
+
+    Where they do overlap, limits that hardly anybody waits for are left out.
+    """
+    used = [rho for rho in range(len(net.network.resources)) if np.any(net.acquires[:, rho] > 0)]
     if not used or net.sync or net.forks or not np.all(net.poisson):
         return None
     for k, station in enumerate(net.network.stations):
@@ -65,6 +71,25 @@ def limited_parts(net: Reduced) -> list[Limited] | None:
             return None
         if station.scheduling == "dps" and len(set(net.weight[here])) > 1:
             return None
+    parts = _tree(net, used)
+    waited_for = [rho for rho in used if not _hardly_waited_for(net, rho)]
+    if parts is None and 0 < len(waited_for) < len(used):
+        parts = _tree(net, waited_for)
+    return parts
+
+
+def _hardly_waited_for(net: Reduced, rho: int) -> bool:
+    """Whether nobody would wait if holders waited for nothing else and held it twice as long."""
+    resource = net.network.resources[rho]
+    base = net.think + net.demand.sum(axis=1)
+    most = np.where(net.rates >= 0, net.rates, np.divide(net.users, base, out=np.zeros_like(base), where=base > 0))
+    held = 2 * float(most @ net.inside[:, rho].sum(axis=1)) / resource.instances
+    return erlang_c(held, int(resource.capacity // net.largest[rho])) < HARDLY
+
+
+def _tree(net: Reduced, used: list[int]) -> list[Limited] | None:
+    """The outermost of the limits ``used`` with those within; None where they overlap."""
+    resources = net.network.resources
     parts: dict[int, Limited] = {}
     around: dict[int, list[int]] = {}
     for rho in used:

@@ -59,6 +59,10 @@ def regions(net: Reduced) -> Figures | None:
         if turn and np.allclose(flow, before, rtol=1e-7) and np.allclose(wait, new_wait, rtol=1e-5, atol=1e-9):
             stretch = np.divide(inside, inside_all, out=np.ones_like(inside), where=inside_all > 0)
             held = _held(net, flow, wait, stretch)
+            units = np.array([resource.capacity * resource.instances for resource in net.network.resources])
+            if np.any(held.sum(axis=0) > units * (1 + 1e-6)):
+                # A limit that was left out fills after all.
+                return None
             return _figures(net, flow, result.residence.T + inside, wait, held)
     return None
 

@@ -101,6 +101,18 @@ def test_a_limit_nobody_reaches_is_no_limit():
     assert wide.wait_s == pytest.approx(np.zeros((1, 2)), abs=1e-9)
 
 
+def test_overlapping_limits_that_nobody_waits_for_are_left_out():
+    limits = (Resource(name="mxt", capacity=60), Resource(name="tclass", capacity=50), Resource(name="qr", capacity=1))
+    both = (Acquire(resource="tclass"), *work(0.3, 0.4, 1.0), Release(resource="tclass"))
+    net = network(
+        (CPU, DISK), open_class(0.8, *work(0.3, 0.4, 1.0)), open_class(0.6, *both, name="b"), resources=limits
+    )
+    answer, found = solve(net), simulate(net, seed=1, horizon=40_000)
+    assert answer.method == "flow-equivalent regions" and answer.held[1, 1] > 0
+    for r, name in enumerate(net.class_names):
+        assert answer.response_s[r] == pytest.approx(found.classes[name].response_s.value, rel=0.1)
+
+
 def test_limits_that_overlap_are_left_to_the_layers():
     crossed = open_class(
         0.3, Acquire(resource="mxt"), Acquire(resource="qr"), visit("cp", 1.0),
@@ -111,6 +123,7 @@ def test_limits_that_overlap_are_left_to_the_layers():
         0.1, Acquire(resource="qr"), Acquire(resource="mxt"), visit("cp", 0.1),
         Release(resource="mxt"), Release(resource="qr"), name="c",
     )  # fmt: skip
-    assert limited_parts(reduce(region(5, 2, other, qr_first))) is None
-    assert "layered" in solve(region(5, 2, other, qr_first)).method
+    assert limited_parts(reduce(region(2, 1, other, qr_first))) is None
+    answer = solve(region(2, 1, other, qr_first))
+    assert "layered" in answer.method and "layered resources" in answer.approximated
     assert np.isfinite(solve(region(5, 2, crossed)).response_s).all()
