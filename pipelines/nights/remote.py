@@ -74,6 +74,9 @@ class Remote:
                     self._get(name)
                 except FileNotFoundError:
                     del marks[name]
+                except Exception as error:  # Every kind of file system has errors of its own.
+                    del marks[name]
+                    left[name] = without_password(f"could not be fetched: {error}")
         for copy in [path for path in self.copies.rglob("*") if path.is_file()]:
             if str(copy.relative_to(self.copies)) not in marks:
                 copy.unlink()
@@ -86,21 +89,35 @@ class Remote:
         rules = self.rules.model_copy(update={"marker": None, "settle_s": 0}) if with_marker else self.rules
         return landing.arrivals(self.copies, rules, before)
 
-    def loaded(self, copies: Iterable[Path]) -> None:
-        """Drop copies that were loaded; move originals that have not changed since to the archive, if there is one."""
+    def loaded(self, copies: Iterable[Path]) -> dict[str, str]:
+        """Drop copies that were loaded; move originals that have not changed since to the archive, if there is one.
+
+        Why originals could not be moved, by path.
+        """
         fetched, names = read(self._memory), self.listed() if self._archive is not None else {}
+        stay: dict[str, str] = {}
         for copy in copies:
             name = copy.relative_to(self.copies).as_posix()
             if self._archive is not None and name in names and _mark(names[name]) == fetched.get(name):
-                target = PurePosixPath(self._archive, name)
-                if self._files.exists(str(target)):
-                    target = target.with_name(f"{fetched[name][:8]}.{target.name}")
-                self._files.makedirs(str(target.parent), exist_ok=True)
-                with suppress(FileNotFoundError):  # As for `fetch`.
-                    self._files.mv(f"{self._folder}/{name}", str(target))
-                    if self.rules.marker is not None:
-                        self._files.rm(f"{self._folder}/{name}{self.rules.marker}")
+                try:
+                    self._move(name, PurePosixPath(self._archive, name), fetched[name])
+                except FileNotFoundError:
+                    pass  # As for `fetch`.
+                except Exception as error:  # Every kind of file system has errors of its own.
+                    stay[name] = without_password(f"loaded, but could not be archived: {error}")
             copy.unlink()
+        if stay:
+            # Fetched again the next night, they are found loaded, and moved then.
+            write(self._memory, json.dumps({name: mark for name, mark in fetched.items() if name not in stay}))
+        return stay
+
+    def _move(self, name: str, target: PurePosixPath, mark: str) -> None:
+        if self._files.exists(str(target)):
+            target = target.with_name(f"{mark[:8]}.{target.name}")
+        self._files.makedirs(str(target.parent), exist_ok=True)
+        self._files.mv(f"{self._folder}/{name}", str(target))
+        if self.rules.marker is not None:
+            self._files.rm(f"{self._folder}/{name}{self.rules.marker}")
 
     def _why_left(self, name: str, names: Mapping[str, object]) -> str | None:
         """Why a file is not fetched; None for what is no input, empty for one that is."""

@@ -234,11 +234,14 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
             if not any(path == str(found.path) or path.startswith(f"{found.path}!") for path in wrong)
         ]
         if remote is not None:
-            remote.loaded(found.path for found in loaded)
+            night.left |= remote.loaded(found.path for found in loaded)
         elif rules.landing.archive is not None:
             for found in loaded:
                 if landing.fingerprint([found.path]) == found.mark:
-                    landing.archive(found.path, folder, Path(rules.landing.archive), found.mark, rules.landing)
+                    try:
+                        landing.archive(found.path, folder, Path(rules.landing.archive), found.mark, rules.landing)
+                    except OSError as error:
+                        night.left[str(found.path)] = f"loaded, but could not be archived: {error}"
         else:
             done = {**done, **{str(found.path): found.mark for found in loaded}}
     kept = {path: mark for path, mark in done.items() if path in marks}

@@ -56,6 +56,30 @@ def test_files_are_fetched_and_loaded_once_and_again_when_they_grow(store, monke
     assert points(home) == ["01", "02"]
 
 
+def test_a_file_that_cannot_be_fetched_or_archived_stays_and_the_others_are_loaded(store, monkeypatch):
+    home, files, root = store
+    monkeypatch.setenv("ETALON_LANDING__ARCHIVE", files.unstrip_protocol(f"{root}/archive"))
+    for name in ("a", "b"):
+        files.pipe_file(f"{root}/landing/{name}.runs.csv", runs("01" if name == "a" else "02"))
+    get, move = type(files).get_file, type(files).mv
+
+    def refused(self, path, *rest, **options):
+        if "b.runs.csv" in path:
+            raise PermissionError(f"{path}: not yours")
+        return get(self, path, *rest, **options)
+
+    monkeypatch.setattr(type(files), "get_file", refused)
+    monkeypatch.setattr(type(files), "mv", lambda *_: (_ for _ in ()).throw(OSError("archive is full")))
+    found = run.run(home, DAY)
+    assert points(home) == ["01"]
+    assert "not yours" in found.left["b.runs.csv"] and "archive is full" in found.left["a.runs.csv"]
+    monkeypatch.setattr(type(files), "get_file", get)
+    monkeypatch.setattr(type(files), "mv", move)
+    assert not run.run(home, DAY).left
+    assert "02" in points(home)
+    assert all(files.exists(f"{root}/archive/{name}.runs.csv") for name in ("a", "b"))
+
+
 def test_copies_that_are_lost_before_they_are_loaded_are_fetched_again(store, monkeypatch):
     home, files, root = store
     files.pipe_file(f"{root}/landing/a.runs.csv", runs("01"))
