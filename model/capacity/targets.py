@@ -43,7 +43,9 @@ def size(
             responses.
     """
     targets: dict[str, Any] = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
-    elsewhere = [_on_machine(name, size(bundle, system, etr_tps, at=_moved(at, name), **targets)) for name in machines]
+    elsewhere = [
+        _on_machine(name, at, lambda moved: size(bundle, system, etr_tps, at=moved, **targets)) for name in machines
+    ]
     entry = system_entry(bundle, system)
     ready = compiled(entry)
     asked = dict(at or {})
@@ -105,15 +107,19 @@ def size(
     )
 
 
-def _moved(at: Mapping[str, Any] | None, machine: str) -> dict[str, Any]:
+def _on_machine(
+    machine: str, at: Mapping[str, Any] | None, sized: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> dict[str, Any]:
+    """What of a sizing is said of one machine among several."""
     if at and "machine" in at:
         text = "machines: leave at.machine out; each machine of the list takes its place"
         raise QuestionError("machines", machine, text)
-    return {**(at or {}), "machine": machine}
-
-
-def _on_machine(machine: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a sizing is told of one machine among several."""
+    try:
+        found = sized({**(at or {}), "machine": machine})
+    except QuestionError as refused:
+        if refused.field == "at.machine":
+            refused.field = "machines"
+        raise
     engines = found["engines"]["value"]
     row = next((row for row in found["table"] if row["engines"] == engines), None)
     return {

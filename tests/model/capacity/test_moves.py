@@ -82,8 +82,9 @@ def test_machines_of_a_list_are_sized_beside_the_present_one():
     assert answer["machines"][0]["bottleneck"] == there["bottleneck"]
     with pytest.raises(QuestionError, match=r"leave at\.machine out"):
         size(found, "PRDA", at={"machine": "z14"}, max_busy_pct=80, machines=["z13"])
-    with pytest.raises(QuestionError, match="no rating of machine 'z99'"):
+    with pytest.raises(QuestionError, match="no rating of machine 'z99'") as refused:
         size(found, "PRDA", max_busy_pct=80, machines=["z99"])
+    assert refused.value.field == "machines"
 
 
 def test_engines_are_slower_where_there_are_more_of_them():
