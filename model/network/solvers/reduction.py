@@ -183,6 +183,13 @@ def in_service(net: Reduced, throughput: Floats, work: Floats, busy: Floats) -> 
     return out
 
 
+def unhindered(net: Reduced) -> Floats:
+    """(classes,) transactions a second if nobody waited for anything."""
+    cycle = net.think + net.demand.sum(axis=1)
+    alone = np.divide(net.users, cycle, out=np.zeros_like(cycle), where=cycle > 0)
+    return np.where(net.rates >= 0, net.rates, alone)
+
+
 def unwaited_holding(net: Reduced, throughput: Floats, using: Floats) -> Floats:
     """(resources,) units in use if whoever holds one waited for nothing else.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.network.solvers.arrays import Floats
-from model.network.solvers.reduction import Reduced
+from model.network.solvers.reduction import Reduced, unhindered
 
 
 @dataclass
@@ -34,9 +34,7 @@ class LayerState:
         """Before the first round: nobody waits."""
         classes, stations = net.demand.shape
         resources = len(net.network.resources)
-        base = net.think + net.demand.sum(axis=1)
-        alone = np.divide(net.users, base, out=np.zeros(classes), where=base > 0)
-        guess = np.where(net.rates >= 0, net.rates, alone)
+        guess = unhindered(net)
         return cls(
             throughput=guess,
             residence=net.demand.copy(),

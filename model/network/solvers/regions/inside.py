@@ -89,15 +89,23 @@ def at_population(values: Floats, populations: Floats) -> Floats:
     return np.asarray(values[low - 1] * (1 - part) + values[high - 1] * part)
 
 
-def through(part: Limited, found: ByPopulation, populations: Floats, wait: Floats) -> Floats:
-    """(classes, stations) residence inside a limit of which each class meets (classes, population) so many; adds the
-    waits for the limits within to ``wait`` (classes, resources)."""
-    inside = part.own * (populations @ found.stretch)
-    for child in all_within(part):
-        if child.rho in found.wait:
-            inside += child.own * (populations @ found.inner[child.rho])
-            wait[:, child.rho] += child.entries * (populations @ found.wait[child.rho])
-    return inside
+def through(part: Limited, found: ByPopulation, populations: Floats, wait: Floats, held: Floats) -> Floats:
+    """(classes, stations) residence inside a limit of which each class meets (classes, population) so many; adds to
+    (classes, resources) ``wait`` for the limits within and ``held``, both in seconds a transaction."""
+
+    def pass_through(one: Limited) -> Floats:
+        stretch = found.stretch if one is part else found.inner[one.rho]
+        inside = one.own * (populations @ stretch)
+        for child in one.within:
+            if child.rho in found.wait:
+                waited = child.entries * (populations @ found.wait[child.rho])
+                inside += pass_through(child)
+                wait[:, child.rho] += waited
+                held[:, one.rho] += waited + sum(wait[:, deeper.rho] for deeper in all_within(child))
+        held[:, one.rho] += inside.sum(axis=1)
+        return inside
+
+    return pass_through(part)
 
 
 def all_within(part: Limited) -> list[Limited]:

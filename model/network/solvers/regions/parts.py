@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model.network.solvers.reduction import Floats, Reduced
+from model.network.solvers.reduction import Floats, Reduced, unhindered
 from model.network.solvers.regions.series import log_convolved
 from model.network.solvers.stations import erlang_c
 
@@ -81,9 +81,7 @@ def limited_parts(net: Reduced) -> list[Limited] | None:
 def _hardly_waited_for(net: Reduced, rho: int) -> bool:
     """Whether nobody would wait if holders waited for nothing else and held it twice as long."""
     resource = net.network.resources[rho]
-    base = net.think + net.demand.sum(axis=1)
-    most = np.where(net.rates >= 0, net.rates, np.divide(net.users, base, out=np.zeros_like(base), where=base > 0))
-    held = 2 * float(most @ net.inside[:, rho].sum(axis=1)) / resource.instances
+    held = 2 * float(unhindered(net) @ net.inside[:, rho].sum(axis=1)) / resource.instances
     return erlang_c(held, int(resource.capacity // net.largest[rho])) < HARDLY
 
 

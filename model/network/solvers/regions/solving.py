@@ -7,7 +7,7 @@ import numpy as np
 from model.network.solvers.amva import AmvaResult, amva
 from model.network.solvers.arrays import CODES, DELAY, FCFS, SHARING
 from model.network.solvers.exact_network import Figures
-from model.network.solvers.reduction import Floats, Reduced, in_service
+from model.network.solvers.reduction import Floats, Reduced, in_service, unhindered
 from model.network.solvers.regions.arriving import met
 from model.network.solvers.regions.inside import by_population, left_over, through
 from model.network.solvers.regions.parts import Limited, limited_parts
@@ -32,8 +32,7 @@ def regions(net: Reduced) -> Figures | None:
     most = [_most_inside(net, part, ceiling) for part in outermost]
     if max(most) > LARGEST:
         return None
-    base = net.think + net.demand.sum(axis=1)
-    flow = np.where(net.rates >= 0, net.rates, np.divide(net.users, base, out=np.zeros(classes), where=base > 0))
+    flow = unhindered(net)
     wait, inside = np.zeros_like(net.acquires), np.zeros((classes, stations))
     spent = {part.rho: net.inside[:, part.rho] @ net.pace for part in outermost}
     for turn in range(ROUNDS):
@@ -43,7 +42,7 @@ def regions(net: Reduced) -> Figures | None:
             return None
         damping = 1.0 if turn < 3 else 0.5 if turn < 40 else 0.2
         flow = flow + damping * (result.throughput - flow)
-        new_wait, new_inside = np.zeros_like(wait), np.zeros_like(inside)
+        new_wait, new_held, new_inside = np.zeros_like(wait), np.zeros_like(wait), np.zeros_like(inside)
         for part, largest in zip(outermost, most, strict=True):
             found = by_population(net, part, largest, flow, flow @ work)
             elsewhere = net.think + result.residence.sum(axis=0) + sum(spent.values()) - spent[part.rho]
@@ -51,16 +50,15 @@ def regions(net: Reduced) -> Figures | None:
             if not found or not arriving:
                 return None
             new_wait[:, part.rho] += part.entries * arriving.wait
-            here = through(part, found, arriving.populations, new_wait)
-            new_inside += here
-            spent[part.rho] = here.sum(axis=1) + new_wait[:, [part.rho, *found.wait]].sum(axis=1)
+            new_inside += through(part, found, arriving.populations, new_wait, new_held)
+            spent[part.rho] = new_held[:, part.rho] + new_wait[:, part.rho]
         wait = wait + damping * (new_wait - wait)
         inside = inside + damping * (new_inside - inside)
         if turn and np.allclose(flow, before, rtol=1e-7) and np.allclose(wait, new_wait, rtol=1e-5, atol=1e-9):
             stretch = np.divide(inside, inside_all, out=np.ones_like(inside), where=inside_all > 0)
-            held = _held(net, flow, wait, stretch)
+            held = flow[:, None] * net.largest * np.where(new_held > 0, new_held, _holding(net, wait, stretch))
             units = np.array([resource.capacity * resource.instances for resource in net.network.resources])
-            if np.any(held.sum(axis=0) > units * (1 + 1e-6)):
+            if np.any((held.sum(axis=0) > units) & ~np.any(new_held > 0, axis=0)):
                 # A limit that was left out fills after all.
                 return None
             return _figures(net, flow, result.residence.T + inside, wait, held)
@@ -73,10 +71,8 @@ def _most_inside(net: Reduced, part: Limited, ceiling: Floats) -> int:
     rates, work = np.where(takers, net.rates.clip(0), 0.0), net.inside[:, part.rho] * net.pace
     most, coming = part.most * part.copies, int(net.users[takers].sum())
     if rates.any():
-        offered, busiest = (
-            float((rates @ work).sum()),
-            float((net.rates.clip(0) @ net.demand * net.pace / ceiling).max()),
-        )
+        offered = float((rates @ work).sum())
+        busiest = float((net.rates.clip(0) @ net.demand * net.pace / ceiling).max())
         coming += int(offered + 10 * np.sqrt(offered) + np.log(1e-12) / np.log(min(max(busiest, 0.1), 0.9999)))
     return max(min(most, coming), 1)
 
@@ -109,11 +105,12 @@ def _special(net: Reduced) -> list[int]:
     return [k for k in range(len(net.curves)) if not net.delay[k] and not net.plain[k]]
 
 
-def _held(net: Reduced, flow: Floats, wait: Floats, stretch: Floats) -> Floats:
-    """(classes, resources) units in use, given waits and how much longer than its work a visit inside takes."""
+def _holding(net: Reduced, wait: Floats, stretch: Floats) -> Floats:
+    """(classes, resources) seconds that a limit which was left out is held, given waits and how much longer than its
+    work a visit inside takes."""
     per_unit = np.divide(wait, net.acquires, out=np.zeros_like(wait), where=net.acquires > 0)
     time = np.einsum("crk,ck->cr", net.inside * net.pace, stretch) + np.einsum("crs,cs->cr", net.nested, per_unit)
-    return np.asarray(flow[:, None] * time * net.largest)
+    return np.asarray(time)
 
 
 def _figures(net: Reduced, flow: Floats, residence: Floats, wait: Floats, held: Floats) -> Figures:

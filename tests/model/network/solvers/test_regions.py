@@ -45,6 +45,18 @@ def test_a_limit_within_a_limit_is_the_simulated_one(rate):
     assert answer.response_s[0] == pytest.approx(found.value, rel=0.1)
 
 
+def test_a_limit_that_is_nearly_always_held_is_no_more_than_full():
+    users = closed_class(100, 300.0, *work(0.3, 0.5, 2.0), name="b")
+    net = region(400, 1, open_class(0.8, *work(0.5, 0.8, 1.0)), users)
+    answer = solve(net)
+    assert answer.method == "flow-equivalent regions"
+    assert 0.8 < answer.held[:, 1].sum() < 1
+    assert answer.held[:, 0] == pytest.approx(answer.throughput_per_s * (answer.response_s - answer.wait_s[:, 0]))
+    found = simulate(net, seed=1, horizon=60_000)
+    for r, name in enumerate(net.class_names):
+        assert answer.response_s[r] == pytest.approx(found.classes[name].response_s.value, rel=0.25)
+
+
 def test_users_and_arrivals_share_nested_limits():
     net = region(6, 1, open_class(0.5, *work(0.5, 0.6, 1.0)), closed_class(5, 4.0, *work(0.3, 0.5, 2.0), name="b"))
     answer, found = solve(net), simulate(net, seed=1, horizon=60_000)
