@@ -3,7 +3,7 @@ that are not Poisson."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -144,12 +144,19 @@ def _mixed(
     throughput, residence = np.zeros(len(net.rates)), np.zeros_like(work)
     throughput[opened], throughput[closed] = net.rates[opened], both.closed_throughput
     residence[opened], residence[closed] = both.open_residence.T, both.closed_residence.T
-    busy = work * throughput[:, None]
-    for k, alpha in special.items():
-        total = busy[:, k].sum()
-        used = np.interp(total, np.append(0.0, alpha), np.append(0.0, net.curves[k][1]))
-        busy[:, k] *= used / total if total > 0 else 0.0
+    busy = engines_at_work(net, work * throughput[:, None], special)
     return _plain(net, throughput, residence, busy, "mixed product form")
+
+
+def engines_at_work(net: Reduced, work: Floats, special: Iterable[int]) -> Floats:
+    """(classes, stations) engines at work for ``work`` a second, at the ``special`` stations as their curves say."""
+    busy = work.copy()
+    for k in special:
+        most, used = net.curves[k]
+        total = float(work[:, k].sum())
+        if total > 0:
+            busy[:, k] *= np.interp(total, np.append(0.0, most), np.append(0.0, used)) / total
+    return busy
 
 
 def _levels(curve: Floats, customers: int) -> Floats:

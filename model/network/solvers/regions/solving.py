@@ -6,7 +6,7 @@ import numpy as np
 
 from model.network.solvers.amva import AmvaResult, amva
 from model.network.solvers.arrays import CODES, DELAY, FCFS, SHARING
-from model.network.solvers.exact_network import Figures
+from model.network.solvers.exact_network import Figures, engines_at_work
 from model.network.solvers.reduction import Floats, Reduced, in_service, unhindered
 from model.network.solvers.regions.arriving import met
 from model.network.solvers.regions.inside import by_population, left_over, through
@@ -114,11 +114,7 @@ def _holding(net: Reduced, wait: Floats, stretch: Floats) -> Floats:
 
 
 def _figures(net: Reduced, flow: Floats, residence: Floats, wait: Floats, held: Floats) -> Figures:
-    busy = flow[:, None] * net.demand * net.pace
-    for k in _special(net):
-        work, used = net.curves[k]
-        at = float(busy[:, k].sum())
-        if at > 0:
-            busy[:, k] *= np.interp(at, np.append(0.0, work), np.append(0.0, used)) / at
-    using = in_service(net, flow, net.demand * net.pace, busy)
+    work = net.demand * net.pace
+    busy = engines_at_work(net, flow[:, None] * work, _special(net))
+    using = in_service(net, flow, work, busy)
     return Figures(flow, residence, busy, using, wait, held, "flow-equivalent regions", np.zeros(len(flow)))
