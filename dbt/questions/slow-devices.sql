@@ -1,6 +1,7 @@
 -- Which devices are slow, and why?
 -- Components of the response of the devices that carry the most waiting.
-select system_id, device_number, volume_serial, round(sum(requests) / sum(interval_s), 1) as requests_per_s,
+select system_id, subchannel_set, device_number, volume_serial,
+  round(sum(requests) / sum(interval_s), 1) as requests_per_s,
   round(sum(response_ms * requests) / sum(requests), 3) as response_ms,
   round(sum(ios_queue_ms * requests) / sum(requests), 3) as ios_queue_ms,
   round(sum(pending_ms * requests) / sum(requests), 3) as pending_ms,
@@ -9,5 +10,5 @@ select system_id, device_number, volume_serial, round(sum(requests) / sum(interv
 from marts.fct_device
 where requests > 0
 group by all
-order by sum(fct_device.response_ms * requests) / sum(interval_s) desc nulls last, device_number
+order by sum(fct_device.response_ms * requests) / sum(interval_s) desc nulls last, subchannel_set, device_number
 limit 10

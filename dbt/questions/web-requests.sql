@@ -1,6 +1,6 @@
 -- What does a web request cost, and how long does it take?
 -- Liberty says the CPU of a request, z/OS Connect the time of the system it calls.
-select system_id, server_kind, resource, sum(requests) as requests,
+select system_id, server_kind, record_version, resource, sum(requests) as requests,
   round(sum(requests * web_response_ms) / sum(requests), 3) as response_ms,
   round(sum(requests * web_backend_ms)
     / nullif(sum(requests) filter (where web_backend_ms is not null), 0), 3) as backend_ms,
@@ -10,6 +10,6 @@ select system_id, server_kind, resource, sum(requests) as requests,
   round(sum(requests * web_error_pct)
     / nullif(sum(requests) filter (where web_error_pct is not null), 0), 1) as error_pct
 from marts.fct_web_request
-group by system_id, server_kind, resource
+group by system_id, server_kind, record_version, resource
 order by sum(cpu_s) desc nulls last, requests desc, resource
 limit 12

@@ -93,7 +93,7 @@ device as (
     sum(k.share * d.start_subchannels) as ios,
     sum(k.share * d.measured_operations) as measured_ios,
     sum(k.share * (d.connect_us + d.pending_us + d.disconnect_us + coalesce(d.ios_queue_us, 0))) as io_us
-  from {{ first_written(ref('stg_smf74_1_device'), ['device_number_text']) }} d
+  from {{ first_written(ref('stg_smf74_1_device'), ['subchannel_set', 'device_number']) }} d
   join {{ ref('int_point_share') }} k using (smf_sid, interval_start_utc, interval_s)
   where k.is_run
   group by all

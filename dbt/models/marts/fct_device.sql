@@ -3,7 +3,7 @@ with device as (
     k.interval_key, min(k.system_id) as system_id, k.smf_sid, min(k.point) as point, min(k.condition) as condition,
     min(k.interval_start_utc) as interval_start_utc, min(k.interval_start_local) as interval_start_local,
     sum(k.share * k.recorded_s) as interval_s,
-    d.device_number_text as device_number,
+    coalesce(d.subchannel_set, 0) as subchannel_set, d.device_number,
     max(nullif(trim(d.volume_serial), '')) as volume_serial,
     max(d.lcu_number) as lcu_number,
     max(nullif(trim(d.storage_group), '')) as storage_group,
@@ -11,14 +11,15 @@ with device as (
         'ios_queue_us'] -%}
     sum(k.share * d.{{ column }}) as {{ column }}{{ ',' if not loop.last }}
     {% endfor %}
-  from {{ first_written(ref('stg_smf74_1_device'), ['device_number_text']) }} d
+  from {{ first_written(ref('stg_smf74_1_device'), ['subchannel_set', 'device_number']) }} d
   join {{ ref('int_interval_share') }} k
     on k.smf_sid = d.smf_sid and {{ same_start('k.recorded_start', 'd.interval_start') }} and k.recorded_s = d.interval_s
-  group by k.interval_key, k.smf_sid, d.device_number_text
+  group by k.interval_key, k.smf_sid, coalesce(d.subchannel_set, 0), d.device_number
 )
 
 select
   {{ interval_identity() }},
+  subchannel_set::integer as subchannel_set,
   device_number::varchar as device_number,
   volume_serial::varchar as volume_serial,
   lcu_number::varchar as lcu_number,

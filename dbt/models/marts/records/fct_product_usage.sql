@@ -1,3 +1,4 @@
+-- An interval's products take as many records as they need: only a section of the same figures is a copy.
 with usage as (
   select u.*, p.interval_start_date + to_microseconds(p.interval_start_clock_us::bigint) as start_local,
     p.interval_end_date + to_microseconds(p.interval_end_clock_us::bigint) as end_local
@@ -10,8 +11,8 @@ together as (
     trim(product_version) as product_version, trim(product_qualifier) as product_qualifier,
     trim(product_id) as product_id, max(date_diff('microsecond', start_local, end_local)) / 1e6 as seconds,
     sum(tcb_us + coalesce(srb_us, 0)) as cpu_us, sum(offloaded_us) as offloaded_us
-  from {{ first_written('usage', ['product_owner', 'product_name', 'product_version', 'product_qualifier', 'product_id'],
-    'start_local') }}
+  from {{ first_written('usage', ['end_local', 'product_owner', 'product_name', 'product_version', 'product_qualifier',
+    'product_id', 'tcb_us', 'srb_us', 'offloaded_us', 'type_resource_data', 'resource_data'], 'start_local') }}
   group by all
 )
 

@@ -10,7 +10,7 @@ with request as (
   left join {{ source('staging', 'stg_smf120_11_server') }} s using (file_id, record_seq)
   union all by name
   select
-    'z/OS Connect' as server_kind, r.smf_sid, date_trunc('hour', r.written_local) as hour_local,
+    'z/OS Connect' as server_kind, 2 as record_version, r.smf_sid, date_trunc('hour', r.written_local) as hour_local,
     trim(s.job_name) as job_name, coalesce(nullif(trim(r.api_name), ''), trim(r.service_name)) as resource,
     trim(r.http_method) as method, date_diff('microsecond', r.entry_utc, r.exit_utc) as elapsed_us,
     date_diff('microsecond', r.backend_sent_utc, r.backend_received_utc)::double as backend_us,
@@ -19,7 +19,7 @@ with request as (
   left join {{ source('staging', 'stg_smf123_1_server') }} s using (file_id, record_seq)
   union all by name
   select
-    'z/OS Connect' as server_kind, r.smf_sid, date_trunc('hour', r.written_local) as hour_local,
+    'z/OS Connect' as server_kind, 1 as record_version, r.smf_sid, date_trunc('hour', r.written_local) as hour_local,
     trim(s.job_name) as job_name, coalesce(nullif(trim(r.service_name), ''), split_part(r.target_uri, '?', 1)) as resource,
     trim(r.http_method) as method, date_diff('microsecond', r.entry_utc, r.exit_utc) as elapsed_us
   from {{ source('staging', 'stg_smf123_1_v1_request') }} r
@@ -27,7 +27,7 @@ with request as (
 ),
 
 together as (
-  select smf_sid, hour_local, server_kind, job_name, resource, method, count(*) as requests,
+  select smf_sid, hour_local, server_kind, record_version, job_name, resource, method, count(*) as requests,
     sum(elapsed_us) as elapsed_us, max(elapsed_us) as elapsed_max_us, sum(cpu_us) as cpu_us, sum(cp_us) as cp_us,
     sum(backend_us) as backend_us, count(backend_us) as backend_requests, count(is_error) as judged,
     count(*) filter (where is_error) as errors
@@ -40,6 +40,7 @@ select
   t.smf_sid::varchar as smf_sid,
   t.hour_local::timestamp as hour_local,
   t.server_kind::varchar as server_kind,
+  t.record_version::integer as record_version,
   t.job_name::varchar as job_name,
   t.resource::varchar as resource,
   t.method::varchar as method,
