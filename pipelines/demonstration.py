@@ -75,7 +75,7 @@ def summary(home: Home, reports: list[Any], quality: Any, fitted: Any, answer: M
             "Next:" if os.environ.get("VIRTUAL_ENV") else "Next (after `source .venv/bin/activate`):",
             '  etalon sql "select system_id, etr_tps, cpu_us_per_tran from marts.fct_point '
             'where itr_tps > 0 order by 1, 2"',
-            "  etalon size cics53-18cp --etr-tps 200000 --max-busy-pct 90",
+            "  etalon size cics53-18cp --at etr_tps=200000 --max-busy-pct 90",
             "  etalon serve      the planner's page",
             "  dagster dev       the pipelines",
         ]

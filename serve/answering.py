@@ -35,12 +35,12 @@ def answer(bundle: Bundle, kind: str, question: Mapping[str, Any]) -> Reply:
     return Reply(200, outside, as_json(found))
 
 
-def size(bundle: Bundle, system: str, etr_tps: float | None = None, at: Keys | None = None, **wanted: Any) -> Any:
+def size(bundle: Bundle, system: str, at: Keys | None = None, **wanted: Any) -> Any:
     """The smallest number of engines for a load within targets, of which at least one is named."""
     if not wanted.keys() - {"machines"}:
         message = "name at least one target: max_busy_pct, max_response_ms or both"
         raise QuestionError("max_busy_pct", None, message)
-    return ask.size(bundle, system, etr_tps, at=at, **wanted)
+    return ask.size(bundle, system, at, **wanted)
 
 
 def sweep(

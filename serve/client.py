@@ -76,26 +76,25 @@ class Client:
     def size(
         self,
         system: str,
-        etr_tps: float | None = None,
-        *,
         at: At | None = None,
+        *,
         max_busy_pct: float | None = None,
         max_response_ms: float | None = None,
         machines: Sequence[str] | None = None,
     ) -> answers.SizeAnswer:
         """The smallest number of engines for a load within targets, here and on each of ``machines``."""
         wanted = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms, "machines": machines}
-        return self._ask("/v1/size", answers.SizeAnswer, system=system, etr_tps=etr_tps, at=at, **wanted)
+        return self._ask("/v1/size", answers.SizeAnswer, system=system, at=at, **wanted)
 
     def max_rate(
-        self, system: str, *, at: At | None = None, max_busy_pct: float = 100.0, max_response_ms: float | None = None
+        self, system: str, at: At | None = None, *, max_busy_pct: float = 100.0, max_response_ms: float | None = None
     ) -> answers.MaxRateAnswer:
         """The highest rate within targets, what limits it, and what would limit next."""
         targets = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
         return self._ask("/v1/max-rate", answers.MaxRateAnswer, system=system, at=at, **targets)
 
     def headroom(
-        self, system: str, *, at: At | None = None, max_busy_pct: float = 90.0, max_response_ms: float | None = None
+        self, system: str, at: At | None = None, *, max_busy_pct: float = 90.0, max_response_ms: float | None = None
     ) -> answers.HeadroomAnswer:
         """The dates at which targets are crossed."""
         targets = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}

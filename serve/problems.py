@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from model.capacity.questions import QuestionError
+from model.capacity.questions import KEYS, PREFIXES, QuestionError
 
 MEDIA_TYPE = "application/problem+json"
 # What pydantic says beside the fault: what kind of thing the field is to Python, and that it looked.
@@ -81,10 +81,17 @@ def _one(item: Mapping[str, Any]) -> dict[str, Any]:
     message = {
         "union_tag_not_found": "this question has no kind",
         "union_tag_invalid": f"no kind {context.get('tag')!r}; there are {context.get('expected_tags')}",
-        "extra_forbidden": "this field is not known; remove it or correct its name (see /openapi.json)",
+        "extra_forbidden": f"{_unknown(path)} (see /openapi.json)",
         "missing": "this field is required",
     }.get(reason, PYDANTIC.sub("", str(item["msg"])))
     return {"field": ".".join(path), "reason": reason, "message": message}
+
+
+def _unknown(path: Sequence[str]) -> str:
+    """What to do with a field that is not known where it stands."""
+    if len(path) == 1 and (path[0] in KEYS or path[0].startswith(PREFIXES)):
+        return f'loads and changes stand in `at`: "at": {{"{path[0]}": …}}'
+    return "this field is not known; remove it or correct its name"
 
 
 def _kind(value: Any) -> str:

@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 SystemId = Annotated[
     str, Field(description="identifier of a system, as GET /v1/systems lists them", min_length=1, max_length=200)
 ]
@@ -76,11 +75,10 @@ class SizeQuestion(Question):
     """How few engines carry this load within these targets? At least one target is required."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"system": "cics53-18cp", "etr_tps": 150000, "max_busy_pct": 90}]},
+        json_schema_extra={"examples": [{"system": "cics53-18cp", "at": {"etr_tps": 150000}, "max_busy_pct": 90}]},
     )
 
     system: SystemId
-    etr_tps: Positive | None = Field(default=None, description="transactions per second to be carried")
     at: Asked = None
     max_busy_pct: BusyTarget | None = None
     max_response_ms: ResponseTarget | None = None

@@ -116,21 +116,14 @@ def solver(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {**SOLVER, "relative_error": max(float(SOLVER["relative_error"]), seen / 100.0)}
 
 
-def size(
-    bundle: Mapping[str, Any],
-    system: str,
-    etr_tps: float | None = None,
-    *,
-    at: Mapping[str, Any] | None = None,
-    **wanted: Any,
-) -> dict[str, Any]:
+def size(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **wanted: Any) -> dict[str, Any]:
     """The smallest number of engines for a load, see :func:`model.capacity.targets.size`; or that of a sibling."""
     by = sibling_of(bundle, system) if lawful(bundle, system) else None
     if by is None:
-        return targets.size(bundle, system, etr_tps, at=at, **wanted)
-    loads, _ = parted(bundle, system, {**(at or {}), **({} if etr_tps is None else {"etr_tps": etr_tps})})
+        return targets.size(bundle, system, at, **wanted)
+    loads, _ = parted(bundle, system, at)
     asked = {key: value for key, value in by.asked(loads).items() if key != "engines" or key in loads}
-    return by.named(targets.size(bundle, by.system, at=asked, **wanted), system)
+    return by.named(targets.size(bundle, by.system, asked, **wanted), system)
 
 
 def max_rate(

@@ -16,7 +16,7 @@ from model.capacity.ensemble import System
 from model.capacity.figures import CPS, bottleneck, resources
 from model.capacity.loads import engine_cost
 from model.capacity.parts import Scenario, State
-from model.capacity.questions import MOST_ENGINES, MOST_TPS, QuestionError, positive, system_entry
+from model.capacity.questions import MOST_ENGINES, QuestionError, positive, system_entry
 
 Array = NDArray[np.float64]
 DOUBLINGS, HALVINGS = 30, 40
@@ -25,9 +25,8 @@ DOUBLINGS, HALVINGS = 30, 40
 def size(
     bundle: Mapping[str, Any],
     system: str,
-    etr_tps: float | None = None,
-    *,
     at: Mapping[str, Any] | None = None,
+    *,
     max_busy_pct: float | None = None,
     max_response_ms: float | None = None,
     machines: Sequence[str] = (),
@@ -43,14 +42,10 @@ def size(
             responses.
     """
     targets: dict[str, Any] = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
-    elsewhere = [
-        _on_machine(name, at, lambda moved: size(bundle, system, etr_tps, at=moved, **targets)) for name in machines
-    ]
+    elsewhere = [_on_machine(name, at, lambda moved: size(bundle, system, moved, **targets)) for name in machines]
     entry = system_entry(bundle, system)
     ready = compiled(entry)
     asked = dict(at or {})
-    if etr_tps is not None:
-        asked["etr_tps"] = positive("etr_tps", etr_tps, MOST_TPS)
     if "engines" in asked:
         raise QuestionError("at.engines", asked["engines"], "at.engines: the number of engines is what is looked for")
     busy_target = 100.0 if max_busy_pct is None else positive("max_busy_pct", max_busy_pct, 100.0)

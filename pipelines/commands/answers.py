@@ -51,10 +51,6 @@ def predict(
 
 def size(
     system: SystemName,
-    etr_tps: Annotated[float | None, typer.Option("--etr-tps", help="Transactions per second to be carried.")] = None,
-    growth_pct: Annotated[
-        float | None, typer.Option("--growth-pct", help="Growth of all classes to be carried.")
-    ] = None,
     at: At = None,
     max_busy_pct: Annotated[
         float | None, typer.Option("--max-busy-pct", help="Highest mean busy of the engines.")
@@ -68,15 +64,11 @@ def size(
     """Find the fewest engines for a load. Within a busy and/or a response target."""
     if max_busy_pct is None and max_response_ms is None:
         raise typer.BadParameter("name a target: --max-busy-pct, --max-response-ms or both")
+    asked = keys(at)
     from model.capacity import ask
 
-    asked = keys(at)
-    for key, value in (("etr_tps", etr_tps), ("growth_pct", growth_pct)):
-        if value is not None and key in asked:
-            raise typer.BadParameter(f"--at says {key}, too")
-        asked |= {} if value is None else {key: value}
     targets = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
-    found = ask.size(_champion(), system, at=asked, **targets, machines=machine or ())
+    found = ask.size(_champion(), system, asked, **targets, machines=machine or ())
     _show(found, as_json, answer_text.sizing)
     if found["engines"]["value"] is None:
         raise typer.Exit(Exit.OUT_OF_REACH)

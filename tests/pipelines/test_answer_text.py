@@ -45,7 +45,7 @@ def test_conditions_that_all_figures_of_a_metric_share_are_not_repeated_beside_t
 
 
 def test_where_no_number_of_engines_suffices_that_is_said(bundle):
-    found = ask.size(bundle, "shop", 5000, max_response_ms=0.5)
+    found = ask.size(bundle, "shop", {"etr_tps": 5000}, max_response_ms=0.5)
     assert found["engines"]["value"] is None
     assert "engines: none suffice\n" in answer_text.sizing(found)
 

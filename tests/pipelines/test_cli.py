@@ -72,7 +72,7 @@ def test_the_help_loads_nothing_heavy():
         (["lab", "no-such-system"], Exit.QUESTION, "no-such-system"),
         (["solve", "/nowhere/model.toml"], Exit.NO_INPUT, "/nowhere/model.toml"),
         (["predict", "shop", "--at", "etr_tps"], Exit.USAGE, "KEY=VALUE"),
-        (["size", "shop", "--etr-tps", "5"], Exit.USAGE, "name a target"),
+        (["size", "shop", "--at", "etr_tps=5"], Exit.USAGE, "name a target"),
         (["sweep", "shop", "engines=4"], Exit.USAGE, "KEY=FROM:TO"),
         (["what-if", "shop"], Exit.USAGE, "--with"),
         (["max-rate", "shop"], Exit.NOT_READY, "there is no champion"),

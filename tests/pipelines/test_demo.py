@@ -128,7 +128,7 @@ def test_validate_prints_the_error_table_and_the_gate(demo):
 def test_sizing_names_engines_and_certainty(demo):
     home, _ = demo
     answer = json.loads(
-        run_etalon(home, "size", "cics53-18cp", "--etr-tps", "150000", "--max-busy-pct", "90", "--json").stdout
+        run_etalon(home, "size", "cics53-18cp", "--at", "etr_tps=150000", "--max-busy-pct", "90", "--json").stdout
     )
     assert answer["engines"]["lo"] <= answer["engines"]["value"] <= answer["engines"]["hi"]
 

@@ -36,7 +36,7 @@ def etalon(tmp_path_factory, bundle):
 
 def test_every_question_has_a_method_and_a_typed_answer(etalon):
     assert etalon.predict("shop", {"etr_tps": 2000}).outputs[0].metric
-    assert etalon.size("shop", 4000, max_busy_pct=70).engines.value >= 9
+    assert etalon.size("shop", {"etr_tps": 4000}, max_busy_pct=70).engines.value >= 9
     assert etalon.max_rate("shop", max_busy_pct=90).limits[0].resource == "general-purpose CPs of the LPAR"
     assert len(etalon.sweep("shop", "etr_tps", 1000, 4000, 4, metrics=["cpu_busy_pct"]).steps) == 4
     assert etalon.compare("shop", {}, {"engines": 16}).changes[0].change_pct.value is not None
@@ -59,7 +59,7 @@ def test_a_batch_answers_each_question_as_it_would_be_alone(etalon):
         [
             ("predict", {"system": "shop", "at": {"etr_tps": 2000}}),
             ("predict", {"system": "shpo"}),
-            ("size", {"system": "shop", "etr_tps": 1}),
+            ("size", {"system": "shop", "at": {"etr_tps": 1}}),
         ]
     )
     assert [item.status for item in found.answers] == [200, 422, 422]

@@ -84,7 +84,7 @@ def test_any_body_is_answered_as_described(client, kind, data):
     ("kind", "more"),
     [
         ("predict", {}),
-        ("size", {"etr_tps": 4000, "max_busy_pct": 70}),
+        ("size", {"at": {"etr_tps": 4000}, "max_busy_pct": 70}),
         ("max-rate", {}),
         ("sweep", {"key": "engines", "from": 4, "to": 6}),
         ("compare", {"b": {"engines": 16}}),

@@ -58,7 +58,7 @@ def test_without_an_operating_point_the_highest_measured_one_is_answered(client)
 
 
 def test_sizing_gives_the_smallest_number_of_engines_within_the_target(client):
-    answer = client.ask("/v1/size", {"system": "shop", "etr_tps": 4000, "max_busy_pct": 70}).json()
+    answer = client.ask("/v1/size", {"system": "shop", "at": {"etr_tps": 4000}, "max_busy_pct": 70}).json()
     chosen = answer["engines"]["value"]
     by_engines = {row["engines"]: row for row in answer["table"]}
     assert by_engines[chosen]["cpu_busy_pct"]["value"] <= 70 < by_engines[chosen - 1]["cpu_busy_pct"]["value"]
@@ -66,12 +66,20 @@ def test_sizing_gives_the_smallest_number_of_engines_within_the_target(client):
     assert answer["interval_pct"] == 90
 
 
+@pytest.mark.parametrize("kind", ["predict", "size", "max-rate", "headroom", "explain"])
+@pytest.mark.parametrize("key", ["etr_tps", "growth_pct", "growth_pct.web", "engines"])
+def test_a_load_outside_of_at_is_refused_with_its_place(client, kind, key):
+    refused = client.ask(f"/v1/{kind}", {"system": "shop", key: 5})
+    assert refused.status_code == 422 and refused.json()["field"] == key
+    assert f'"at": {{"{key}": …}}' in refused.json()["detail"]
+
+
 def test_machines_without_a_rating_are_refused_by_name(client):
-    asked = {"system": "shop", "etr_tps": 4000, "max_busy_pct": 70}
+    asked = {"system": "shop", "at": {"etr_tps": 4000}, "max_busy_pct": 70}
     assert client.ask("/v1/size", asked).json()["machines"] == []
     refused = client.ask("/v1/size", asked | {"machines": ["z99"]})
     assert refused.status_code == 422 and "z99" in refused.json()["detail"]
-    only = {"system": "shop", "etr_tps": 4000, "machines": ["z14"]}
+    only = {"system": "shop", "at": {"etr_tps": 4000}, "machines": ["z14"]}
     assert "name at least one target" in client.ask("/v1/size", only).json()["detail"]
 
 
@@ -179,10 +187,10 @@ def test_a_system_known_by_condition_laws_answers_and_is_listed(home, bundle):
         ("/v1/predict", {"system": "shop", "at": {"etr_tps": [5]}}, 422, "at.etr_tps"),
         ("/v1/predict", {"system": "shop", "at": {"etr_tps": True}}, 422, "at.etr_tps"),
         ("/v1/predict", {"system": "shop", "at": {"etr_tps": 5, "cpu_busy_pct": 50}}, 422, "at.cpu_busy_pct"),
-        ("/v1/size", {"system": "shop", "etr_tps": "many", "max_busy_pct": 50}, 422, "etr_tps"),
-        ("/v1/size", {"system": "shop", "etr_tps": 0, "max_busy_pct": 50}, 422, "etr_tps"),
-        ("/v1/size", {"system": "shop", "etr_tps": 5}, 422, "max_busy_pct"),
-        ("/v1/size", {"system": "shop", "etr_tps": 5, "max_response_ms": 5}, 422, "max_response_ms"),
+        ("/v1/size", {"system": "shop", "at": {"etr_tps": "many"}, "max_busy_pct": 50}, 422, "at.etr_tps"),
+        ("/v1/size", {"system": "shop", "at": {"etr_tps": 0}, "max_busy_pct": 50}, 422, "at.etr_tps"),
+        ("/v1/size", {"system": "shop", "at": {"etr_tps": 5}}, 422, "max_busy_pct"),
+        ("/v1/size", {"system": "shop", "at": {"etr_tps": 5}, "max_response_ms": 5}, 422, "max_response_ms"),
         ("/v1/predict", {"system": "shop", "at": {"growth_pct.nobody": 5}}, 422, "at.growth_pct.nobody"),
         ("/v1/predict", {"system": "shop", "at": {"growth_pct.web": "5"}}, 422, "at.growth_pct.web"),
         ("/v1/predict", {"system": "shop", "at": {"when": "peak"}}, 422, "at.when"),

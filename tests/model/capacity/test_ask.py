@@ -110,7 +110,7 @@ def test_bottleneck_is_named_with_its_utilisation(bundle):
 
 
 def test_size_finds_the_fewest_engines_within_a_busy_target(bundle):
-    answer = size(bundle, "shop", 6000.0, max_busy_pct=70)
+    answer = size(bundle, "shop", {"etr_tps": 6000.0}, max_busy_pct=70)
     engines = answer["engines"]
     assert engines["value"] == 9  # 6.2 engines in use, at most 70 % of 9 but not of 8
     assert engines["lo"] <= engines["value"] <= engines["hi"]
@@ -123,14 +123,15 @@ def test_size_finds_the_fewest_engines_within_a_busy_target(bundle):
 
 
 def test_size_holds_a_response_target(bundle):
-    loose, tight = (size(bundle, "shop", 6000.0, max_response_ms=limit)["engines"]["value"] for limit in (30.0, 9.0))
+    asked = {"etr_tps": 6000.0}
+    loose, tight = (size(bundle, "shop", asked, max_response_ms=limit)["engines"]["value"] for limit in (30.0, 9.0))
     assert loose is not None
     assert tight is not None
     assert loose <= tight
 
 
 def test_size_says_when_no_number_of_engines_will_do(bundle):
-    answer = size(bundle, "shop", 6000.0, max_response_ms=1.0)
+    answer = size(bundle, "shop", {"etr_tps": 6000.0}, max_response_ms=1.0)
     assert answer["engines"] == {"value": None, "lo": None, "hi": None}
     assert any("no number of engines" in note for note in answer["notes"])
     assert answer["table"]
@@ -146,7 +147,7 @@ def test_size_says_that_the_machine_is_busier_than_asked_of_the_engines():
 
 
 def test_size_far_beyond_every_machine_is_as_impossible_on_one_engine_as_on_many(bundle):
-    answer = size(bundle, "shop", 1e9, max_busy_pct=90)
+    answer = size(bundle, "shop", {"etr_tps": 1e9}, max_busy_pct=90)
     assert answer["engines"] == {"value": None, "lo": None, "hi": None}
     assert len(answer["table"]) <= 4
 
@@ -220,7 +221,7 @@ def test_an_adjustment_counts_in_the_number_of_engines(bundle):
     dearer = {"name": "dear", "title": "Dearer", "factors": {"cpu": {"log": 0.5, "log_sd": 0.0}}, "sources": []}
     entry = {**bundle["systems"]["shop"], "adjustments": {"dear": dearer}}
     asked = {**bundle, "systems": {"shop": entry}}
-    plain, more = (size(asked, "shop", 6000.0, at=at, max_busy_pct=70) for at in ({}, {"adjust.dear": "on"}))
+    plain, more = (size(asked, "shop", {"etr_tps": 6000.0} | at, max_busy_pct=70) for at in ({}, {"adjust.dear": "on"}))
     assert plain["engines"]["value"] < more["engines"]["value"]
 
 
@@ -314,7 +315,7 @@ def test_an_unknown_system_is_met_with_the_nearest_name(bundle):
     with pytest.raises(QuestionError, match="did you mean shop"):
         predict(bundle, "shp")
     with pytest.raises(QuestionError) as raised:
-        size(bundle, "shop", 5000.0, max_busy_pct=0)
+        size(bundle, "shop", {"etr_tps": 5000.0}, max_busy_pct=0)
     assert raised.value.field == "max_busy_pct"
 
 
@@ -322,7 +323,7 @@ def test_a_response_target_without_responses_is_refused():
     points = made_points("plain", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)
     bundle = bundles.build(CapacityModel().fit(points).systems_, data={}, validation={})
     with pytest.raises(QuestionError) as raised:
-        size(bundle, "plain", 1500.0, max_response_ms=5)
+        size(bundle, "plain", {"etr_tps": 1500.0}, max_response_ms=5)
     assert raised.value.field == "max_response_ms"
 
 

@@ -83,7 +83,7 @@ def test_a_system_without_cpu_figures_is_answered_by_the_network_of_its_sibling(
 
 
 def test_the_network_of_a_sibling_sizes_a_system_and_finds_its_highest_rate(with_laws):
-    sized, own = size(with_laws, "large", max_busy_pct=80), size(with_laws, "shop", 7000, max_busy_pct=80)
+    sized, own = size(with_laws, "large", max_busy_pct=80), size(with_laws, "shop", {"etr_tps": 7000}, max_busy_pct=80)
     assert (sized["system"], sized["engines"]) == ("large", own["engines"])
     highest = ask.max_rate(with_laws, "large", max_busy_pct=90)
     own = ask.max_rate(with_laws, "shop", at={"engines": 12}, max_busy_pct=90)
