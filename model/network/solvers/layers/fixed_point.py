@@ -39,10 +39,8 @@ def layered(net: Reduced) -> tuple[Figures, bool]:
 
 def _has_one_layer(net: Reduced) -> bool:
     """Whether nothing but stations that do not depend on each other is asked."""
-    return (
-        bool(np.all(net.poisson))
-        and not (net.sync or net.forks or np.any(net.acquires > 0))
-        and not any(s.overflow or s.lpar or s.capacity is not None for s in net.network.stations)
+    return bool(np.all(net.poisson)) and not (net.sync or net.forks or np.any(net.acquires > 0)) and not any(
+        s.overflow or s.lpar or s.capacity is not None for s in net.network.stations
     )
 
 
