@@ -89,6 +89,11 @@ class Home:
         return self.root / "models" / "champion.json"
 
     @property
+    def versions(self) -> Path:
+        """The latest versions of the model, as the service shows them."""
+        return self.root / "models" / "versions.json"
+
+    @property
     def drift(self) -> Path:
         """How champions did on the days after they were fitted, a JSON line for each figure."""
         return self.root / "models" / "drift.jsonl"

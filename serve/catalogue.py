@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from model.capacity.basis import machine_of
@@ -21,10 +21,11 @@ def systems(bundle: Mapping[str, Any]) -> dict[str, Any]:
     ).model_dump(mode="json", by_alias=True)
 
 
-def models(bundle: Mapping[str, Any]) -> dict[str, Any]:
-    """The bundle without its systems and their laws."""
+def models(bundle: Mapping[str, Any], versions: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """The bundle without its systems and their laws, and the versions that were registered."""
     about = {key: value for key, value in bundle.items() if key not in ("systems", "conditions")}
-    return Models(models=[{"role": "champion", **about, "systems": sorted(askable(bundle))}]).model_dump(mode="json")
+    champion = {"role": "champion", **about, "systems": sorted(askable(bundle))}
+    return Models.model_validate({"models": [champion], "versions": versions}).model_dump(mode="json")
 
 
 def describe(name: str, entry: Mapping[str, Any]) -> System:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
-from serve.schemas import MeasuredPoint, MeasuredPoints
+from pydantic import ValidationError
+
+from serve.schemas import MeasuredPoint, MeasuredPoints, Versions
 from serve.snapshot import Snapshot
 
 _MSU = """
@@ -50,6 +53,14 @@ def recorded_msu(snapshot: Snapshot) -> list[dict[str, Any]]:
         when nothing is published, or not what this version reads.
     """
     return snapshot.rows(_MSU)
+
+
+def registered(path: Path) -> Versions:
+    """The versions of the model as the last fit exported them; none where there is no such file."""
+    try:
+        return Versions.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return Versions()
 
 
 def _point(row: dict[str, Any]) -> MeasuredPoint:

@@ -17,7 +17,7 @@ from serve.batch import BatchAnswer, BatchQuestion, joined
 from serve.champion import ChampionUnavailable
 from serve.encoding import as_json
 from serve.evaluators import Evaluated
-from serve.evidence import measured_points, recorded_msu
+from serve.evidence import measured_points, recorded_msu, registered
 from serve.guard import take
 from serve.kinds import KINDS, Kind
 from serve.problems import Problem, document, invalid
@@ -133,8 +133,9 @@ def catalogue(service: Service) -> APIRouter:
 
     @router.get("/v1/models", response_model=Models, operation_id="models")
     async def models() -> Response:
-        """Describe the model in service: version, data it was fitted on, validation errors."""
-        return _replied(await service.ask("models"))
+        """Describe the model in service (version, data it was fitted on, validation errors), and earlier versions."""
+        versions = await asyncio.to_thread(registered, service.settings.versions)
+        return _replied(await service.ask("models", versions.model_dump_json().encode()))
 
     return router
 

@@ -104,8 +104,34 @@ class Systems(BaseModel):
     reference_systems: list[ReferenceSystem]
 
 
-class Models(BaseModel):
-    """The models in service; the first is the champion."""
+class VersionSystem(BaseModel):
+    """A system in a version of the model; `kept` says why its calibration is that of an earlier version."""
+
+    system: str
+    period: list[str] | None = Field(description="first and last recorded start, local time; null without a history")
+    points: int = Field(description="measured points, where there is no history")
+    passed: bool | None = Field(description="whether it passed its gate; null where nothing could be held out")
+    kept: dict[str, str] | None = Field(description="`model_version` it is kept from, and the `reason`")
+
+
+class ModelVersion(BaseModel):
+    """A registered version, and whether it became champion: it does where a system passes its gate."""
+
+    model_version: str
+    registered_at: str = Field(description="UTC")
+    promoted: bool
+    systems: list[VersionSystem]
+    errors: list[dict[str, Any]] = Field(description="errors on held-out data, by system and figure")
+
+
+class Versions(BaseModel):
+    """The latest versions that were registered."""
+
+    versions: list[ModelVersion] = Field(default=[], description="the latest first")
+
+
+class Models(Versions):
+    """The model in service, and the latest versions that were registered."""
 
     models: list[dict[str, Any]]
 

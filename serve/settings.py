@@ -61,6 +61,11 @@ class Settings(BaseModel):
         return self.home / "models" / "champion.json"
 
     @property
+    def versions(self) -> Path:
+        """The latest versions of the model."""
+        return self.home / "models" / "versions.json"
+
+    @property
     def snapshot(self) -> Path:
         """The published read-only database."""
         return self.home / "published" / "etalon.duckdb"

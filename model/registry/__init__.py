@@ -13,6 +13,7 @@ from model.registry.store import (
     register,
     require_reachable,
 )
+from model.registry.versions import export_versions
 
 __all__ = [
     "MODEL_NAME",
@@ -20,6 +21,7 @@ __all__ = [
     "NoChampionError",
     "RegistryDamagedError",
     "export_champion",
+    "export_versions",
     "load_champion",
     "register",
     "require_reachable",

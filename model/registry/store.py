@@ -88,7 +88,7 @@ def register(
         conditions=fitted.conditions,
     )
     digest = hashlib.sha256(bundles.dumps(bundle).encode()).hexdigest()
-    with _tracking(tracking_dir, server) as mlflow:
+    with tracking(tracking_dir, server) as mlflow:
         client = mlflow.MlflowClient()
         standing = _standing(client, digest)
         if standing is None:
@@ -107,7 +107,7 @@ def load_champion(tracking_dir: Path, server: str | None = None) -> dict[str, An
     """
     if server is None and not _database(tracking_dir).is_file():
         raise NoChampionError(f"{tracking_dir} holds no registry yet; fit a model first")
-    with _tracking(tracking_dir, server) as mlflow:
+    with tracking(tracking_dir, server) as mlflow:
         client = mlflow.MlflowClient()
         try:
             version = client.get_model_version_by_alias(MODEL_NAME, CHAMPION)
@@ -160,7 +160,7 @@ def _require_readable(database: Path) -> None:
 
 
 @contextmanager
-def _tracking(tracking_dir: Path, server: str | None) -> Iterator[Any]:
+def tracking(tracking_dir: Path, server: str | None) -> Iterator[Any]:
     """MLflow pointed at the folder or the server, and silent but for errors."""
     os.environ.update(QUIET)
     logger = logging.getLogger("mlflow")

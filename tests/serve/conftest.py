@@ -99,6 +99,15 @@ def client(home: Path) -> Client:
     return Client(home)
 
 
+def version(name: str, error_pct: float) -> dict:
+    """A registered version that holds PRDA; the second keeps its calibration from the first."""
+    kept = {"model_version": "test/1", "reason": "it was nearer"} if name == "test/2" else None
+    own = {"system": "PRDA", "period": ["2026-09-07T00:00:00", "2026-09-22T23:00:00"], "points": 0, "passed": True}
+    error = {"system": "PRDA", "held_out": "later days", "metric": "cpu_busy_pct", "error_pct": error_pct}
+    about = {"model_version": name, "registered_at": "2026-09-23T02:00:00+00:00", "promoted": True}
+    return {**about, "systems": [{**own, "kept": kept}], "errors": [error]}
+
+
 @pytest.fixture(scope="session")
 def recorded_home(tmp_path_factory, bundle: dict) -> Path:
     """A state folder with a system of measured points and an LPAR with a history, both in model and snapshot."""
@@ -118,6 +127,7 @@ def recorded_home(tmp_path_factory, bundle: dict) -> Path:
     validation = {"passed": True, "errors": [error | {"baseline_pct": 3.5}]}
     both = {**bundle, "systems": {**bundle["systems"], "PRDA": modelled()}, "validation": validation}
     bundles.write(both, home / "models" / "champion.json")
+    bundles.write({"versions": [version("test/2", 1.0), version("test/1", 1.25)]}, home / "models" / "versions.json")
     publish(home, rows())
     record(home)
     (home / "quality").mkdir()

@@ -13,7 +13,7 @@ from serve.answers import HeadroomAnswer
 from serve.catalogue import describe
 from serve.questions import PredictQuestion
 from tests.model.capacity.test_questions import HISTORY
-from tests.serve.conftest import Client
+from tests.serve.conftest import Client, version
 
 PROBLEM = "application/problem+json"
 RECORDED = {
@@ -157,6 +157,15 @@ def test_systems_models_and_measured_points_are_listed(client):
     points = client("GET", "/v1/systems/shop/points").json()["points"]
     assert [point["etr_tps"] for point in points] == [1000, 2000, 3000, 4000]
     assert points[0]["metrics"]["cpu_busy_pct"] == pytest.approx(100 * 1.9 * 1.002 / 8)
+
+
+def test_versions_that_were_registered_are_listed_and_a_damaged_list_is_left_out(home):
+    assert Client(home)("GET", "/v1/models").json()["versions"] == []
+    (home / "models" / "versions.json").write_text(json.dumps({"versions": [version("test/1", 1.0)]}))
+    (found,) = Client(home)("GET", "/v1/models").json()["versions"]
+    assert found == version("test/1", 1.0)
+    (home / "models" / "versions.json").write_text("[1")
+    assert Client(home)("GET", "/v1/models").json()["versions"] == []
 
 
 def test_a_system_known_by_condition_laws_answers_and_is_listed(home, bundle):

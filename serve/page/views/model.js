@@ -1,20 +1,29 @@
-// Model: version, gates, residuals and drift, and what an answer rests on.
+// Model: versions, gates, residuals and drift, and what an answer rests on.
 
 import { ask } from "/static/client.js";
 import { chart, withHoles } from "/static/chart.js";
 import { h, notes, refusal, section } from "/static/dom.js";
-import { change, figure, minute, seconds, whole, within } from "/static/figures.js";
+import { change, day, figure, minute, seconds, whole, within } from "/static/figures.js";
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { words } from "/static/words.js";
 import { verdict } from "/static/views/overview.js";
 
-export async function model(body, { system, known }) {
-  const { models } = await ask("/v1/models");
-  const champion = models[0];
+export async function model(body, { system, params, known }) {
+  const {
+    models: [champion],
+    versions,
+  } = await ask("/v1/models");
   const about = known.systems.get(system);
-  body.append(gates(champion, known, system), ...errors(champion, system), ...simulated(about), refused(champion));
+  const chosen = versions.find((one) => one.model_version === params.get("version"));
+  body.append(
+    gates(champion, known, system),
+    ...history(versions, champion, system),
+    ...errors(chosen?.errors ?? champion.validation.errors ?? [], system, chosen?.model_version ?? champion.model_version),
+    ...simulated(about),
+    refused(champion),
+  );
   if (!about) return;
   const explained = await ask("/v1/explain", { system });
   if (about.period) body.append(await residuals(system).catch(refusal));
@@ -64,13 +73,57 @@ function gates(champion, known, chosen) {
   );
 }
 
-function errors(champion, system) {
-  const rows = (champion.validation.errors ?? []).filter((row) => row.system === system);
+const SHOWN = [
+  ["later days", "cpu_busy_pct", "busy, later days"],
+  ["later days", "response_ms", "response, later days"],
+  ["a measured point", null, "measured points"],
+];
+
+// The versions that hold the system, with the largest error of each kind; the name of one shows all its errors below.
+function history(versions, champion, system) {
+  const rows = versions.flatMap((version) => {
+    const own = version.systems.find((one) => one.system === system);
+    if (!own) return [];
+    const worst = ([heldOut, metric]) =>
+      version.errors
+        .filter((row) => row.system === system && row.held_out === heldOut && (!metric || row.metric === metric))
+        .reduce((most, row) => Math.max(most, row.error_pct), -Infinity);
+    return [
+      [
+        h("a", { href: address("model", { system, version: version.model_version }) }, version.model_version),
+        minute(version.registered_at),
+        own.period ? own.period.map(day).join(" to ") : `${own.points} measured points`,
+        ...SHOWN.map(worst).map((value) => (value === -Infinity ? null : value)),
+        outcome(version, own, champion),
+      ],
+    ];
+  });
+  const columns = [
+    { name: "Version" },
+    { name: "registered, UTC" },
+    { name: `data of ${system}` },
+    ...SHOWN.map(([, , name]) => ({ name, unit: "%", number: true, text: (v) => figure(v, 3) })),
+    { name: "outcome" },
+  ];
+  const used = columns.map((_, i) => !columns[i].unit || rows.some((row) => row[i] !== null));
+  const kept = (cells) => cells.filter((_, i) => used[i]);
+  return rows.length ? [section("Versions", table(kept(columns), rows.map(kept), `Versions that hold ${system}`))] : [];
+}
+
+function outcome(version, own, champion) {
+  if (!version.promoted) return "not promoted: no system passed its gate";
+  const since = version.model_version === champion.model_version ? "in service" : "was in service";
+  if (own.kept) return `${since}; ${own.system} is kept from ${own.kept.model_version}: ${own.kept.reason}`;
+  return `${since}; ${own.system} ${own.passed === null ? "is not judged" : verdict(own)}`;
+}
+
+function errors(all, system, version) {
+  const rows = all.filter((row) => row.system === system);
   if (!rows.length) return [];
   const part = (v) => (v === null || v === undefined ? "–" : `${figure(100 * v, 3)} %`);
   return [
     section(
-      "Errors on held-out data",
+      `Errors of ${version} on held-out data`,
       table(
         [
           { name: "Held out", term: term("held out", "Held out") },
@@ -159,12 +212,13 @@ async function residuals(system) {
     .map(Math.abs)
     .sort((a, b) => a - b);
   const drift = bias(part(true)) - bias(part(false));
+  const points = (value) => figure(Math.round(100 * value) / 100, 2);
   return section(
     "Residuals and drift",
     h(
       "p",
       {},
-      `Mean error of busy ${bias(part(false)).toFixed(2)} points on the earlier days, ${bias(part(true)).toFixed(2)} on the later 30 %: a drift of ${drift.toFixed(2)} points. Nine of ten intervals are within ${figure(sizes[Math.floor(0.9 * sizes.length)], 2)} points.`,
+      `Mean error of busy ${points(bias(part(false)))} points on the earlier days, ${points(bias(part(true)))} on the later 30 %: a drift of ${points(drift)} points. Nine of ten intervals are within ${points(sizes[Math.floor(0.9 * sizes.length)])} points.`,
     ),
     chart({
       title: `Predicted less measured busy of ${system}`,

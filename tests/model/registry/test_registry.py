@@ -1,5 +1,6 @@
 """The registry: versions with their evidence, a champion only through the gate, a bundle that answers alike."""
 
+import json
 import os
 
 import mlflow
@@ -9,7 +10,15 @@ import pytest
 from model.calibration.systems import calibrate
 from model.capacity import bundle as bundles
 from model.capacity.ask import predict
-from model.registry import MODEL_NAME, NoChampionError, RegistryDamagedError, export_champion, load_champion, register
+from model.registry import (
+    MODEL_NAME,
+    NoChampionError,
+    RegistryDamagedError,
+    export_champion,
+    export_versions,
+    load_champion,
+    register,
+)
 from model.validation import validate
 from tests.model.points import made_points
 
@@ -84,6 +93,19 @@ def test_a_model_that_misses_is_kept_but_does_not_become_champion(registry):
     assert not failed.champion
     assert failed.version != version.version
     assert load_champion(folder)["model_version"] == version.model_version
+
+
+def test_versions_are_listed_with_their_errors_the_latest_first(registry, tmp_path):
+    folder, _, version = registry
+    path = export_versions(folder, tmp_path / "versions.json")
+    versions = json.loads(path.read_text())["versions"]
+    first = versions[-1]
+    assert first["model_version"] == version.model_version and first["promoted"]
+    assert first["systems"] == [{"system": "shop", "period": None, "points": 4, "passed": True, "kept": None}]
+    assert {row["held_out"] for row in first["errors"]} == {"a measured point"}
+    marked = [{**one, "registered_at": "as it stood"} for one in versions]
+    path.write_text(json.dumps({"versions": marked}))
+    assert json.loads(export_versions(folder, path).read_text())["versions"] == marked
 
 
 def test_a_registry_without_champion_says_so(tmp_path):

@@ -1,0 +1,60 @@
+"""The latest versions of the model as one file: when each was registered, on what, and how far off it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from model.capacity import bundle as bundles
+from model.registry.store import BUNDLE_FILE, MODEL_NAME, tracking
+
+MOST = 30
+
+
+def export_versions(tracking_dir: Path, path: Path, server: str | None = None) -> Path:
+    """Write the :data:`MOST` latest versions to ``path`` for the service, the latest first.
+
+    What the file says already is not read again from the registry. RegistryDamagedError as
+    :func:`model.registry.load_champion`.
+    """
+    known = {one["model_version"]: one for one in _read(path)}
+    with tracking(tracking_dir, server) as mlflow:
+        found = mlflow.MlflowClient().search_model_versions(f"name = '{MODEL_NAME}'")
+        latest = sorted(found, key=lambda version: int(version.version), reverse=True)[:MOST]
+        versions = [
+            known.get(f"{MODEL_NAME}/{one.version}")
+            or _described(one, json.loads(mlflow.artifacts.load_text(f"runs:/{one.run_id}/{BUNDLE_FILE}")))
+            for one in latest
+        ]
+    return bundles.write({"versions": versions}, path)
+
+
+def _read(path: Path) -> list[Any]:
+    try:
+        return list(json.loads(path.read_text(encoding="utf-8"))["versions"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _described(version: Any, bundle: Mapping[str, Any]) -> dict[str, Any]:
+    at = datetime.fromtimestamp(version.creation_timestamp / 1000, UTC)
+    return {
+        "model_version": f"{MODEL_NAME}/{version.version}",
+        "registered_at": at.isoformat(timespec="seconds"),
+        "promoted": version.tags.get("gate") == "passed",
+        "systems": [_system(name, entry) for name, entry in sorted(bundle["systems"].items())],
+        "errors": bundle["validation"].get("errors", []),
+    }
+
+
+def _system(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "system": name,
+        "period": entry.get("period"),
+        "points": len(entry.get("points", ())),
+        "passed": (entry.get("gate") or {}).get("passed"),
+        "kept": entry.get("kept"),
+    }
