@@ -10,6 +10,8 @@ import { span } from "/static/views/what-if-fields.js";
 import { unit, words } from "/static/words.js";
 
 const STEPS = 41;
+// What a question may say of a system that stays as it is: measured points lie on its curve.
+const LOADS = new Set(["when", "growth_pct", "etr_tps"]);
 
 export const curveMetrics = (system) => [
   ...system.metrics
@@ -52,21 +54,25 @@ export async function loadCurve(system, question, key, chosen) {
     metrics: [metric, "etr_tps"],
     ...(whole ? { from: Math.max(1, from), steps: Math.round(to - Math.max(1, from)) + 1 } : { steps: STEPS }),
   };
-  const [swept, measured] = await Promise.all([
+  const overRates = key === "etr_tps" || byRate;
+  const changed = Object.keys(at).filter((one) => !LOADS.has(one));
+  const [swept, unchanged, measured] = await Promise.all([
     ask("/v1/sweep", asked),
-    key === "etr_tps" || byRate ? measuredPoints(system, metric, of) : [],
+    overRates && changed.length ? ask("/v1/sweep", { ...asked, at: without(at, ...changed) }) : { steps: [] },
+    overRates ? measuredPoints(system, metric, of) : [],
   ]);
   const x = (step) =>
     byRate
       ? (step.outputs.find((output) => output.metric === "etr_tps" && !subject(output))?.value ?? null)
       : step.value;
-  const points = swept.steps
-    .map((step) => ({
-      x: x(step),
-      of: step.outputs.find((output) => output.metric === metric && subject(output) === of),
-    }))
-    .filter((point) => point.x !== null);
-  return { points, measured, key, metric, of, byRate };
+  const along = ({ steps }) =>
+    steps
+      .map((step) => ({
+        x: x(step),
+        of: step.outputs.find((output) => output.metric === metric && subject(output) === of),
+      }))
+      .filter((point) => point.x !== null && point.of);
+  return { points: along(swept), today: along(unchanged), steps: swept.steps.length, measured, key, metric, of, byRate };
 }
 
 async function measuredPoints(system, metric, of) {
@@ -92,14 +98,16 @@ async function measuredPoints(system, metric, of) {
 export function curveSection(curve, asked, question, metric, against) {
   const controls = h("div", { className: "row" }, h("label", {}, "Show ", metric), h("label", {}, "against ", against));
   if (curve instanceof Error) return section("Load curve", controls, refusal(curve));
-  const known = curve.points.filter((point) => point.of);
+  const known = curve.points;
   const pick = (side) => known.map((point) => point.of[side]);
+  const asToday = curve.today.length ? ", as today" : "";
   const kept = (flag) => curve.measured.filter((point) => point.value !== null && point.heldOut === flag);
-  const [xs, [line, fit, out]] = joined([
+  const [xs, [line, today, fit, out]] = joined([
     [
       known.map((point) => point.x),
       [pick("value"), known.map((p) => p.of.lo ?? p.of.value), known.map((p) => p.of.hi ?? p.of.value)],
     ],
+    [curve.today.map((p) => p.x), [curve.today.map((p) => p.of.value)]],
     [kept(false).map((p) => p.x), [kept(false).map((p) => p.value)]],
     [kept(true).map((p) => p.x), [kept(true).map((p) => p.value)]],
   ]);
@@ -122,21 +130,26 @@ export function curveSection(curve, asked, question, metric, against) {
         unit: unit(asked.outputs.find((output) => output.metric === curve.metric)?.unit),
         most: 4 * Math.max(...central.slice(0, Math.ceil(central.length / 2)), 1),
       },
-      lines: [{ name: "predicted", values: line[0], lo: line[1], hi: line[2], colour: "c1" }],
+      lines: [
+        { name: "predicted", values: line[0], lo: line[1], hi: line[2], colour: "c1" },
+        ...(asToday ? [{ name: "predicted, as today", values: today[0], colour: "quiet", dash: [6, 4] }] : []),
+      ],
       points: [
-        ...(kept(false).length ? [{ name: "measured", values: fit[0], colour: "c4", fainter: true }] : []),
-        ...(kept(true).length ? [{ name: "measured, held out", values: out[0], colour: "c2", hollow: true }] : []),
+        ...(kept(false).length ? [{ name: `measured${asToday}`, values: fit[0], colour: "c4", fainter: true }] : []),
+        ...(kept(true).length ? [{ name: `measured${asToday}, held out`, values: out[0], colour: "c2", hollow: true }] : []),
       ],
       marks: here === null || here === undefined ? [] : [{ x: here, label: "your question" }],
     }),
-    curve.points.length > known.length
+    curve.steps > known.length
       ? h("p", { className: "quiet" }, "No value where there is no steady state.")
       : null,
     curve.measured.length
       ? h(
           "p",
           { className: "quiet" },
-          "Measured points are those of the records as they were; ",
+          asToday
+            ? "Measured points are those of the system as it was, and belong to the dashed curve; "
+            : "Measured points are those of the records; ",
           term("held out", "held-out"),
           " ones were predicted from the others in validation.",
         )
