@@ -176,7 +176,7 @@ def test_a_cap_is_asked_as_a_number_of_engines_and_the_machine_stands_above_its_
 
 def test_the_model_shows_what_was_held_out_beside_the_best_naive_answer(seen):
     seen.go("model?system=PRDA")
-    row = seen.text("main section:has-text('Errors on held-out data') tbody tr")
+    row = seen.text("main section[aria-label^='Errors of'] tbody tr")
     assert row.split("\t") == [
         "later days",
         "CPU busy",
@@ -188,6 +188,38 @@ def test_the_model_shows_what_was_held_out_beside_the_best_naive_answer(seen):
         "same hour last week",
         "3.50",
     ]
+
+
+def test_the_model_shows_its_versions_and_the_errors_of_the_one_that_is_chosen(seen):
+    page = seen.go("model?system=PRDA")
+    rows = page.locator("main section[aria-label=Versions] tbody tr")
+    data = "2026-09-23 02:00\t2026-09-07 to 2026-09-22"
+    assert rows.all_inner_texts() == [
+        f"test/2\t{data}\t1.00\twas in service; PRDA is kept from test/1: it was nearer",
+        f"test/1\t{data}\t1.25\tin service; PRDA passes",
+    ]
+    page.get_by_role("link", name="test/2").click()
+    page.wait_for_selector("text=Errors of test/2 on held-out data")
+
+
+def test_measured_points_stay_with_the_curve_of_today_where_engines_are_changed(seen):
+    page = seen.go("what-if?system=PRDA&engines=6")
+    page.wait_for_selector("text=measured, as today")
+    assert "predicted, as today" in page.inner_text(".u-legend")
+    seen.go("what-if?system=PRDA&growth_pct=20")
+    assert "as today" not in page.inner_text(".u-legend")
+
+
+def test_a_short_history_says_what_a_comparison_takes(seen):
+    def shortened(route):
+        found = route.fetch().json()
+        for one in found["systems"]:
+            one["first_start_local"] = one["last_start_local"][:10] + "T00:00:00"
+        route.fulfill(json=found)
+
+    seen.page.route("**/v1/overview", shortened)
+    seen.go("compare?system=PRDA")
+    assert "takes 8 days; PRDA has 1 so far" in seen.text()
 
 
 def test_two_periods_and_two_questions_are_compared(seen):

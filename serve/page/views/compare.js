@@ -9,23 +9,25 @@ import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { unit, words } from "/static/words.js";
 
-const DAY_S = 86400;
+const DAY_S = 86400,
+  FEWEST_DAYS = 8;
+const dayOf = (start) => Date.parse(`${start.slice(0, 10)}T00:00:00Z`) / 1000;
 const iso = (s) => new Date(1000 * s).toISOString().slice(0, 10);
 
 export async function compare(body, { system, params, known }) {
-  const about = known.histories.get(system),
+  const history = known.histories.get(system),
     askable = known.systems.get(system);
-  if (about) body.append(measured(system, about, params, known));
+  const days = history && (dayOf(history.last_start_local) - dayOf(history.first_start_local)) / DAY_S + 1;
+  if (history) body.append(measured(system, { ...history, days }, params, known));
   if (askable) body.append(predicted(system, askable, params, known));
 }
 
 function defaults(about) {
-  const first = Date.parse(`${about.first_start_local.slice(0, 10)}T00:00:00Z`) / 1000,
-    last = Date.parse(`${about.last_start_local.slice(0, 10)}T00:00:00Z`) / 1000;
-  const week = Math.max(1, Math.min(7, Math.floor((last - first) / DAY_S / 2 + 0.5)));
+  const last = dayOf(about.last_start_local);
+  const week = Math.max(1, Math.min(7, about.days - 7));
   return {
-    a_from: iso(last - (2 * week - 1) * DAY_S),
-    a_to: iso(last - week * DAY_S),
+    a_from: iso(last - (week + 6) * DAY_S),
+    a_to: iso(last - 7 * DAY_S),
     b_from: iso(last - (week - 1) * DAY_S),
     b_to: iso(last),
   };
@@ -59,7 +61,15 @@ function measured(system, about, params, known) {
       answer.replaceChildren(refusal(error));
     }
   };
-  show();
+  if (about.days >= FEWEST_DAYS || [...params.keys()].some((key) => key in inputs)) show();
+  else
+    answer.append(
+      h(
+        "p",
+        { className: "quiet" },
+        `Two periods are compared over the days of the week that both have, which takes ${FEWEST_DAYS} days; ${system} has ${about.days} so far. Until then choose another LPAR for B, over the same days.`,
+      ),
+    );
   return section(
     "As measured, two periods",
     h(
