@@ -14,7 +14,7 @@ BINS = 20
 # Least relative deviation of a mean response that is predicted inside the range of the data.
 LEAST = 0.003
 # Waiting beyond what was fitted: its relative deviation held beforehand, and how many histories that is worth.
-BEYOND, WORTH = 0.03, 1.0
+BEYOND, WORTH = 0.015, 1.0
 # Waits that are fitted, and that are predicted from them, as quantiles.
 FITTED, PREDICTED, FEWEST = 0.7, 0.95, 20
 

@@ -16,12 +16,13 @@ from model.calibration.intervals import History
 from model.calibration.limits import Candidates, limit_entry, shown
 from model.calibration.named_limits import named_limits
 from model.calibration.regression import Fit, fit
-from model.calibration.waiting import FEWEST_INTERVALS, Order, Seen, followed, seen_by
+from model.calibration.waiting import FEWEST_INTERVALS, PRIOR, Order, Seen, followed, seen_by
 
 Array = NDArray[np.float64]
 
-# A percentile is read from the buckets of a distribution, a tenth of the goal wide: relative deviation of the reading.
-P90_READING = 0.025
+# A percentile is read from the buckets of a distribution, a tenth of the goal wide, in each of which times are taken to
+# be even: relative deviation of the reading, of an exponential tail whose percentile is near the goal.
+P90_READING = 0.003
 # 90th percentile over mean: of a response without waiting, of one that is nothing else (exponential: ln 10), and how
 # much less it is in between, where few wait and those long. Of gamma times and the waits of M/M/2 to M/M/8 the last two
 # are 2.3 to 2.5 and -0.2 to 1.2, within 0.06.
@@ -30,6 +31,8 @@ P90, P90_SD = [1.5, math.log(10.0), 0.6], [2.0, 0.4, 0.4]
 AS_IT_COMES = 0.12
 # The same where a limit holds work back that a network of queues would let pass, and so shortens its other waits.
 HELD_BACK = 0.25
+# The same for each part of the longest waits by which calibration had to bend those of the queue.
+BENT = 0.12
 
 
 def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -85,6 +88,13 @@ def _explained(h: History, streams: Sequence[int], ziip: Mapping[str, Any], orde
     return Explained(seen, fits, limits, limited, float(sum(one.bic + seen[c].strain(one) for c, one in fits.items())))
 
 
+def _bent(seen: Seen, found: Fit, long: NDArray[np.bool_]) -> float:
+    """How far the factors of waits are from what theory has, as a part of the ``long`` waits."""
+    waits, engines = seen.design()[long, 1:].sum(axis=0), found.mean[1 : len(PRIOR)]
+    waited = float(waits @ np.maximum(engines, 0.0)) + float(seen.limited[long].sum())
+    return float(waits @ np.abs(engines - PRIOR[1:])) / max(waited, 1e-12)
+
+
 def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) -> dict[str, Any]:
     label = h.classes[seen.c]
     drawn = found.drawn(f"{name} {label} response")
@@ -92,8 +102,8 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
     design, target = seen.design(wait), seen.response - seen.service
     waited = design[:, 1:] @ np.maximum(found.mean[1:], 0.0)
     noise = discrepancy.inside(seen.response, seen.service + found.mean[0] + waited, waited, seen.weight, found)
-    usual = AS_IT_COMES if seen.order.to_its_end else discrepancy.BEYOND
     long = waited + seen.limited >= np.quantile(waited + seen.limited, 0.95)
+    usual = AS_IT_COMES if seen.order.to_its_end else math.hypot(discrepancy.BEYOND, BENT * _bent(seen, found, long))
     held = h.limited_ms(h.devices)[seen.kept, seen.c]
     by_limit, by_device = (
         float(np.sum(one[long]) / max(float(np.sum((waited + seen.limited)[long])), 1e-12))
