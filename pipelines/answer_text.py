@@ -77,13 +77,13 @@ def within(value: Mapping[str, Any] | None) -> str:
 
 
 def bottleneck(found: Mapping[str, Any]) -> str:
-    """What fills first with its utilization, how sure that is, and what fills next."""
+    """The fullest resource with its utilization, how sure that is, and the next one."""
     limit = found["bottleneck"]
     if not limit or limit["utilization_pct"] is None:
         return "none known"
     said = _used(limit)
     if limit["next"]:
-        said += f", first with probability {figure(limit['probability'], 2)}; next {_used(limit['next'])}"
+        said += f", fullest with probability {figure(limit['probability'], 2)}; next {_used(limit['next'])}"
     return said
 
 

@@ -30,7 +30,7 @@ class Output(Estimate):
 
 
 class Station(Part):
-    """A resource and how much of it is used; the probability is that of being the one that fills first."""
+    """A resource and how much of it is used; the probability is that of being the fullest."""
 
     resource: str
     utilization_pct: float | None
@@ -40,7 +40,7 @@ class Station(Part):
 
 
 class Bottleneck(Station):
-    """The resource that fills first, the next one, and all that are known."""
+    """The fullest resource, the next one, and all that are known."""
 
     next: Station | None
     stations: list[Station]

@@ -61,7 +61,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Station:
-    """A resource, how much of it is used, and the probability that it is the one that fills first."""
+    """A resource, how much of it is used, and the probability that it is the fullest."""
 
     resource: str
     utilization_pct: float | None
@@ -72,7 +72,7 @@ class Station:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The resource that fills first, the next one, and all that are known, fullest first."""
+    """The fullest resource, the next one, and all that are known, fullest first."""
 
     resource: str
     utilization_pct: float | None

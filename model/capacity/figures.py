@@ -1,4 +1,4 @@
-"""Figures of an answer: metrics with their limits, what fills first, using and waiting by class."""
+"""Figures of an answer: metrics with their limits, what is fullest, using and waiting by class."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from model.capacity import adjustments
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
-from model.capacity.moves import deviates, moved
+from model.capacity.moves import deviates, is_own, moved
 from model.capacity.parts import Limit, Scenario
 from model.capacity.questions import (
     MOST_TPS,
@@ -251,9 +251,10 @@ def _hour_of_week(times: NDArray[np.datetime64], day: int, hour: int) -> NDArray
 def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
     """The scenario on other engines, zIIPs, weights, caps, limits."""
     cost: Array | float = 1.0
+    elsewhere = "machine" in asked and not is_own(system, asked["machine"])
     if "engines" in asked:
         engines = whole("engines", asked["engines"])
-        cost = 1.0 if "machine" in asked else engine_cost(system, engines)
+        cost = 1.0 if elsewhere else engine_cost(system, engines)
         scenario = replace(scenario, engines=float(engines))
         if system.machine is not None and engines > system.machine.engines:
             notes.append(f"engines: the machine has {system.machine.engines:g}; taken to get {engines}")
@@ -284,7 +285,7 @@ def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
     cost = cost * _adjusted(system, asked, notes)
     if "smt" in asked:
         scenario = replace(scenario, threads=_threads(system, asked["smt"], notes))
-    if "machine" in asked:
+    if elsewhere:
         scenario, factor = moved(system, scenario, asked["machine"], notes)
         cost = cost * factor
     return replace(scenario, cost=cost, limits=limits)

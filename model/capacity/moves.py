@@ -16,7 +16,7 @@ from model.capacity.ensemble import System
 from model.capacity.parts import Scenario
 from model.capacity.questions import QuestionError
 from model.hardware.machines import MachineError
-from model.hardware.speed import Speed, engine_speed, rated
+from model.hardware.speed import Speed, engine_speed, identity, rated
 
 Array = NDArray[np.float64]
 
@@ -59,6 +59,12 @@ def moved(system: System, scenario: Scenario, value: Any, notes: list[str]) -> t
     )
     each = None if system.msu_per_engine is None else system.msu_per_engine / factor
     return replace(scenario, others=others, ziip_cost=cost, msu_per_engine=each), cost
+
+
+def is_own(system: System, value: Any) -> bool:
+    """Whether the machine named is the one measured on."""
+    own, rows = str(system.entry["machine"]), imported(system)
+    return bool(own) and identity(str(value), imported=rows) == identity(own, imported=rows)
 
 
 def imported(system: System) -> Sequence[Mapping[str, Any]]:

@@ -34,7 +34,8 @@ def size(
     """The smallest number of engines that carries a load within a busy and a response target.
 
     ``engines.value`` meets the targets at even odds, ``lo`` with probability 5 % and ``hi`` with 95 %; null where no
-    number up to 256 does. Without a target the engines must only not be saturated. ``machines`` has the same of each
+    number up to 256 does. The busy target is that of every resource, as for :func:`max_rate`: engines, machine, share
+    by weight, limits. Without it none must be saturated. ``machines`` has the same of each
     of the machines named, beside the answer for the one that ``at`` speaks of.
 
     Raises:
@@ -79,9 +80,8 @@ def size(
     if value is None:
         notes.append(f"no number of engines up to {MOST_ENGINES} meets the targets at this rate")
     if limit.resource != CPS:
-        beyond = max_busy_pct is not None and (limit.utilization_pct or 0.0) > max_busy_pct
-        alone = f" and is busier than {max_busy_pct:g} %, which is asked of the engines alone" if beyond else ""
-        notes.append(f"{limit.resource} fills before the engines{alone}")
+        beyond = f" and is busier than {busy_target:g} %" if (limit.utilization_pct or 0.0) > busy_target else ""
+        notes.append(f"{limit.resource} is fuller than the engines{beyond}")
     likeliest = max(rows, key=lambda row: (row["probability"], row["engines"]))["engines"]
     first, last = (lo or likeliest) - 2, (hi or max(value or 1, likeliest)) + 1
     return as_plain(
@@ -138,7 +138,8 @@ def _size_row(
     ready: System, state: State, engines: int, busy_target: float, response_target: float | None
 ) -> dict[str, Any]:
     busy = 100.0 * state.busy[:, 0] / engines
-    meets = (busy[1:] <= busy_target) & (state.busy[1:, 0] <= state.available[1:, 0])
+    fullest = np.max([used[1:, 0] for used in resources(ready, state).values()], axis=0)
+    meets = 100.0 * fullest <= busy_target
     response = None
     if ready.responses:
         key = min(state.response_ms)
@@ -202,7 +203,10 @@ def max_rate(
     order = np.argsort(table[:, 0])
     total = base.sum(axis=2)[:, 0]
     rate = Estimate.of(table.min(axis=0) * total)
-    notes = notes_on(ready, load, ready.evaluate(load.scenario))
+    state = ready.evaluate(load.scenario)
+    notes, fullest = notes_on(ready, load, state), bottleneck(ready, state).resource
+    if fullest in names and fullest != names[order[0]]:
+        notes.append(f"{fullest} is the fullest now; as this work grows, {names[order[0]]} reaches its target first")
     if rate.value == 0.0:
         notes.append(f"no rate keeps within the targets: {names[order[0]]} is exceeded without load")
     limits = [

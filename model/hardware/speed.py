@@ -50,6 +50,14 @@ def engine_speed(name: str, engines: float, folder: Path = HERE, imported: Rows 
     return Speed(nearest.su_per_s * math.exp(-effect.exponent * far), sd, source)
 
 
+def identity(name: str, folder: Path = HERE, imported: Rows = ()) -> str:
+    """What tells machines apart by any of their names: the id of the machine called so, or the name of one unknown."""
+    try:
+        return _named(name, folder, imported).id
+    except MachineError:
+        return name.casefold()
+
+
 def _named(name: str, folder: Path, imported: Rows) -> Machine:
     for known in (*machines_of(imported), *(machine(one, folder) for one in machines(folder))):
         if name.casefold() in (known.id.casefold(), known.machine_type.casefold()) and known.service_rates:

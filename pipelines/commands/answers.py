@@ -53,7 +53,7 @@ def size(
     system: SystemName,
     at: At = None,
     max_busy_pct: Annotated[
-        float | None, typer.Option("--max-busy-pct", help="Highest mean busy of the engines.")
+        float | None, typer.Option("--max-busy-pct", help="Highest utilization of any resource.")
     ] = None,
     max_response_ms: MaxResponse = None,
     machine: Annotated[

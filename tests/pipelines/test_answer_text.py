@@ -32,7 +32,7 @@ def test_a_class_is_shown_beside_its_metric_and_the_next_bottleneck_beside_the_f
     found["bottleneck"] |= {"probability": 0.9, "next": machine}
     said = answer_text.answer(found)
     assert "ONLINE" in said
-    assert "first with probability 0.90; next machine M1, 40 % busy (39 … 41)" in said
+    assert "fullest with probability 0.90; next machine M1, 40 % busy (39 … 41)" in said
 
 
 def test_conditions_that_all_figures_of_a_metric_share_are_not_repeated_beside_them():

@@ -224,7 +224,7 @@ def test_a_short_history_says_what_a_comparison_takes(seen):
 
 def test_two_periods_and_two_questions_are_compared(seen):
     page = seen.go("compare?system=PRDA&b=growth_pct%3D20")
-    page.wait_for_selector("text=fills first")
+    page.wait_for_selector("text=is fullest")
     assert "+20 %" in seen.text()
 
 

@@ -95,7 +95,7 @@ def _row(question: str, output: Mapping[str, Any], predicted: Mapping[str, Any] 
 
 
 def _bottleneck(question: str, truth: Mapping[str, Any], answer: Mapping[str, Any]) -> Compared:
-    """Whether the resource that fills first is the truth's, or the other one where two are within five points."""
+    """Whether the fullest resource is the truth's, or the other one where two are within five points."""
     true, said = truth["bottleneck"], answer["bottleneck"] or {}
     near = [
         station["resource"]

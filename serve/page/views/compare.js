@@ -184,7 +184,7 @@ function predictedTable(both) {
     h(
       "p",
       {},
-      `A: ${resourceName(both.a.bottleneck.resource)} fills first, at ${figure(both.a.bottleneck.utilization_pct, 3)} %. B: ${resourceName(both.b.bottleneck.resource)}, at ${figure(both.b.bottleneck.utilization_pct, 3)} %.`,
+      `A: ${resourceName(both.a.bottleneck.resource)} is fullest, at ${figure(both.a.bottleneck.utilization_pct, 3)} %. B: ${resourceName(both.b.bottleneck.resource)}, at ${figure(both.b.bottleneck.utilization_pct, 3)} %.`,
     ),
   );
 }

@@ -130,7 +130,7 @@ function shown(both, limit, curve, sizing, question, metric, against) {
         "p",
         { className: fits ? "verdict good" : "verdict bad", id: "verdict" },
         fits ? "Fits: " : "Does not fit: ",
-        `${resourceName(head.resource)} at ${figure(head.utilization_pct, 3)} % fills first`,
+        `${resourceName(head.resource)} at ${figure(head.utilization_pct, 3)} % is fullest`,
         next ? `, then ${resourceName(next.resource)} at ${figure(next.utilization_pct, 3)} %. ` : ". ",
         most === null
           ? (limit.message ?? "")

@@ -153,6 +153,17 @@ def test_the_machine_limits_an_lpar_that_has_engines_left():
     assert answer.bottleneck.resource == "machine M1"
 
 
+def test_maximum_rate_says_where_the_fullest_resource_is_not_the_first_to_fill():
+    given = history()
+    none = np.zeros(len(given.seconds))
+    machine = SharedMachine("M1", 8.0, 500.0, 1000.0, False, none + 3.8 * SECONDS, none + 0.1 * SECONDS)
+    bundle = bundle_of(replace(given, machine=machine))
+    assert predict(bundle, "PRDA", {}).bottleneck.resource == "machine M1"
+    found = max_rate(bundle, "PRDA")
+    assert found["limits"][0]["resource"] == "general-purpose CPs of the LPAR"
+    assert any("machine M1 is the fullest now" in note for note in found["notes"])
+
+
 def test_size_and_maximum_rate_agree_with_predict(bundle):
     sized = size(bundle, "PRDA", at={"growth_pct": 60}, max_busy_pct=80)
     need = sized["engines"]["value"]

@@ -137,13 +137,15 @@ def test_size_says_when_no_number_of_engines_will_do(bundle):
     assert answer["table"]
 
 
-def test_size_says_that_the_machine_is_busier_than_asked_of_the_engines():
+def test_size_asks_of_the_machine_to_be_no_busier_than_the_engines():
     entry = {**HISTORY, **RECORDED, "intervals": 8, "seconds": 14400.0}
     for table in ("usage", "response"):
         entry[table] = {name: {**law, "origin": "measured"} for name, law in entry[table].items()}
     answer = size({"model_version": "test/1", "systems": {"PRDA": entry}}, "PRDA", max_busy_pct=60)
-    assert answer["bottleneck"]["utilization_pct"] > 60
-    assert any("machine M1 fills before the engines and is busier than 60 %" in note for note in answer["notes"])
+    assert answer["bottleneck"]["resource"] == "machine M1"
+    assert answer["bottleneck"]["utilization_pct"] <= 60
+    assert answer["engines"]["value"] > entry["on_machine"]["engines"]
+    assert any("the machine has 8; taken to get 15" in note for note in answer["notes"])
 
 
 def test_size_far_beyond_every_machine_is_as_impossible_on_one_engine_as_on_many(bundle):

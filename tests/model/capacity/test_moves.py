@@ -1,5 +1,7 @@
 """MSU of a system and its move to another machine, by ratings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,18 @@ def test_a_faster_machine_is_less_busy_by_the_ratio_of_ratings():
         predict(found, "PRDA", {"machine": "z99"})
     with pytest.raises(QuestionError, match="no rating"):
         predict(bundle(rating=None), "PRDA", {"machine": "z14"})
+
+
+def test_the_machine_measured_on_changes_nothing():
+    found = bundle(replace(history(), cpc_type="3906"))
+    for name in ("z14", "3906"):
+        for at in ({"growth_pct": 40}, {"growth_pct": 40, "engines": ENGINES + 2}):
+            assert predict(found, "PRDA", {**at, "machine": name}).outputs == predict(found, "PRDA", at).outputs
+    asked = {"at": {"growth_pct": 40}, "max_busy_pct": 80}
+    assert (
+        size(found, "PRDA", **asked, machines=["z14"])["machines"][0]["engines"]
+        == size(found, "PRDA", **asked)["engines"]
+    )
 
 
 def test_machines_of_a_list_are_sized_beside_the_present_one():
