@@ -10,6 +10,7 @@ import numpy as np
 from model.capacity.answer import Estimate
 from model.capacity.asked import compiled
 from model.capacity.parts import Scenario
+from model.capacity.profile import recorded
 from model.capacity.questions import QuestionError, system_entry
 
 HELD_OUT_FROM = 0.7
@@ -28,11 +29,11 @@ def fitted(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
     if profile is None:
         raise QuestionError("system", system, f"system: {system} has measured points and no history")
     ready = compiled(entry)
-    starts = np.array(profile["start_local"], "datetime64[s]")
+    starts, recorded_rates, recorded_extra, recorded_others = recorded(profile)
     chosen = np.arange(0, len(starts), max(1, -(-len(starts) // MOST_INTERVALS)))
-    rates = np.array(profile["rates"], float)[:, chosen].T
-    extra = {name: np.array(values, float)[chosen][None] for name, values in profile.get("extra", {}).items()}
-    others = np.array(profile["others"], float)[chosen][None] if "others" in profile else 0.0
+    rates = recorded_rates[:, chosen].T
+    extra = {name: values[chosen][None] for name, values in recorded_extra.items()}
+    others = 0.0 if recorded_others is None else recorded_others[chosen][None]
     scenario = Scenario(rates=rates[None], engines=ready.engines, ziips=ready.ziips, extra=extra, others=others)
     busy = 100.0 * ready.usage(scenario)[1] / ready.engines
     found = [Estimate.of(busy[:, i]) for i in range(len(chosen))]

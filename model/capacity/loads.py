@@ -15,6 +15,7 @@ from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.moves import deviates, is_own, moved
 from model.capacity.parts import Limit, Scenario
+from model.capacity.profile import recorded
 from model.capacity.questions import (
     MOST_TPS,
     QuestionError,
@@ -154,19 +155,17 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
     if "point" in asked:
         point_entry(entry, asked["point"])
     index, notes, weeks = _recorded(entry, profile, asked)
-    rates = np.array(profile["rates"], float)[:, index].mean(axis=1)[None, None, :]
+    history = recorded(profile)
+    rates = history.rates[:, index].mean(axis=1)[None, None, :]
     if weeks > 0.0:
         rates = rates * grown(system, np.array([weeks]))
-    extra = {
-        name: np.array([[float(np.mean(np.array(values, float)[index]))]])
-        for name, values in profile.get("extra", {}).items()
-    }
-    others = np.array([[float(np.mean(np.array(profile["others"], float)[index]))]]) if "others" in profile else 0.0
+    extra = {name: values[index].mean(keepdims=True)[None] for name, values in history.extra.items()}
+    others = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
     start = profile["start_local"][int(index[len(index) // 2])]
     if weeks > 0.0:
         start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
-    recorded = tuple(int(i) for i in index)
-    return None, start, replace(blank, rates=rates, extra=extra, others=others, recorded=recorded), notes
+    intervals = tuple(int(i) for i in index)
+    return None, start, replace(blank, rates=rates, extra=extra, others=others, recorded=intervals), notes
 
 
 def _recorded(
@@ -174,7 +173,7 @@ def _recorded(
 ) -> tuple[NDArray[np.int64], list[str], float]:
     """Indices of the recorded intervals meant by ``when``, what to say of them, and weeks of growth beyond them."""
     when = str(asked.get("when", "peak")).strip()
-    times = np.array(profile["start_local"], "datetime64[s]")
+    times = recorded(profile).times
     peak = int(entry["operating"])
     text = when.casefold()
     if text == "peak":

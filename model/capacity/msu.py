@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from model.capacity.ensemble import System
 from model.capacity.parts import State
+from model.capacity.profile import recorded
 
 Array = NDArray[np.float64]
 
@@ -66,9 +67,8 @@ def _four_hours(ready: System, state: State) -> Array | None:
     profile, asked = ready.entry.get("profile"), state.scenario
     if profile is None or not asked.recorded:
         return None
-    times = np.array(profile["start_local"], "datetime64[s]")
+    times, rates, recorded_extra, _ = recorded(profile)
     length = np.timedelta64(int(profile["seconds"]), "s")
-    rates = np.array(profile["rates"], float)
     base = rates[:, list(asked.recorded)].mean(axis=1)
     changed = np.where(base > 0, asked.rates[:, :1, :] / np.where(base > 0, base, 1.0), 1.0)
     windows = [
@@ -76,6 +76,6 @@ def _four_hours(ready: System, state: State) -> Array | None:
         for i in asked.recorded[-MOST_WINDOWS:]
     ]
     index = np.concatenate(windows)
-    extra = {name: np.array(values, float)[index][None, :] for name, values in profile.get("extra", {}).items()}
+    extra = {name: values[index][None, :] for name, values in recorded_extra.items()}
     scenario = replace(asked, rates=changed * rates[:, index].T[None], extra=extra)
     return np.minimum(ready.usage(scenario)[1], asked.engines).mean(axis=1)
