@@ -283,12 +283,13 @@ def _check(layout: Layout, role: str) -> None:
         layout.header.has(layout.when.selector) and layout.header.by_name(layout.when.selector).form.name == "uint"
     ):
         raise ValueError(f"[record]: when names {layout.when.selector}, which is no field of the header of format uint")
-    for section in layout.sections[1:]:
+    for position, section in enumerate(layout.sections[1:], start=1):
         holder = layout.header
         if section.parent:
-            parents = [other for other in layout.placed if other.name == section.parent and other.walk == "fixed"]
+            before = layout.sections[1:position]
+            parents = [other for other in before if other.name == section.parent and other.walk == "fixed"]
             if not parents:
-                raise ValueError(f"section {section.name}: {section.parent} is no section that the header places")
+                raise ValueError(f"section {section.name}: {section.parent} is no section of fixed rows before it")
             holder = parents[0]
         if section.walk == "chained":
             if not section.parent or section.triplet:

@@ -1,5 +1,7 @@
 """Rows of a section read from, and written to, bytes that others have found or will place: the codec for handlers."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -18,13 +20,14 @@ def rows_table(
     record_seq: npt.NDArray[np.uint32],
     section_seq: npt.NDArray[np.uint32],
     parent_seq: npt.NDArray[np.uint32] | None = None,
+    selectors: Mapping[str, npt.NDArray[np.int64]] | None = None,
 ) -> pa.Table:
     """The table of a section's rows with their keys.
 
     data: the buffer, `framing.BLANK_BYTES` of zeros at its end; at and limits: where each row stands and how long it
-    is, all inside the buffer.
+    is, all inside the buffer; selectors: per row, what other sections say in the fields that conditions name.
     """
-    columns = read_section(section, data, at, limits)
+    columns = read_section(section, data, at, limits, selectors)
     columns["record_seq"], columns["section_seq"] = of_numbers(record_seq), of_numbers(section_seq)
     if parent_seq is not None:
         columns["parent_seq"] = of_numbers(parent_seq)

@@ -154,6 +154,7 @@ def test_sections_fill_the_record_without_gap_or_overlap(name: str) -> None:
     header = batch.tables[layout.header.table].to_pylist()[0]
     covered = np.zeros(len(dump), np.int64)
     first = len(dump)
+    rows_at: dict[str, list[int]] = {}
     for section in layout.placed:
         part = section.triplet
         assert part is not None
@@ -164,18 +165,19 @@ def test_sections_fill_the_record_without_gap_or_overlap(name: str) -> None:
         if section.table in batch.tables:
             covered[at : at + (size if section.walk == "length_prefixed" else size * count)] += 1
             first = min(first, at)
+            rows_at[section.name] = [at + place * size for place in range(count)]
     for section in layout.nested:
         part = section.triplet
         if part is None or section.table not in batch.tables:
             continue
         parent = layout.section(section.parent)
         names = {item.offset: item.column for item in parent.fields}
-        start = next(item.column for item in layout.header.fields if item.offset == parent.triplet.position)
-        step = next(item.column for item in layout.header.fields if item.offset == parent.triplet.position + 4)
-        for row in batch.tables[parent.table].to_pylist():
-            base = header[start] + row["section_seq"] * header[step] if part.base == "section" else 0
+        rows_at[section.name] = []
+        for above, row in zip(rows_at[parent.name], batch.tables[parent.table].to_pylist(), strict=True):
             at, size, count = (row[names[part.position + place]] for place in (0, 4, 6))
             if count:
-                covered[base + at : base + at + size * count] += 1
+                at += above if part.base == "section" else 0
+                covered[at : at + size * count] += 1
+                rows_at[section.name] += [at + place * size for place in range(count)]
     assert not covered[:first].any()
     assert (covered[first:] == 1).all()

@@ -87,6 +87,53 @@ def test_many_parents_cannot_place_the_same_bytes_over_and_over() -> None:
     assert [item.reason for item in batch.quarantined] == ["section_outside_record"]
 
 
+def consumption(*work_units: int) -> bytearray:
+    """A record of workload interaction statistics whose consumption rows place so many work units each."""
+    units = [(row, n) for row, count in enumerate(work_units) for n in range(count)]
+    tables = {
+        "smf98_1_header": rows("smf98_1_header", {"record_seq": 0, "section_seq": 0}),
+        "smf98_1_data": rows("smf98_1_data", {"record_seq": 0, "section_seq": 0, "smf98_1_datatripletsnum": 17}),
+        "smf98_1_consumption": rows(
+            "smf98_1_consumption",
+            *(
+                {"record_seq": 0, "section_seq": n, "parent_seq": 0, "smf98_1_consume_procclass": n}
+                for n in range(len(work_units))
+            ),
+        ),
+        "smf98_1_work_unit": rows(
+            "smf98_1_work_unit",
+            *(
+                {"record_seq": 0, "section_seq": k, "parent_seq": row, "smf98_1_asidinfo_jobname": f"JOB{row}{n}"}
+                for k, (row, n) in enumerate(units)
+            ),
+        ),
+    }
+    return bytearray(encode_dump(tables, REGISTRY))
+
+
+def test_rows_that_nested_rows_place_name_the_nested_row() -> None:
+    batch = decoded(bytes(consumption(2, 0, 1)))
+    found = batch.tables["smf98_1_work_unit"]
+    assert found["parent_seq"].to_pylist() == [0, 0, 2]
+    assert found["smf98_1_asidinfo_jobname"].to_pylist() == ["JOB00", "JOB01", "JOB20"]
+    assert batch.tables["smf98_1_consumption"]["smf98_1_consume_workunit_num"].to_pylist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("overlapping", [False, True], ids=["outside the record", "the same bytes over and over"])
+def test_nested_rows_place_no_more_than_their_record_holds(overlapping: bool) -> None:
+    sound, dump = bytes(consumption(1, 1)), consumption(*[1] * 200)
+    data = int.from_bytes(dump[64:68], "big")
+    at = int.from_bytes(dump[data + 120 : data + 124], "big")
+    length, count = (1, len(dump) - 4000) if overlapping else (72, 65_535)
+    for row in range(200):
+        part = at + 32 * row + 16
+        dump[part : part + 8] = (4000).to_bytes(4, "big") + length.to_bytes(2, "big") + count.to_bytes(2, "big")
+    [batch] = decode_batches(sound + dump + sound, REGISTRY)
+    assert [item.reason for item in batch.quarantined] == ["section_outside_record"]
+    assert "work unit section" in batch.quarantined[0].detail
+    assert batch.tables["smf98_1_work_unit"]["record_seq"].to_pylist() == [0, 0, 2, 2]
+
+
 def accounting() -> bytearray:
     """A Db2 record with two headers behind the standard header."""
     tables = {
@@ -158,7 +205,7 @@ def test_nested_rows_without_their_parent_are_refused() -> None:
         ('"measurement_group = 1"', '"measurement_group == 1"', "expected 'name = 1, 2'"),
         ('"measurement_group = 2"', '"measurement_group = 1"', "overlaps"),
         ('"measurement_group = 2"', '"nobody = 2"', "depends on nobody, not a field"),
-        ("triplet = 52", 'triplet = 52\nparent = "nobody"', "no section that the header places"),
+        ("triplet = 52", 'triplet = 52\nparent = "nobody"', "no section of fixed rows before it"),
         ("triplet = 52", 'walk = "chained"', "a chained section has a parent"),
         ("triplet = 52", 'triplet = 52\noffsets_from = "section"', "needs a parent"),
     ],

@@ -11,162 +11,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ingest.arrays import of_numbers, of_values
-from ingest.codec.codepages import decoding_table
+from ingest.arrays import of_numbers
 from ingest.codec.handlers import Handled, Problem
 from ingest.formats.cics import catalogue, csrcesrv, kernels, resources
-from ingest.formats.cics.dictionary import (
-    Dictionary,
-    DictionaryMemory,
-    Entry,
-    Key,
-    entry_table,
-    parse_entries,
-    start_of,
-)
+from ingest.formats.cics.dictionary import DictionaryMemory, Key, entry_table, parse_entries, start_of
+from ingest.formats.cics.performance_rows import other_fields, performance_table, places_of
 from ingest.framing import BLANK_BYTES
 
 _RECORDS_AT_ONCE = 2048
 _DICTIONARY, _PERFORMANCE, _EXCEPTION, _RESOURCE = _CLASSES = 1, 3, 4, 5
-
-
-@dataclass(frozen=True)
-class _Place:
-    offset: int
-    entry: Entry
-    field: catalogue.Field | None
-
-
-def _places(dictionary: Dictionary, connectors: list[int], record_length: int, is_guess: bool) -> list[_Place] | str:
-    """Where the fields of a record stand; a text where connectors and dictionary do not fit.
-
-    A dictionary of another start of the region must fit to the byte: it may have been made for other fields.
-    """
-    other = "; the dictionary known is of another start of the region: supply the one of this start" if is_guess else ""
-    places: list[_Place] = []
-    offset = 0
-    for connector in connectors:
-        entry = dictionary.entries.get(connector)
-        if entry is None:
-            return f"connector {connector} is not in the region's dictionary{other}"
-        known = catalogue.find(entry.group, entry.id, entry.nickname)
-        if known and not known.accepts(entry.type, entry.length):
-            known = None
-        places.append(_Place(offset, entry, known))
-        offset += entry.length
-    if offset > record_length or (is_guess and offset != record_length):
-        return f"the connectors name {offset} bytes of fields, SMFMNDRL says {record_length}{other}"
-    return places
-
-
-_KIND = {
-    ("A", 4): kernels.COUNT4,
-    ("A", 8): kernels.COUNT8,
-    ("S", 12): kernels.CLOCK12,
-    ("S", 8): kernels.CLOCK8,
-    ("T", 8): kernels.STORE_CLOCK,
-}
-
-
-def _rows_table(
-    buffer: NDArray[np.uint8], row: NDArray[np.int64], keys: list[pa.Array], places: list[_Place]
-) -> pa.Table:
-    n = row.size
-    known = [place for place in places if place.field is not None]
-    numeric = [place for place in known if place.entry.type != "C"]
-    text = [place for place in known if place.entry.type == "C"]
-    slot4, slot8, kinds = [], [], []
-    used4 = used8 = 0
-    for place in numeric:
-        kind = kernels.PACKED if place.entry.type == "P" else _KIND[place.entry.type, place.entry.length]
-        kinds.append(kind)
-        slot4.append(used4)
-        slot8.append(used8)
-        used4 += kind in (kernels.COUNT4, kernels.CLOCK12, kernels.CLOCK8)
-        used8 += {kernels.COUNT4: 0, kernels.STORE_CLOCK: 2}.get(kind, 1)
-    out4 = np.empty((used4, n), np.uint32)
-    out8 = np.empty((used8, n), np.uint64)
-
-    def numbers(values: list[int]) -> NDArray[np.int64]:
-        return np.array(values, np.int64)
-
-    kernels.gather_numbers(
-        buffer,
-        row,
-        numbers([place.offset for place in numeric]),
-        numbers(kinds),
-        numbers(slot4),
-        numbers(slot8),
-        numbers([place.entry.length for place in numeric]),
-        out4,
-        out8,
-    )
-    widths = numbers([place.entry.length for place in text])
-    starts = np.concatenate([[0], np.cumsum(widths * n)]).astype(np.int64)
-    data = np.empty(int(starts[-1]), np.uint8)
-    ends = np.zeros((len(text), n + 1), np.int32)
-    seen = np.zeros(len(text), np.uint8)
-    offsets = numbers([place.offset for place in text])
-    kernels.gather_text(buffer, row, offsets, widths, decoding_table("ebcdic"), data, starts, ends, seen)
-
-    columns: dict[str, pa.Array] = {}
-
-    for place, kind, at4, at8 in zip(numeric, kinds, slot4, slot8, strict=True):
-        assert place.field is not None
-        name = place.field.column
-        if kind == kernels.COUNT4:
-            values = of_numbers(out4[at4], pa.uint32())
-            columns[name] = values if place.field.length <= 4 else values.cast(pa.uint64())
-        elif kind == kernels.COUNT8:
-            columns[name] = of_numbers(out8[at8], pa.uint64())
-        elif kind == kernels.STORE_CLOCK:
-            raw = out8[at8 + 1]
-            columns[name] = of_numbers(out8[at8], pa.timestamp("us"), raw != 0)
-            columns[f"{name}_raw"] = of_numbers(raw, pa.uint64())
-        elif kind == kernels.PACKED:
-            values8 = out8[at8]
-            columns[name] = of_numbers(values8.astype(np.uint32), valid=values8 <= 0xFFFFFFFF)
-        else:
-            columns[name] = of_numbers(out8[at8], pa.uint64())
-            columns[f"{name}_n"] = of_numbers(out4[at4], pa.uint32())
-    for i, place in enumerate(text):
-        assert place.field is not None
-        codes = data[starts[i] : starts[i] + int(ends[i, n])]
-        if seen[i] < 0x80:
-            buffers = [None, pa.py_buffer(ends[i]), pa.py_buffer(codes)]
-            columns[place.field.column] = pa.Array.from_buffers(pa.string(), n, buffers)
-        else:
-            whole = codes.tobytes().decode("latin-1")
-            cells = [whole[start:end] for start, end in zip(ends[i, :-1], ends[i, 1:], strict=True)]
-            columns[place.field.column] = of_values(cells, pa.string())
-    schema = catalogue.performance_schema()
-    arrays = list(keys)
-    for column in list(schema)[len(keys) + 1 :]:
-        arrays.append(columns.get(column.name) if column.name in columns else pa.nulls(n, column.type))
-    return pa.Table.from_arrays(arrays, schema=pa.schema(list(schema)[1:]))
-
-
-def _other_rows(
-    buffer: NDArray[np.uint8], row: NDArray[np.int64], keys: list[pa.Array], places: list[_Place]
-) -> pa.Table | None:
-    others = [place for place in places if place.field is None]
-    if not others or not row.size:
-        return None
-    parts = []
-    for place in others:
-        index = row[:, None] + place.offset + np.arange(place.entry.length)
-        values = buffer[index].tobytes()
-        width = place.entry.length
-        entry = place.entry
-        cells = [values[i * width : (i + 1) * width] for i in range(row.size)]
-        named = [[text] * row.size for text in (entry.group, entry.type, entry.id, entry.nickname)]
-        parts.append(
-            pa.Table.from_arrays(
-                [*keys, *(of_values(column, pa.string()) for column in named), of_values(cells, pa.binary())],
-                schema=pa.schema(list(catalogue.other_field_schema())[1:]),
-            )
-        )
-    return pa.concat_tables(parts)
 
 
 @dataclass(frozen=True)
@@ -334,7 +187,7 @@ class MonitoringDecoder:
             count = int(head[kernels.CONNECTOR_COUNT])
             connectors = source[at : at + 2 * count].tobytes()
             numbers = np.frombuffer(connectors, ">u2").tolist()
-            places = _places(dictionary, numbers, size, is_guess)
+            places = places_of(dictionary, numbers, size, is_guess)
             if isinstance(places, str):
                 reason = "cics_dictionary_missing" if is_guess else "cics_connectors"
                 for i in members.tolist():
@@ -346,9 +199,9 @@ class MonitoringDecoder:
                 head[kernels.DATA_LENGTH]
             )
             keys = [of_numbers(np.repeat(records.record_seq[members], counts)), of_numbers(section.astype(np.uint32))]
-            table = _rows_table(source, row, keys, places)
+            table = performance_table(source, row, keys, places)
             records.add(catalogue.PERFORMANCE_TABLE, table)
-            other = _other_rows(source, row, keys, places)
+            other = other_fields(source, row, keys, places)
             if other is not None:
                 records.add(catalogue.OTHER_FIELD_TABLE, other)
 

@@ -6,25 +6,23 @@ by column. What is not decoded is accounted for: skipped for want of a layout, o
 
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ingest.arrays import of_numbers
-from ingest.batch import Batch, Quarantined
-from ingest.codec.columns import are_dates, read_section
+from ingest.batch import Batch
+from ingest.codec.columns import are_dates
 from ingest.codec.handlers import Handler
+from ingest.formats.smf.assigning import Assignment, set_aside
 from ingest.formats.smf.handlers import make as make_handler
-from ingest.formats.smf.kernels.locating import place_sections
-from ingest.formats.smf.kernels.nesting import place_chained, place_pointed
-from ingest.formats.smf.plan import Found, Nest, Plan, measure
+from ingest.formats.smf.measuring import measure
+from ingest.formats.smf.placing import tables_of
+from ingest.formats.smf.plan import Found, Plan
 from ingest.formats.smf.split import SplitRecords
 from ingest.framing import ByteStream, Frames, read_frames
-from ingest.layout import Layout, Section
+from ingest.layout import Layout
 from ingest.registry import Registry
 
 Ints = npt.NDArray[np.int64]
@@ -80,24 +78,17 @@ def _decode_stream(
 
 
 class _Decoder:
-    """Assigns records to layouts and decodes each layout's records together; remembers what spans stretches.
+    """Decodes the records of each layout together; remembers what spans stretches.
 
     `stretch` says how many bytes of records to hand over next.
     """
 
     def __init__(self, registry: Registry, handlers: Mapping[str, Handler]) -> None:
-        self._registry = registry
+        self._assignment = Assignment(registry)
         self._plans: dict[str, Plan] = {}
         self._handlers = dict(handlers)
         self._next = 0
         self.stretch = _SHORTEST_STRETCH
-        head = registry.identification
-        self._type = head.by_name("record_type").offset
-        self._subtype = head.by_name("subtype").offset
-        self._flags = head.by_name("system_flags").offset
-        bit = next(bit for bit in head.bits if bit.name == "uses_subtypes")
-        self._uses_subtypes = np.uint8(1 << (7 - bit.first))
-        self._shortest = head.by_name("smf_sid").end
         reassembly = registry.files["reassembly"].layout
         self.splits = SplitRecords(reassembly.sections[0], reassembly.sections[1])
 
@@ -109,7 +100,7 @@ class _Decoder:
         batch = Batch(quarantined=list(frames.quarantined))
         batch.framing_bytes = frames.framing_bytes
         further: list[dict[str, pa.Table]] = []
-        for layout, rows in self._assign(frames, sequence, batch):
+        for layout, rows in self._assignment.assign(frames, sequence, batch):
             tables = self._decode_layout(layout, frames, rows, sequence[rows], batch)
             batch.tables.update(next(tables, {}))
             further.extend(tables)
@@ -126,45 +117,6 @@ class _Decoder:
         if records:
             batch.notes["split_record_incomplete"] = records
 
-    def _assign(self, frames: Frames, sequence: Ints, batch: Batch) -> list[tuple[Layout, Ints]]:
-        """Records by layout; those without one are counted as skipped, those too short for any quarantined."""
-        data, starts, lengths = frames.buffer, frames.starts, frames.lengths
-        short = lengths < self._shortest
-        for place in np.flatnonzero(short):
-            text = f"a record of {lengths[place]} bytes; the standard header alone has {self._shortest}"
-            batch.quarantined.append(_quarantine(frames, int(place), int(sequence[place]), "record_too_short", text))
-        whole = np.flatnonzero(~short)
-        at = starts[whole]
-        types = data[at + self._type].astype(np.int64)
-        reaches = lengths[whole] >= self._subtype + 2
-        low = np.where(reaches, at + self._subtype, 0)
-        subtypes = np.where(reaches, data[low].astype(np.int64) << 8 | data[low + 1], 0)
-        uses = (data[at + self._flags] & self._uses_subtypes != 0) & reaches
-        kinds, kind_of = np.unique((types << 17) | (subtypes << 1) | uses, return_inverse=True)
-        layouts: dict[str, tuple[Layout, list[int]]] = {}
-        versions: dict[str, tuple[Layout, list[Ints]]] = {}
-        for number, kind in enumerate(kinds.tolist()):
-            record_type, subtype, used = kind >> 17, kind >> 1 & 0xFFFF, kind & 1
-            found = self._registry.layouts_for(record_type, subtype)
-            if found and found[0].when is None:
-                layouts.setdefault(found[0].name, (found[0], []))[1].append(number)
-                continue
-            members = whole[kind_of == number]
-            for layout in found:
-                chosen = members[_holds(layout, data, starts[members], lengths[members])]
-                versions.setdefault(layout.name, (layout, []))[1].append(chosen)
-                members = np.setdiff1d(members, chosen, assume_unique=True)
-            if not len(members):
-                continue
-            name = f"{record_type}.{subtype}" if used else str(record_type)
-            batch.skip(name, len(members), int(lengths[members].sum()))
-        assigned = [(layout, whole[np.isin(kind_of, numbers)]) for layout, numbers in layouts.values()]
-        for layout, parts in versions.values():
-            rows = np.sort(np.concatenate(parts))
-            if len(rows):
-                assigned.append((layout, rows))
-        return assigned
-
     def _decode_layout(
         self, layout: Layout, frames: Frames, rows: Ints, sequence: Ints, batch: Batch
     ) -> Iterator[dict[str, pa.Table]]:
@@ -175,7 +127,7 @@ class _Decoder:
         found = measure(plan, frames.buffer, starts, lengths)
         for place in np.flatnonzero(found.faults):
             reason, text = plan.fault(int(found.faults[place]), frames.buffer, int(starts[place]), int(lengths[place]))
-            batch.quarantined.append(_quarantine(frames, int(rows[place]), int(sequence[place]), reason, text))
+            batch.quarantined.append(set_aside(frames, int(rows[place]), int(sequence[place]), reason, text))
         good = found.faults == 0
         self._set_aside_undated(plan, frames, rows, sequence, found, good, batch)
         handled: dict[str, pa.Table] = {}
@@ -197,7 +149,7 @@ class _Decoder:
             batch.notes[f"section_not_known:{layout.header.table}"] += int(unknown.sum())
         estimate = plan.row_bytes[0] + found.counts @ plan.row_bytes[1:]
         for part in _parts(estimate):
-            tables = _tables(
+            tables = tables_of(
                 plan, frames.buffer, starts[part], found.taken(part), sequence[part], owners[part], first[part]
             )
             yield tables | handled
@@ -224,7 +176,7 @@ class _Decoder:
             held = frames.buffer[start + item.offset : start + item.end].tobytes().hex().upper()
             text = f"{plan.layout.name}, {item.ibm}: X'{held}' is not a packed date, so the interval is not known"
             batch.quarantined.append(
-                _quarantine(frames, int(rows[place]), int(sequence[place]), "interval_date_not_valid", text)
+                set_aside(frames, int(rows[place]), int(sequence[place]), "interval_date_not_valid", text)
             )
 
     def _handle(
@@ -251,7 +203,7 @@ class _Decoder:
             place = int(chosen[problem.index])
             good[place] = False
             batch.quarantined.append(
-                _quarantine(frames, int(rows[place]), int(sequence[place]), problem.reason, problem.detail)
+                set_aside(frames, int(rows[place]), int(sequence[place]), problem.reason, problem.detail)
             )
         return result.tables
 
@@ -291,17 +243,6 @@ class _Decoder:
         return owners, first, pieces
 
 
-def _holds(layout: Layout, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints) -> npt.NDArray[np.bool_]:
-    """Whether the condition of a layout holds for records; the value of a field that a record does not reach is 0."""
-    assert layout.when is not None
-    item = layout.header.by_name(layout.when.selector)
-    reached = lengths >= item.end
-    value = np.zeros(len(starts), np.int64)
-    for byte in range(item.offset, item.end):
-        value = value << 8 | np.where(reached, data[np.where(reached, starts + byte, 0)], 0)
-    return np.isin(value, list(layout.when.values), invert=layout.when.negated)
-
-
 def _parts(estimate: Ints) -> list[slice]:
     """Runs of records whose tables together stay within `MAX_TABLE_BYTES`; a single record may exceed it."""
     ends = np.cumsum(estimate)
@@ -311,119 +252,3 @@ def _parts(estimate: Ints) -> list[slice]:
         parts.append(slice(low, high))
         low, done = high, int(ends[high - 1])
     return parts
-
-
-def _tables(
-    plan: Plan, data: npt.NDArray[np.uint8], starts: Ints, found: Found, sequence: Ints, owners: Ints, first: Ints
-) -> dict[str, pa.Table]:
-    header = plan.layout.header
-    ordinals = np.zeros(len(starts), np.uint32)
-    top = _Rows(starts, found.heads, sequence.astype(np.uint32), ordinals, None)
-    tables = {header.table: _table(header, data, top)}
-    parents: dict[int, _Rows] = {}
-    for column, section in enumerate(plan.sections):
-        counts = found.counts[:, column]
-        total = int(counts.sum())
-        if not total:
-            continue
-        nest = plan.nest(column)
-        rows = _Rows.empty(total, nested=nest is not None)
-        if nest is None:
-            place_sections(
-                data,
-                starts,
-                owners[:, column].copy(),
-                found.offsets[:, column].copy(),
-                found.sizes[:, column].copy(),
-                counts.copy(),
-                first[:, column].copy(),
-                section.walk == "length_prefixed",
-                rows.at,
-                rows.limits,
-                rows.record_seq,
-                rows.section_seq,
-            )
-            parents[column] = rows
-        else:
-            of_record = np.repeat(np.arange(len(starts)), found.counts[:, nest.parent])
-            _place_nested(nest, data, starts[of_record], parents[nest.parent], first[of_record, column], rows)
-        selectors = _selectors(plan.layout, section, tables, rows) if section.selected_by else None
-        tables[section.table] = _table(section, data, rows, selectors)
-    return {section.table: tables[section.table] for section in plan.layout.sections if section.table in tables}
-
-
-@dataclass(slots=True)
-class _Rows:
-    """Where the rows of one table stand, how long each is, and their keys; parent_seq only for nested sections."""
-
-    at: Ints
-    limits: Ints
-    record_seq: npt.NDArray[np.uint32]
-    section_seq: npt.NDArray[np.uint32]
-    parent_seq: npt.NDArray[np.uint32] | None
-
-    @classmethod
-    def empty(cls, rows: int, *, nested: bool) -> "_Rows":
-        """Room for the places and keys of rows."""
-        at, limits = np.empty(rows, np.int64), np.empty(rows, np.int64)
-        record_seq, section_seq = np.empty(rows, np.uint32), np.empty(rows, np.uint32)
-        return cls(at, limits, record_seq, section_seq, np.empty(rows, np.uint32) if nested else None)
-
-
-def _place_nested(
-    nest: Nest, data: npt.NDArray[np.uint8], starts: Ints, parents: _Rows, first: Ints, rows: _Rows
-) -> None:
-    """Fill places and keys of nested rows; starts and first, per parent row: start of its record, first section_seq."""
-    given = (parents.at, parents.limits, parents.record_seq, parents.section_seq, first)
-    wanted = (rows.at, rows.limits, rows.record_seq, rows.section_seq, rows.parent_seq)
-    if nest.section.walk == "chained":
-        place_chained(data, starts, *given, nest.code, nest.others, *wanted)
-    else:
-        place_pointed(data, starts, *given, nest.triplet, nest.from_parent, *wanted)
-
-
-def _selectors(
-    layout: Layout, section: Section, tables: Mapping[str, pa.Table], rows: _Rows
-) -> dict[str, npt.NDArray[np.int64]]:
-    """What the rows of another section that hold the numbers of these say in the fields that conditions name.
-
-    It is 0 for rows whose number no row holds.
-    """
-    assert section.selected_by is not None
-    other, index = layout.section(section.selected_by[0]), section.selected_by[1]
-    found = {name: np.zeros(len(rows.at), np.int64) for name in section.selectors_elsewhere}
-    if other.table not in tables:
-        return found
-    table = tables[other.table]
-
-    def numbers(name: str) -> Ints:
-        return pc.fill_null(table[other.by_name(name).column], 0).to_numpy().astype(np.int64)
-
-    known = table["record_seq"].to_numpy().astype(np.int64) << 32 | numbers(index)
-    order = np.argsort(known, kind="stable")
-    wanted = rows.record_seq.astype(np.int64) << 32 | (rows.section_seq.astype(np.int64) + 1)
-    place = order[np.minimum(np.searchsorted(known[order], wanted), len(order) - 1)]
-    held = known[place] == wanted
-    for name, values in found.items():
-        values[held] = numbers(name)[place[held]]
-    return found
-
-
-def _table(
-    section: Section,
-    data: npt.NDArray[np.uint8],
-    rows: _Rows,
-    selectors: Mapping[str, npt.NDArray[np.int64]] | None = None,
-) -> pa.Table:
-    columns = read_section(section, data, rows.at, rows.limits, selectors)
-    columns["record_seq"], columns["section_seq"] = of_numbers(rows.record_seq), of_numbers(rows.section_seq)
-    if rows.parent_seq is not None:
-        columns["parent_seq"] = of_numbers(rows.parent_seq)
-    schema = section.arrow_schema()
-    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
-
-
-def _quarantine(frames: Frames, place: int, record_seq: int, reason: str, detail: str) -> Quarantined:
-    start, length = int(frames.starts[place]), int(frames.lengths[place])
-    raw = frames.buffer[start : start + length].tobytes()
-    return Quarantined(int(frames.offsets[place]), length, reason, detail, raw, record_seq)

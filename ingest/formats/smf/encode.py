@@ -14,7 +14,7 @@ import pyarrow as pa
 from ingest.codec import values
 from ingest.codec.rows import EncodeError, Ints, Rows, array, given, header_rows, section_rows, write_fields
 from ingest.formats.smf.handlers import OF_HEADER, finisher
-from ingest.formats.smf.nested import make_room, nested_rows, place_behind, write_nested
+from ingest.formats.smf.nested import NestedRows, make_room, nested_rows, place_behind
 from ingest.framing import write_records
 from ingest.kernels.writing import scatter, scatter_runs
 from ingest.layout import Layout, Triplet
@@ -89,19 +89,19 @@ def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
     header, sequence = header_rows(layout, named["header"])
     found = [section_rows(item, named[item.name], sequence) for item in layout.placed if item.name in named]
     parents = {rows.section.name: rows for rows in found}
-    nests = [
-        nested_rows(item, named.get(item.name, item.arrow_schema().empty_table()), sequence, parents)
-        for item in layout.nested
-        if item.name in named or item.parent in parents
-    ]
-    make_room(parents.values(), nests)
+    nests: list[NestedRows] = []
+    for item in layout.nested:
+        if item.name in named or item.parent in {*parents, *(nest.rows.section.name for nest in nests)}:
+            table = named.get(item.name, item.arrow_schema().empty_table())
+            nests.append(nested_rows(item, table, sequence, parents, nests))
+    make_room(nests)
     head_lengths = header.lengths.copy()
     for rows in found:
         np.maximum.at(head_lengths, rows.record, _triplet(rows).end)
     places = _places(header, found, head_lengths)
     lengths = np.maximum(head_lengths, (places.offsets + places.sizes).max(axis=1, initial=0))
     for nest in nests:
-        column = found.index(nest.parent)
+        column = found.index(nest.parent) if nest.above is None else 0
         lengths = place_behind(nest, places.offsets[:, column], places.steps[:, column], lengths)
     if (lengths > 65_535).any():
         raise EncodeError(f"{layout.name}: a record of {lengths.max()} bytes; a descriptor can say 65,535 at most")
@@ -118,7 +118,8 @@ def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
             first = before[np.searchsorted(rows.record, rows.record, side="left")]
             scatter_runs(data, at + before - first, rows.lengths, np.frombuffer(b"".join(rows.entries), np.uint8))
     for nest in nests:
-        at, steps = write_nested(data, nest, starts)
+        offsets, steps = nest.places()
+        at = starts[nest.rows.record] + offsets
         write_fields(data, nest.rows, at, steps)
         nest.write_computed(data, starts, at)
     _write_computed(data, layout, header, found, places, starts, lengths, head_lengths)

@@ -22,12 +22,14 @@ LENGTH_WIDTH, TYPE_OFFSET = 2, 2
 class NestedRows:
     """Rows of a nested section.
 
-    parent: the rows that place them; owner: the parent row of each; own: bytes of each parent row before a chain;
-    bases, steps and counts: per parent row, where its rows start in the record, how long one is, how many there are.
+    parent: the rows that place them; above: the same as nested rows, None where the header places them; owner: the
+    parent row of each; own: bytes of each parent row before a chain; bases, steps and counts: per parent row, where its
+    rows start in the record, how long one is, how many there are; parents_at: where each parent row stands in it.
     """
 
     rows: Rows
     parent: Rows
+    above: "NestedRows | None"
     owner: Ints
     own: Ints
     bases: Ints
@@ -53,14 +55,30 @@ class NestedRows:
         self._put(data, place[present], at_length, part.length_width, self.steps[present])
         self._put(data, place, at_count, part.count_width, self.counts)
 
+    def places(self) -> tuple[Ints, Ints]:
+        """Where each row stands in its record, and how long it is."""
+        lengths = self.rows.lengths
+        first = np.searchsorted(self.owner, self.owner, side="left")
+        if self.rows.section.triplet is None:
+            before = np.cumsum(lengths) - lengths
+            return self.parents_at[self.owner] + self.bases[self.owner] + before - before[first], lengths
+        index = np.arange(len(self.owner)) - first
+        return self.bases[self.owner] + index * self.steps[self.owner], self.steps[self.owner]
+
     @staticmethod
     def _put(data: Bytes, at: Ints, offset: int, width: int, numbers: Ints) -> None:
         scatter(data, at, np.full(len(at), offset + width), offset, big_endian(numbers.astype(np.uint64), width))
 
 
-def nested_rows(section: Section, table: pa.Table, sequence: Ints, parents: Mapping[str, Rows]) -> NestedRows:
-    """The rows of a nested section, each with the parent row that its `parent_seq` names."""
-    parent = parents.get(section.parent)
+def nested_rows(
+    section: Section, table: pa.Table, sequence: Ints, parents: Mapping[str, Rows], nests: Iterable[NestedRows]
+) -> NestedRows:
+    """The rows of a nested section, each with the parent row that its `parent_seq` names.
+
+    parents: by name, the rows that the header places; nests: those that others place, as far as they are known.
+    """
+    above = next((nest for nest in nests if nest.rows.section.name == section.parent), None)
+    parent = above.rows if above is not None else parents.get(section.parent)
     if parent is None or "parent_seq" not in table.column_names:
         missing = "the column parent_seq" if parent is not None else f"the table of its parent, {section.parent},"
         raise EncodeError(f"{section.table}: {missing} is missing")
@@ -75,31 +93,31 @@ def nested_rows(section: Section, table: pa.Table, sequence: Ints, parents: Mapp
         raise EncodeError(f"{section.table}: parent_seq falls while section_seq rises")
     counts = np.bincount(owner, minlength=len(parent.record)).astype(np.int64)
     zeros = np.zeros(len(parent.record), np.int64)
-    return NestedRows(rows, parent, owner, parent.lengths.copy(), zeros, zeros.copy(), counts, zeros.copy())
+    return NestedRows(rows, parent, above, owner, parent.lengths.copy(), zeros, zeros.copy(), counts, zeros.copy())
 
 
-def make_room(parents: Iterable[Rows], nests: Iterable[NestedRows]) -> None:
+def make_room(nests: Iterable[NestedRows]) -> None:
     """Make parent rows long enough for the triplets they hold and the chains that follow them."""
-    chained: dict[str, list[NestedRows]] = {}
+    chained = []
     for nest in nests:
         part = nest.rows.section.triplet
         if part is None:
-            chained.setdefault(nest.parent.section.name, []).append(nest)
+            chained.append(nest)
         else:
             nest.parent.lengths[nest.counts > 0] = np.maximum(nest.parent.lengths, part.end)[nest.counts > 0]
-    for parent in parents:
-        for nest in chained.get(parent.section.name, []):
-            nest.bases = parent.lengths.copy()
-            np.add.at(parent.lengths, nest.owner, nest.rows.lengths)
+    for nest in chained:
+        nest.bases = nest.parent.lengths.copy()
+        np.add.at(nest.parent.lengths, nest.owner, nest.rows.lengths)
 
 
 def place_behind(nest: NestedRows, offsets: Ints, steps: Ints, lengths: Ints) -> Ints:
-    """Place nested rows, given offset and length of their parents per record; returns the records' new lengths.
+    """Place nested rows; returns the records' new lengths.
 
-    What triplets place goes to the end of the record, one parent's rows after another's.
+    offsets and steps: where the parents' rows start in each record and how long one is, if the header places them. What
+    triplets place goes to the end of the record, one parent's rows after another's.
     """
     record = nest.parent.record
-    nest.parents_at = offsets[record] + nest.parent.index * steps[record]
+    nest.parents_at = nest.above.places()[0] if nest.above else offsets[record] + nest.parent.index * steps[record]
     if nest.rows.section.triplet is None:
         return lengths
     np.maximum.at(nest.steps, nest.owner, nest.rows.lengths)
@@ -110,14 +128,3 @@ def place_behind(nest: NestedRows, offsets: Ints, steps: Ints, lengths: Ints) ->
     longer = lengths.copy()
     np.add.at(longer, record, sizes)
     return longer
-
-
-def write_nested(data: Bytes, nest: NestedRows, starts: Ints) -> tuple[Ints, Ints]:
-    """Where each nested row stands in the buffer, and how long it is."""
-    place = starts[nest.rows.record]
-    if nest.rows.section.triplet is None:
-        before = np.cumsum(nest.rows.lengths) - nest.rows.lengths
-        first = np.searchsorted(nest.owner, nest.owner, side="left")
-        return place + nest.parents_at[nest.owner] + nest.bases[nest.owner] + before - before[first], nest.rows.lengths
-    index = np.arange(len(nest.owner)) - np.searchsorted(nest.owner, nest.owner, side="left")
-    return place + nest.bases[nest.owner] + index * nest.steps[nest.owner], nest.steps[nest.owner]

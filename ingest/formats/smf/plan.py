@@ -1,19 +1,15 @@
-"""Layouts made ready for the kernels, and the sections of records found and checked."""
+"""Layouts made ready for the kernels."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ingest.formats.smf.kernels.locating import OUTSIDE, find_unknown, measure_sections
-from ingest.formats.smf.kernels.nesting import measure_chained, measure_pointed
+from ingest.formats.smf.kernels.locating import OUTSIDE, find_unknown
 from ingest.layout import Field, Layout, Section
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
-
-_WHOLE_RECORD = 1 << 31
-"""More bytes than any record has: a header whose last field takes the rest ends where the first section starts."""
 
 _ALIGNED = 8
 """Bytes to which sections may be aligned."""
@@ -41,7 +37,7 @@ class Found:
 class Plan:
     """A layout made ready: its sections after the header, in the order of their triplets, as kernels need them.
 
-    Nested sections stand after the others; `nests` says for each of them how its parents place it.
+    Nested sections stand after the others, and after their parents; `nests` says for each how its parents place it.
     """
 
     layout: Layout
@@ -68,7 +64,7 @@ class Plan:
         return cls(
             layout=layout,
             sections=tuple(sections),
-            nests=tuple(Nest.of(layout, placed, section) for section in layout.nested),
+            nests=tuple(Nest.of(layout, sections, section) for section in layout.nested),
             triplets=triplets,
             prefixed=np.array([section.walk == "length_prefixed" for section in sections], np.uint8),
             row_bytes=np.array([_row_bytes(section) for section in (layout.header, *sections)], np.int64),
@@ -138,12 +134,12 @@ class Nest:
     others: Ints
 
     @classmethod
-    def of(cls, layout: Layout, placed: list[Section], section: Section) -> "Nest":
+    def of(cls, layout: Layout, sections: list[Section], section: Section) -> "Nest":
         """How a layout nests one of its sections."""
         named = [item.code for item in layout.nested if item.parent == section.parent and item.code is not None]
         return cls(
             section=section,
-            parent=placed.index(layout.section(section.parent)),
+            parent=sections.index(layout.section(section.parent)),
             triplet=np.array(_triplet(section), np.int64),
             from_parent=section.triplet is not None and section.triplet.base == "section",
             code=-1 if section.code is None else section.code,
@@ -162,46 +158,3 @@ def _row_bytes(section: Section) -> int:
     for item in section.fields:
         size += 2 * item.length * item.count + 5 + (16 if item.raw else 0) if item.length else 512
     return size
-
-
-def measure(plan: Plan, data: Bytes, starts: Ints, lengths: Ints) -> Found:
-    """The triplets of records at `starts` in `data`, read and checked."""
-    records, kinds = len(starts), len(plan.sections)
-    heads, faults = np.zeros(records, np.int64), np.zeros(records, np.int64)
-    offsets, sizes, counts = (np.zeros((records, kinds), np.int64) for _ in range(3))
-    found = Found(heads, offsets, sizes, counts, faults)
-    measure_sections(
-        data,
-        starts,
-        lengths,
-        plan.triplets,
-        plan.prefixed,
-        plan.layout.header.length if plan.layout.header.rest is None else _WHOLE_RECORD,
-        found.heads,
-        found.offsets,
-        found.sizes,
-        found.counts,
-        found.faults,
-    )
-    for column, nest in enumerate(plan.nests, len(plan.sections) - len(plan.nests)):
-        totals = np.zeros(records, np.int64)
-        offset, size, count = (part[:, nest.parent].copy() for part in (offsets, sizes, counts))
-        if nest.section.walk == "chained":
-            measure_chained(data, starts, offset, size, count, nest.code, nest.others, 4 * column, found.faults, totals)
-        else:
-            measure_pointed(
-                data,
-                starts,
-                lengths,
-                found.heads,
-                offset,
-                size,
-                count,
-                nest.triplet,
-                nest.from_parent,
-                4 * column,
-                found.faults,
-                totals,
-            )
-        counts[:, column] = totals
-    return found

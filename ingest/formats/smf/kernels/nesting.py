@@ -1,6 +1,7 @@
 """Compiled loops that find sections which other sections place, and prove that they lie inside their record.
 
-Parents are given per record: offset of the first, length of one, and number, as `locating` has checked them.
+To measure, parents are given in runs of rows that follow one another, as they have been checked before: the record of
+each run, in rising order, offset of its first row, length of one, and number.
 """
 
 import numpy as np
@@ -13,21 +14,26 @@ SHORTEST_ENTRY = 3
 
 
 @kernel
-def measure_pointed(data, starts, lengths, heads, offset, size, count, triplet, from_parent, fault, faults, totals):
-    """Check the triplets that parents hold, and count the sections they place in each record.
+def measure_pointed(
+    data, starts, lengths, heads, record, offset, size, count, triplet, from_parent, fault, faults, totals
+):
+    """Check the triplets that parents hold, and count the sections that each run places.
 
     triplet: position in the parent, widths of offset, length and number; from_parent: offsets count from the parent,
     not from the record; fault: code of the section to put into `faults`, 4 times its number. Sections of one record
     must not take more bytes than the record has, so that no record makes more rows than it has bytes.
     """
     end = triplet[0] + triplet[1] + triplet[2] + triplet[3]
-    for i in range(starts.shape[0]):
-        totals[i] = 0
-        if faults[i] or end > size[i]:
+    room = np.int64(0)
+    for r in range(record.shape[0]):
+        i = record[r]
+        totals[r] = 0
+        if r == 0 or record[r - 1] != i:
+            room = lengths[i]
+        if faults[i] or end > size[r]:
             continue
-        room = lengths[i]
-        for k in range(count[i]):
-            parent = offset[i] + k * size[i]
+        for k in range(count[r]):
+            parent = offset[r] + k * size[r]
             place = starts[i] + parent + triplet[0]
             at = _number(data, place, triplet[1])
             length = _number(data, place + triplet[1], triplet[2])
@@ -43,7 +49,7 @@ def measure_pointed(data, starts, lengths, heads, offset, size, count, triplet, 
                 faults[i] = fault + OUTSIDE
                 break
             room -= length * number
-            totals[i] += number
+            totals[r] += number
 
 
 @kernel
@@ -92,15 +98,16 @@ def _is_wanted(kind, code, others):
 
 
 @kernel
-def measure_chained(data, starts, offset, size, count, code, others, fault, faults, totals):
+def measure_chained(data, starts, record, offset, size, count, code, others, fault, faults, totals):
     """Walk the entries behind each parent's own, which start with their length and type, and count those of a type."""
-    for i in range(starts.shape[0]):
-        totals[i] = 0
+    for r in range(record.shape[0]):
+        i = record[r]
+        totals[r] = 0
         if faults[i]:
             continue
-        for k in range(count[i]):
-            place = starts[i] + offset[i] + k * size[i]
-            end = place + size[i]
+        for k in range(count[r]):
+            place = starts[i] + offset[r] + k * size[r]
+            end = place + size[r]
             own = True
             while place + SHORTEST_ENTRY <= end:
                 length = _number(data, place, 2)
@@ -110,7 +117,7 @@ def measure_chained(data, starts, offset, size, count, code, others, fault, faul
                     faults[i] = fault + OUTSIDE
                     break
                 if not own and _is_wanted(data[place + 2], code, others):
-                    totals[i] += 1
+                    totals[r] += 1
                 own = False
                 place += length
             if faults[i]:

@@ -1,0 +1,82 @@
+"""Which layout each record of a dump has, by its type, its subtype and what tells versions apart."""
+
+import numpy as np
+import numpy.typing as npt
+
+from ingest.batch import Batch, Quarantined
+from ingest.framing import Frames
+from ingest.layout import Layout
+from ingest.registry import Registry
+
+Ints = npt.NDArray[np.int64]
+
+
+class Assignment:
+    """Assigns records to the layouts of a registry, by fields that all SMF records have."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        head = registry.identification
+        self._type = head.by_name("record_type").offset
+        self._subtype = head.by_name("subtype").offset
+        self._flags = head.by_name("system_flags").offset
+        bit = next(bit for bit in head.bits if bit.name == "uses_subtypes")
+        self._uses_subtypes = np.uint8(1 << (7 - bit.first))
+        self._shortest = head.by_name("smf_sid").end
+
+    def assign(self, frames: Frames, sequence: Ints, batch: Batch) -> list[tuple[Layout, Ints]]:
+        """Records by layout; those without one are counted as skipped, those too short for any quarantined."""
+        data, starts, lengths = frames.buffer, frames.starts, frames.lengths
+        short = lengths < self._shortest
+        for place in np.flatnonzero(short):
+            text = f"a record of {lengths[place]} bytes; the standard header alone has {self._shortest}"
+            batch.quarantined.append(set_aside(frames, int(place), int(sequence[place]), "record_too_short", text))
+        whole = np.flatnonzero(~short)
+        at = starts[whole]
+        types = data[at + self._type].astype(np.int64)
+        reaches = lengths[whole] >= self._subtype + 2
+        low = np.where(reaches, at + self._subtype, 0)
+        subtypes = np.where(reaches, data[low].astype(np.int64) << 8 | data[low + 1], 0)
+        uses = (data[at + self._flags] & self._uses_subtypes != 0) & reaches
+        kinds, kind_of = np.unique((types << 17) | (subtypes << 1) | uses, return_inverse=True)
+        layouts: dict[str, tuple[Layout, list[int]]] = {}
+        versions: dict[str, tuple[Layout, list[Ints]]] = {}
+        for number, kind in enumerate(kinds.tolist()):
+            record_type, subtype, used = kind >> 17, kind >> 1 & 0xFFFF, kind & 1
+            found = self._registry.layouts_for(record_type, subtype)
+            if found and found[0].when is None:
+                layouts.setdefault(found[0].name, (found[0], []))[1].append(number)
+                continue
+            members = whole[kind_of == number]
+            for layout in found:
+                chosen = members[_holds(layout, data, starts[members], lengths[members])]
+                versions.setdefault(layout.name, (layout, []))[1].append(chosen)
+                members = np.setdiff1d(members, chosen, assume_unique=True)
+            if not len(members):
+                continue
+            name = f"{record_type}.{subtype}" if used else str(record_type)
+            batch.skip(name, len(members), int(lengths[members].sum()))
+        assigned = [(layout, whole[np.isin(kind_of, numbers)]) for layout, numbers in layouts.values()]
+        for layout, parts in versions.values():
+            rows = np.sort(np.concatenate(parts))
+            if len(rows):
+                assigned.append((layout, rows))
+        return assigned
+
+
+def _holds(layout: Layout, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints) -> npt.NDArray[np.bool_]:
+    """Whether the condition of a layout holds for records; the value of a field that a record does not reach is 0."""
+    assert layout.when is not None
+    item = layout.header.by_name(layout.when.selector)
+    reached = lengths >= item.end
+    value = np.zeros(len(starts), np.int64)
+    for byte in range(item.offset, item.end):
+        value = value << 8 | np.where(reached, data[np.where(reached, starts + byte, 0)], 0)
+    return np.isin(value, list(layout.when.values), invert=layout.when.negated)
+
+
+def set_aside(frames: Frames, place: int, record_seq: int, reason: str, detail: str) -> Quarantined:
+    """The record at a place of the frames, to be quarantined."""
+    start, length = int(frames.starts[place]), int(frames.lengths[place])
+    raw = frames.buffer[start : start + length].tobytes()
+    return Quarantined(int(frames.offsets[place]), length, reason, detail, raw, record_seq)
