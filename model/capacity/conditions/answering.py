@@ -257,7 +257,7 @@ class Laws:
             found.value,
             found.low,
             found.high,
-            table.units.get(cell.metric, ""),
+            table.unit(cell),
             tuple(notes),
             evidence,
         )

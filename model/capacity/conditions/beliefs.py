@@ -12,7 +12,7 @@ from model.capacity.conditions.mixtures import Belief
 from model.capacity.conditions.populations import response_growth
 from model.capacity.conditions.ratios import Ratio, Ratios
 from model.capacity.conditions.rows import WORKLOAD
-from model.capacity.conditions.tables import ALTERNATIVES, SYSTEM, Cell, Table, Tables, kind_of, number
+from model.capacity.conditions.tables import ALTERNATIVES, SYSTEM, Cell, Table, Tables, number
 
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
@@ -61,7 +61,7 @@ class Beliefs:
 
     def family(self, table: Table, cell: Cell) -> str:
         """Figures that err alike: one table, one sort of quantity."""
-        return f"{table.block[0]} {table.block[1]}: {kind_of(cell.metric, table.units.get(cell.metric, ''))}"
+        return f"{table.block[0]} {table.block[1]}: {table.kind(cell)}"
 
     def infer(self, cell: Cell) -> Inference | None:
         """What is believed of a cell; None when nothing measured is related to it."""
@@ -101,7 +101,7 @@ class Beliefs:
         assert cell.x is not None
         series, at_siblings = self.series(table, cell, points)
         belief = combine(explain(series, cell.x, at_siblings), table)
-        if table.units.get(cell.metric) in TIMES:
+        if table.unit(cell) in TIMES:
             belief = belief.scaled(1.0, REPEATED_WITHIN)
         return belief.of_population(cell.x, self.think_time(cell, points)) if is_closed(table, cell) else belief
 
@@ -264,8 +264,7 @@ def is_closed(table: Table, cell: Cell) -> bool:
 
 def rises(table: Table, cell: Cell) -> bool:
     """Whether more customers are not expected to lower a metric: storage, buffers, and times, as of waiting."""
-    kind = kind_of(cell.metric, table.units.get(cell.metric, ""))
-    return table.numeric in CUSTOMERS and (kind in RISING or is_closed(table, cell))
+    return table.numeric in CUSTOMERS and (table.kind(cell) in RISING or is_closed(table, cell))
 
 
 def combine(found: Explained, table: Table) -> Belief:

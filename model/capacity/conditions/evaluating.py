@@ -124,11 +124,11 @@ class Evaluator:
             return None
         table = self.tables.blocks[cell.block]
         belief = inference.belief
-        least, most = _bounds([value for other, (value, _) in table.values.items() if other.metric == cell.metric],
-                              table.units.get(cell.metric, ""))  # fmt: skip
+        unit = table.unit(cell)
+        least, most = _bounds([table.values[other][0] for other in table.units[cell.metric][unit]], unit)
         ends = np.clip(belief.quantiles(0.05, 0.5, 0.95), least, most)
         low, value, high = (float(f"{end:.{DIGITS}g}") for end in ends)
-        if table.units.get(cell.metric) in COUNTED and _whole(table, cell.metric):
+        if unit in COUNTED and _whole(table, cell.metric):
             value = float(round(value))
             low, high = min(low, value), max(high, value)
         seed = zlib.crc32(repr(cell).encode()) ^ self._seed

@@ -63,8 +63,9 @@ def sums(table: Table) -> list[Sum]:
 
 def _named(table: Table) -> Iterator[tuple[str | None, list[str]]]:
     by_unit: dict[str, list[str]] = {}
-    for metric, unit in table.units.items():
-        by_unit.setdefault(unit, []).append(metric)
+    for metric, units in table.units.items():
+        for unit in units:
+            by_unit.setdefault(unit, []).append(metric)
     for metrics in by_unit.values():
         yield None, sorted(metrics)
     for key, levels in table.levels.items():
@@ -101,7 +102,7 @@ def _subset(columns: list[tuple[float, list[float]]], count: int) -> tuple[int, 
 def shares(table: Table) -> list[tuple[str, str]]:
     """Two metrics that make up 100 % wherever both were measured, the larger first."""
     found = []
-    metrics = sorted(metric for metric, unit in table.units.items() if unit == "pct")
+    metrics = sorted(metric for metric, units in table.units.items() if "pct" in units)
     for one, other in combinations(metrics, 2):
         pairs = [
             (value, table.values[replace(cell, metric=other)][0])

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from model.capacity.conditions.laws import Array
-from model.capacity.conditions.tables import ALTERNATIVES, RELEASES, SYSTEM, Cell, Tables, kind_of
+from model.capacity.conditions.tables import ALTERNATIVES, RELEASES, SYSTEM, Cell, Tables
 
 SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.15, "ms": 0.15}
 """Median spread of ln(ratio) between two levels of a name, by sort of quantity. Engine time per transaction is
@@ -83,11 +83,8 @@ class Ratios:
         change = (one, other) if key == SYSTEM else level_change(one, other)
         study = donor.block[0]
         seen = self._gather(study, key, *change)
-        units = self._tables.blocks[donor.block].units
-        kind, rest = (
-            kind_of(donor.metric, units.get(donor.metric, "")),
-            frozenset(donor.labels) & frozenset(wanted.labels),
-        )
+        kind = self._tables.blocks[donor.block].kind(donor)
+        rest = frozenset(donor.labels) & frozenset(wanted.labels)
         if donor.x is not None:
             rest |= {("", str(donor.x))}
         value = self._tables.value(donor)
@@ -138,8 +135,7 @@ class Ratios:
                     rest = frozenset(pair for pair in cell.labels if pair[0] != name)
                     if cell.x is not None:
                         rest |= {("", str(cell.x))}
-                    unit = table.units.get(cell.metric, "")
-                    found.append(_Seen(log, value, block, kind_of(cell.metric, unit), cell.metric, cell.system, rest))
+                    found.append(_Seen(log, value, block, table.kind(cell), cell.metric, cell.system, rest))
         self._seen[place] = found
         return found
 

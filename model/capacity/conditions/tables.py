@@ -70,20 +70,35 @@ class Table:
     """One table of a study: the values of all systems that have it.
 
     `fixed` are conditions that say no more than the system does, by system; they are left out of the cells. A release
-    is never one: what was measured with one release is asked for another. `groups` has one name for systems that were
-    measured at the same levels of the numeric condition.
+    is never one: what was measured with one release is asked for another. `units` has the cells of each metric by their
+    unit. `groups` has one name for systems that were measured at the same levels of the numeric condition.
     """
 
     block: tuple[str, str]
     numeric: str | None
     fixed: Mapping[str, Mapping[str, str]]
     values: Mapping[Cell, tuple[float, float]]
-    units: Mapping[str, str]
-    better: Mapping[str, str]
+    units: Mapping[str, Mapping[str, tuple[Cell, ...]]]
     judged: frozenset[Cell]
     levels: Mapping[str, tuple[str, ...]]
     groups: Mapping[str, str]
     by_series: Mapping[Cell, list[tuple[float, float, float]]]
+
+    def unit(self, cell: Cell) -> str:
+        """The unit of a cell: that of the measured cells of its metric that have most in common with it."""
+        units = self.units.get(cell.metric, {})
+        if len(units) < 2:
+            return next(iter(units), "")
+        labels = set(cell.labels)
+        alike = {
+            unit: max((len(labels & set(other.labels)), other.system == cell.system) for other in cells)
+            for unit, cells in units.items()
+        }
+        return max(alike, key=lambda unit: alike[unit])
+
+    def kind(self, cell: Cell) -> str:
+        """What sort of quantity a cell is."""
+        return kind_of(cell.metric, self.unit(cell))
 
     def condition(self, cell: Cell) -> dict[str, str]:
         """The condition of a cell as it is written, with what only says the system."""
@@ -131,6 +146,7 @@ def _table(block: tuple[str, str], rows: list[Row]) -> Table:
     fixed: dict[str, dict[str, str]] = defaultdict(dict)
     values: dict[Cell, tuple[float, float]] = {}
     judged = set()
+    units: dict[str, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         labels = {}
         for key, level in row.condition.items():
@@ -141,6 +157,7 @@ def _table(block: tuple[str, str], rows: list[Row]) -> Table:
         x = number(row.condition.get(numeric, "")) if numeric is not None else None
         cell = Cell(block, row.system, row.metric, row.subject, tuple(sorted(labels.items())), x)
         values[cell] = (row.value, row.se)
+        units[row.metric][row.unit].append(cell)
         if row.judged:
             judged.add(cell)
     by_series: dict[Cell, list[tuple[float, float, float]]] = defaultdict(list)
@@ -152,8 +169,7 @@ def _table(block: tuple[str, str], rows: list[Row]) -> Table:
         numeric=numeric,
         fixed=fixed,
         values=values,
-        units={row.metric: row.unit for row in rows},
-        better={row.metric: row.better for row in rows},
+        units={metric: {unit: tuple(cells) for unit, cells in found.items()} for metric, found in units.items()},
         judged=frozenset(judged),
         levels={key: tuple(sorted(found)) for key, found in levels.items()},
         groups=_groups(by_system[numeric]) if numeric is not None else {},
@@ -199,7 +215,7 @@ class Tables:
     def work_rate(self, cell: Cell) -> float | None:
         """The transaction rate a metric of work is proportional to, measured at the same condition; None without."""
         table = self.blocks[cell.block]
-        if cell.metric in RATES or not is_work(cell.metric, table.units.get(cell.metric, "")):
+        if cell.metric in RATES or not is_work(cell.metric, table.unit(cell)):
             return None
         wanted = table.condition(cell)
         known = self._rates[cell.system]

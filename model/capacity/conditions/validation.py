@@ -214,7 +214,7 @@ def _naive(table: Table, cell: Cell, keys: tuple[str, ...]) -> float:
 
 def _case(table: Table, cell: Cell, how: str, left_out: str, ends: tuple[float, ...], naive: float) -> Case:
     low, value, high = ends
-    unit = table.units.get(cell.metric, "")
+    unit = table.unit(cell)
     kind = unit if unit in FAMILIES else kind_of(cell.metric, unit)
     family = FAMILIES.get(kind, "other")
     if cell.metric in (*RATES, ITR):

@@ -85,3 +85,14 @@ def test_totals_of_a_table_are_found_with_all_their_parts():
 def test_definitions_hold_where_measured_values_obey_them():
     tables = Tables(read_catalogue(["ims10-base-fp", "ims10-connect-smq"]).rows)
     assert definitions(tables.blocks["ims10", "throughput_runs"])[0][0] == "itr_tps"
+
+
+def test_a_figure_has_the_unit_of_what_it_is_most_like():
+    tables = Tables(read_catalogue().rows)
+    for row in tables.rows:
+        table = tables.blocks[row.study or row.system, row.table]
+        cell = table.cell(row.system, row.metric, row.condition, row.subject)
+        assert table.unit(cell) == row.unit
+    table = tables.blocks["cics22_java", "wlm_report_class"]
+    not_measured = {"report_class": "RCTG", "section": "SERVICE"}
+    assert table.unit(table.cell("cicsjava-s3-8h-19tps", "SRB", not_measured)) == "service units"
