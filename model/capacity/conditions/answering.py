@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 from model.capacity.conditions.beliefs import POPULATIONS, is_closed
+from model.capacity.conditions.definitions import followers
 from model.capacity.conditions.evaluating import FOLLOWS, Evaluator, Value
 from model.capacity.conditions.fitting import evaluator
 from model.capacity.conditions.rows import Identity
@@ -205,7 +206,7 @@ class Laws:
             if cell.system != system and self._evaluator.beliefs.same_workload(system, cell.system)
         ]
         fixed = table.fixed.get(system, {})
-        for cell in (*own, *siblings):
+        for cell in (*own, *siblings, *followers(table, system)):
             moved: Cell | None = cell
             for key, level in asked.items():
                 name = self._key(table, system, key)
@@ -216,7 +217,8 @@ class Laws:
                 elif name in fixed:
                     moved = moved if fixed[name] == level else None
                 else:
-                    moved = moved.at_level(name, level) if moved.level(name) is not None else None
+                    known = moved.level(name) is not None and table.may_have(moved.metric, name, level)
+                    moved = moved.at_level(name, level) if known else None
             if moved is not None:
                 found[moved] = None
         return list(found)
@@ -226,9 +228,22 @@ class Laws:
         for row in self._evaluator.identities:
             rest = {key: level for key, level in row.condition.items() if key not in asked}
             place = (row.table, row.metric, str(sorted(rest.items())))
-            if row.system == system and asked.keys() <= row.condition.keys() and place not in seen:
+            if row.system != system or not asked.keys() <= row.condition.keys() or place in seen:
+                continue
+            if all(self._may_move(row, key, level) for key, level in asked.items()):
                 seen.add(place)
                 yield row
+
+    def _may_move(self, entry: Identity, key: str, level: str) -> bool:
+        """Whether an identity holds at another level too: what it is made of is then taken at that level."""
+        if entry.condition[key] == level:
+            return True
+        moving = [operand for operand in entry.operands if operand.constant is None and key not in operand.condition]
+        return bool(moving) and all(
+            (table := self._tables.blocks.get((entry.study, operand.table or entry.table))) is not None
+            and table.may_have(operand.metric or entry.metric, key, level)
+            for operand in moving
+        )
 
     def _output(self, table: Table, cell: Cell, found: Value) -> Output:
         notes = []

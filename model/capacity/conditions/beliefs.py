@@ -189,6 +189,7 @@ class Beliefs:
     def _related(self, table: Table, cell: Cell) -> Inference | None:
         """From the relative whose ratio to the cell is known best."""
         best: tuple[float, Inference] | None = None
+        zero: Inference | None = None
         for donor, key in self.donors(table, cell):
             inference = self._infer(donor) if donor.x is not None else None
             measured = table.values.get(donor)
@@ -196,6 +197,7 @@ class Beliefs:
                 if measured is None:
                     continue
                 if measured[0] <= 0 and key not in (SYSTEM, *ALTERNATIVES):
+                    zero = Inference(Belief.of(*measured), f"nothing at {key}={donor.level(key)}", 0)
                     continue
                 inference = Inference(Belief.of(measured[0], measured[1]), "measured", 1)
             ratio = self.ratios.ratio(donor, cell, key)
@@ -214,8 +216,10 @@ class Beliefs:
                 if growth is not None:
                     words = f"{gone}, response from users over rate, of users who do not wait between requests"
                 best = doubt, Inference(inference.belief.scaled(factor, ratio.sd), words, 0, inference.extrapolated)
-        if best is None or table.numeric is not None:
-            return None if best is None else best[1]
+        if best is None:
+            return zero
+        if table.numeric is not None:
+            return best[1]
         return replace(best[1], belief=best[1].belief.widened(self._factor(table, cell)))
 
     def _factor(self, table: Table, cell: Cell) -> float:

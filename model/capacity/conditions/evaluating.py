@@ -2,13 +2,14 @@
 
 import zlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from model.capacity.conditions.beliefs import Beliefs, Inference
-from model.capacity.conditions.identities import WHOLE_PCT, Sum, definitions, shares, sums
+from model.capacity.conditions.definitions import following
+from model.capacity.conditions.identities import WHOLE_PCT, Sum, shares, sums
 from model.capacity.conditions.mixtures import Array
 from model.capacity.conditions.rows import Identity, Operand
 from model.capacity.conditions.tables import Cell, Table, Tables
@@ -46,7 +47,6 @@ class Evaluator:
         self.tables = tables
         self.beliefs = Beliefs(tables, facts, widening)
         self._sums: dict[tuple[str, str], list[Sum]] = {}
-        self._definitions: dict[tuple[str, str], list[tuple[str, str, str, float]]] = {}
         self._shares: dict[tuple[str, str], list[tuple[str, str]]] = {}
         self._identities: dict[tuple[str, str, str], list[Identity]] = defaultdict(list)
         for entry in identities:
@@ -98,25 +98,28 @@ class Evaluator:
         block = cell.block
         table = self.tables.blocks[block]
         if block not in self._sums:
-            self._sums[block], self._definitions[block] = sums(table), definitions(table)
-            self._shares[block] = shares(table)
+            self._sums[block], self._shares[block] = sums(table), shares(table)
         for total in self._sums[block]:
             parts = total.operands(cell)
             if parts is not None:
-                found = [self.value(part) for part in parts]
-                known = [value for value in found if value is not None]
-                return _combine("sum", known, 1.0) if len(known) == len(found) else None
-        for metric, over, under, factor in self._definitions[block]:
-            if metric == cell.metric:
-                top, bottom = (self.value(_with_metric(cell, name)) for name in (over, under))
-                if top is not None and bottom is not None:
-                    return _combine("quotient", [top, bottom], factor)
+                known = self._all(parts)
+                return None if known is None else _combine("sum", known, 1.0)
+        if cell not in table.values:
+            for entry in following(table, cell):
+                known = self._all(entry.operands)
+                if known is not None and (found := _made(entry.value, known)) is not None:
+                    return found
         for larger, smaller in self._shares[block]:
             if cell.metric in (larger, smaller) and cell not in table.values:
                 rest = _with_metric(cell, larger if cell.metric == smaller else smaller)
                 share = self.value(rest) if cell.metric == smaller or rest in table.values else None
                 return None if share is None else _combine("difference", [WHOLE_PCT, share], 1.0)
         return None
+
+    def _all(self, cells: Sequence[Cell]) -> list[Value] | None:
+        """The values of all cells; None where one is not known."""
+        found = [value for value in map(self.value, cells) if value is not None]
+        return found if len(found) == len(cells) else None
 
     def _believed(self, cell: Cell) -> Value | None:
         inference = self.beliefs.infer(cell)
@@ -157,12 +160,16 @@ def _times(value: Value, factor: float) -> Value:
 
 def _combine(rule: str, parts: Sequence[Value | float], factor: float) -> Value | None:
     """A rule over values, and over their draws one by one."""
-    exact = compute(rule, [part.value if isinstance(part, Value) else part for part in parts], factor)
+    return _made(lambda values: compute(rule, values, factor), parts)
+
+
+def _made(rule: Callable[[list[float]], float | None], parts: Sequence[Value | float]) -> Value | None:
+    exact = rule([part.value if isinstance(part, Value) else part for part in parts])
     if exact is None:
         return None
     count = max((len(part.draws) for part in parts if isinstance(part, Value)), default=1)
     columns = [part.draws if isinstance(part, Value) else np.full(count, part) for part in parts]
-    drawn = [compute(rule, [float(column[i]) for column in columns], factor) for i in range(count)]
+    drawn = [rule([float(column[i]) for column in columns]) for i in range(count)]
     draws = np.array([exact if value is None else value for value in drawn])
     low, high = (float(end) for end in np.quantile(draws, (0.05, 0.95)))
     return Value(exact, min(low, exact), max(high, exact), draws, None, FOLLOWS)

@@ -1,8 +1,7 @@
-"""What is not predicted but follows: totals of parts, shares of a whole, rates over times, and what the catalogue says.
+"""Totals of parts and shares of a whole, found in the values.
 
-Sums are found in the values: a cell or metric named a total, of which all measured conditions say that it is the sum of
-the same others; and two shares in per cent that make up 100 wherever both were measured. Definitions are those of the
-studies, kept where the measured values obey them.
+A cell or metric named a total, of which all measured conditions say that it is the sum of the same others, is their
+sum; two shares in per cent that make up 100 wherever both were measured are what the other leaves.
 """
 
 from collections.abc import Iterator
@@ -18,12 +17,6 @@ WHOLE_PCT = 100.0
 MOST_PARTS = 14
 TOLERANCE = 5e-5
 LEAST_AGREEING = 0.5
-
-DEFINITIONS: tuple[tuple[str, str, str, float], ...] = (
-    ("itr_tps", "etr_tps", "cpu_busy_pct", 100.0),
-    ("service_units_per_tran", "service_units_total", "tran_rate_tps", 1.0),
-)
-"""Metric = factor x second / third, of one condition (ims10, ims14_z14: ITR = ETR / busy)."""
 
 
 @dataclass(frozen=True)
@@ -112,19 +105,3 @@ def shares(table: Table) -> list[tuple[str, str]]:
         if len(pairs) > 1 and all(abs(sum(pair) - WHOLE_PCT) <= TOLERANCE * WHOLE_PCT for pair in pairs):
             found.append((one, other) if sum(a - b for a, b in pairs) > 0 else (other, one))
     return found
-
-
-def definitions(table: Table) -> list[tuple[str, str, str, float]]:
-    """The definitions that the measured values of a table obey."""
-    return [entry for entry in DEFINITIONS if _obeyed(table, entry)]
-
-
-def _obeyed(table: Table, entry: tuple[str, str, str, float]) -> bool:
-    metric, over, under, factor = entry
-    found = []
-    for cell, (value, _) in table.values.items():
-        if cell.metric == metric:
-            top, bottom = (table.values.get(replace(cell, metric=name)) for name in (over, under))
-            if top and bottom and bottom[0]:
-                found.append(abs(factor * top[0] / bottom[0] - value) <= 0.005 * abs(value))
-    return bool(found) and sum(found) >= LEAST_AGREEING * len(found)

@@ -85,16 +85,22 @@ class Table:
     by_series: Mapping[Cell, list[tuple[float, float, float]]]
 
     def unit(self, cell: Cell) -> str:
-        """The unit of a cell: that of the measured cells of its metric that have most in common with it."""
+        """The unit of a cell: of several of its metric, the one at its level of the name that tells them apart."""
         units = self.units.get(cell.metric, {})
-        if len(units) < 2:
-            return next(iter(units), "")
-        labels = set(cell.labels)
-        alike = {
-            unit: max((len(labels & set(other.labels)), other.system == cell.system) for other in cells)
-            for unit, cells in units.items()
-        }
-        return max(alike, key=lambda unit: alike[unit])
+        if len(units) > 1:
+            for key in (*dict(cell.labels), SYSTEM):
+                levels = {unit: {other.level(key) for other in cells} for unit, cells in units.items()}
+                found = [unit for unit, known in levels.items() if cell.level(key) in known]
+                if len(found) == 1 and sum(map(len, levels.values())) == len(set().union(*levels.values())):
+                    return found[0]
+        return next(iter(units), "")
+
+    def may_have(self, metric: str, key: str, level: str) -> bool:
+        """Whether a metric can be asked for at a level: a part of a measurement has only the metrics seen in it."""
+        known = self.units.get(metric, {}).values()
+        return key in (*ALTERNATIVES, POINT, self.numeric) or any(
+            other.level(key) == level for cells in known for other in cells
+        )
 
     def kind(self, cell: Cell) -> str:
         """What sort of quantity a cell is."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.capacity.conditions.identities import definitions, sums
+from model.capacity.conditions.identities import sums
 from model.capacity.conditions.reading import read_catalogue
 from model.capacity.conditions.tables import Tables
 from model.systems import catalogue
@@ -82,12 +82,7 @@ def test_totals_of_a_table_are_found_with_all_their_parts():
     }
 
 
-def test_definitions_hold_where_measured_values_obey_them():
-    tables = Tables(read_catalogue(["ims10-base-fp", "ims10-connect-smq"]).rows)
-    assert definitions(tables.blocks["ims10", "throughput_runs"])[0][0] == "itr_tps"
-
-
-def test_a_figure_has_the_unit_of_what_it_is_most_like():
+def test_a_metric_printed_in_several_units_has_that_of_its_section():
     tables = Tables(read_catalogue().rows)
     for row in tables.rows:
         table = tables.blocks[row.study or row.system, row.table]
