@@ -27,6 +27,8 @@ PASSES = 3
 def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
     """Growth of cost with the part of the engines that are busy together, from the usual part on, as a bundle holds it.
 
+    ``at_most`` is the growth that the classes do not rule out.
+
     Each of the classes, which have CPU of their own, says by how much a transaction costs more when more engines are
     busy, beside its fixed part; the answers are pooled, and as far as they differ less sure.
     """
@@ -56,14 +58,13 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
             growths.append(float(one.mean[2]) * each / variance / precision)
             variances.append(1.0 / precision)
     if not growths:
-        return {**known(0.0), "from": usual}
+        return {**known(0.0), "from": usual, "at_most": np.inf}
     weight = 1.0 / np.array(variances)
     growth = float(np.average(growths, weights=weight))
     differ = float(np.sum(weight * (np.array(growths) - growth) ** 2)) / max(len(growths) - 1, 1)
     sd = float(np.sqrt(max(differ, 1.0) / weight.sum()))
-    if growth < PLAIN * sd:
-        return {**known(0.0), "from": usual}
-    return {**around(growth, sd, f"{h.system_id} cost by busy"), "from": usual}
+    found = known(0.0) if growth < PLAIN * sd else around(growth, sd, f"{h.system_id} cost by busy")
+    return {**found, "from": usual, "at_most": growth + PLAIN * sd}
 
 
 def at_usual_busy(h: History, cost: dict[str, Any]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -260,9 +261,9 @@ def law_entry(law: Mapping[str, Any], driver: str, name: str) -> dict[str, Any]:
     }
 
 
-def n_way_draws(machine: str, name: str) -> dict[str, Any]:
-    """Exponent of the cost against the number of engines, with its source."""
-    effect = n_way(machine)
+def n_way_draws(machine: str, name: str, busy_growth: float = math.inf) -> dict[str, Any]:
+    """Exponent of the cost against the number of engines, with its source; arguments as of :func:`n_way`."""
+    effect = n_way(machine, busy_growth)
     drawn = around(effect.mean, effect.sd, f"{name} n-way")
     return {**drawn, "centre": effect.exponent, "source": effect.source}
 

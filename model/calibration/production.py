@@ -127,7 +127,7 @@ def entry(history: History) -> dict[str, Any]:
         "capacity": [*labels, *(h.classes[c] for c in background), "uncaptured"],
         "busy_assumed": False,
         "support_tps": [float(np.quantile(total, 0.01)), float(total.max())],
-        "n_way": n_way_draws(h.cpc_type, name),
+        "n_way": n_way_draws(h.cpc_type, name, dear.pop("at_most")),
         "main_total": "",
         "exhaustive": False,
         "points": [],

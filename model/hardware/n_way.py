@@ -6,6 +6,7 @@ Cost per transaction is taken to follow a power of the number of engines.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from model.hardware.machines import HERE, Machine, machine, machines
 # The last is one-sided for the most part: more engines do not make work cheaper.
 OWN_SD, OTHER_SD = 0.06, 0.09
 UNKNOWN_MEAN, UNKNOWN_SD = 0.04, 0.04
+# The same where records show that engines busy beside each other do not make work dearer by more than UNDISTURBED: most
+# of the effect is that they do. What is left is what their number costs, however few are busy.
+UNDISTURBED, UNDISTURBED_MEAN, UNDISTURBED_SD = 0.02, 0.01, 0.01
 
 
 @dataclass(frozen=True)
@@ -33,12 +37,25 @@ UNKNOWN = NWay(
     0.0, UNKNOWN_MEAN, UNKNOWN_SD, "no service rates of this machine are known, so its n-way effect is not in"
 )
 
+NEARLY_NONE = NWay(
+    0.0,
+    UNDISTURBED_MEAN,
+    UNDISTURBED_SD,
+    "no service rates of this machine are known; in the records work costs no more when more engines are busy",
+)
 
-def n_way(name: str, folder: Path = HERE) -> NWay:
-    """The n-way effect of a machine, found by its id or machine type (``z13``, ``2964``)."""
+
+def n_way(name: str, busy_growth: float = math.inf, folder: Path = HERE) -> NWay:
+    """The n-way effect of a machine, found by its id or machine type (``z13``, ``2964``).
+
+    Of a machine without service rates it is what the records leave open: ``busy_growth`` is the growth of cost, from no
+    engine busy to all, that they do not rule out.
+    """
     own = [machine(known, folder) for known in machines(folder)]
     own = [table for table in own if name and name in (table.id, table.machine_type)]
-    return n_way_of(own[0], folder) if own else UNKNOWN
+    if own:
+        return n_way_of(own[0], folder)
+    return NEARLY_NONE if busy_growth <= UNDISTURBED else UNKNOWN
 
 
 def n_way_of(table: Machine, folder: Path = HERE) -> NWay:

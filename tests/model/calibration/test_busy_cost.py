@@ -43,6 +43,14 @@ def test_cost_that_stays_is_left_alone():
     assert cost_by_busy(history(), [0, 1])["centre"] == 0.0
 
 
+def test_more_engines_are_surer_where_busy_engines_do_not_disturb_each_other():
+    bundle = build({"PRDA": entry(history()), "PRDB": entry(dearer())}, data={}, validation={})
+    quiet, noisy = (
+        predict(bundle, system, {"engines": ENGINES + 2}).output("cpu_busy_pct") for system in bundle["systems"]
+    )
+    assert quiet.hi - quiet.lo < (noisy.hi - noisy.lo) / 2
+
+
 def test_what_one_class_happens_to_use_is_no_growth_of_its_cost():
     given, random = history(), np.random.default_rng(4)
     alone = given.cp_s * np.where(np.arange(given.cp_s.shape[1]) == 0, 1.0, 0.0)
