@@ -63,7 +63,7 @@ def moved(system: System, scenario: Scenario, value: Any, notes: list[str]) -> t
 
 def is_own(system: System, value: Any) -> bool:
     """Whether the machine named is the one measured on."""
-    own, rows = str(system.entry["machine"]), imported(system)
+    own, rows = str(system.entry.get("machine", "")), imported(system)
     return bool(own) and identity(str(value), imported=rows) == identity(own, imported=rows)
 
 
