@@ -63,8 +63,8 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
     growth = float(np.average(growths, weights=weight))
     differ = float(np.sum(weight * (np.array(growths) - growth) ** 2)) / max(len(growths) - 1, 1)
     sd = float(np.sqrt(max(differ, 1.0) / weight.sum()))
-    found = known(0.0) if growth < PLAIN * sd else around(growth, sd, f"{h.system_id} cost by busy")
-    return {**found, "from": usual, "at_most": growth + PLAIN * sd}
+    law = known(0.0) if growth < PLAIN * sd else around(growth, sd, f"{h.system_id} cost by busy")
+    return {**law, "from": usual, "at_most": growth + PLAIN * sd}
 
 
 def at_usual_busy(h: History, cost: dict[str, Any]) -> Array:
