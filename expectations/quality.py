@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from expectations.chart import Interval, busy_chart
 from expectations.frame import Frame
 from expectations.frames import read_frames
 from expectations.offline import make_offline
-from expectations.page import Chart, front_page, suites_page, ways_back
+from expectations.pages import Chart, front_page, stylesheet, suites_page, ways_back
 from expectations.result import Finding, QualityError, QualityLocked, QualityResult
 from expectations.rules import RULES
 from expectations.suites import validate
@@ -58,7 +57,7 @@ def run(
     building.mkdir(parents=True)
     made_at = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     findings = validate(frames, RULES, building / "suites")
-    make_offline(building / "suites", _resource("suites.css"), ways_back)
+    make_offline(building / "suites", stylesheet("suites.css"), ways_back)
     definitions = _definitions(manifest)
     findings = [_located(finding, building, definitions) for finding in findings]
     result = QualityResult(tuple(findings), site / "index.html")
@@ -66,7 +65,7 @@ def run(
     (building / "index.html").write_text(page, encoding="utf-8")
     titles = {frame.name: frame.title for frame in frames}
     (building / "suites" / "index.html").write_text(suites_page(findings, titles), encoding="utf-8")
-    (building / "page.css").write_text(_resource("page.css"), encoding="utf-8")
+    (building / "page.css").write_text(stylesheet(), encoding="utf-8")
     (building / "quality.json").write_text(json.dumps(result.as_dict(), indent=1, default=str), encoding="utf-8")
     _swap(building, site)
     return result
@@ -80,10 +79,6 @@ def _swap(building: Path, site: Path) -> None:
         site.rename(old)
     building.rename(site)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _resource(name: str) -> str:
-    return files("expectations").joinpath(name).read_text(encoding="utf-8")
 
 
 def _ledger(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:

@@ -1,11 +1,12 @@
 """Runs from the published snapshot, compared and reported."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipelines import pages
 from pipelines.exits import EtalonError
 from pipelines.home import Home
 
@@ -79,12 +80,19 @@ def _systems(home: Home) -> list[str]:
 
 def write(found: Any, folder: Path) -> Report:
     """The comparison as a page, Markdown and CSV in `folder`."""
+    from model.studies import document
     from model.studies.comparison import report
+    from model.studies.comparison.pictures import figures
 
+    described = report.document(found)
+    drawn = figures(found)
+    shown: Mapping[str, pages.Part] = described.sections
+    if drawn:
+        shown = {**shown, "Pictures": pages.figures(drawn.values())}
     folder.mkdir(parents=True, exist_ok=True)
     written = Report(folder / "comparison.html", folder / "comparison.md", folder / "comparison.csv")
-    written.html.write_text(report.html(found), encoding="utf-8")
-    written.markdown.write_text(report.markdown(found), encoding="utf-8")
+    written.html.write_text(pages.document(described.title, described.lead, shown), encoding="utf-8")
+    written.markdown.write_text(document.markdown(described), encoding="utf-8")
     written.csv.write_text(report.as_csv(found), encoding="utf-8")
     return written
 

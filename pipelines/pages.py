@@ -1,21 +1,21 @@
 """Pages that stand alone: how they are made, what became of a day's files, and how well the model predicts."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
+from model.studies.document import Table
 from pipelines import text
 
-_STYLE = (
-    ":root{color-scheme:light dark}"
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}"
-    "h2{font-size:1.15rem}.lead{font-size:1.2rem}.wide{overflow-x:auto}table{border-collapse:collapse}"
-    "th,td{text-align:left;vertical-align:top;padding:.3rem .7rem;border-bottom:1px solid #8886;"
-    "font-variant-numeric:tabular-nums}figure{margin:.5rem 0;background:#fff}svg{max-width:100%;height:auto}"
-    "@media print{body{margin:0;max-width:none}section{break-inside:avoid}}"
-)
+_TEMPLATES = Path(__file__).with_name("templates")
+_NUMBER = re.compile(r"[-+−]?[\d,.]+( %)?|–")
+_VERDICTS = {"better", "worse", "equivalent", "undecided", "different", "equal", "excepted", "failing", "statement"}
+
+Part = Table | Markup | Sequence[str]
 
 
 def loads(folder: Path, day: str, reports: Sequence[Any]) -> Path:
@@ -82,25 +82,20 @@ def write(
     links: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a page of tables, each under its heading, with links to other pages; its path."""
-    ways = " · ".join(f"<a href='{escape(to)}'>{escape(name)}</a>" for name, to in (links or {}).items())
-    sections = {heading: table(rows) for heading, rows in tables.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(document(title, lead, sections, ways), encoding="utf-8")
+    sections = {heading: table(rows) for heading, rows in tables.items()}
+    path.write_text(document(title, lead, sections, links), encoding="utf-8")
     return path
 
 
-def document(title: str, lead: str, sections: Mapping[str, str], below: str = "") -> str:
-    """A page of its own: title and lead as text; sections by heading, and what stands below the lead, as HTML."""
-    body = "".join(
-        f"<section><h2 id='{anchor(heading)}'>{escape(heading)}</h2>{html}</section>"
-        for heading, html in sections.items()
-    )
-    return (
-        "<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"
-        f"<p class='lead'>{escape(lead)}</p><p>{below}</p>{body}</body></html>\n"
-    )
+def document(title: str, lead: str, sections: Mapping[str, Part], links: Mapping[str, str] | None = None) -> str:
+    """A page of its own: tables, lists and drawings by heading. What names a section leads to it."""
+    from expectations.pages import stylesheet, templates
+
+    environment = templates(_TEMPLATES)
+    environment.filters |= {"anchor": anchor, "kind": _kind}
+    about = {"title": title, "lead": lead, "sections": sections, "links": links or {}}
+    return environment.get_template("page.html").render(about, style=stylesheet(), verdict="")
 
 
 def anchor(heading: str) -> str:
@@ -108,23 +103,26 @@ def anchor(heading: str) -> str:
     return heading.lower().replace(" ", "-")
 
 
-def bullets(lines: Sequence[str]) -> str:
-    """Lines as a list."""
-    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+def figures(drawings: Iterable[str]) -> Markup:
+    """Drawings in SVG, side by side where there is room."""
+    # The drawings are this project's own, and escape what they are told.
+    shapes = "".join(f"<figure>{drawing}</figure>" for drawing in drawings)
+    return Markup(f'<div class="pictures">{shapes}</div>')
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as a table whose headings are the keys."""
-    if not rows:
-        return "<p>None.</p>"
-    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in rows[0])
-    body = "".join("<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row.values()) + "</tr>" for row in rows)
-    return f"<div class='wide'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+def table(rows: Sequence[Mapping[str, Any]]) -> Table | Sequence[str]:
+    """Rows as a table whose headings are the keys; nothing where there are none."""
+    return Table(list(rows[0]), [[_cell(value) for value in row.values()] for row in rows]) if rows else ()
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, Link):
-        return f"<a href='{escape(value.to)}'>{escape(value.text)}</a>"
+def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return escape(text.figure(value) if value is None or isinstance(value, int | float) else str(value))
+    return text.figure(value) if value is None or isinstance(value, int | float) else value
+
+
+def _kind(cell: Any) -> str | None:
+    """The class of a cell: a number, or the word of a verdict."""
+    if cell in _VERDICTS:
+        return str(cell)
+    return "number" if isinstance(cell, str) and _NUMBER.fullmatch(cell) else None

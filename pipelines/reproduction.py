@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines import steps
+from pipelines import pages, steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.progress import Reporter
@@ -66,12 +66,15 @@ def run(home: Home, systems: Sequence[str], reporter: Reporter) -> Mapping[str, 
 
 def write(results: Mapping[str, Sequence[Any]], folder: Path) -> Report:
     """The comparison as a page, Markdown and CSV in `folder`."""
+    from model.studies import document
     from model.studies.reproduction import report
 
+    described = report.document(results)
     folder.mkdir(parents=True, exist_ok=True)
     written = Report(folder / "reproduce.html", folder / "reproduce.md", folder / "reproduce.csv")
-    written.html.write_text(report.html(results), encoding="utf-8")
-    written.markdown.write_text(report.markdown(results), encoding="utf-8")
+    page = pages.document(described.title, described.lead, described.sections)
+    written.html.write_text(page, encoding="utf-8")
+    written.markdown.write_text(document.markdown(described), encoding="utf-8")
     written.csv.write_text(report.as_csv(results), encoding="utf-8")
     return written
 

@@ -136,12 +136,12 @@ def check(home: Home) -> Any:
     """Run the expectations over what was built last and write the data-quality site."""
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     home.require_writable()
-    import expectations
+    from expectations import quality
     from ingest import schema
     from pipelines.building.marts import readable
 
     manifest = home.dbt / "target" / "manifest.json"
-    return expectations.run(
+    return quality.run(
         home.window if readable(home.window) else home.warehouse,
         home.quality,
         baseline=schema.baseline_expectations(layouts.registry(home)),

@@ -35,7 +35,7 @@ def report(bundle: Mapping[str, Any], database: Path, quality: Path, system: str
     sections["Service classes, last seven days"] = pages.table(
         [_class(found) for found in history.classes(snapshot, system)]
     )
-    sections["What this rests on"] = pages.bullets(_rests(answer, bundle, data_state.quality(quality).verdict))
+    sections["What this rests on"] = _rests(answer, bundle, data_state.quality(quality).verdict)
     title = f"Capacity of {system}, {date.today().isoformat()}"
     return pages.document(title, _lead(answer, limit, headroom, max_busy_pct), sections)
 
@@ -96,7 +96,7 @@ def _charts(
     limit: Mapping[str, Any],
     headroom: Mapping[str, Any],
     target: float,
-) -> dict[str, str]:
+) -> dict[str, pages.Part]:
     from model.capacity import ask
     from pipelines import report_charts
 
@@ -124,7 +124,7 @@ def _charts(
         ),
         ("Busy against the load", report_charts.load_curve([r["value"] for r in rates], points, now, target)),
     )
-    return {title: f"<figure>{svg}</figure>" for title, svg in drawn}
+    return {title: pages.figures([svg]) for title, svg in drawn}
 
 
 def _rests(answer: Mapping[str, Any], bundle: Mapping[str, Any], verdict: str | None) -> list[str]:

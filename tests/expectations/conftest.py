@@ -10,7 +10,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from expectations import QualityResult, run
+from expectations.quality import run
+from expectations.result import QualityResult
 from ingest.warehouse.ledger import create
 from tests.marts.dbt_project import build
 from tests.marts.raw_records import RawWarehouse

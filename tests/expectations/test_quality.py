@@ -13,7 +13,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from expectations import QualityError, QualityLocked, QualityResult, run
+from expectations.quality import run
+from expectations.result import QualityError, QualityLocked, QualityResult
 from ingest.registry import load
 from ingest.schema import baseline_expectations
 from tests.expectations.conftest import FILE

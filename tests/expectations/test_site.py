@@ -8,9 +8,9 @@ from urllib.parse import unquote, urldefrag
 
 from lxml import html
 
-from expectations import QualityResult
 from expectations.chart import Interval, busy_chart
 from expectations.offline import make_offline, remote_addresses
+from expectations.result import QualityResult
 
 
 def test_no_page_or_style_sheet_refers_to_another_host(spoiled: QualityResult) -> None:

@@ -13,7 +13,7 @@ from typing import ClassVar
 import pytest
 import yaml
 
-from expectations import QualityError, QualityLocked
+from expectations.result import QualityError, QualityLocked
 from pipelines.exits import EtalonError, Exit
 from pipelines.nights.landing import fingerprint
 from pipelines.partitions import FIRST_DAY, landed

@@ -1,29 +1,18 @@
-"""A comparison for readers: Markdown, CSV, plain values for JSON, and HTML that opens with no network."""
+"""A comparison for readers: a document, CSV, and plain values for JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from html import escape
 from typing import Any
 
 from model.studies.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
-from model.studies.comparison.pictures import figures, labels
+from model.studies.comparison.pictures import labels
 from model.studies.comparison.runs import Figure, Metric, Run
-
-_CSS = """body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color:#222}p,ul{max-width:60rem}
-h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse;font-size:.9rem}
-.wide{overflow-x:auto}th,td{padding:.25rem .6rem;border-bottom:1px solid #ddd;text-align:left;white-space:nowrap}
-th:first-child,td:first-child{position:sticky;left:0;background:#fff}.pictures{display:grid;gap:1rem 2rem;
-grid-template-columns:repeat(auto-fill,minmax(min(100%,34rem),46rem))}
-td code{display:block;line-height:1.1}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.better{color:#00684a;font-weight:600}
-.worse{color:#a83200;font-weight:600}.equivalent,.undecided{color:#666}.different{color:#1d4f91}
-figure{margin:.5rem 0}svg{width:100%;height:auto}code{font-size:.9em;color:#666}"""
-
+from model.studies.document import Document, Table
 
 _DECIMALS = {"ms": 3, "s": 3, "ratio": 4}
 _WLM = "wlm_"
@@ -133,23 +122,25 @@ def notes(comparison: Comparison) -> list[str]:
     return notes
 
 
-def markdown(comparison: Comparison) -> str:
-    """The comparison as Markdown."""
-    parts = [f"# {title(comparison)}", _markdown_table(_RUN_HEADS, [_run_cells(run) for run in comparison.runs])]
-    parts += [
-        "## Side by side",
-        _markdown_table(heads(comparison), [cells(comparison, r) for r in shown(comparison.rows)]),
-    ]
-    if comparison.equal_busy:
-        parts.append(f"## At equal busy of {comparison.equal_busy_pct:.2f} %")
-        parts.append(
-            _markdown_table(heads(comparison), [cells(comparison, row) for row in shown(comparison.equal_busy)])
-        )
+def document(comparison: Comparison) -> Document:
+    """The comparison as tables and notes."""
     single = alone(comparison)
+    sections: dict[str, Table | Sequence[str]] = {
+        "": Table(_RUN_HEADS, [_run_cells(run) for run in comparison.runs]),
+        "Side by side": _side_by_side(comparison, comparison.rows),
+    }
+    if comparison.equal_busy:
+        heading = f"At equal busy of {comparison.equal_busy_pct:.2f} %"
+        sections[heading] = _side_by_side(comparison, comparison.equal_busy)
     if single:
-        parts += ["## Known of one run only", _markdown_table(_ALONE_HEADS, _alone_cells(comparison, single))]
-    parts += ["## Notes", "\n".join(f"- {note}" for note in notes(comparison))]
-    return "\n\n".join(parts) + "\n"
+        sections["Known of one run only"] = Table(_ALONE_HEADS, _alone_cells(comparison, single))
+    return Document(title(comparison), "", {**sections, "Notes": notes(comparison)})
+
+
+def _side_by_side(comparison: Comparison, rows: Sequence[Row]) -> Table:
+    """The rows worth a line, each with the name of its metric at the end."""
+    lines = [[*cells(comparison, row), row.metric.name] for row in shown(rows)]
+    return Table([*heads(comparison), "name"], lines)
 
 
 def title(comparison: Comparison) -> str:
@@ -198,11 +189,6 @@ def _run_cells(run: Run) -> list[str]:
         *times,
         run.clock,
     ]
-
-
-def _markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 _CSV_HEADS = (
@@ -271,56 +257,3 @@ def _row_dict(comparison: Comparison, row: Row) -> dict[str, Any]:
     about = {"label": row.about.label, "unit": row.about.unit, "better": row.about.better}
     keys = {"metric": row.metric.name, "workload": row.metric.workload, "subject": row.metric.subject}
     return {**keys, **about, "values": sides}
-
-
-def html(comparison: Comparison) -> str:
-    """A page that needs nothing but itself, pictures included."""
-    drawn = figures(comparison)
-    parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
-        f"<title>{escape(title(comparison))}</title><style>{_CSS}</style><h1>{escape(title(comparison))}</h1>",
-        _html_table(_RUN_HEADS, [_run_cells(run) for run in comparison.runs], frozenset({2, 3})),
-        "<h2>Side by side</h2>",
-        _comparison_table(comparison, shown(comparison.rows)),
-    ]
-    if comparison.equal_busy:
-        parts.append(f"<h2>At equal busy of {comparison.equal_busy_pct:.2f} %</h2>")
-        parts.append(_comparison_table(comparison, shown(comparison.equal_busy)))
-    if drawn:
-        shapes = "".join(f"<figure id={name}>{picture}</figure>" for name, picture in drawn.items())
-        parts.append(f"<h2>Pictures</h2><div class=pictures>{shapes}</div>")
-    single = alone(comparison)
-    if single:
-        parts += [
-            "<h2>Known of one run only</h2>",
-            _html_table(_ALONE_HEADS, _alone_cells(comparison, single), frozenset({4})),
-        ]
-    parts += ["<h2>Notes</h2><ul>", *(f"<li>{escape(note)}</li>" for note in notes(comparison)), "</ul></html>"]
-    return "\n".join(parts) + "\n"
-
-
-def _comparison_table(comparison: Comparison, rows: Sequence[Row]) -> str:
-    columns = heads(comparison)
-    numeric = frozenset(place for place, head in enumerate(columns) if place > 1 and head != "verdict")
-    hints = {place: row.metric.name for place, row in enumerate(rows)}
-    return _html_table(columns, [cells(comparison, row) for row in rows], numeric, hints)
-
-
-def _html_table(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    numeric: frozenset[int],
-    hints: Mapping[int, str] | None = None,
-) -> str:
-    lines = ["<div class=wide><table><thead><tr>"]
-    lines += [f"<th{' class=n' if place in numeric else ''}>{escape(head)}</th>" for place, head in enumerate(columns)]
-    lines.append("</tr></thead><tbody>")
-    verdicts = {"better", "worse", "equivalent", "different", "undecided"}
-    for line, row in enumerate(rows):
-        lines.append("<tr>")
-        for place, cell in enumerate(row):
-            kind = "n" if place in numeric else cell if columns[place] == "verdict" and cell in verdicts else ""
-            hint = f" <code>{escape(hints[line])}</code>" if hints and place == 0 else ""
-            lines.append(f"<td{f' class={kind}' if kind else ''}>{escape(cell)}{hint}</td>")
-        lines.append("</tr>")
-    return "".join([*lines, "</tbody></table></div>"])

@@ -1,12 +1,12 @@
-"""What came of a reproduction, for readers and programs: plain values, Markdown, CSV, and HTML without network."""
+"""What came of a reproduction, for readers and programs: plain values, CSV, and a document."""
 
 import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any
 
+from model.studies.document import Document, Table
 from model.studies.reproduction.comparing import EQUAL, EXCEPTED, FAILING, STATEMENT, Result
 
 VERDICTS = (EQUAL, EXCEPTED, FAILING)
@@ -22,13 +22,6 @@ HEADS = (
     "reading",
     "note",
 )
-_CSS = """body{font:15px/1.5 system-ui,sans-serif;max-width:84rem;margin:2rem auto;padding:0 1rem;color:#222}
-h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse;font-size:.85rem}
-.wide{overflow-x:auto}th,td{padding:.2rem .6rem;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}.equal{color:#00684a}
-.failing{color:#a83200;font-weight:600}.excepted{color:#8a5a00}.statement{color:#666}"""
-
-_NUMERIC = ("published", "computed", "difference")
 _REMARKABLE = ((FAILING, "Failing"), (EXCEPTED, "Excepted, with the arithmetic"))
 
 Results = Mapping[str, Sequence[Result]]
@@ -71,53 +64,24 @@ def as_csv(results: Results) -> str:
     return text.getvalue()
 
 
-def markdown(results: Results) -> str:
+def document(results: Results) -> Document:
     """Counts by system, then every exception and failure with its arithmetic, then every figure."""
-    lines = ["# Published figures, computed from records", "", _sentence(results), "", *_counts(results)]
-    for verdict, title in _REMARKABLE:
-        chosen = _of(results, verdict)
-        if chosen:
-            lines += ["", f"## {title}", "", *(f"- {system}: {line}" for system, line in chosen)]
-    for system, found in results.items():
-        lines += ["", f"## {system}", "", f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
-        lines += [f"| {' | '.join(_cell(text) for text in _shown(result).values())} |" for result in found]
-    return "\n".join(lines) + "\n"
+    sections: dict[str, Table | Sequence[str]] = {"": _counts(results)}
+    sections |= {title: lines for verdict, title in _REMARKABLE if (lines := _of(results, verdict))}
+    sections |= {
+        system: Table(HEADS, [list(_shown(result).values()) for result in found]) for system, found in results.items()
+    }
+    return Document("Published figures, computed from records", _sentence(results), sections)
 
 
-def _of(results: Results, verdict: str) -> list[tuple[str, str]]:
-    """System and a line of words for every figure with this verdict."""
+def _of(results: Results, verdict: str) -> list[str]:
+    """A line of words for every figure with this verdict."""
     return [
-        (system, f"{named(result)}, printed {result.figure.value}: {why(result)}")
+        f"{system}: {named(result)}, printed {result.figure.value}: {why(result)}"
         for system, found in results.items()
         for result in found
         if result.verdict == verdict
     ]
-
-
-def html(results: Results) -> str:
-    """The same as a page that opens with no network."""
-    parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8><title>Published figures, computed from records</title>",
-        f"<style>{_CSS}</style><h1>Published figures, computed from records</h1><p>{escape(_sentence(results))}</p>",
-        "<div class=wide><table><tr><th>system<th class=n>values<th class=n>equal<th class=n>excepted"
-        "<th class=n>failing<th class=n>statements</tr>",
-    ]
-    for system, found in results.items():
-        counts = [*summary(found).values(), sum(result.verdict == STATEMENT for result in found)]
-        cells = "".join(f"<td class=n>{count}" for count in counts)
-        parts.append(f"<tr><td><a href=#{escape(system)}>{escape(system)}</a>{cells}</tr>")
-    parts.append("</table></div>")
-    for verdict, title in _REMARKABLE:
-        chosen = _of(results, verdict)
-        if chosen:
-            items = (f"<li><a href=#{escape(s)}>{escape(s)}</a>: {escape(line)}" for s, line in chosen)
-            parts.append(f"<h2 id={verdict}>{title}</h2><ul>{''.join(items)}</ul>")
-    for system, found in results.items():
-        heads = "".join(f"<th{' class=n' if head in _NUMERIC else ''}>{head}" for head in HEADS)
-        parts.append(f"<h2 id={escape(system)}>{escape(system)}</h2><div class=wide><table><tr>{heads}</tr>")
-        parts += [_row(result) for result in found]
-        parts.append("</table></div>")
-    return "".join(parts) + "</html>\n"
 
 
 def named(result: Result) -> str:
@@ -144,11 +108,12 @@ def _sentence(results: Results) -> str:
     )
 
 
-def _counts(results: Results) -> list[str]:
-    lines = ["| system | values | equal | excepted | failing |", "|---|--:|--:|--:|--:|"]
+def _counts(results: Results) -> Table:
+    rows = []
     for system, found in results.items():
-        lines.append(f"| {system} | {' | '.join(str(count) for count in summary(found).values())} |")
-    return lines
+        counts = [*summary(found).values(), sum(result.verdict == STATEMENT for result in found)]
+        rows.append([system, *map(str, counts)])
+    return Table(("system", "values", *VERDICTS, "statements"), rows)
 
 
 def _plain(result: Result) -> dict[str, Any]:
@@ -173,15 +138,3 @@ def _shown(result: Result) -> dict[str, str]:
     plain = _plain(result)
     numbers = {name: "" if plain[name] is None else f"{plain[name]:.10g}" for name in ("computed", "difference")}
     return {head: numbers.get(head, str(plain[head])) for head in HEADS}
-
-
-def _row(result: Result) -> str:
-    cells = [
-        f"<td class={'n' if head in _NUMERIC else result.verdict if head == 'verdict' else 't'}>{escape(text)}"
-        for head, text in _shown(result).items()
-    ]
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

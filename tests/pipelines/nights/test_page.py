@@ -37,9 +37,9 @@ def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_n
     told = [
         "<h1>1 file loaded; 1 thing missing; 3 warnings</h1>",
         "PRDB: nothing of 2026-11-20</td><td>new",
-        "#first-record-that-could-not-be-decoded'>1 file with records that could not be decoded",
+        '#first-record-that-could-not-be-decoded">1 file with records that could not be decoded',
         "PRDA: busy was 14 % higher",
-        "<a href='../quality/index.html'>not met: intervals follow (PRDA): look for a dump</a></td><td>new",
+        '<a href="../quality/index.html">not met: intervals follow (PRDA): look for a dump</a></td><td>new',
         "PRDC: down until its IPL",
         "model/2 is champion",
         "Found the night before, not this night",

@@ -7,6 +7,7 @@ import io
 import math
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -27,8 +28,10 @@ from model.studies.comparison import (
 )
 from model.studies.comparison.judging import About
 from model.studies.comparison.pictures import figures
-from model.studies.comparison.report import as_csv, as_dict, heads, html, markdown, shown
+from model.studies.comparison.report import as_csv, as_dict, document, heads, shown
 from model.studies.comparison.runs import Part, aggregate, from_rows, run
+from model.studies.document import markdown
+from pipelines.comparing import write
 from tests.model.studies.comparison.made import CATALOGUE, MEASURES, START, intervals
 
 
@@ -156,13 +159,12 @@ def test_what_one_run_has_alone_is_told_with_its_label_and_unit() -> None:
     own = {**second.figures, Metric(None, "storage_kb", "CSA"): Figure(512.0, None, 1)}
     about = CATALOGUE | {"storage_kb": About("Storage", "KB", None, False, "area")}
     found = compare([first, replace(second, figures=own)], about)
-    assert "| B | Storage | KB | CSA | 512.000 |" in markdown(found)
-    assert "<td>Storage</td><td>KB</td><td>CSA</td>" in html(found)
+    assert "| B | Storage | KB | CSA | 512.000 |" in markdown(document(found))
 
 
-def test_a_report_is_one_page_that_needs_nothing_else() -> None:
+def test_a_report_is_one_page_that_needs_nothing_else(tmp_path: Path) -> None:
     found = compare([made("A", [80, 80], 1000), made("B <i>", [80, 80], 1100), made("C", [40, 41], 900)], CATALOGUE)
-    page = html(found)
+    page = write(found, tmp_path).html.read_text(encoding="utf-8")
     assert "B &lt;i&gt;" in page
     assert "<i>" not in page
     for outside in ("http://", "https://", "<script", "<link", "@import", "url("):
@@ -182,9 +184,9 @@ def test_pictures_are_well_formed_and_their_bars_stack_up_to_the_whole() -> None
 def test_tables_have_a_cell_for_every_heading_and_hide_what_is_zero_everywhere() -> None:
     found = compare([made("A", [80, 80], 0), made("B", [80, 80], 0)], CATALOGUE)
     assert [row.metric.name for row in shown(found.rows)] == ["cpu_busy_pct"]
-    table = [line for line in markdown(found).splitlines() if line.startswith("| CPU busy")]
-    assert len(table[0].strip("|").split("|")) == len(heads(found)) == 7
-    assert "figures are left out of the tables" in markdown(found)
+    table = [line for line in markdown(document(found)).splitlines() if line.startswith("| CPU busy")]
+    assert len(table[0].strip("|").split("|")) == len(heads(found)) + 1 == 8
+    assert "figures are left out of the tables" in markdown(document(found))
 
 
 def test_csv_and_json_keep_full_precision() -> None:
@@ -225,7 +227,7 @@ def test_local_time_of_reports_is_called_local() -> None:
     known_utc = from_rows([row | {"interval_start_utc": START, "interval_start_local": START + timedelta(hours=2)}])
     found = compare([run("A", *told, "point 1"), run("B", *known_utc, "point 1")], CATALOGUE)
     assert [each["clock"] for each in as_dict(found)["runs"]] == ["local", "UTC"]
-    assert "| A | point 1 | 1 | 60 | 2026-03-01 10:00:00 | 2026-03-01 10:01:00 | local |" in markdown(found)
+    assert "| A | point 1 | 1 | 60 | 2026-03-01 10:00:00 | 2026-03-01 10:01:00 | local |" in markdown(document(found))
     [window] = choose(parse("S@2026-03-01T10:00/2026-03-01T10:05"), *told, band_points=1.0)
     assert "UTC" not in window.chosen
     with pytest.raises(ComparisonError, match="local time"):
@@ -259,8 +261,8 @@ def test_components_are_stacked_for_the_run_that_has_them_though_the_other_has_n
         "A rest of the system: 10",
         "B whole system, components not known: 90",
     ]
-    assert "| A | CPU per transaction: ims | us/tran |" in markdown(found)
-    assert "2 figures are known of one run only" in markdown(found)
+    assert "| A | CPU per transaction: ims | us/tran |" in markdown(document(found))
+    assert "2 figures are known of one run only" in markdown(document(found))
 
 
 def test_components_of_one_of_several_workloads_are_its_own_and_its_share_of_uncaptured() -> None:
@@ -322,4 +324,4 @@ def test_a_series_is_titled_and_headed_by_what_tells_its_runs_apart() -> None:
     runs = [known(f"S@{point}", {("itr_tps", None): 1.0}, "S") for point in ("4K", "8K", "32K")]
     found = compare(runs, CATALOGUE)
     assert heads(found) == ["metric", "unit", "4K", "8K", "delta %", "verdict", "32K", "delta %", "verdict"]
-    assert markdown(found).startswith("# S: 4K, 8K, 32K\n")
+    assert markdown(document(found)).startswith("# S: 4K, 8K, 32K\n")

@@ -5,10 +5,12 @@ from html import unescape
 
 import pytest
 
+from model.studies.document import markdown
 from model.studies.reproduction import report
 from model.studies.reproduction.comparing import EQUAL, EXCEPTED, FAILING, STATEMENT, Marts, compare
 from model.studies.reproduction.needs import with_references
 from model.systems import catalogue
+from pipelines import pages
 
 FAST_PATH = "ims10-base-fp"
 
@@ -81,10 +83,13 @@ def test_the_reports_hold_every_figure_and_the_counts_add_up():
     figures = sum(len(catalogue.system(name).figures) for name in results)
     assert sum(len(entry["results"]) for entry in plain["systems"]) == figures
     assert len(report.as_csv(results).splitlines()) == figures + 1
-    assert report.html(results).count("<tr>") >= figures
-    assert "http" not in report.html(results).replace("http_tps", "").replace("HTTP", "")
-    assert "## Excepted, with the arithmetic" in report.markdown(results)
-    for system, _, line in (item.partition(": ") for item in report.markdown(results).splitlines() if item[:2] == "- "):
-        assert f"<li><a href=#{system[2:]}>" in report.html(results)
-        assert line.partition(" computed")[0] in unescape(report.html(results))
+    written = markdown(report.document(results))
+    assert sum(line.startswith("| ") for line in written.splitlines()) >= figures
+    assert "## Excepted, with the arithmetic" in written
+    page = pages.document(*vars(report.document(results)).values())
+    assert page.count("<tr>") >= figures
+    assert "http" not in page.replace("http_tps", "").replace("HTTP", "")
+    for system, _, line in (item.partition(": ") for item in written.splitlines() if item[:2] == "- "):
+        assert f'<li><a href="#{system[2:]}">' in page
+        assert line.partition(" computed")[0] in unescape(page)
     assert json.loads(json.dumps(plain)) == plain

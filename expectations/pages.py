@@ -1,0 +1,88 @@
+"""Pages made of templates: the data-quality site, and what pages elsewhere share with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePath
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from expectations.result import Finding, QualityResult
+
+TEMPLATES = Path(__file__).with_name("templates")
+_SHOWN_EXAMPLES = 5
+_FILES = ("file", "counted_in")
+
+
+@cache
+def templates(*folders: Path) -> Environment:
+    """The templates of these folders and of the site; what they are given is text, unless it says it is markup."""
+    environment = Environment(
+        loader=FileSystemLoader([*folders, TEMPLATES]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"label": _label, "shown": _shown}
+    return environment
+
+
+def stylesheet(name: str = "page.css") -> str:
+    """A style sheet: that of all pages, or the one that makes generated suites look like them."""
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def ways_back(up: str) -> str:
+    """Links of a page's head: to the page of `etalon serve` and to the summary; `up` leads to the site."""
+    return templates().get_template("site.html").render(up=up)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A system's chart: its name, what is drawn, the drawing."""
+
+    system: str
+    caption: str
+    svg: str
+
+
+def front_page(
+    result: QualityResult, *, database: str, made_at: str, charts: Sequence[Chart], files: Sequence[dict[str, Any]]
+) -> str:
+    """HTML of the front page; everything it needs is in it or beside it."""
+    about = {"database": database, "made_at": made_at, "charts": charts, "files": files}
+    shown = {"result": result, "verdict": result.verdict, "most_examples": _SHOWN_EXAMPLES}
+    return templates().get_template("index.html").render(up="", **about, **shown)
+
+
+def suites_page(findings: Sequence[Finding], titles: Mapping[str, str]) -> str:
+    """HTML of the list of suites, each with its expectations and the way to its detail page.
+
+    `titles` says what each frame is. Pages of findings are relative to the site; this page is one folder down.
+    """
+    return templates().get_template("suites.html").render(up="../", verdict="", findings=findings, titles=titles)
+
+
+def _label(name: str) -> str:
+    """A column name in words, its unit in brackets."""
+    for ending, unit in (("_us_per_tran", "us/tran"), ("_pct", "%"), ("_s", "s"), ("_ms", "ms")):
+        if name.endswith(ending):
+            return f"{name.removesuffix(ending).replace('_', ' ')} ({unit})"
+    return name.replace("_", " ")
+
+
+def _shown(value: Any, name: str = "") -> str:
+    """A value as shown; of a file its name alone, as the site is served to others than those of the machine."""
+    if name in _FILES and value:
+        return PurePath(str(value)).name
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.2f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "" if value is None else str(value)
