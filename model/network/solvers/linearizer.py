@@ -12,7 +12,8 @@ import numpy as np
 from numba import njit
 
 from model.network.kernel_cache import with_room
-from model.network.solvers.arrays import DELAY, SHARING, Classes, Floats, Stations, Visits
+from model.network.solvers.arrays import DELAY, PREEMPTIVE, PRIORITY_SHARING, SHARING, Classes, Floats, Stations, Visits
+from model.network.solvers.preemption import preempted
 from model.network.solvers.residence import residence
 from model.network.solvers.servers import Servers, feed, idle_credit, one_less, servers_of
 
@@ -69,6 +70,8 @@ def _settle(
         else:
             ordered[n_ordered] = k
             n_ordered += 1
+    # Where work of a level and above is all that a class sees, the queue of those alone has its own rate.
+    log_level = np.log(np.maximum(np.minimum(queue, 0.95), 1e-9))
     damping = 1.0
     for iteration in range(ITERATIONS):
         if iteration == 200:
@@ -120,7 +123,16 @@ def _settle(
                         if s == r:
                             there -= per_customer * queue[r, k] + closed * delta[r, r, k]
                         found[s] = max(there, 0.0)
-                    stay[r, k] = residence(r, k, found, throughput, phi[k], busy[k], classes, visits, stations)
+                    if discipline[k] == PREEMPTIVE or discipline[k] == PRIORITY_SHARING:
+                        before = log_level[r, k]
+                        stay[r, k], log_level[r, k] = preempted(
+                            r, k, found, throughput, n, slopes[k], before, classes, visits, stations
+                        )
+                        largest = max(largest, min(abs(log_level[r, k] - before), 1.0) * 1e-2)
+                    else:
+                        stay[r, k] = residence(
+                            r, k, found, queue, throughput, phi[k], busy[k], classes, visits, stations
+                        )
                     cycle += stay[r, k]
             rate = rates[r] if is_open else n[r] / (classes.think[r] + cycle)
             throughput[r] = rate

@@ -1,26 +1,23 @@
 """Residence at stations whose order of service matters, given the customers that an arrival finds there.
 
+Where more important work takes servers away it is in :mod:`model.network.solvers.preemption`.
+
 To add a discipline: a code in :mod:`model.network.solvers.arrays`, a function here, and its line in :func:`residence`.
 
 Sources: priorities follow Bryant et al., *ACM TOCS* 2, 1984; class-dependent first come, first served and its
-variability follow Lazowska et al., *Quantitative System Performance*, 1984, sections 11.4-11.5.
+variability follow Lazowska et al., *Quantitative System Performance*, 1984, sections 11.4-11.5, at several servers with
+the correction of Cosmetatos, *Operational Research Quarterly* 27, 1976; shares by weight follow Fayolle, Mitrani and
+Iasnogorodski, *Journal of the ACM* 27, 1980, and are exact at one server with open classes of exponential work.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from model.network.kernel_cache import with_room
-from model.network.solvers.arrays import (
-    FCFS,
-    HEAD_OF_LINE,
-    PRIORITY_SHARING,
-    WEIGHTED,
-    Classes,
-    Floats,
-    Stations,
-    Visits,
-)
+from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, WEIGHTED, Classes, Floats, Stations, Visits
+from model.network.solvers.preemption import LEAST_LEFT
 
 _kernel = with_room(njit(cache=True, error_model="numpy", forceinline=True), __file__)
 
@@ -30,6 +27,7 @@ def residence(
     r: int,
     k: int,
     found: Floats,
+    queue: Floats,
     throughput: Floats,
     phi: float,
     busy: float,
@@ -39,26 +37,43 @@ def residence(
 ) -> float:
     """Residence of class r per passage through station k.
 
-    ``found`` (classes,) are the customers that an arrival finds; ``phi`` and ``busy`` come from
-    :func:`model.network.solvers.servers.idle_credit`.
+    ``found`` (classes,) are the customers that an arrival finds, ``queue`` (classes, stations) those there on average;
+    ``phi`` and ``busy`` come from :func:`model.network.solvers.servers.idle_credit`.
     """
     code = stations.discipline[k]
     c = stations.capacity[k, stations.levels[k] - 1]
-    if code == WEIGHTED:
-        return visits.demands[r, k] * (phi + _weighted(r, found, classes.weights) / c)
     times = visits.demands[r, k] / visits.service[r, k]
-    if code == PRIORITY_SHARING:
-        return times * _by_level(r, k, c, found, throughput, phi, classes.priority, visits)
-    return times * _in_order(r, k, code, c, found, throughput, phi, busy, classes.priority, visits)
+    if code == WEIGHTED:
+        return times * _weighted(r, k, c, found, queue, throughput, phi, classes.weights, visits)
+    return times * _in_order(r, k, code, c, found, queue, throughput, phi, busy, classes.priority, visits)
 
 
 @_kernel
-def _weighted(r: int, found: Floats, weights: Floats) -> float:
-    """Customers found, each counted by its share against that of class r."""
-    total = 0.0
+def _weighted(
+    r: int,
+    k: int,
+    c: float,
+    found: Floats,
+    queue: Floats,
+    throughput: Floats,
+    phi: float,
+    weights: Floats,
+    visits: Visits,
+) -> float:
+    """One visit where servers are shared by weight: delayed by those found and by those who come while it lasts."""
+    service = visits.service
+    own, present, delay, coming = service[r, k], 0.0, 0.0, 0.0
     for s in range(len(found)):
-        total += weights[s] / weights[r] * found[s]
-    return total
+        if visits.demands[s, k] <= 0.0:
+            continue
+        each = weights[s] * own * service[s, k] / (weights[s] * own + weights[r] * service[s, k])
+        present += found[s]
+        delay += each * found[s]
+        rate = throughput[s] * visits.demands[s, k] / service[s, k]
+        coming += each * _found_part(rate, found[s], queue[s, k])
+    # The part of those present for whom there is no server.
+    short = max((phi - 1.0) + present / c, 0.0) / present if present > 0.0 else 0.0
+    return (own + short * delay) / max(1.0 - short * coming, LEAST_LEFT)
 
 
 @_kernel
@@ -68,59 +83,39 @@ def _in_order(
     code: int,
     c: float,
     found: Floats,
+    queue: Floats,
     throughput: Floats,
     phi: float,
     busy: float,
     priority: Floats,
     visits: Visits,
 ) -> float:
-    """One visit where work waits in order: as it came, or by priority with or without preemption."""
+    """One visit where what is at a server stays there: the rest of it is waited for, and those who go first."""
     service = visits.service
-    backlog, present, above, residual = 0.0, 0.0, 0.0, 0.0
+    load, above, present = 0.0, 0.0, 0.0
     for s in range(len(found)):
-        load = throughput[s] * visits.demands[s, k] / c
-        ahead = 0.0
+        part = throughput[s] * visits.demands[s, k] / c
+        if code == HEAD_OF_LINE and priority[s] > priority[r]:
+            above += part
+        load += _found_part(part, found[s], queue[s, k])
+        present += found[s]
+    if load <= 0.0:
+        return service[r, k]
+    crowded = min(load, present) if c == 1.0 else busy
+    # phi is the mean of max(1 - n / c, 1 / c) over the n found, so this is the mean of min(n, c).
+    served = c * (1.0 - phi) + crowded
+    light = (1.0 - load) * (c - 1.0) * (np.sqrt(4.0 + 5.0 * c) - 2.0) / (16.0 * load * c)
+    varied = 1.0 - min(max(light, 0.0), (c - 1.0) / (c + 1.0))
+    ahead = 0.0
+    for s in range(len(found)):
+        part = _found_part(throughput[s] * visits.demands[s, k] / c, found[s], queue[s, k]) / load
+        ahead += crowded * part * service[s, k] * (1.0 + varied * (visits.scv[s, k] - 1.0) / 2.0)
         if code == FCFS or priority[s] >= priority[r]:
-            ahead = found[s]
-        elif code == HEAD_OF_LINE:
-            # Of those behind, the one already in service is not overtaken.
-            ahead = min(load, found[s])
-        else:
-            load = 0.0
-        backlog += service[s, k] * ahead
-        present += ahead
-        residual += load * service[s, k] * (visits.scv[s, k] - 1.0) / 2.0
-        if code != FCFS and priority[s] > priority[r]:
-            above += load
-    own = service[r, k]
-    mean = backlog / present if present > 0.0 else own
-    crowded = 1.0 if c == 1.0 else busy
-    wait = max(backlog / c + (phi - 1.0) * mean + residual * crowded / c, 0.0)
-    free = max(1.0 - above, 1e-3)
-    if code == HEAD_OF_LINE:
-        return own + wait / free
-    return (own + wait) / free
+            ahead += max(found[s] - served * part, 0.0) * service[s, k]
+    return service[r, k] + ahead / c / max(1.0 - above, LEAST_LEFT)
 
 
 @_kernel
-def _by_level(
-    r: int,
-    k: int,
-    c: float,
-    found: Floats,
-    throughput: Floats,
-    phi: float,
-    priority: Floats,
-    visits: Visits,
-) -> float:
-    """One visit where priorities are served strictly in order, and equals share, each in proportion to its own work."""
-    equals, over, above = 0.0, 0.0, 0.0
-    for s in range(len(found)):
-        if priority[s] == priority[r]:
-            equals += found[s]
-        elif priority[s] > priority[r]:
-            over += visits.service[s, k] * found[s]
-            above += throughput[s] * visits.demands[s, k] / c
-    # The credit for idle engines is that of the whole queue, which work that goes first does not see.
-    stretched = visits.service[r, k] * max(phi + equals / c, 1.0) + over / c
-    return stretched / max(1.0 - above, 1e-3)
+def _found_part(load: float, found: float, queue: float) -> float:
+    """Load or rate that an arrival finds: less than there is on average where it is one of few users itself."""
+    return load * min(found / queue, 1.0) if queue > 0.0 else load

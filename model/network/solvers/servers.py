@@ -74,7 +74,7 @@ def idle_credit(
     if population >= 0.0 and mean >= population - 1e-9:
         n = int(population)
         full = 1.0 if n >= levels else 0.0
-        return (population + 1.0) / capacity[min(n, levels - 1)] - mean / last, full, log_x
+        return credits[min(n, levels - 1)], full, log_x
     if mean < 1e-9:
         return credits[0], 0.0, log_x
     rate = np.exp(log_x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.network.solvers.amva import FCFS, HEAD_OF_LINE, PREEMPTIVE, amva
+from model.network.solvers.amva import FCFS, HEAD_OF_LINE, PREEMPTIVE, PRIORITY_SHARING, WEIGHTED, amva
 from model.network.solvers.convolution import convolution
 from model.network.solvers.mixed import mixed_product_form
 from model.network.solvers.priorities import mg1_head_of_line, mg1_preemptive_resume
@@ -76,6 +76,32 @@ def test_open_priorities_are_the_exact_formulas() -> None:
         result = amva([0, 0], mean, [1], rates=rates, discipline=[code], service=mean, priority=levels)
         expected = formula(rates, [1.0, 1.0], [2.0, 2.0], levels)
         np.testing.assert_allclose(result.residence[0], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("code", [PREEMPTIVE, PRIORITY_SHARING])
+def test_levels_of_equal_work_at_several_servers_add_up_to_erlang(code: int) -> None:
+    rates, servers = [1.2, 0.9, 1.3], 4
+    result = amva([0, 0, 0], np.ones((1, 3)), [servers], rates=rates, discipline=[code], priority=[2, 1, 0])
+    inside = np.cumsum(result.queue_length[0])
+    expected = [mmc(float(rate), 1.0, servers).queue_length for rate in np.cumsum(rates)]
+    np.testing.assert_allclose(inside, expected, rtol=1e-4)
+
+
+def test_work_at_several_servers_that_is_not_interrupted_is_cobhams() -> None:
+    rates, servers = np.array([1.2, 0.9, 1.3]), 4
+    result = amva([0, 0, 0], np.ones((1, 3)), [servers], rates=rates, discipline=[HEAD_OF_LINE], priority=[2, 1, 0])
+    loads = np.concatenate(([0.0], np.cumsum(rates) / servers))
+    expected = 1 + mmc(float(rates.sum()), 1.0, servers).wait_probability / servers / (1 - loads[1:]) / (1 - loads[:-1])
+    np.testing.assert_allclose(result.residence[0], expected, rtol=1e-4)
+
+
+def test_shares_by_weight_of_open_classes_are_fayolles() -> None:
+    rates, service, weights = np.array([0.3, 0.1, 0.2]), np.array([1.0, 3.0, 0.5]), np.array([1.0, 4.0, 2.0])
+    # Times solve T_i (1 - sum a_ij rate_j) - sum a_ij rate_j T_j = S_i, a_ij the delay of i by one of j.
+    delay = weights * np.outer(service, service) / (weights * service[:, None] + weights[:, None] * service)
+    expected = np.linalg.solve(np.diag(1 - delay @ rates) - delay * rates, service)
+    result = amva([0] * 3, [service], [1], rates=rates, discipline=[WEIGHTED], service=[service], weights=weights)
+    np.testing.assert_allclose(result.residence[0], expected, rtol=1e-4)
 
 
 def test_variable_service_in_order_is_pollaczek_khinchine() -> None:
