@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from model.network.solvers.bunching import bunching
+from model.network.solvers.bunching import bunching, not_poisson
 from model.network.solvers.exact_network import Figures
 from model.network.solvers.layers.forks import save_by_forks
 from model.network.solvers.layers.resources import wait_for_resources
@@ -38,9 +38,13 @@ def layered(net: Reduced) -> tuple[Figures, bool]:
 
 
 def _has_one_layer(net: Reduced) -> bool:
-    """Whether nothing but stations that do not depend on each other is asked."""
-    return bool(np.all(net.poisson)) and not (net.sync or net.forks or np.any(net.acquires > 0)) and not any(
-        s.overflow or s.lpar or s.capacity is not None for s in net.network.stations
+    """Whether the stations do not depend on each other and all streams are Poisson."""
+    return not (
+        np.any(not_poisson(net))
+        or net.sync
+        or net.forks
+        or np.any(net.acquires > 0)
+        or any(s.overflow or s.lpar or s.capacity is not None for s in net.network.stations)
     )
 
 
