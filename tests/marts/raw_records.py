@@ -158,7 +158,7 @@ class RawWarehouse:
         is_rmf = 70 <= type_ < 80
         names = {"rty": type_, "sid": sid, "dte": start.date(), "tme": 0, "dat": (start + OFFSET).date()}
         clock = (start + OFFSET).strftime("%H%M%S")
-        names |= {"ist": int(clock), "int": round(seconds // 60) * 100_000, "lgo": OFFSET_TOD}
+        names |= {"ist": int(clock), "int": round(seconds // 60) * 100_000, "lgo": OFFSET_TOD, "num": b"\x1a\x00"}
         known = {f"smf{type_}{name}": value for name, value in names.items()}
         filled = {"DATE": start.date(), "TIMESTAMP": None if is_rmf else start, "VARCHAR": "A", "BLOB": None}
         rows = self._connection.execute(

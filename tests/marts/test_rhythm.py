@@ -31,9 +31,10 @@ TABLES = {
     "intermediate.int_engine_interval": "interval_key varchar, engine_type varchar, lpar_busy_s double",
     "intermediate.int_machine": "interval_key varchar, image_capacity_msu double, software_service_units_per_s double",
     "intermediate.int_report": f"interval_key varchar, {RECORD}, report varchar",
-    "staging.stg_smf74_1_device": f"{INTERVAL}, device_number_text varchar, volume_serial varchar, lcu_number varchar, "
-    f"storage_group varchar, {RECORD}, written_local timestamp, start_subchannels double, measured_operations double, "
-    "connect_us double, disconnect_us double, pending_us double, ios_queue_us double",
+    "staging.stg_smf74_1_device": f"{INTERVAL}, subchannel_set bigint, device_number varchar, "
+    f"volume_serial varchar, lcu_number varchar, storage_group varchar, {RECORD}, written_local timestamp, "
+    "start_subchannels double, measured_operations double, connect_us double, disconnect_us double, "
+    "pending_us double, ios_queue_us double",
     "staging.stg_smf74_4_request": INTERVAL,
     "staging.stg_smf78_2_private": INTERVAL,
     "staging.stg_smf70_1_control": f"{RECORD}, cpc_serial varchar, four_hour_average_msu double",
@@ -77,7 +78,7 @@ def test_requests_of_a_device_add_up_in_any_rhythm(models: Models, cpu: list[int
         ios = IOS_PER_S * times[2]  # type: ignore[operator]
         connection.execute(
             "insert into staging.stg_smf74_1_device by name select 'A' as smf_sid, ? as interval_start_utc, "
-            "? as interval_start_local, ? as interval_s, '1A00' as device_number_text, ? as start_subchannels",
+            "? as interval_start_local, ? as interval_s, '1A00' as device_number, ? as start_subchannels",
             [*times, ios],
         )
     connection.execute(f"create or replace table intermediate.int_interval_share as {share}")
