@@ -32,7 +32,7 @@ def _sound(folder: Path) -> None:
     with RawWarehouse(path) as raw:
         pair_of_lpars(raw)
         shared_engines(raw)
-    build(path, folder, unit_tests=False)
+    build(path, unit_tests=False)
     with duckdb.connect(str(path)) as connection:
         create(connection)
         connection.execute(

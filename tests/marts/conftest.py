@@ -47,7 +47,7 @@ def _made_up(folder: Path) -> None:
         pair_of_lpars(raw)
         shared_engines(raw)
         written_once_and_twice(raw)
-    build(path, folder)
+    build(path)
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +68,7 @@ def _real(folder: Path) -> None:
     home = Home(folder / "home")
     home.root.mkdir()
     home.metrics.write_text(OWN_METRICS, encoding="utf-8")
-    build(path, folder, unit_tests=False, own_metrics=metrics.environment(home))
+    build(path, unit_tests=False, own_metrics=metrics.environment(home))
 
 
 Query = Callable[[str], list[dict[str, Any]]]

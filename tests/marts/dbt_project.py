@@ -8,35 +8,34 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ingest import registry, warehouse
 from pipelines import record_marts
+from pipelines.home import Home
 
 PROJECT = Path(__file__).parents[2] / "dbt"
 
 
-def build(
-    database: Path, state: Path, *arguments: str, unit_tests: bool = True, own_metrics: Mapping[str, str] | None = None
-) -> str:
-    """Output of `dbt build` on a warehouse; fails the test with dbt's own words where dbt fails."""
-    kinds = [] if unit_tests else ["--exclude-resource-type", "unit_test"]
-    warehouse.make_views(database, registry.load(), frozenset().union(*record_marts.sources().values()))
-    return _run("build", database, state, *arguments, *kinds, own_metrics=own_metrics)
+def build(database: Path, *, unit_tests: bool = True, own_metrics: Mapping[str, str] | None = None) -> None:
+    """Build the marts of a warehouse; fails the test with dbt's own words where dbt fails.
 
-
-def compiled(database: Path, state: Path, *models: str) -> list[str]:
-    """The SQL of models as dbt runs it on a warehouse."""
-    _run("compile", database, state, "--select", *models)
-    found = {path.stem: path for path in (state / "target" / "compiled").rglob("*.sql")}
-    return [found[model].read_text(encoding="utf-8") for model in models]
-
-
-def _run(task: str, database: Path, state: Path, *arguments: str, own_metrics: Mapping[str, str] | None = None) -> str:
-    command = [Path(sys.executable).with_name("dbt"), "--no-use-colors", "--log-level-file", "none", task]
-    command += ["--project-dir", PROJECT, "--profiles-dir", PROJECT, *arguments]
+    Without unit tests, marts of record types that the warehouse lacks are made without dbt, as production does.
+    """
+    state = database.parent
+    idle = record_marts.prepare(Home(state), database)
+    kinds: list[str] = []
+    if not unit_tests:
+        record_marts.make_empty(database, idle)
+        kinds = ["--exclude-resource-type", "unit_test", "--exclude", *idle]
+    command = [Path(sys.executable).with_name("dbt"), "--no-use-colors", "--log-level-file", "none", "build"]
+    command += ["--project-dir", PROJECT, "--profiles-dir", PROJECT, *kinds]
     parsed = PROJECT / "target" / "partial_parse.msgpack"
     command += ["--partial-parse-file-path", parsed] if parsed.exists() else []
     places = {"ETALON_WAREHOUSE": database.name, "DBT_TARGET_PATH": state / "target", "DBT_LOG_PATH": state / "logs"}
     environment = os.environ | {name: str(place) for name, place in places.items()} | dict(own_metrics or {})
-    done = subprocess.run(command, cwd=database.parent, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=state, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-    return done.stdout
+
+
+def compiled(warehouse: Path, *models: str) -> list[str]:
+    """The SQL of models as dbt ran it when it built a warehouse: it holds for any database of the same name."""
+    found = {path.stem: path for path in (warehouse.parent / "target" / "compiled").rglob("*.sql")}
+    return [found[model].read_text(encoding="utf-8") for model in models]

@@ -30,7 +30,7 @@ def odd_days(tmp_path_factory: pytest.TempPathFactory) -> Query:
     reports = load([folder / "later.smf", folder / "earlier.smf"], path, layouts)
     assert [(r.decoded, r.quarantined, r.overlap) for r in reports] == [(2 * third, 0, 0), (2 * third, 0, third)]
     assert reports[0].reason_codes == {"section_longer_than_known:smf72_3_period": 2 * third // 3}
-    build(path, folder, unit_tests=False)
+    build(path, unit_tests=False)
     return query_on(path)
 
 

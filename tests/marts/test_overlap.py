@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -31,10 +32,12 @@ spans = st.sets(st.integers(0, LENGTH_MIN), min_size=2, max_size=9).map(sorted)
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, str]]:
+def models(
+    warehouse: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, str]]:
     """A database with the tables that the two models read, empty, and the models as dbt compiled them."""
     path = tmp_path_factory.mktemp("overlap") / "etalon.duckdb"
-    share, total = compiled(path, path.parent, "int_point_share", "int_point_interval")
+    share, total = compiled(warehouse, "int_point_share", "int_point_interval")
     with duckdb.connect(str(path)) as connection:
         connection.execute("create schema if not exists intermediate; create schema if not exists staging")
         interval = "smf_sid varchar, interval_start_utc timestamp, interval_start_local timestamp, interval_s double"

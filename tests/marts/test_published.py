@@ -50,7 +50,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = folder / "etalon.duckdb"
     reports = load([file for file in written if file.suffix != ".json"], path, registry.load())
     assert not [report.message for report in reports if report.exit_code]
-    build(path, folder, unit_tests=False)
+    build(path, unit_tests=False)
     return path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -46,10 +47,10 @@ Models = tuple[duckdb.DuckDBPyConnection, str, str, str]
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Models]:
+def models(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Models]:
     """A database with the tables that the models read, empty, and the models as dbt compiled them."""
     path = tmp_path_factory.mktemp("rhythm") / "etalon.duckdb"
-    share, device, msu = compiled(path, path.parent, "int_interval_share", "fct_device", "fct_msu")
+    share, device, msu = compiled(warehouse, "int_interval_share", "fct_device", "fct_msu")
     with duckdb.connect(str(path)) as connection:
         connection.execute("create schema if not exists intermediate; create schema if not exists staging")
         for name, columns in TABLES.items():
