@@ -17,7 +17,7 @@ from model.capacity.conditions.tables import ALTERNATIVES, SYSTEM, Cell, Table, 
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
 """Series that differ by more at the same levels follow different laws."""
-OUTSIDE_SD = 0.01
+OUTSIDE_SD = 0.003
 """Relative standard deviation by which an answer is less sure, for each e-fold outside the measured levels."""
 REPEATABILITY = 0.003
 TIMES, REPEATED_WITHIN = ("s", "ms", "us"), 0.03
@@ -100,7 +100,7 @@ class Beliefs:
         """What the laws say of a cell, given the points of its series."""
         assert cell.x is not None
         series, at_siblings = self.series(table, cell, points)
-        belief = combine(explain(series, cell.x, at_siblings), table)
+        belief = combine(explain(series, cell.x, at_siblings), reasonable(table, cell))
         if table.unit(cell) in TIMES:
             belief = belief.scaled(1.0, REPEATED_WITHIN)
         return belief.of_population(cell.x, self.think_time(cell, points)) if is_closed(table, cell) else belief
@@ -183,7 +183,7 @@ class Beliefs:
         levels, values, se = (np.array(column) for column in zip(*points, strict=True))
         closed = is_closed(table, cell)
         series = Series(levels, levels / values if closed else values, levels / values**2 * se if closed else se)
-        belief = combine(explain(series, cell.x), table)
+        belief = combine(explain(series, cell.x), reasonable(table, cell))
         return belief.median(), belief.relative_sd()
 
     def _related(self, table: Table, cell: Cell) -> Inference | None:
@@ -271,9 +271,9 @@ def rises(table: Table, cell: Cell) -> bool:
     return table.numeric in CUSTOMERS and (table.kind(cell) in RISING or is_closed(table, cell))
 
 
-def combine(found: Explained, table: Table) -> Belief:
-    """The mixture of all laws and grid nodes."""
-    by_law = prior(_reasonable(table))[found.law] * found.share[:, None]
+def combine(found: Explained, with_reason: tuple[str, ...]) -> Belief:
+    """The mixture of all laws and grid nodes, given the laws that there is reason for."""
+    by_law = prior(with_reason)[found.law] * found.share[:, None]
     log = found.evidence - found.doubt + np.log(by_law)
     weight = np.exp(log - log.max())
     weight /= weight.sum()
@@ -281,13 +281,13 @@ def combine(found: Explained, table: Table) -> Belief:
     return Belief(weight[kept], found.mean[kept], found.sd[kept], True)
 
 
-def _reasonable(table: Table) -> tuple[str, ...]:
+def reasonable(table: Table, cell: Cell) -> tuple[str, ...]:
     """Laws that a numeric condition gives reason for.
 
-    A population holds something for each member, beside what is there without any; data that pass in pieces of a size
-    take a number of pieces that is inverse to it.
+    Customers hold something each, or wait for each other, beside what is there without any; data that pass in pieces
+    of a size take a number of pieces that is inverse to it.
     """
-    if table.numeric in POPULATIONS:
+    if rises(table, cell):
         return "constant", "affine"
     return ("inverse",) if str(table.numeric).endswith(SIZES) else ()
 

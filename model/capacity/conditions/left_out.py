@@ -12,21 +12,25 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.capacity.conditions.beliefs import Beliefs, kin
 from model.capacity.conditions.evaluating import Evaluator
+from model.capacity.conditions.laws import Array
 from model.capacity.conditions.rows import Row
 from model.capacity.conditions.tables import ALTERNATIVES, POINT, RATES, SYSTEM, Cell, Table, Tables, number
 
 LEAST_POINTS = 2
-PRIOR_CASES = 2.0
-"""How many values left out the laws' own intervals count for."""
-KIN_CASES = 6.0
-"""How many values left out the widening of a family counts for among kin."""
+OWN_CASES = 0.3
+"""How many figures left out the intervals as laws and ratios say them count for."""
+FAMILY_CASES = 6.0
+"""How many figures of its kin the rest of a family counts for."""
+COVERED = 0.9
 ROUNDING = 1e-9
-LEAST_WIDENING, MOST_WIDENING = 0.3, 4.0
+LEAST_WIDENING, MOST_WIDENING = 0.1, 4.0
 
 Facts = Mapping[str, Mapping[str, str]]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -131,14 +135,17 @@ def _single(rows: list[Row], facts: Facts, table: Table, cell: Cell) -> LeftOut 
 
 def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str, float]:
     """How much wider intervals must be to hold 90 % of the figures but some: by family, and by kin within it."""
-    missed: dict[str, list[float]] = defaultdict(list)
-    of_kin: dict[tuple[str, str], list[float]] = defaultdict(list)
+    missed: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for figure in figures:
         if figure.missed is not None and figure.cell not in but:
-            missed[figure.family].append(figure.missed)
-            of_kin[figure.family, figure.kin].append(figure.missed)
-    factors = {family: _factor(found) for family, found in missed.items()}
-    return factors | {name: _drawn(found, factors[family]) for (family, name), found in of_kin.items()}
+            missed[figure.family].append((figure.kin, figure.missed))
+    factors = {}
+    for family, found in missed.items():
+        errors = np.array([error for _, error in found])
+        factors[family] = _factor(errors, np.zeros(len(found), dtype=bool))
+        for kin_ in {name for name, _ in found}:
+            factors[kin_] = _factor(errors, np.array([name == kin_ for name, _ in found]))
+    return factors
 
 
 def behind(figures: Iterable[LeftOut]) -> list[str]:
@@ -152,18 +159,12 @@ def behind(figures: Iterable[LeftOut]) -> list[str]:
     return sorted(family for family, (error, naive) in medians.items() if error > naive + ROUNDING)
 
 
-def _factor(missed: list[float]) -> float:
-    """How wide intervals must be to hold 90 % of further values; narrower ones are drawn to 1.
-
-    Of n errors over half-widths the one that a further error exceeds with a probability of 10 %: the quantile of
-    0.9 (n + 1) / n.
-    """
-    level = min(0.9 * (len(missed) + 1) / len(missed), 1.0)
-    seen = float(np.quantile(missed, level))
-    return min(max(seen, _drawn(missed, 1.0, level, PRIOR_CASES)), MOST_WIDENING)
-
-
-def _drawn(missed: list[float], prior: float, level: float = 0.9, cases: float = KIN_CASES) -> float:
-    """A quantile of errors over half-widths, drawn to a prior that counts for some cases."""
-    share = len(missed) / (len(missed) + cases)
-    return float(np.clip(share * np.quantile(missed, level) + (1.0 - share) * prior, LEAST_WIDENING, MOST_WIDENING))
+def _factor(missed: Array, kin: Bools) -> float:
+    """The 90 % quantile of errors over half-widths: each of the kin, the rest of the family, and 1 as the laws say."""
+    rest = int(np.sum(~kin))
+    weight = np.where(kin, 1.0, min(FAMILY_CASES / max(rest, 1), 1.0))
+    errors, weight = np.append(missed, 1.0), np.append(weight, OWN_CASES)
+    order = np.argsort(errors)
+    below = np.cumsum(weight[order]) - 0.5 * weight[order]
+    quantile = np.interp(COVERED, below / weight.sum(), errors[order])
+    return float(np.clip(quantile, LEAST_WIDENING, MOST_WIDENING))

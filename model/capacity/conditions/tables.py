@@ -29,6 +29,8 @@ def kind_of(metric: str, unit: str) -> str:
     """What sort of quantity a metric is: quantities of one sort vary alike between named levels."""
     if unit in ("pct", "pct of one CP") and is_work(metric, unit):
         return "engine time"
+    if metric in RATES:
+        return "throughput"
     if metric.isupper():
         return f"{unit} of a report field"
     return KINDS.get(unit, unit)
