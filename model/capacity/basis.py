@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from model.capacity.answer import Estimate
+from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.ensemble import System
 from model.capacity.loads import Load, engine_cost
 from model.capacity.parts import State
@@ -34,6 +34,12 @@ def machine_of(entry: Mapping[str, Any]) -> str:
     if entry["machine"].strip("0 "):
         return str(entry["machine"])
     return str((entry.get("on_machine") or {}).get("name", "")) or "of a type that was not recorded"
+
+
+def answered(bundle: Mapping[str, Any], system: str, ready: System, load: Load, **found: Any) -> dict[str, Any]:
+    """What was found, with what every answer carries, as plain values."""
+    about = {"system": system, "at": dict(load.at), "model_version": bundle["model_version"]}
+    return as_plain({**about, "interval_pct": INTERVAL_PCT, **found, "evidence": evidence(bundle, ready.entry)})
 
 
 def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain, plain
+from model.capacity.answer import Estimate, plain
 from model.capacity.asked import compiled, understood
-from model.capacity.basis import evidence, notes_on
+from model.capacity.basis import answered, notes_on
 from model.capacity.ensemble import System
 from model.capacity.figures import figure_draws
 from model.capacity.parts import State
@@ -35,21 +35,17 @@ def explain(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     Raises:
         QuestionError: as ``model.capacity.ask.predict``.
     """
-    entry = system_entry(bundle, system)
-    ready = compiled(entry)
+    ready = compiled(system_entry(bundle, system))
     load = understood(ready, at)
     state = ready.evaluate(load.scenario)
-    return as_plain(
-        {
-            "system": system,
-            "at": load.at,
-            "model_version": bundle["model_version"],
-            "demand": _demand(ready, state),
-            "sensitivity": _sensitivity(ready, load.asked, state),
-            "interval_pct": INTERVAL_PCT,
-            "notes": notes_on(ready, load, state),
-            "evidence": evidence(bundle, entry),
-        }
+    return answered(
+        bundle,
+        system,
+        ready,
+        load,
+        demand=_demand(ready, state),
+        sensitivity=_sensitivity(ready, load.asked, state),
+        notes=notes_on(ready, load, state),
     )
 
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
+from model.capacity.answer import Estimate
 from model.capacity.asked import compiled, understood
-from model.capacity.basis import evidence
+from model.capacity.basis import answered
 from model.capacity.figures import resources
 from model.capacity.loads import MOST_WEEKS, grown
-from model.capacity.questions import QuestionError, positive, system_entry
+from model.capacity.questions import QuestionError, system_entry
+from model.capacity.targets import checked
 
 Array = NDArray[np.float64]
 
@@ -43,54 +44,48 @@ def headroom(
             "system", system, f"system: {system} has measured points and no history; growth is not known"
         )
     ready = compiled(entry)
-    target = positive("max_busy_pct", max_busy_pct, 100.0) / 100.0
-    target_ms = None if max_response_ms is None else positive("max_response_ms", max_response_ms)
+    busy_pct, target_ms = checked(system, ready, max_busy_pct, max_response_ms)
     load = understood(ready, at)
     weeks = np.arange(MOST_WEEKS + 1, dtype=float)
     base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
     state = ready.evaluate(replace(load.scenario, rates=base * grown(ready, weeks)))
     first = np.datetime64(load.start or profile["start_local"][-1], "D")
-    crossings = [_crossing(name, used / target, first) for name, used in resources(ready, state).items()]
+    crossings = [_crossing(name, 100.0 * used / busy_pct, first) for name, used in resources(ready, state).items()]
     if target_ms is not None:
         for (_, stream), found in sorted(state.response_ms.items()):
             crossings.append(_crossing(f"response of {stream} above {target_ms:g} ms", found / target_ms, first))
     crossings.sort(key=lambda row: (row["value"] is None, row["value"] or "", row["lo"] or "9999"))
     busy = 100.0 * state.busy / state.scenario.engines
-    forecast = [
-        {
-            "week": int(week),
-            "date": str(first + np.timedelta64(7 * int(week), "D")),
-            **Estimate.of(busy[:, int(week)]).to_dict(),
-        }
-        for week in weeks[::4]
-    ]
-    growth = [
-        {
-            "class": name,
-            "growth_pct_per_year": Estimate.of(
-                100.0 * np.expm1(52.0 * np.append(one["centre"], one["draws"]))
-            ).to_dict(),
-        }
-        for name, one in zip(ready.streams, entry["growth_per_week"], strict=True)
-    ]
     note = "growth goes on as it did in the recorded weeks"
     if not any(one["centre"] for one in entry["growth_per_week"]):
         note = "the records are too short to show growth: none is assumed, and the range says how little is known"
-    return as_plain(
-        {
-            "system": system,
-            "at": dict(load.at),
-            "targets": {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms},
-            "model_version": bundle["model_version"],
-            "first": crossings[0] if crossings and (crossings[0]["value"] or crossings[0]["lo"]) else None,
-            "crossings": crossings,
-            "growth": growth,
-            "forecast": forecast,
-            "interval_pct": INTERVAL_PCT,
-            "notes": [*load.notes, note],
-            "evidence": evidence(bundle, entry),
-        }
+    return answered(
+        bundle,
+        system,
+        ready,
+        load,
+        targets={"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms},
+        first=crossings[0] if crossings and (crossings[0]["value"] or crossings[0]["lo"]) else None,
+        crossings=crossings,
+        growth=[
+            {"class": name, "growth_pct_per_year": _a_year(one).to_dict()}
+            for name, one in zip(ready.streams, entry["growth_per_week"], strict=True)
+        ],
+        forecast=[
+            {
+                "week": week,
+                "date": str(first + np.timedelta64(7 * week, "D")),
+                **Estimate.of(busy[:, week]).to_dict(),
+            }
+            for week in range(0, MOST_WEEKS + 1, 4)
+        ],
+        notes=[*load.notes, note],
     )
+
+
+def _a_year(a_week: Mapping[str, Any]) -> Estimate:
+    """Growth in percent a year, of growth a week as a logarithm."""
+    return Estimate.of(100.0 * np.expm1(52.0 * np.append(a_week["centre"], a_week["draws"])))
 
 
 def _crossing(name: str, used: Array, first: np.datetime64) -> dict[str, Any]:

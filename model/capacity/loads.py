@@ -179,64 +179,62 @@ def _recorded(
     if text == "peak":
         return np.array([peak]), [], 0.0
     if text[:3] in DAYS and not text[:1].isdigit():
-        hours = text.split()
-        try:
-            day, hour = DAYS.index(hours[0][:3]), int(hours[1].split(":")[0])
-            dt.time(hour)
-        except (IndexError, ValueError):
-            raise QuestionError("when", when, "when: an hour of the week is written as 'mon 10:00'") from None
-        found = _hour_of_week(times, day, hour)
-        if not len(found):
-            raise QuestionError("when", when, f"when: no interval was recorded in the hour {when}")
-        return found, [f"when: the mean of {len(found)} recorded intervals of that hour of the week"], 0.0
-    try:
-        moment = dt.datetime.fromisoformat(when)
-    except ValueError:
-        raise QuestionError(
-            "when",
-            when,
-            "when: takes 'peak', a local start like 2026-11-10T10:45, an hour of the week like 'mon 10:00', "
-            "or a date to come",
-        ) from None
-    if moment.tzinfo is not None:
-        raise QuestionError(
-            "when", when, f"when: {when} says an offset; give the local time of the records without one"
-        )
-    asked_for = np.datetime64(moment, "s")
-    length = np.timedelta64(int(profile["seconds"]), "s")
-    of_day = np.flatnonzero(times.astype("datetime64[D]") == asked_for) if len(when) <= 10 else np.array([], int)
+        return _of_the_week(times, when)
+    moment = _moment(when)
+    asked_for, whole_day = np.datetime64(moment, "s"), len(when) <= 10
+    of_day = np.flatnonzero(times.astype("datetime64[D]") == asked_for) if whole_day else np.array([], int)
     if len(of_day):
         load = np.array(profile.get("cpu_busy_pct") or np.sum(profile["rates"], axis=0), float)
         busiest = int(of_day[np.argmax(load[of_day])])
         return np.array([busiest]), [f"when: the busiest recorded interval of that day, {times[busiest]}"], 0.0
-    inside = np.flatnonzero((times <= asked_for) & (asked_for < times + length))
+    inside = np.flatnonzero((times <= asked_for) & (asked_for < times + np.timedelta64(int(profile["seconds"]), "s")))
     if len(inside):
         return inside[:1], [], 0.0
     if asked_for <= times[-1]:
-        raise QuestionError(
-            "when", when, f"when: no interval was recorded at {when} (recorded: {times[0]} to {times[-1]})"
-        )
+        raise _refused(when, f"no interval was recorded at {when} (recorded: {times[0]} to {times[-1]})")
     if asked_for > times[-1] + np.timedelta64(MOST_WEEKS, "W"):
-        raise QuestionError(
-            "when", when, f"when: {when} is more than three years after the records, which end {times[-1]}"
-        )
-    if len(when) <= 10:
+        raise _refused(when, f"{when} is more than three years after the records, which end {times[-1]}")
+    if whole_day:
         weeks = float((asked_for - times[peak]) / np.timedelta64(7, "D"))
         return np.array([peak]), [f"when: the recorded peak of {times[peak]}, grown as the history trends"], weeks
     lately = times > times[-1] - np.timedelta64(28, "D")
     same = _hour_of_week(times, moment.weekday(), moment.hour)
     same = same[lately[same]]
     if not len(same):
-        raise QuestionError("when", when, f"when: no interval was recorded in that hour of the week before {when}")
-    weeks = float(
-        (asked_for - times[same].astype("datetime64[s]").astype(np.int64).mean().astype("datetime64[s]"))
-        / np.timedelta64(7, "D")
-    )
-    return (
-        same,
-        [f"when: the mean of {len(same)} intervals of that hour of the week, grown as the history trends"],
-        weeks,
-    )
+        raise _refused(when, f"no interval was recorded in that hour of the week before {when}")
+    middle = times[same].astype("datetime64[s]").astype(np.int64).mean().astype("datetime64[s]")
+    said = f"when: the mean of {len(same)} intervals of that hour of the week, grown as the history trends"
+    return same, [said], float((asked_for - middle) / np.timedelta64(7, "D"))
+
+
+def _of_the_week(times: NDArray[np.datetime64], when: str) -> tuple[NDArray[np.int64], list[str], float]:
+    """The recorded intervals of an hour of the week, such as ``mon 10:00``."""
+    day, *clock = when.casefold().split()
+    try:
+        hour = int(clock[0].split(":")[0])
+        dt.time(hour)
+        found = _hour_of_week(times, DAYS.index(day[:3]), hour)
+    except (IndexError, ValueError):
+        raise _refused(when, "an hour of the week is written as 'mon 10:00'") from None
+    if not len(found):
+        raise _refused(when, f"no interval was recorded in the hour {when}")
+    return found, [f"when: the mean of {len(found)} recorded intervals of that hour of the week"], 0.0
+
+
+def _moment(when: str) -> dt.datetime:
+    """The local time that is asked for."""
+    try:
+        moment = dt.datetime.fromisoformat(when)
+    except ValueError:
+        known = "'peak', a local start like 2026-11-10T10:45, an hour of the week like 'mon 10:00', or a date to come"
+        raise _refused(when, f"takes {known}") from None
+    if moment.tzinfo is not None:
+        raise _refused(when, f"{when} says an offset; give the local time of the records without one")
+    return moment
+
+
+def _refused(when: str, why: str) -> QuestionError:
+    return QuestionError("when", when, f"when: {why}")
 
 
 def _hour_of_week(times: NDArray[np.datetime64], day: int, hour: int) -> NDArray[np.int64]:

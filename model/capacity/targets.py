@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
+from model.capacity.answer import Estimate
 from model.capacity.asked import compiled, understood
-from model.capacity.basis import evidence, extrapolated, notes_on
+from model.capacity.basis import answered, extrapolated, notes_on
 from model.capacity.ensemble import System
 from model.capacity.figures import CPS, bottleneck, resources
 from model.capacity.loads import engine_cost
@@ -44,62 +44,52 @@ def size(
     """
     targets: dict[str, Any] = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
     elsewhere = [_on_machine(name, at, lambda moved: size(bundle, system, moved, **targets)) for name in machines]
-    entry = system_entry(bundle, system)
-    ready = compiled(entry)
-    asked = dict(at or {})
-    if "engines" in asked:
-        raise QuestionError("at.engines", asked["engines"], "at.engines: the number of engines is what is looked for")
-    busy_target = 100.0 if max_busy_pct is None else positive("max_busy_pct", max_busy_pct, 100.0)
-    response_target = None if max_response_ms is None else positive("max_response_ms", max_response_ms)
-    if response_target is not None and not ready.responses:
-        raise QuestionError(
-            "max_response_ms",
-            max_response_ms,
-            f"max_response_ms: no response of {system} was measured; use max_busy_pct",
-        )
-    load = understood(ready, asked)
-    rows, states = [], {}
+    if at and "engines" in at:
+        raise QuestionError("at.engines", at["engines"], "at.engines: the number of engines is what is looked for")
+    ready = compiled(system_entry(bundle, system))
+    busy_pct, response_ms = checked(system, ready, 100.0 if max_busy_pct is None else max_busy_pct, max_response_ms)
+    load = understood(ready, at)
+    rows: list[dict[str, Any]] = []
     for engines in range(1, MOST_ENGINES + 1):
-        scenario = on_engines(ready, load.scenario, engines)
-        states[engines] = ready.evaluate(scenario)
-        rows.append(_size_row(ready, states[engines], engines, busy_target, response_target))
+        state = ready.evaluate(on_engines(ready, load.scenario, engines))
+        rows.append(_size_row(ready, state, engines, busy_pct, response_ms))
         if rows[-1]["probability"] >= 0.95:
             break
     value, lo, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in (0.5, 0.05, 0.95))
-    chosen = states[value or min(int(ready.engines), MOST_ENGINES)] if (value or int(ready.engines)) in states else None
-    chosen = chosen or ready.evaluate(on_engines(ready, load.scenario, value or int(ready.engines)))
-    notes = notes_on(ready, load, chosen)
+    chosen = ready.evaluate(on_engines(ready, load.scenario, value or min(int(ready.engines), MOST_ENGINES)))
+    likeliest = max(rows, key=lambda row: (row["probability"], row["engines"]))["engines"]
+    first, last = (lo or likeliest) - 2, (hi or max(value or 1, likeliest)) + 1
+    return answered(
+        bundle,
+        system,
+        ready,
+        load,
+        targets=targets,
+        engines={"value": value, "lo": lo, "hi": hi},
+        bottleneck=asdict(bottleneck(ready, chosen)),
+        extrapolated=extrapolated(ready, chosen),
+        notes=[*notes_on(ready, load, chosen), *_size_notes(ready, chosen, value, hi, busy_pct)],
+        table=[row for row in rows if first <= row["engines"] <= last],
+        machines=elsewhere,
+    )
+
+
+def _size_notes(ready: System, chosen: State, value: int | None, hi: int | None, busy_pct: float) -> list[str]:
+    """What to know of the number of engines that was found, or of the present one where none was."""
+    notes, limit = [], bottleneck(ready, chosen)
     if ready.machine is not None and chosen.scenario.engines > ready.machine.engines:
         found = f"{chosen.scenario.engines:g}"
         notes.append(f"engines: the machine has {ready.machine.engines:g}; taken to get {found}")
-    limit = bottleneck(ready, chosen)
-    if value is not None and hi is None:
+    if value is None:
+        notes.append(f"no number of engines up to {MOST_ENGINES} meets the targets at this rate")
+    elif hi is None:
         notes.append(
             "no number of engines is sure to meet the targets: what more engines cannot change is too uncertain"
         )
-    if value is None:
-        notes.append(f"no number of engines up to {MOST_ENGINES} meets the targets at this rate")
     if limit.resource != CPS:
-        beyond = f" and is busier than {busy_target:g} %" if (limit.utilization_pct or 0.0) > busy_target else ""
+        beyond = f" and is busier than {busy_pct:g} %" if (limit.utilization_pct or 0.0) > busy_pct else ""
         notes.append(f"{limit.resource} is fuller than the engines{beyond}")
-    likeliest = max(rows, key=lambda row: (row["probability"], row["engines"]))["engines"]
-    first, last = (lo or likeliest) - 2, (hi or max(value or 1, likeliest)) + 1
-    return as_plain(
-        {
-            "system": system,
-            "at": {key: load.at[key] for key in load.at},
-            "targets": targets,
-            "model_version": bundle["model_version"],
-            "engines": {"value": value, "lo": lo, "hi": hi},
-            "bottleneck": asdict(limit),
-            "extrapolated": extrapolated(ready, chosen),
-            "interval_pct": INTERVAL_PCT,
-            "notes": notes,
-            "evidence": evidence(bundle, entry),
-            "table": [row for row in rows if first <= row["engines"] <= last],
-            "machines": elsewhere,
-        }
-    )
+    return notes
 
 
 def _on_machine(
@@ -173,13 +163,9 @@ def max_rate(
     Raises:
         QuestionError: as :func:`predict`.
     """
-    entry = system_entry(bundle, system)
-    ready = compiled(entry)
+    ready = compiled(system_entry(bundle, system))
     load = understood(ready, at)
-    busy_target = positive("max_busy_pct", max_busy_pct, 100.0) / 100.0
-    target_ms = None if max_response_ms is None else positive("max_response_ms", max_response_ms)
-    if target_ms is not None and not ready.responses:
-        raise QuestionError("max_response_ms", target_ms, f"max_response_ms: no response of {system} was measured")
+    busy_pct, target_ms = checked(system, ready, max_busy_pct, max_response_ms)
     base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
 
     def at_rates(factors: Array) -> State:
@@ -188,7 +174,7 @@ def max_rate(
     def share_of_target(factors: Array) -> dict[str, Array]:
         """What each resource uses of its target at rates times ``factors``; both (draws, factors)."""
         state = at_rates(factors)
-        used = {name: used / busy_target for name, used in resources(ready, state).items()}
+        used = {name: 100.0 * used / busy_pct for name, used in resources(ready, state).items()}
         if target_ms is not None:
             used["response"] = _worst(state) / target_ms
         return used
@@ -218,20 +204,32 @@ def max_rate(
         }
         for i in order
     ]
-    return as_plain(
-        {
-            "system": system,
-            "at": load.at,
-            "targets": {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms},
-            "model_version": bundle["model_version"],
-            "etr_tps": rate.to_dict(),
-            "growth_pct": Estimate.of(100.0 * (table.min(axis=0) - 1.0)).to_dict(),
-            "limits": limits,
-            "interval_pct": INTERVAL_PCT,
-            "notes": notes,
-            "evidence": evidence(bundle, entry),
-        }
+    return answered(
+        bundle,
+        system,
+        ready,
+        load,
+        targets={"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms},
+        etr_tps=rate.to_dict(),
+        growth_pct=Estimate.of(100.0 * (table.min(axis=0) - 1.0)).to_dict(),
+        limits=limits,
+        notes=notes,
     )
+
+
+def checked(
+    system: str, ready: System, max_busy_pct: float, max_response_ms: float | None
+) -> tuple[float, float | None]:
+    """The targets of a question, in percent and milliseconds.
+
+    Raises:
+        QuestionError: a target out of its domain, or one for responses of a system without any.
+    """
+    if max_response_ms is not None and not ready.responses:
+        text = f"max_response_ms: no response of {system} was measured; use max_busy_pct"
+        raise QuestionError("max_response_ms", max_response_ms, text)
+    response_ms = None if max_response_ms is None else positive("max_response_ms", max_response_ms)
+    return positive("max_busy_pct", max_busy_pct, 100.0), response_ms
 
 
 def _own_columns(used: Mapping[str, Array]) -> Array:
