@@ -1,12 +1,13 @@
 -- Which classes miss their goal?
--- Every class period with a goal, the worst first: performance index over 1 in the share of the intervals for which it is known; importance 1 is what must not suffer.
+-- Every class period whose performance index is known, the worst first: performance index over 1 in the share of the intervals; importance 1 is what must not suffer.
 select system_id, smf_sid, class_name, period_number, importance, goal_kind,
   coalesce(goal_ms::varchar || ' ms', goal_velocity_pct::varchar || ' %') as goal,
   round(sum(response_ms * transactions_ended) / nullif(sum(transactions_ended), 0), 3) as response_ms,
   round(avg(velocity_pct), 1) as velocity_pct, round(max(performance_index), 3) as worst_index,
   arg_max(interval_start_local, performance_index) as worst_at,
-  round(100.0 * count(*) filter (where performance_index > 1) / nullif(count(performance_index), 0), 0) as missed_pct
+  round(100.0 * count(*) filter (where performance_index > 1) / count(*), 0) as missed_pct
 from marts.fct_service_class
 where goal_kind in ('average response', 'percentile response', 'velocity') and class_kind = 'service_class'
+  and performance_index is not null
 group by all
-order by missed_pct desc nulls last, importance, system_id, smf_sid, class_name, period_number
+order by missed_pct desc nulls last, importance, worst_index desc nulls last, system_id, smf_sid, class_name, period_number

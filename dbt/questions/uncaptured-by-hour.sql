@@ -4,6 +4,7 @@ with hourly as (
   select system_id, smf_sid, hour_local, sum(busy_s) as busy_s, sum(captured_s) as captured_s,
     sum(uncaptured_s) as uncaptured_s, sum(interval_s) as interval_s
   from marts.fct_uncaptured
+  where captured_s is not null
   group by all
 )
 select system_id, smf_sid, extract(hour from hour_local) as hour_of_day, count(*) as days,

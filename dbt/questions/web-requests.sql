@@ -2,8 +2,7 @@
 -- Liberty says the CPU of a request, z/OS Connect the time of the system it calls.
 select system_id, server_kind, record_version, resource, sum(requests) as requests,
   round(sum(requests * web_response_ms) / sum(requests), 3) as response_ms,
-  round(sum(requests * web_backend_ms)
-    / nullif(sum(requests) filter (where web_backend_ms is not null), 0), 3) as backend_ms,
+  round(sum(backend_requests * web_backend_ms) / nullif(sum(backend_requests), 0), 3) as backend_ms,
   round(sum(requests * web_cpu_us_per_request)
     / nullif(sum(requests) filter (where web_cpu_us_per_request is not null), 0), 3) as cpu_us_per_request,
   round(sum(cpu_s * web_offload_pct) / nullif(sum(cpu_s), 0), 1) as offload_pct,

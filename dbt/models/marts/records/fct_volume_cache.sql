@@ -1,5 +1,6 @@
--- The control unit counts requests of all systems; each system that records them tells the same.
-with volume as (
+-- The control unit counts requests of all systems; each system that records them tells the same. The records do not say the
+-- subchannel set of a device, so that only a section of the same figures is a copy; volumes of one name and number add up.
+with section as (
   select smf_sid, interval_start_utc, interval_start_local, interval_s, trim(volume_serial) as volume_serial,
     device_number,
     {% for kind in ['read', 'write'] -%}
@@ -8,8 +9,19 @@ with volume as (
       + coalesce(non_retentive_{{ kind }}_{{ what }}, 0) as {{ kind }}_{{ what }},
     {% endfor -%}
     {% endfor -%}
-    fast_writes_delayed_nvs_full, bypass_cache_requests, inhibit_cache_load_requests
-  from {{ first_written(source('staging', 'stg_smf74_5_device'), ['device_number']) }}
+    fast_writes_delayed_nvs_full
+  from {{ first_written(source('staging', 'stg_smf74_5_device'), ['device_number', 'volume_serial', 'normal_read_requests',
+    'normal_read_hits', 'normal_write_requests', 'normal_write_hits', 'sequential_read_requests',
+    'sequential_write_requests']) }}
+),
+
+volume as (
+  select smf_sid, interval_start_utc, interval_start_local, volume_serial, device_number, max(interval_s) as interval_s,
+    {% for column in ['read_requests', 'read_hits', 'write_requests', 'write_hits', 'fast_writes_delayed_nvs_full'] -%}
+    sum({{ column }}) as {{ column }}{{ ',' if not loop.last }}
+    {% endfor %}
+  from section
+  group by smf_sid, interval_start_utc, interval_start_local, volume_serial, device_number
 )
 
 select

@@ -45,6 +45,7 @@ select
   t.resource::varchar as resource,
   t.method::varchar as method,
   t.requests::bigint as requests,
+  t.backend_requests::bigint as backend_requests,
   (t.elapsed_max_us / 1e3)::double as response_max_ms,
   (t.cpu_us / 1e6)::double as cpu_s,
   {{ metric('web_response_ms', {'requests': 't.requests'}) }} as web_response_ms,
