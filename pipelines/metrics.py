@@ -13,7 +13,7 @@ from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 
 #: Grains with several subjects at a time: the name of a metric has to say which.
-_NAMED = ("group", "transaction_class")
+_NAMED = ("baseline", "group", "transaction_class")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 

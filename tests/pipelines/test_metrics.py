@@ -49,7 +49,7 @@ def test_an_installations_metrics_reach_dbt(home):
         (("[cost_s_per_tran]", "[etr_tps]"), "etr_tps is one of the project's"),
         (("[cost_s_per_tran]", "[Cost]"), "'Cost': use lower-case"),
         (('unit = "s/tran"', ""), "cost_s_per_tran: field unit is missing"),
-        (('"workload"', '"week"'), "field grain: 'week' is none of channel, data_set"),
+        (('"workload"', '"week"'), "field grain: 'week' is none of baseline, channel, data_set"),
         (('"workload"', '"group"'), "the name needs {about}"),
         (('label = "Cost"', 'lable = "Cost"'), "field lable"),
         (('label = "Cost"', "label = Cost"), "metrics.toml: "),

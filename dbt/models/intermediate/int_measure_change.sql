@@ -9,8 +9,7 @@ with measured as (
 )
 
 select m.system_id, m.point, m.condition, true as is_run, 1 as position, null::double as seconds, m.workload, '' as subject,
-  m.metric || '_change_pct' as metric, 'change_pct' as definition, m.metric as about, 'pct' as unit, 'point' as aggregation, 100.0 as scale,
-  m.value - b.value as numerator, b.value as denominator
+  unnest({{ measures_of('baseline', 'm.metric') }}, recursive := true)
 from measured m
 join measured b
   on b.system_id = m.system_id and b.point = m.baseline and b.metric = m.metric

@@ -19,9 +19,8 @@ phase as (
 ),
 
 phases as (
-  select system_id, point, condition, unnest([phase, 'total']) as subject, 'elapsed_s' as metric, 's' as unit,
-    'sum' as aggregation, elapsed_s as numerator, 1 as denominator, 1.0 as scale, position
-  from phase
+  select system_id, point, condition, subject, unnest({{ measures_of('phase') }}, recursive := true), position
+  from (select *, unnest([phase, 'total']) as subject from phase)
 ),
 
 listing as (
@@ -41,7 +40,7 @@ data_sets as (
 )
 
 select system_id, point, condition, true as is_run, position, null::double as seconds, null::varchar as workload, subject,
-  metric, unit, aggregation, scale, numerator, denominator
+  metric, definition, about, unit, aggregation, scale, numerator, denominator
 from (
   select * from buffers
   union all by name

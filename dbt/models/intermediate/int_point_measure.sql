@@ -5,7 +5,7 @@
 {% for domain in domains -%}
 select
   system_id, point, condition, is_run, position, seconds, workload, subject, metric,
-  {{ 'definition, about' if domain in ['activity', 'change'] else 'metric as definition, null::varchar as about' }},
+  {{ 'definition, about' if domain in ['activity', 'change', 'display'] else 'metric as definition, null::varchar as about' }},
   unit, aggregation, scale, numerator, denominator
 from {{ ref('int_measure_' ~ domain) }}
 where numerator is not null and denominator is not null

@@ -14,7 +14,7 @@ with registry as (
 ),
 
 metric as (
-  select metric, any_value(definition) as definition, any_value(about) as about, min(unit) as unit
+  select metric, min(definition) as definition, any_value(about) as about, min(unit) as unit
   from {{ ref('int_point_measure') }} m
   where exists (from {{ ref('fct_point_metric') }} p where p.metric = m.metric)
   group by metric
