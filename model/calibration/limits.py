@@ -54,16 +54,23 @@ def shown(h: History, seen: dict[int, Seen], fits: dict[int, Fit]) -> list[tuple
 
 @dataclass(frozen=True)
 class Candidates:
-    """Limits (N,): places, and for how long one is held: seconds, or parts of the time inside and on the engines."""
+    """Limits (N,): places, and for how long one is held: seconds, or parts of the time inside and on the engines.
+
+    Of ``queues`` alike, each with as many places and its part of the transactions, the others hold for the rest: the
+    time held is divided by their number, and the wait that follows multiplied by it.
+    """
 
     places: Array
     hold_s: Array
     of_inside: Array
     of_engines: Array
+    queues: Array
 
     def rows(self, kept: NDArray[np.int64]) -> Candidates:
         """Those chosen."""
-        return Candidates(self.places[kept], self.hold_s[kept], self.of_inside[kept], self.of_engines[kept])
+        return Candidates(
+            self.places[kept], self.hold_s[kept], self.of_inside[kept], self.of_engines[kept], self.queues[kept]
+        )
 
     def wait(
         self, total: Array, mean_inside: Array, on_engines: Array | float = 0.0, weight: Array | float = 1.0
@@ -81,7 +88,7 @@ class Candidates:
         for places in np.unique(self.places):
             rows = self.places == places
             found[rows] = 1e3 * queues.wait(total, hold[rows], places)
-        return found
+        return found * self.queues[:, None]
 
 
 @dataclass(frozen=True)
@@ -149,6 +156,7 @@ def _candidates(highest: float, longest: float, most_inside: float) -> Candidate
         np.append(hold[short] / 1e3, np.zeros(len(whole))),
         np.append(np.zeros(int(short.sum())), np.ones(len(whole))),
         np.zeros(int(short.sum()) + len(whole)),
+        np.ones(int(short.sum()) + len(whole)),
     )
 
 

@@ -35,7 +35,7 @@ HOLD_SD = 0.005
 BINS = 160
 # How far, relatively, the wait for a limit may be from any law of this kind, at this many loads independently.
 UNLIKE, LIKE_LOADS = 0.1, 16
-MOST_PLACES = 512.0
+MOST_PLACES, MOST_REGIONS = 512.0, 64
 # Candidates this much less likely than the best one, as twice a logarithm, are left out.
 UNLIKELY = 12.0
 
@@ -102,7 +102,8 @@ class Named:
         def drawn(values: Array) -> dict[str, Any]:
             return {"centre": float(values[best]), "draws": values[picked].astype(float).tolist()}
 
-        factor = np.exp(self.log_factor[picked] + self.log_sd[picked] * deviates)
+        queues = self.candidates.queues
+        factor = queues[picked] * np.exp(self.log_factor[picked] + self.log_sd[picked] * deviates)
         return {
             "name": self.name,
             "members": [h.classes[c] for c in self.members],
@@ -111,7 +112,7 @@ class Named:
             "hold_s": {"centre": float(hold_s[best]), "draws": held_s.tolist()},
             "of_inside": drawn(self.candidates.of_inside),
             "of_engines": drawn(self.candidates.of_engines),
-            "factor": {"centre": float(np.exp(self.log_factor[best])), "draws": factor.tolist()},
+            "factor": {"centre": float(queues[best] * np.exp(self.log_factor[best])), "draws": factor.tolist()},
             "kind": "devices" if self.name in h.devices else "limit",
         }
 
@@ -213,6 +214,10 @@ def _fitted(
     misfit = misfit / max(float(misfit.min()) / max(len(seen.wait) - 3, 1), 1.0)
     curve = factor**2 * square + 1.0 / FACTOR_SD**2
     score = misfit + (log_factor / FACTOR_SD) ** 2 + np.log(curve)
+    # Each kind of limit is as likely beforehand, however many of it are tried.
+    kinds = np.column_stack([tried.hold_s > 0, tried.of_inside > 0, tried.of_engines > 0, tried.queues > 1])
+    _, kind, many = np.unique(kinds, axis=0, return_inverse=True, return_counts=True)
+    score = score + 2.0 * np.log(many[kind.ravel()])
     likely = np.flatnonzero(score < score.min() + UNLIKELY)
     chance = np.exp(-0.5 * (score[likely] - score.min()))
     return Named(
@@ -223,11 +228,13 @@ def _fitted(
 def _of_servers(servers: float, busy_s: float) -> Candidates:
     """Servers that share one queue, or each of which has its own; a transaction is ``busy_s`` on them in all."""
     places, hold_s = np.array([servers, 1.0]), np.array([busy_s, busy_s / servers])
-    return Candidates(places, hold_s, np.zeros(2), np.zeros(2))
+    return Candidates(places, hold_s, np.zeros(2), np.zeros(2), np.array([1.0, servers]))
 
 
 def _candidates(seen: _Gathered) -> Candidates:
-    """Limits worth trying: held for a time of its own, a part of the time on engines, both, or all the time inside."""
+    """Limits worth trying: held for a time of its own, a part of the time on engines, both, or all the time inside; or
+    one place in each of several regions, held all the time on engines, as the QR TCB of CICS is.
+    """
     places = np.repeat(PLACES, len(LOADS)).astype(float)
     load = np.tile(LOADS, len(PLACES)) * places
     hold = load / float(seen.total.max())
@@ -239,6 +246,10 @@ def _candidates(seen: _Gathered) -> Candidates:
     rows = []
     for own in (1.0, 0.0, 0.5):
         usable = (own * hold < float(np.quantile(seen.inside, 0.9))) & ((1.0 - own) * part <= 1.0)
-        rows.append(np.column_stack([places, own * hold, np.zeros(len(hold)), (1.0 - own) * part])[usable])
-    rows.append(np.column_stack([whole, np.zeros(len(whole)), np.ones(len(whole)), np.zeros(len(whole))]))
+        rows.append(np.column_stack([places, own * hold, 0.0 * hold, (1.0 - own) * part, 0.0 * hold + 1.0])[usable])
+    rows.append(np.column_stack([whole, 0.0 * whole, 0.0 * whole + 1.0, 0.0 * whole, 0.0 * whole + 1.0]))
+    running = float((seen.total * seen.on_engines).max())
+    regions = np.arange(2.0, MOST_REGIONS + 1.0)
+    regions = regions[(running / regions > LOADS[0]) & (running / regions < 1.0)]
+    rows.append(np.column_stack([0.0 * regions + 1.0, 0.0 * regions, 0.0 * regions, 1.0 / regions, regions]))
     return Candidates(*np.concatenate(rows).T)

@@ -30,7 +30,7 @@ P90, P90_SD = [1.5, math.log(10.0), 0.6], [2.0, 0.4, 0.4]
 # Deviation of waiting beyond the measured where work is served as it comes: the mix of its sizes changes with load.
 AS_IT_COMES = 0.12
 # The same where a limit holds work back that a network of queues would let pass, and so shortens its other waits.
-HELD_BACK = 0.25
+HELD_BACK = 0.15
 # The same for each part of the longest waits by which calibration had to bend those of the queue.
 BENT = 0.12
 

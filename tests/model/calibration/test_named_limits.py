@@ -65,6 +65,31 @@ def test_a_group_of_volumes_is_a_station_whose_wait_is_in_the_response():
         predict(model, "PRDA", {"limit.FAST": 4})
 
 
+def test_volumes_may_have_a_queue_each():
+    plain, volumes = history(), 4.0
+    rate, requests = plain.ended[:, 0] / plain.seconds, IOS * plain.ended[:, 0]
+    wait_s = IOS * queues.wait(IOS * rate / volumes, 2 * IO_S, 1)
+    group = Devices(volumes, requests, 2 * requests * IO_S, wait_s * plain.ended[:, 0])
+    given = replace(plain, devices={"FAST": group})
+    given = replace(given, response_ms=given.response_ms + 1e3 * np.column_stack([wait_s, 0.0 * wait_s]))
+    [limit] = entry(with_device_waits(given, np.column_stack([requests, 0.0 * requests])))["limits"]
+    assert limit["servers"]["centre"] == 1.0
+    assert limit["factor"]["centre"] == pytest.approx(volumes, rel=0.02)
+
+
+def test_regions_may_have_a_place_each_that_is_held_while_on_the_engines():
+    plain, regions = history(), 3
+    rate, on_engines_s = plain.ended[:, 0] / plain.seconds, (plain.response_ms[:, 0] - REST_MS[0]) / 1e3
+    wait_s = queues.wait(rate / regions, on_engines_s, 1)
+    waited = SAMPLING_S * np.random.default_rng(1).poisson(wait_s * plain.ended[:, 0] / SAMPLING_S)
+    response = plain.response_ms + 1e3 * np.column_stack([wait_s, 0.0 * wait_s])
+    named = {"QR": np.column_stack([waited, 0.0 * waited])}
+    [limit] = entry(replace(plain, response_ms=response, waited_s=named, sampling_s=SAMPLING_S))["limits"]
+    assert limit["servers"]["centre"] == 1.0
+    assert limit["of_engines"]["centre"] == pytest.approx(1.0 / regions)
+    assert limit["factor"]["centre"] == pytest.approx(regions, rel=0.1)
+
+
 def by_name(answer, metric):
     """Outputs of a metric by class or station."""
     found = [output for output in answer.outputs if output.metric == metric]
