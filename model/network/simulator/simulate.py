@@ -15,7 +15,7 @@ from model.network.simulator.program import Program, Trace, compile_network
 from model.network.simulator.replication import WARM_UP_DOUBLINGS, Replication, SimulationError
 from model.network.simulator.result import SimulationResult
 from model.network.simulator.statistics import merge
-from model.network.solvers.network_solver import overloaded_by_arrivals
+from model.network.solvers.overload import overloaded_by_arrivals
 from model.network.solvers.reduction import reduce
 
 GROUPS = 32

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.network import Network, NetworkError
 from model.network.solvers.amva import amva
@@ -18,10 +19,10 @@ from model.network.solvers.exact_network import (
     product_form,
 )
 from model.network.solvers.layers import layered
+from model.network.solvers.overload import most_work, overloaded_by_arrivals, without_starved
 from model.network.solvers.reduction import Reduced, reduce, unwaited_holding
 from model.network.solvers.regions import regions
 from model.network.solvers.solution import Floats, Limit, Solution, limits
-from model.network.solvers.water_filling import water_filling
 
 # Median and 99th percentile of the relative error of the mean response, beyond the simulation's own interval, by what
 # makes a network hard: benchmarks/agreement.py over 1,000 random networks, seed 1 (docs/solvers.md). Infinite where
@@ -66,13 +67,14 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
     net = reduce(network)
     figures: Figures | None = None
     overloaded = overloaded_by_arrivals(net)
+    work, starved = without_starved(net, overloaded)
     if method != "approximate" and not overloaded:
         if in_product_form(net):
             figures = product_form(net)
         if figures is None:
             figures = one_open_queue(net) or one_renewal_queue(net)
     if figures is not None:
-        return _solution(net, figures, True, [], ())
+        return _solution(net, figures, True, [], (), starved)
     if method == "exact":
         reason = (
             f"{next(iter(overloaded))} is overloaded"
@@ -81,15 +83,31 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
         )
         raise NetworkError(f"network {network.name!r} cannot be solved exactly: {reason}; leave the method at auto")
     if not overloaded and in_product_form(net) and all(p or d for p, d in zip(net.plain, net.delay, strict=True)):
-        return _solution(net, _large_lattice(net), False, ["large lattice"], ())
-    region = None if overloaded else regions(net)
-    figures, settled = (region, True) if region is not None else layered(net)
+        return _solution(net, _large_lattice(net), False, ["large lattice"], (), starved)
+    region = None if starved.all() else regions(work)
+    figures, settled = (region, True) if region is not None else layered(work)
     hard = _hard(net) or ["large lattice"]
     if region is None and np.any(net.acquires > 0):
         hard.append("layered resources")
     notes = [] if settled else ["the layers did not settle: take the figures as rough"]
-    solution = _solution(net, figures, False, hard, tuple(overloaded))
+    if starved.any() and not starved.all():
+        figures = _with_starved(net, figures, starved)
+        names = ", ".join(n for n, lost in zip(network.class_names, starved, strict=True) if lost)
+        full = " and ".join(overloaded)
+        notes.append(f"{full} cannot do all the work of {names}: what more important work leaves is less")
+    solution = _solution(net, figures, False, hard, tuple(overloaded), starved)
     return solution if not notes else _with_notes(solution, notes)
+
+
+def _with_starved(net: Reduced, figures: Figures, starved: NDArray[np.bool_]) -> Figures:
+    """Figures in which classes without a steady state ask for what they bring."""
+    asked = net.demand * net.pace
+    throughput = np.where(starved, net.rates.clip(0), figures.throughput)
+    return figures._replace(
+        throughput=throughput,
+        busy=np.where(starved[:, None], throughput[:, None] * asked, figures.busy),
+        using=np.where(starved[:, None], asked, figures.using),
+    )
 
 
 def _large_lattice(net: Reduced) -> Figures:
@@ -106,46 +124,6 @@ def _with_notes(solution: Solution, notes: list[str]) -> Solution:
     from dataclasses import replace
 
     return replace(solution, notes=(*solution.notes, *notes))
-
-
-def overloaded_by_arrivals(net: Reduced) -> dict[str, float]:
-    """Stations and resources that open classes alone overload, waits left aside, with the work asked of each as a part
-    of what it can do."""
-    out = {}
-    work = net.rates.clip(0) @ net.demand * net.pace
-    can = _most_work(net, work)
-    for k, station in enumerate(net.network.stations):
-        if station.scheduling == "delay" or station.capacity is not None or station.overflow is not None:
-            continue
-        if work[k] >= can[k]:
-            out[station.name] = float(work[k] / can[k])
-    held = unwaited_holding(net, net.rates.clip(0), work)
-    for rho, resource in enumerate(net.network.resources):
-        places = resource.capacity * resource.instances
-        if held[rho] >= places:
-            out[resource.name] = float(held[rho] / places)
-    return out
-
-
-def _most_work(net: Reduced, work: Floats) -> Floats:
-    """(stations,) most work a second, in engines: fewer than its own where an LPAR is capped, or where its machine is
-    short and gives it less than the ``work`` it is asked for."""
-    stations, network = net.network.stations, net.network
-    most = np.array([curve[0][-1] for curve in net.curves])
-    for cec in network.cecs:
-        members = [(k, s.lpar) for k, s in enumerate(stations) if s.lpar is not None and s.lpar.cec == cec.name]
-        total = sum(share.weight for _, share in members)
-        for k, share in members:
-            cap = share.weight / total * cec.engines if share.cap == "share" else share.cap
-            if not isinstance(cap, str):
-                most[k] = min(most[k], float(cap))
-        asked = [min(float(work[k]), float(most[k])) for k, _ in members]
-        if sum(asked) >= cec.engines:
-            given = water_filling(asked, [share.weight for _, share in members], cec.engines)
-            for (k, _), part, wanted in zip(members, given, asked, strict=True):
-                if wanted > 0 and part <= wanted * (1 - 1e-12):
-                    most[k] = part
-    return most
 
 
 def _hard(net: Reduced) -> list[str]:
@@ -182,9 +160,16 @@ def _hard(net: Reduced) -> list[str]:
     return out
 
 
-def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], saturated: tuple[str, ...]) -> Solution:
+def _solution(
+    net: Reduced,
+    figures: Figures,
+    exact: bool,
+    hard: list[str],
+    saturated: tuple[str, ...],
+    starved: NDArray[np.bool_],
+) -> Solution:
     network = net.network
-    residence, wait, also_saturated = _without_steady_state(net, figures, saturated)
+    residence, wait, also_saturated = _without_steady_state(net, figures, saturated, starved)
     held = _held(net, figures, residence)
     throughput = figures.throughput
     response = residence.sum(axis=1) + wait.sum(axis=1) - figures.fork_saving
@@ -218,19 +203,19 @@ def _solution(net: Reduced, figures: Figures, exact: bool, hard: list[str], satu
 
 
 def _without_steady_state(
-    net: Reduced, figures: Figures, saturated: tuple[str, ...]
+    net: Reduced, figures: Figures, saturated: tuple[str, ...], starved: NDArray[np.bool_]
 ) -> tuple[Floats, Floats, list[str]]:
-    """Residence and wait, infinite at what is saturated, and what is so besides what is known."""
+    """Residence and wait, infinite for starved classes at what is saturated, and what is so besides what is known."""
     network = net.network
     residence, wait = figures.residence.copy(), figures.wait.copy()
     for k, name in enumerate(network.station_names):
         if name in saturated:
-            residence[net.demand[:, k] > 0, k] = np.inf
+            residence[starved & (net.demand[:, k] > 0), k] = np.inf
     also: list[str] = []
     for rho, name in enumerate(network.resource_names):
         endless = wait[:, rho] > ENDLESS_S
         if name in saturated:
-            endless = np.ones(len(wait), dtype=bool)
+            endless = starved
         elif np.any(endless & (net.rates > 0)):
             also.append(name)
         else:
@@ -291,7 +276,7 @@ def _share_of_limit(net: Reduced, figures: Figures, k: int) -> float:
     """Work done at a station over the most it can do."""
     station = net.network.stations[k]
     if station.lpar is not None:
-        capped = _most_work(net, np.zeros(len(net.curves)))[k]
+        capped = most_work(net, np.zeros(len(net.curves)))[k]
         return float(figures.busy[:, k].sum() / capped)
     most = net.curves[k][0][-1]
     if net.plain[k]:

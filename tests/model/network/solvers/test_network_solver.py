@@ -27,7 +27,7 @@ from model.network import (
 )
 from model.network.solvers import Solution, solve
 from model.network.solvers.report import as_dict, as_text
-from model.network.solvers.stations import mmck
+from model.network.solvers.stations import mmc_response, mmck
 from tests.oracles.fork_join import fork_join_open
 from tests.oracles.hardware_chains import passive_resource, sync_cf
 from tests.oracles.product_form import mmc
@@ -217,6 +217,27 @@ def test_overload_is_named_not_raised() -> None:
     assert solution.saturated == ("q",)
     with pytest.raises(ValueError, match="q is overloaded"):
         solve(net, "exact")
+
+
+@pytest.mark.parametrize("scheduling", ["preemptive", "priority_ps"])
+def test_more_important_classes_keep_their_steady_state_at_an_overloaded_station(scheduling: str) -> None:
+    stations = (Station(name="cp", servers=4, scheduling=scheduling), Station(name="disk", servers=2))
+    route = (Visit(station="cp", service=Exp(0.1)), Visit(station="disk", service=Exp(0.03)))
+    classes = [opened(route, rate, name, priority=at) for name, rate, at in (("high", 20.0, 2), ("mid", 30.0, 1))]
+    batch = TransactionClass(name="batch", route=route, users=3)
+    solution = solve(network(stations, (*classes, batch)))
+    assert solution.saturated == ("cp",) and "mid, batch" in " ".join(solution.notes)
+    alone = mmc_response(20.0, 0.1, 4)
+    # 20 a second of "mid" get through, so the disk does 40 in all.
+    assert solution.response_s[0] == pytest.approx(alone + mmc_response(40.0, 0.03, 2), rel=1e-3)
+    assert np.isinf(solution.response_s[1:]).all()
+    assert solution.throughput_per_s[2] == 0
+
+
+def test_an_overloaded_station_that_shares_spares_nobody() -> None:
+    route = (Visit(station="cp", service=Exp(0.1)),)
+    classes = (opened(route, 20.0, "high", priority=2), opened(route, 30.0, "low", priority=1))
+    assert np.isinf(solve(network((Station(name="cp", servers=4),), classes)).response_s).all()
 
 
 def test_weak_answers_say_so() -> None:

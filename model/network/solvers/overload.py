@@ -1,0 +1,97 @@
+"""Networks that are asked for more than they can do: what is overloaded, and who does not notice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.network.solvers.reduction import Floats, Reduced, unwaited_holding
+from model.network.solvers.water_filling import water_filling
+
+BY_IMPORTANCE = ("preemptive", "priority_ps")
+"""Scheduling under which work never waits for less important work."""
+
+
+def overloaded_by_arrivals(net: Reduced) -> dict[str, float]:
+    """Stations and resources that open classes alone overload, waits left aside, with the work asked of each as a part
+    of what it can do."""
+    out = {}
+    work = net.rates.clip(0) @ net.demand * net.pace
+    can = most_work(net, work)
+    for k, station in enumerate(net.network.stations):
+        if station.scheduling == "delay" or station.capacity is not None or station.overflow is not None:
+            continue
+        if work[k] >= can[k]:
+            out[station.name] = float(work[k] / can[k])
+    held = unwaited_holding(net, net.rates.clip(0), work)
+    for rho, resource in enumerate(net.network.resources):
+        places = resource.capacity * resource.instances
+        if held[rho] >= places:
+            out[resource.name] = float(held[rho] / places)
+    return out
+
+
+def most_work(net: Reduced, work: Floats) -> Floats:
+    """(stations,) most work a second, in engines: fewer than its own where an LPAR is capped, or where its machine is
+    short and gives it less than the ``work`` it is asked for."""
+    stations, network = net.network.stations, net.network
+    most = np.array([curve[0][-1] for curve in net.curves])
+    for cec in network.cecs:
+        members = [(k, s.lpar) for k, s in enumerate(stations) if s.lpar is not None and s.lpar.cec == cec.name]
+        total = sum(share.weight for _, share in members)
+        for k, share in members:
+            cap = share.weight / total * cec.engines if share.cap == "share" else share.cap
+            if not isinstance(cap, str):
+                most[k] = min(most[k], float(cap))
+        asked = [min(float(work[k]), float(most[k])) for k, _ in members]
+        if sum(asked) >= cec.engines:
+            given = water_filling(asked, [share.weight for _, share in members], cec.engines)
+            for (k, _), part, wanted in zip(members, given, asked, strict=True):
+                if wanted > 0 and part <= wanted * (1 - 1e-12):
+                    most[k] = part
+    return most
+
+
+def without_starved(net: Reduced, overloaded: dict[str, float]) -> tuple[Reduced, NDArray[np.bool_]]:
+    """The network as its more important classes see it, and (classes,) those that have no steady state.
+
+    Where an overloaded station serves by importance, its engines are full with the level that no longer fits and all
+    above; that level gets through at the rate that is left for it, levels below not at all. Where something else is
+    overloaded nobody has a steady state, and the network is what it was.
+    """
+    starved = np.zeros(len(net.rates), dtype=bool)
+    names = net.network.station_names
+    work = net
+    while overloaded:
+        name = next(iter(overloaded))
+        if name not in names or net.network.stations[names.index(name)].scheduling not in BY_IMPORTANCE:
+            return net, np.ones_like(starved)
+        work = _without(work, names.index(name), starved)
+        overloaded = overloaded_by_arrivals(work)
+    return work, starved
+
+
+def _without(net: Reduced, k: int, starved: NDArray[np.bool_]) -> Reduced:
+    """The network without the work of an overloaded station that does not fit, and of less important classes there."""
+    load = net.rates.clip(0) * net.demand[:, k] * net.pace[k]
+    left = most_work(net, net.rates.clip(0) @ net.demand * net.pace)[k]
+    level = -np.inf
+    for level in sorted(set(net.priority[load > 0]), reverse=True):
+        here = load[net.priority == level].sum()
+        if here >= left:
+            break
+        left -= here
+    out = (net.priority <= level) & (net.demand[:, k] > 0)
+    part = np.where(net.priority == level, left / load[net.priority == level].sum(), 0.0)
+    demand, inside = net.demand.copy(), net.inside.copy()
+    demand[out, k], inside[out, :, k] = 0.0, 0.0
+    starved |= out
+    return replace(
+        net,
+        rates=np.where(out & (net.rates > 0), net.rates * part, net.rates),
+        users=np.where(out, 0.0, net.users),
+        demand=demand,
+        inside=inside,
+    )
