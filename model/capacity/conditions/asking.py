@@ -8,6 +8,8 @@ from model.capacity import answer
 from model.capacity.adjustments import Adjustment, adjusted, asked, factor, quantity_of
 from model.capacity.conditions.answering import predict
 
+PERCENT, FULL_PCT = "pct", 100.0
+
 
 @dataclass(frozen=True)
 class Figures:
@@ -35,6 +37,9 @@ def figures(
         quantity = quantity_of(found.metric, found.unit)
         if chosen and quantity is not None:
             ends = adjusted(*ends, factor(chosen, quantity))
+            if found.unit == PERCENT and ends[2] > FULL_PCT:
+                ends = min(ends[0], FULL_PCT), min(ends[1], FULL_PCT), FULL_PCT
+                notes[f"{found.metric}: the engines may be too few for this rate with what is adjusted"] = None
         condition = "; ".join(f"{key}={level}" for key, level in found.condition.items())
         outputs.append(answer.Output(found.metric, condition, *ends, found.unit))
         evidence.append({"metric": found.metric, "condition": condition, **found.evidence})

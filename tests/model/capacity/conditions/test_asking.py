@@ -26,6 +26,14 @@ def test_an_adjustment_changes_what_it_is_about_and_says_so(model):
     assert any("encrypt" in note for note in asked.notes)
 
 
+def test_engines_are_never_busier_than_full():
+    rows = [Row("one", "cpu_busy_pct", {"release": r}, busy, "pct", "runs") for r, busy in (("V1", 98.0), ("V2", 98.5))]
+    known = from_plain(to_plain(read_adjustments()))
+    found = figures(fit(rows, {}), known, "one", {"release": "V1", "adjust.encryption": "on"})
+    assert [(output.value, output.hi) for output in found.outputs] == [(100.0, 100.0)]
+    assert any("too few" in note for note in found.notes)
+
+
 def test_every_figure_says_what_it_rests_on(model):
     found = figures(model, {}, "one", {"release": "V2"})
     assert [entry["basis"] for entry in found.evidence] == ["measured", "measured"]
