@@ -16,6 +16,7 @@ BUCKETS: dict[Every, str] = {
     "day": "date_trunc('day', interval_start_local)",
 }
 MOST_ROWS = 4000
+INTERVAL_S = 900.0
 
 # What a system used and had, by bucket of local time; a system of several LPARs has their sum.
 # Each query takes system, from and to, and gives bucket, kind, name, unit and value.
@@ -211,10 +212,10 @@ def span(snapshot: Snapshot, system: str) -> tuple[dt.datetime, dt.datetime] | N
     return None if row["first"] is None else (row["first"], row["last"])
 
 
-def finest(first: dt.datetime, last: dt.datetime, interval_s: float = 900.0) -> Every:
+def finest(first: dt.datetime, last: dt.datetime) -> Every:
     """The finest bucket that keeps a span within the most rows."""
     seconds = (last - first).total_seconds()
-    return "interval" if seconds / interval_s <= MOST_ROWS else "hour" if seconds / 3600 <= MOST_ROWS else "day"
+    return "interval" if seconds / INTERVAL_S <= MOST_ROWS else "hour" if seconds / 3600 <= MOST_ROWS else "day"
 
 
 def history(snapshot: Snapshot, system: str, first: dt.datetime, last: dt.datetime, every: Every) -> History:

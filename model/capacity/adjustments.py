@@ -62,9 +62,9 @@ class Adjustment:
         return f"{PREFIX}{self.name}: {self.title}: {changes} ({'; '.join(self.sources)})"
 
 
-def read_adjustments(file: Path = FILE) -> dict[str, Adjustment]:
+def read_adjustments() -> dict[str, Adjustment]:
     """All adjustments by name; CatalogueError for an entry that names no figure."""
-    entries = tomllib.loads(file.read_text(encoding="utf-8"))
+    entries = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return {name: _adjustment(name, entry) for name, entry in entries.items()}
 
 

@@ -60,15 +60,15 @@ def _common(points: Sequence[Mapping[str, Any]], metric: str) -> list[str]:
     return [pair for pair in first if not pair.startswith("point=") and all(pair in other for other in others)]
 
 
-def outputs_of(ready: System, load: Load, state: State, metrics: Collection[str] = ()) -> list[Output]:
-    """Every figure of the system at load 0, or those of ``metrics``; no value where there is no steady state."""
-    return outputs_of_each(ready, [load], state, metrics)[0]
+def outputs_of(ready: System, load: Load, state: State) -> list[Output]:
+    """Every figure of the system at load 0; no value where there is no steady state."""
+    return outputs_of_each(ready, [load], state)[0]
 
 
 def outputs_of_each(
     ready: System, loads: Sequence[Load], state: State, metrics: Collection[str] = ()
 ) -> list[list[Output]]:
-    """As :func:`outputs_of` for each load of the state; the loads are asked alike but for one value."""
+    """As :func:`outputs_of` for each load, or ``metrics`` alone; the loads are asked alike but for one value."""
     rows: list[list[Output]] = [[] for _ in loads]
     moved: list[dict[str, float]] | None = None
     specs = [

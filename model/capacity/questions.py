@@ -120,12 +120,11 @@ def not_understood(key: str, known: Iterable[str] = ()) -> QuestionError:
     return QuestionError(key, key, f"at: {key!r} is not understood", shown)
 
 
-def check_keys(at: Mapping[str, Any], more: Iterable[str] = ()) -> None:
+def check_keys(at: Mapping[str, Any]) -> None:
     """Refuse unknown keys and more than one way of saying the load."""
-    known = {*KEYS, *more}
     for key in at:
-        if key not in known and (not str(key).startswith(PREFIXES) or str(key) in PREFIXES):
-            raise not_understood(str(key), known)
+        if key not in KEYS and (not str(key).startswith(PREFIXES) or str(key) in PREFIXES):
+            raise not_understood(str(key))
     given = [key for key in LOADS if key in at]
     if len(given) > 1:
         raise QuestionError(given[1], at[given[1]], f"at: {' and '.join(given)} say the load twice; give one of them")

@@ -78,21 +78,17 @@ class Machine:
         )
 
 
-def machines(folder: Path = HERE) -> tuple[str, ...]:
-    """Identities of all machines described in `folder`, sorted."""
-    return tuple(sorted(path.stem for path in folder.glob("*.toml")))
-
-
-def machine(machine_id: str, folder: Path = HERE) -> Machine:
-    """The machine of this identity; MachineError when there is none or its file is incomplete."""
-    return _load(machine_id, folder)
+def machines() -> tuple[str, ...]:
+    """Identities of all machines described in this folder, sorted."""
+    return tuple(sorted(path.stem for path in HERE.glob("*.toml")))
 
 
 @cache
-def _load(machine_id: str, folder: Path) -> Machine:
-    path = folder / f"{machine_id}.toml"
+def machine(machine_id: str) -> Machine:
+    """The machine of this identity; MachineError when there is none or its file is incomplete."""
+    path = HERE / f"{machine_id}.toml"
     if not path.is_file():
-        raise MachineError(f"no machine {machine_id!r}; known: {', '.join(machines(folder))}")
+        raise MachineError(f"no machine {machine_id!r}; known: {', '.join(machines())}")
     content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
         loaded = Machine(

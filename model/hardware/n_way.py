@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from model.hardware.machines import HERE, Machine, machine, machines
+from model.hardware.machines import Machine, machine, machines
 
 # Spread of the exponent around a machine's own table, around the tables of others, and where no table names it.
 # The last is one-sided for the most part: more engines do not make work cheaper.
@@ -45,25 +44,25 @@ NEARLY_NONE = NWay(
 )
 
 
-def n_way(name: str, busy_growth: float = math.inf, folder: Path = HERE) -> NWay:
+def n_way(name: str, busy_growth: float = math.inf) -> NWay:
     """The n-way effect of a machine, found by its id or machine type (``z13``, ``2964``).
 
     Of a machine without service rates it is what the records leave open: ``busy_growth`` is the growth of cost, from no
     engine busy to all, that they do not rule out.
     """
-    own = [machine(known, folder) for known in machines(folder)]
+    own = [machine(known) for known in machines()]
     own = [table for table in own if name and name in (table.id, table.machine_type)]
     if own:
-        return n_way_of(own[0], folder)
+        return n_way_of(own[0])
     return NEARLY_NONE if busy_growth <= UNDISTURBED else UNKNOWN
 
 
-def n_way_of(table: Machine, folder: Path = HERE) -> NWay:
-    """The n-way effect of a machine: by its own service rates, or by those of the machines in the folder."""
+def n_way_of(table: Machine) -> NWay:
+    """The n-way effect of a machine: by its own service rates, or by those of the other machines."""
     slope = _exponent(table)
     if slope is not None:
         return NWay(slope, slope, OWN_SD, f"from the service rates of the {table.title} by number of engines")
-    others = {name: slope for name in machines(folder) if (slope := _exponent(machine(name, folder))) is not None}
+    others = {name: slope for name in machines() if (slope := _exponent(machine(name))) is not None}
     if not others:
         return UNKNOWN
     mean = float(np.mean(list(others.values())))

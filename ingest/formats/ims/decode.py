@@ -18,7 +18,6 @@ from ingest.field_types import UNITS
 from ingest.formats.ims.codes import log_code
 from ingest.formats.ims.identify import EARLIEST, LATEST, SHORTEST, SUFFIX_BYTES
 from ingest.formats.ims.tables import EVENT_SCHEMA, FROM_LAYOUT, RECORD_SCHEMA
-from ingest.formats.smf.decode import DEFAULT_BATCH_BYTES
 from ingest.framing import ByteStream, Frames, read_frames
 from ingest.layout import Layout
 from ingest.registry import Registry
@@ -33,7 +32,6 @@ def decode_log(
     source: Path | str | bytes | ByteStream,
     registry: Registry,
     *,
-    batch_bytes: int = DEFAULT_BATCH_BYTES,
     name: str | None = None,
 ) -> Iterator[Batch]:
     """Decode an IMS log, batch by batch; `skipped` maps `ims.<code>` to records and bytes of records without a layout.
@@ -44,17 +42,15 @@ def decode_log(
     layouts = registry.logged("ims")
     if isinstance(source, (str, Path)):
         with Path(source).open("rb", buffering=0) as file:
-            yield from _decode(file, layouts, batch_bytes, name or str(source))
+            yield from _decode(file, layouts, name or str(source))
     else:
         stream = io.BytesIO(source) if isinstance(source, bytes) else source
-        yield from _decode(stream, layouts, batch_bytes, name or "input")
+        yield from _decode(stream, layouts, name or "input")
 
 
-def _decode(
-    stream: ByteStream, layouts: dict[tuple[int, int | None], Layout], batch_bytes: int, name: str
-) -> Iterator[Batch]:
+def _decode(stream: ByteStream, layouts: dict[tuple[int, int | None], Layout], name: str) -> Iterator[Batch]:
     first, last_seq = 0, -1
-    for frames in read_frames(stream, name, batch_bytes=batch_bytes):
+    for frames in read_frames(stream, name):
         sequence = np.arange(first, first + len(frames.starts))
         first += len(frames.starts)
         batch, last_seq = _stretch(frames, sequence, layouts, last_seq)
