@@ -158,8 +158,8 @@ def operations(service: Service) -> APIRouter:
             if isinstance(found, BaseException) and not isinstance(found, ChampionUnavailable | SnapshotUnavailable):
                 raise found
         ready = not isinstance(champion, ChampionUnavailable)
-        told = (service.champion.error or "ok") if ready else str(champion)
-        checks = {"champion": told, "snapshot": "ok" if snapshot is None else str(snapshot)}
+        state = (service.champion.error or "ok") if ready else str(champion)
+        checks = {"champion": state, "snapshot": "ok" if snapshot is None else str(snapshot)}
         return JSONResponse(Readiness(ready=ready, checks=checks).model_dump(), 200 if ready else 503)
 
     @router.get("/metrics", response_class=Response, operation_id="metrics")

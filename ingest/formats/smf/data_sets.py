@@ -65,7 +65,7 @@ class Shape:
     size_at: int
     shortest: int
     count_at: int | None
-    told: str
+    fields: str
 
 
 DATA_SETS = Shape("data_set", STATISTICS, True, 24, 28, 60, None, "S42JDDSO, S42DSNXT")
@@ -77,7 +77,7 @@ VOLUMES = Shape(
     size_at=48,
     shortest=24,
     count_at=50,
-    told="SMF42VHO, S42VTNXT",
+    fields="SMF42VHO, S42VTNXT",
 )
 SHAPES = {"data_set_io": DATA_SETS, "volume_io": VOLUMES}
 """Chains by the name of the handler that reads them."""
@@ -112,7 +112,7 @@ class DataSetDecoder:
         found = [_statistics(buffer, offset, length, chain, item, bad) for item in shape.statistics]
         result = Handled(
             problems=[
-                Problem(int(i), "section_outside_record", f"{shape.told}: a section that they lead to lies outside")
+                Problem(int(i), "section_outside_record", f"{shape.fields}: a section that they lead to lies outside")
                 for i in np.flatnonzero(bad)
             ]
         )

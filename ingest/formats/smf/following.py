@@ -26,17 +26,17 @@ class _Records:
     offset: Ints
     length: Ints
 
-    def number(self, told: Sum, records: Ints, base: Ints) -> tuple[Ints, Flags]:
+    def number(self, total: Sum, records: Ints, base: Ints) -> tuple[Ints, Flags]:
         """What a sum says in these records, its field counted from `base` in them, and where the record holds it."""
-        item = told.field
+        item = total.field
         if item is None:
-            return np.full(records.size, told.constant), np.ones(records.size, np.bool_)
+            return np.full(records.size, total.constant), np.ones(records.size, np.bool_)
         held = base + item.end <= self.length[records]
         at = np.where(held, self.offset[records] + base + item.offset, 0)
         value = np.zeros(records.size, np.int64)
         for byte in range(item.length):
             value = value << 8 | self.buffer[at + byte]
-        return np.where(held, value + told.constant, 0), held
+        return np.where(held, value + total.constant, 0), held
 
 
 class FollowingDecoder:
@@ -165,11 +165,11 @@ def _finished(layout: Layout, record: bytes, rows: Mapping[str, list[bytes]]) ->
                 _put(entry, 0, place.size, len(entry))
             parts = [bytes(entry) for entry in entries]
         elif place.size:
-            told = place.size
-            size = max(map(len, parts), default=told.constant) if told.field else told.constant
+            total = place.size
+            size = max(map(len, parts), default=total.constant) if total.field else total.constant
             if any(len(part) > size for part in parts):
                 raise EncodeError(f"{section.table}: a row is longer than the {size} bytes of its section")
-            _put(out, 0, told, size)
+            _put(out, 0, total, size)
             parts = [part.ljust(size, b"\0") for part in parts]
         if place.rows:
             _put(out, 0, place.rows, len(parts))
@@ -182,14 +182,14 @@ def _finished(layout: Layout, record: bytes, rows: Mapping[str, list[bytes]]) ->
     return bytes(out)
 
 
-def _put(data: bytearray, at: int, told: Sum, value: int) -> None:
+def _put(data: bytearray, at: int, total: Sum, value: int) -> None:
     """Write what makes a sum say `value`, if the data reach its field. Raises EncodeError where it does not fit."""
-    item = told.field
+    item = total.field
     if item is None or at + item.end > len(data):
         return
-    if not 0 <= value - told.constant < 1 << 8 * item.length:
-        raise EncodeError(f"{item.ibm}: {value - told.constant} does not fit {item.length} bytes")
-    data[at + item.offset : at + item.end] = (value - told.constant).to_bytes(item.length)
+    if not 0 <= value - total.constant < 1 << 8 * item.length:
+        raise EncodeError(f"{item.ibm}: {value - total.constant} does not fit {item.length} bytes")
+    data[at + item.offset : at + item.end] = (value - total.constant).to_bytes(item.length)
 
 
 def _mark(data: bytearray, at: int, mask: int, on: bool) -> None:
