@@ -12,9 +12,12 @@ import pytest
 from ingest import registry
 from ingest import warehouse as loaded
 from ingest.formats.rmf.reader import read_reports
+from model.lab.rendering import render
 from pipelines import metrics
 from pipelines.home import Home
+from tests.marts import odd_days
 from tests.marts.dbt_project import build
+from tests.marts.published import EXPECTED
 from tests.marts.raw_records import RawWarehouse
 from tests.marts.systems import cics_points, ims_point, pair_of_lpars, shared_engines, written_once_and_twice
 from tests.once import made_once
@@ -69,6 +72,21 @@ def _real(folder: Path) -> None:
     home.root.mkdir()
     home.metrics.write_text(OWN_METRICS, encoding="utf-8")
     build(path, unit_tests=False, own_metrics=metrics.environment(home))
+
+
+@pytest.fixture(scope="session")
+def dumped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Path of a warehouse with the marts of dumps and files: published systems, days on which clocks are set."""
+    return made_once(tmp_path_factory, "dumped", _dumped) / "etalon.duckdb"
+
+
+def _dumped(folder: Path) -> None:
+    path = folder / "etalon.duckdb"
+    written = [file for system in EXPECTED for file in render(system, folder / "lab", seed=20_261_121)]
+    reports = loaded.load([file for file in written if file.suffix != ".json"], path, registry.load())
+    assert not [report.message for report in reports if report.exit_code]
+    odd_days.load_dumps(folder, path)
+    build(path, unit_tests=False)
 
 
 Query = Callable[[str], list[dict[str, Any]]]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,6 +16,8 @@ import pyarrow as pa
 
 from ingest.formats.smf import encode_dump
 from ingest.registry import Registry
+from ingest.registry import load as load_layouts
+from ingest.warehouse import load
 from model.lab.records.clock import tod
 
 LENGTH = timedelta(minutes=15)
@@ -71,6 +75,23 @@ def records(registry: Registry) -> list[bytes]:
         found.append(dump[place : place + size])
         place += size
     return found
+
+
+def load_dumps(folder: Path, warehouse: Path) -> None:
+    """Load two overlapping dumps of the records, each shuffled, a third of them of a later release."""
+    layouts = load_layouts()
+    found = [
+        of_a_later_release(record, layouts) if place % 3 == 1 else record
+        for place, record in enumerate(records(layouts))
+    ]
+    chance = random.Random(11)
+    third = len(found) // 3
+    for name, part in (("later", found[third:]), ("earlier", found[: 2 * third])):
+        chance.shuffle(part)
+        (folder / f"{name}.smf").write_bytes(b"".join(part))
+    reports = load([folder / "later.smf", folder / "earlier.smf"], warehouse, layouts)
+    assert [(r.decoded, r.quarantined, r.overlap) for r in reports] == [(2 * third, 0, 0), (2 * third, 0, third)]
+    assert reports[0].reason_codes == {"section_longer_than_known:smf72_3_period": 2 * third // 3}
 
 
 def of_a_later_release(record: bytes, registry: Registry) -> bytes:
