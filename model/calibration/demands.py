@@ -134,9 +134,10 @@ def stream_law(
 
 
 def driven_law(
-    x: Array, found: Fit, used: list[bool], driver: str, name: str, level: int, part: bool
+    x: Array, found: Fit, used: list[bool], driver: str, name: str, level: int, part: bool, drift: float = DRIFT
 ) -> dict[str, Any]:
-    """A law of work that is driven by other work: fixed engines, and a share of the driver with its bend."""
+    """A law of work that is driven by other work: fixed engines, and a share of the driver with its bend; ``drift`` is
+    the relative deviation for each e-fold outside the data."""
     reference = max(float(np.quantile(x, 0.95)), 1e-9)
     drawn = found.drawn(name)
     coef, draws = np.zeros(3), np.zeros((len(drawn), 3))
@@ -164,6 +165,6 @@ def driven_law(
         "draws": {
             "coef": (draws / scale).tolist(),
             "noise": (SCATTER * z[:, 0]).tolist(),
-            "drift": (DRIFT * z[:, 1]).tolist(),
+            "drift": (drift * z[:, 1]).tolist(),
         },
     }

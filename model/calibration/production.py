@@ -30,6 +30,10 @@ CONTRADICTION = 1.02
 NO_COST = Fit(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 1.0), np.zeros(DRAWS)
 # What a second thread of a zIIP core adds to the work of one, held beforehand.
 GAIN, GAIN_SD = 0.25, 0.15
+# Busy zIIPs beyond the measured work, along the bend that threads make: relative deviation for each e-fold.
+BENT_DRIFT = 0.02
+# What overflows beyond the measured work, or on other cores or threads: relative deviation for each e-fold.
+OVERFLOW_DRIFT = 0.2
 # Growth a week: what is held beforehand, and how many whole days say more.
 GROWTH_SD, FEWEST_TREND_DAYS = 0.01, 10
 
@@ -220,7 +224,7 @@ def _ziip(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) -> d
     x = on_zip / h.seconds
     bent = fit(np.column_stack([x, x**2])[used], busy[used], 1.0 / np.maximum(x[used], 0.02 * x.max()), h.day[used])
     usage[ZIIP_WORK] = {
-        **driven_law(x, bent, [False, True, True], ZIIP_WORK, f"{name} busy", 0, False),
+        **driven_law(x, bent, [False, True, True], ZIIP_WORK, f"{name} busy", 0, False, BENT_DRIFT),
         "engine": "ziip_busy",
     }
     return {
@@ -262,6 +266,7 @@ def _overflow(
         "waiting": {"centre": float(fits[centre][0]), "draws": [float(fits[min(p, len(fits) - 1)][0]) for p in picked]},
         "floor": {"centre": float(mean[0]), "draws": rows[:, 0].tolist()},
         "factor": {"centre": float(mean[1]), "draws": rows[:, 1].tolist()},
+        "drift": around(0.0, OVERFLOW_DRIFT, f"{name} overflow drift"),
     }
 
 

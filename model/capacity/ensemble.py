@@ -6,6 +6,7 @@ last. Draw 0 is the centre of the posterior: values are its, limits are quantile
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -182,7 +183,17 @@ class System:
         if not self.overflow or scenario.ziips <= 0:
             return np.ones(work.shape) if scenario.ziips <= 0 else np.zeros(work.shape)
         full = self._ziip_pool(work, scenario)[0]
-        return np.clip(self.overflow["floor"][:, None] + self.overflow["factor"][:, None] * full, 0.0, 1.0)
+        share = np.clip(self.overflow["floor"][:, None] + self.overflow["factor"][:, None] * full, 0.0, 1.0)
+        if "drift" not in self.overflow:
+            return share
+        further = self.overflow["drift"][:, None] * self._unlike(work * (1.0 - share), scenario)
+        return np.clip(share * (1.0 + further), 0.0, 1.0)
+
+    def _unlike(self, on_ziips: Array, scenario: Scenario) -> Array:
+        """e-folds by which work on zIIPs is beyond the measured, and cores and threads differ, (draws, loads)."""
+        high = max(self.laws[ZIIP_WORK].support[1], 1e-12)
+        pool = math.log(scenario.ziips * (scenario.threads or self.threads) / (self.ziips * self.threads))
+        return np.log(np.maximum(on_ziips / high, 1.0)) + abs(pool)
 
     def _ziip_pool(self, work: Array, scenario: Scenario) -> tuple[Array, Array, Array]:
         """Part of the work that finds the zIIPs full, stretch of what runs on them, busy cores; (draws, loads) each."""
