@@ -1,5 +1,6 @@
 """Record fields to Arrow columns: one reader per format, over many rows and fields at once."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +15,7 @@ from ingest.codec.codepages import decoding_table
 from ingest.codec.values import TOD_UNIX_EPOCH_US
 from ingest.framing import BLANK_BYTES
 from ingest.kernels import reading, repeating
-from ingest.layout import Field, Section
+from ingest.layout import Condition, Field, Section
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -56,33 +57,44 @@ class _Group:
 
 @dataclass(slots=True)
 class _Shape:
-    """How the fields of sections are read whose lengths lie between two bounds."""
+    """How the fields of sections of some lengths are read.
 
-    whole: list[_Group]
-    partial: list[_Group]
+    groups: fields read by one call, with their condition and the length that a section needs to have them, 0 where all
+    are long enough; those without a condition come first.
+    """
+
+    groups: list[tuple[_Group, Condition | None, int]]
     absent: list[Field]
-    conditional: list[_Group]
     rest: list[Field]
 
 
 @lru_cache(maxsize=4096)
-def _shape(section: Section, shortest: int, longest: int) -> _Shape:
-    """Fields that every section reaches, in as few groups as can be, and those that some or none of them reach."""
-    shape = _Shape([], [], [], [], [])
-    grouped: dict[tuple[str, int], list[Field]] = {}
-    for item in section.fields:
+def _shape(section: Section, lengths: tuple[int, ...]) -> _Shape:
+    """Fields of sections in as few groups as can be; lengths: those that the sections have, rising."""
+    shape = _Shape([], [], [])
+    grouped: dict[tuple[Condition | None, int, tuple[str, int]], list[Field]] = {}
+    for item in sorted(section.fields, key=lambda item: item.when is not None):
+        shorter = bisect_left(lengths, item.end)
         if item.is_rest:
             shape.rest.append(item)
-        elif item.when:
-            shape.conditional.append(_Group.of([item]))
-        elif item.end <= shortest:
-            grouped.setdefault(_kind(item), []).append(item)
-        elif item.end > longest:
+        elif shorter == len(lengths):
             shape.absent.append(item)
         else:
-            shape.partial.append(_Group.of([item]))
-    shape.whole = [_Group.of(fields) for fields in grouped.values()]
+            grouped.setdefault((item.when, shorter, _kind(item)), []).append(item)
+    for (when, shorter, _), fields in grouped.items():
+        shape.groups.append((_Group.of(fields), when, lengths[shorter] if shorter else 0))
     return shape
+
+
+def _lengths(section: Section, limits: Ints) -> tuple[int, ...]:
+    """The lengths of some sections, rising, of which those from which on every field is there count as one."""
+    if not len(limits):
+        return (section.length,)
+    shortest, longest = int(limits.min()), int(limits.max())
+    if shortest == longest:
+        return (shortest,)
+    there = np.bincount(np.minimum(limits, section.length) - min(shortest, section.length))
+    return tuple((np.flatnonzero(there) + min(shortest, section.length)).tolist())
 
 
 def _kind(item: Field) -> tuple[str, int]:
@@ -104,41 +116,44 @@ def read_section(
     """
     if section.walk == "length_prefixed":
         return _entries(section, data, at, limits)
-    bounds = (int(limits.min()), int(limits.max())) if len(limits) else (section.length, section.length)
-    shape = _shape(section, *bounds)
+    shape = _shape(section, _lengths(section, limits))
     columns: Columns = {}
+    held: dict[Condition, npt.NDArray[np.bool_]] = {}
+
+    def holds(when: Condition) -> npt.NDArray[np.bool_]:
+        if when not in held:
+            held[when] = _holds(section, when, columns, selectors or {})
+        return held[when]
+
     for item in shape.absent:
         columns[item.column] = pa.nulls(len(at), item.arrow)
         if item.raw:
             columns[item.raw[0]] = pa.nulls(len(at), item.raw[1])
-    for group in shape.whole:
-        columns.update(_read(group, data, at, None))
-    for group in shape.partial:
-        columns.update(_read_where(group, data, at, limits >= group.fields[0].end))
-    for group in shape.conditional:
-        holds = _holds(section, group.fields[0], columns, selectors or {}) & (limits >= group.fields[0].end)
-        columns.update(_read_where(group, data, at, holds))
+    for group, when, needed in shape.groups:
+        mask = limits >= needed if needed else None
+        mask = _both(holds(when), mask) if when else mask
+        columns.update(_read(group, data, at, None) if mask is None else _read_where(group, data, at, mask))
     for item in shape.rest:
-        held = np.where(_holds(section, item, columns, selectors or {}), limits, -1) if item.when else limits
-        columns[item.column] = _rest(item, data, at, held)
+        ends = np.where(holds(item.when), limits, -1) if item.when else limits
+        columns[item.column] = _rest(item, data, at, ends)
     return columns
 
 
 def _read_where(group: _Group, data: Bytes, at: Ints, mask: npt.NDArray[np.bool_]) -> Columns:
-    """One field, NULL where the mask does not hold; there it is read from the blank end of the buffer."""
-    blank = data.size - BLANK_BYTES - group.fields[0].offset
+    """Fields that are NULL where the mask does not hold; there they are read from the blank end of the buffer."""
+    blank = data.size - BLANK_BYTES - int(group.offsets.min())
     return _read(group, data, np.where(mask, at, blank), mask)
 
 
 def _holds(
-    section: Section, item: Field, columns: Columns, selectors: Mapping[str, npt.NDArray]
+    section: Section, when: Condition, columns: Columns, selectors: Mapping[str, npt.NDArray]
 ) -> npt.NDArray[np.bool_]:
-    """Rows in which the condition of a field holds."""
-    assert item.when is not None
-    if item.when.selector in selectors:
-        return np.isin(selectors[item.when.selector], list(item.when.values), invert=item.when.negated)
-    selector = pc.fill_null(columns[section.by_name(item.when.selector).column], 0).to_numpy(zero_copy_only=False)
-    return np.isin(selector, list(item.when.values), invert=item.when.negated)
+    """Rows in which a condition holds."""
+    selector = selectors.get(when.selector)
+    if selector is None:
+        column = columns[section.by_name(when.selector).column]
+        selector = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
+    return np.isin(selector, list(when.values), invert=when.negated)
 
 
 def _rest(item: Field, data: Bytes, at: Ints, limits: Ints) -> pa.Array:

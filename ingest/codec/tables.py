@@ -9,6 +9,7 @@ import pyarrow as pa
 from ingest.arrays import of_numbers
 from ingest.codec.columns import read_section
 from ingest.codec.rows import section_rows, write_fields
+from ingest.kernels.reading import read_odd
 from ingest.layout import Section
 
 
@@ -33,6 +34,13 @@ def rows_table(
         columns["parent_seq"] = of_numbers(parent_seq)
     schema = section.arrow_schema()
     return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def numbers_at(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.int64]:
+    """The unsigned integers of so many bytes, fewer than eight, at places that lie inside the buffer."""
+    out = np.empty((1, len(at)), np.uint64)
+    read_odd(data, np.ascontiguousarray(at), np.zeros(1, np.int64), np.array([width], np.int64), out)
+    return out[0].view(np.int64)
 
 
 def row_bytes(section: Section, table: pa.Table) -> tuple[pa.Table, list[bytes]]:

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ingest.batch import Batch, Quarantined
+from ingest.codec.tables import numbers_at
 from ingest.framing import Frames
 from ingest.layout import Layout
 from ingest.registry import Registry
@@ -35,8 +36,7 @@ class Assignment:
         at = starts[whole]
         types = data[at + self._type].astype(np.int64)
         reaches = lengths[whole] >= self._subtype + 2
-        low = np.where(reaches, at + self._subtype, 0)
-        subtypes = np.where(reaches, data[low].astype(np.int64) << 8 | data[low + 1], 0)
+        subtypes = np.where(reaches, numbers_at(data, np.where(reaches, at + self._subtype, 0), 2), 0)
         uses = (data[at + self._flags] & self._uses_subtypes != 0) & reaches
         kinds, kind_of = np.unique((types << 17) | (subtypes << 1) | uses, return_inverse=True)
         layouts: dict[str, tuple[Layout, list[int]]] = {}
@@ -69,9 +69,7 @@ def _holds(layout: Layout, data: npt.NDArray[np.uint8], starts: Ints, lengths: I
     assert layout.when is not None
     item = layout.header.by_name(layout.when.selector)
     reached = lengths >= item.end
-    value = np.zeros(len(starts), np.int64)
-    for byte in range(item.offset, item.end):
-        value = value << 8 | np.where(reached, data[np.where(reached, starts + byte, 0)], 0)
+    value = np.where(reached, numbers_at(data, np.where(reached, starts + item.offset, 0), item.length), 0)
     return np.isin(value, list(layout.when.values), invert=layout.when.negated)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ingest.codec.handlers import Handled, Problem
 from ingest.codec.rows import EncodeError
-from ingest.codec.tables import row_bytes, rows_table
+from ingest.codec.tables import numbers_at, row_bytes, rows_table
 from ingest.formats.cics.resources import ordinals
 from ingest.layout import Layout
 
@@ -153,8 +153,8 @@ def _roots(shape: Shape, buffer: Bytes, offset: Ints, length: Ints) -> tuple[Int
         return owner, offset[owner], np.zeros_like(owner)
     has_jobs = length >= JOB_TRIPLET + 8
     head = np.where(has_jobs, offset, 0)
-    size, count = _number(buffer, head + JOB_TRIPLET + 4, 2), _number(buffer, head + JOB_TRIPLET + 6, 2)
-    first_job = _number(buffer, head + JOB_TRIPLET, 4)
+    size, count = numbers_at(buffer, head + JOB_TRIPLET + 4, 2), numbers_at(buffer, head + JOB_TRIPLET + 6, 2)
+    first_job = numbers_at(buffer, head + JOB_TRIPLET, 4)
     count = np.where(has_jobs & (first_job > 0) & (size >= JOB_BYTES), count, 0)
     owner = np.repeat(np.arange(offset.size), count)
     job = ordinals(owner).astype(np.int64)
@@ -164,8 +164,8 @@ def _roots(shape: Shape, buffer: Bytes, offset: Ints, length: Ints) -> tuple[Int
 def _chain(shape: Shape, buffer: Bytes, offset: Ints, length: Ints, bad: NDArray[np.bool_]) -> _Chain:
     """Every chained section, in the order of records and chains; marks records whose chains are wrong."""
     owner, job_at, job = _roots(shape, buffer, offset, length)
-    step = _number(buffer, job_at + shape.size_at, 2)
-    relative = _number(buffer, job_at + shape.first_at, 4)
+    step = numbers_at(buffer, job_at + shape.size_at, 2)
+    relative = numbers_at(buffer, job_at + shape.first_at, 4)
     active = np.flatnonzero(relative > 0)
     visited = np.zeros(offset.size, np.int64)
     parts: list[tuple[Ints, Ints]] = []
@@ -178,7 +178,7 @@ def _chain(shape: Shape, buffer: Bytes, offset: Ints, length: Ints, bad: NDArray
         active = active[inside]
         at = offset[owner[active]] + relative[active]
         parts.append((active, at))
-        relative[active] = _number(buffer, at, 4)
+        relative[active] = numbers_at(buffer, at, 4)
         active = active[relative[active] > 0]
     number = np.concatenate([part for part, _ in parts]) if parts else np.empty(0, np.int64)
     at = np.concatenate([part for _, part in parts]) if parts else np.empty(0, np.int64)
@@ -194,19 +194,12 @@ def _statistics(
     end = item.offset_at + 4 if item.of_job else item.length_at + 2
     there = chain.size >= end
     at = np.where(there, chain.at, 0)
-    relative = np.where(there, _number(buffer, at + item.offset_at, 4), 0)
-    size = _number(buffer, (chain.job_at if item.of_job else at) + item.length_at, 2)
+    relative = np.where(there, numbers_at(buffer, at + item.offset_at, 4), 0)
+    size = numbers_at(buffer, (chain.job_at if item.of_job else at) + item.length_at, 2)
     size = np.where(relative > 0, size, 0)
     outside = relative + size > length[chain.owner]
     bad[chain.owner[outside]] = True
     return np.where(outside, 0, offset[chain.owner] + relative), np.where(outside, 0, size)
-
-
-def _number(buffer: Bytes, at: Ints, width: int) -> Ints:
-    value = np.zeros(at.shape, np.int64)
-    for byte in range(width):
-        value = value << 8 | buffer[at + byte]
-    return value
 
 
 def finish_data_sets(

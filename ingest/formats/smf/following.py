@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ingest.codec.handlers import Handled, Problem
 from ingest.codec.rows import EncodeError
-from ingest.codec.tables import row_bytes, rows_table
+from ingest.codec.tables import numbers_at, row_bytes, rows_table
 from ingest.formats.cics.resources import ordinals
 from ingest.layout import Layout, Place, Section, Sum
 
@@ -33,10 +33,7 @@ class _Records:
             return np.full(records.size, total.constant), np.ones(records.size, np.bool_)
         held = base + item.end <= self.length[records]
         at = np.where(held, self.offset[records] + base + item.offset, 0)
-        value = np.zeros(records.size, np.int64)
-        for byte in range(item.length):
-            value = value << 8 | self.buffer[at + byte]
-        return np.where(held, value + total.constant, 0), held
+        return np.where(held, numbers_at(self.buffer, at, item.length) + total.constant, 0), held
 
 
 class FollowingDecoder:
