@@ -10,7 +10,7 @@ const MEANINGS = {
   "90th percentile of response": "Nine of ten transactions end within this time.",
   "CPU busy": "Part of the time online that the general-purpose engines (CPs) of the LPAR were busy.",
   "Machine busy": "Part of the machine's shared general-purpose engines that all its LPARs use together.",
-  headroom: "What is left: engines less those in use at the load, in percent points of busy.",
+  headroom: "How much more work fits within the targets: as a part of the load, or as the time until growth has used it up.",
   "zIIP busy": "Part of the time online that the zIIPs of the LPAR were busy.",
   MSU: "Million service units an hour: CPU time at the speed by which software is charged.",
   "rolling 4-hour average":

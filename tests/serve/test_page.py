@@ -125,9 +125,16 @@ def test_a_question_stands_in_its_address_and_comes_back_from_it(seen):
     page.wait_for_selector(".answers:not([aria-busy])")
     first = seen.text("#headline")
     assert "% busy" in first
-    assert "headroom" in first
+    assert "limited by" in seen.text("#verdict")
     seen.go(page.url.split("#/")[1])
     assert seen.text("#headline") == first
+
+
+def test_a_load_fits_only_within_all_targets(seen):
+    seen.go("what-if?system=PRDA")
+    assert seen.text("#verdict").startswith("Fits") and "headroom" in seen.text("#headline")
+    seen.go("what-if?system=PRDA&max_response_ms=0.01")
+    assert seen.text("#verdict").startswith("Does not fit") and "response" in seen.text("#verdict")
 
 
 def test_an_answer_does_not_stay_after_a_refusal(seen):

@@ -103,14 +103,26 @@ export async function whatIf(body, { system: name, params, known }) {
   await answer();
 }
 
+const rateOf = (answer) => answer.at.etr_tps ?? found(answer, "etr_tps")?.value;
+
+// How far the mix that is asked goes within the targets, and what stops it there.
+function reach(limit, today_tps, targets) {
+  const most = limit.etr_tps.value;
+  const aims = `${targets.max_busy_pct} %${targets.max_response_ms ? ` and ${targets.max_response_ms} ms` : ""}`;
+  const first = resourceName(limit.limits[0].resource);
+  if (!most) return `No rate keeps within ${aims}: ${first} without load.`;
+  return `The mix can go to ${figure(most, 5)}/s (${change(100 * (most / today_tps - 1))} from today) within ${aims}, limited by ${first}.`;
+}
+
 function shown(both, limit, curve, sizing, question, metric, against) {
   const { a: today, b: asked } = both;
   const busy = found(asked, "cpu_busy_pct"),
-    rate = asked.at.etr_tps ?? found(asked, "etr_tps")?.value;
+    rate = rateOf(asked);
   const head = asked.bottleneck,
     next = head.next;
-  const fits = head.utilization_pct <= question.targets.max_busy_pct;
   const most = limit instanceof Error ? null : limit.etr_tps.value;
+  const room_pct = most === null || !rate ? null : 100 * (most / rate - 1);
+  const fits = room_pct === null ? head.utilization_pct <= question.targets.max_busy_pct : room_pct >= 0;
   const usedPct = busy?.value ?? head.utilization_pct;
   return [
     h(
@@ -122,9 +134,7 @@ function shown(both, limit, curve, sizing, question, metric, against) {
         `At ${figure(rate, 5)} transactions/s the LPAR is `,
         h("strong", {}, `${figure(usedPct, 3)} % busy`),
         within(busy, 3) && ` (${within(busy, 3)})`,
-        "; ",
-        term("headroom"),
-        ` ${figure(100 - usedPct, 3)} points.`,
+        room_pct !== null && room_pct >= 0 ? ["; ", term("headroom"), `: ${figure(room_pct, 2)} % more of this mix.`] : ".",
       ),
       h(
         "p",
@@ -132,9 +142,7 @@ function shown(both, limit, curve, sizing, question, metric, against) {
         fits ? "Fits: " : "Does not fit: ",
         `${resourceName(head.resource)} at ${figure(head.utilization_pct, 3)} % is fullest`,
         next ? `, then ${resourceName(next.resource)} at ${figure(next.utilization_pct, 3)} %. ` : ". ",
-        most === null
-          ? (limit.message ?? "")
-          : `The mix can go to ${figure(most, 5)}/s (${change(limit.growth_pct.value)} from today) within ${question.targets.max_busy_pct} %${question.targets.max_response_ms ? ` and ${question.targets.max_response_ms} ms` : ""}.`,
+        most === null ? (limit.message ?? "") : reach(limit, rateOf(today), question.targets),
       ),
       asked.extrapolated ? h("p", { className: "warning" }, "This leaves what was measured: see the notes.") : null,
       notes(asked.notes),
