@@ -219,7 +219,7 @@ class Laws:
                 else:
                     known = moved.level(name) is not None and table.may_have(moved.metric, name, level)
                     moved = moved.at_level(name, level) if known else None
-            if moved is not None:
+            if moved is not None and (moved == cell or table.together(moved)):
                 found[moved] = None
         return list(found)
 

@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
 
 from model.capacity.conditions.rows import Row
 
@@ -104,6 +106,14 @@ class Table:
             other.level(key) == level for cells in known for other in cells
         )
 
+    def together(self, cell: Cell) -> bool:
+        """Whether any two parts of a measurement that a cell names were seen together, of any metric and system."""
+        return self._pairs.issuperset(combinations(_parts(cell), 2))
+
+    @cached_property
+    def _pairs(self) -> frozenset[tuple[tuple[str, str], tuple[str, str]]]:
+        return frozenset(pair for cell in self.values for pair in combinations(_parts(cell), 2))
+
     def kind(self, cell: Cell) -> str:
         """What sort of quantity a cell is."""
         return kind_of(cell.metric, self.unit(cell))
@@ -127,6 +137,10 @@ class Table:
     def series(self, cell: Cell) -> list[tuple[float, float, float]]:
         """Condition, value and standard error of all values that differ from the cell in the numeric condition only."""
         return self.by_series.get(replace(cell, x=None), [])
+
+
+def _parts(cell: Cell) -> Labels:
+    return tuple(label for label in cell.labels if label[0] not in (*ALTERNATIVES, POINT))
 
 
 def tables(rows: Iterable[Row]) -> dict[tuple[str, str], Table]:

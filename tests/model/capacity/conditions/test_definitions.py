@@ -75,3 +75,16 @@ def test_itr_follows_from_rate_and_busy_where_only_these_were_measured():
     table = Tables(read_catalogue(["ims10-base-fp", "ims10-connect-smq"]).rows).blocks["ims10", "throughput_runs"]
     (entry,) = following(table, table.cell("ims10-base-fp", "itr_tps", {"variant": "IMS V10"}))
     assert entry.value([7774.0, 81.4]) == pytest.approx(9550, rel=1e-4)
+
+
+def test_parts_that_were_never_seen_together_are_not_answered():
+    rows = [
+        Row("one", "average", {"graph": graph, "series": series}, value, unit, "graphs", "study")
+        for graph, series, value, unit in (
+            ("users", "Run", 200.0, "users"),
+            ("rate", "Pass", 20.0, "tran/s"),
+            ("rate", "Fail", 0.5, "tran/s"),
+        )
+    ]
+    found = Laws(fit(rows, {})).predict("one", {"series": "Fail"})
+    assert [(output.value, output.condition["graph"]) for output in found] == [(0.5, "rate")]
