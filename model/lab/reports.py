@@ -93,30 +93,23 @@ def _class(record: Record) -> str:
     """The segment of a class: transactions, times, service and APPL%."""
     control, period = record.sections["control"][0], record.sections["period"][0]
     seconds = _seconds(record.sections["product"][0]["smf72int"])
-    is_report = bool(control["r723mscf"] & REPORT_CLASS)
-    kind = "Report Class" if is_report else "Service Class"
-    ended = _of(period, "r723crcp")
-    service = {name: _of(period, f"r723c{name}") for name in ("ioc", "cpu", "mso", "srb")}
-    total = sum(service.values())
-    resident, active = (_of(period, name) * UNIT_US / 1e6 for name in ("r723ctrr", "r723ctat"))
-    rate = SIXTEENTHS_US_PER_S / control["r723madj"]
-    cpu_s = service["cpu"] / (control["r723mcpu"] / COEFFICIENT) / rate
-    srb_s = service["srb"] / (control["r723msrb"] / COEFFICIENT) / rate
-    engines = {name: _of(period, f"r723c{name}") / rate for name in ("sup", "suc", "ifa", "ifc")}
-    faster = {"sup": control["r723nffs"] / FACTOR, "ifa": control["r723nffi"] / FACTOR}
-    others = {name: _of(period, f"r723c{name}") / 1e6 for name in ("rct", "iit", "hst")}
-    general = cpu_s + srb_s + sum(others.values()) - sum(engines[name] * faster[name] for name in faster)
-    transaction, mobile = (_of(period, name) / rate for name in ("r723tsucp", "r723msucp"))
+    kind = "Report Class" if control["r723mscf"] & REPORT_CLASS else "Service Class"
+    named = (("Policy", "r723mnsp"), ("Workload", "r723mwnm"), (kind, "r723mcnm"), ("Description", "r723mcde"))
     parts: list[tuple[str, Variables]] = [
-        (
-            "",
-            [
-                ("Policy", control["r723mnsp"]),
-                ("Workload", control["r723mwnm"]),
-                (kind, control["r723mcnm"]),
-                ("Description", control["r723mcde"]),
-            ],
-        ),
+        ("", [(label, control[field]) for label, field in named]),
+        *_work(period, seconds),
+        *_service(control, period, seconds),
+    ]
+    described = "".join(f"<part>{_named(name)}{_variables(values)}</part>" for name, values in parts)
+    applied = _transaction_cpu(period, SIXTEENTHS_US_PER_S / control["r723madj"], seconds)
+    return f"<segment><name>{kind} {escape(control['r723mcnm'])}</name>{described}{applied}</segment>"
+
+
+def _work(period: Row, seconds: float) -> list[tuple[str, Variables]]:
+    """Transactions of a class and their times."""
+    ended = _of(period, "r723crcp")
+    resident, active = (_of(period, name) * UNIT_US / 1e6 for name in ("r723ctrr", "r723ctat"))
+    return [
         (
             "Transactions",
             [
@@ -136,48 +129,50 @@ def _class(record: Record) -> str:
                 ("Queued", _clock(_of(period, "r723cqdt") * UNIT_US, ended)),
             ],
         ),
+    ]
+
+
+def _service(control: Row, period: Row, seconds: float) -> list[tuple[str, Variables]]:
+    """Service units of a class, the CPU time they stand for, and APPL%."""
+    units = {name: _of(period, f"r723c{name}") for name in ("ioc", "cpu", "mso", "srb")}
+    total = sum(units.values())
+    resident, active = (_of(period, name) * UNIT_US / 1e6 for name in ("r723ctrr", "r723ctat"))
+    rate = SIXTEENTHS_US_PER_S / control["r723madj"]
+    cpu_s = units["cpu"] / (control["r723mcpu"] / COEFFICIENT) / rate
+    srb_s = units["srb"] / (control["r723msrb"] / COEFFICIENT) / rate
+    engines = {name: _of(period, f"r723c{name}") / rate for name in ("sup", "suc", "ifa", "ifc")}
+    faster = {"sup": control["r723nffs"] / FACTOR, "ifa": control["r723nffi"] / FACTOR}
+    others = {name: _of(period, f"r723c{name}") / 1e6 for name in ("rct", "iit", "hst")}
+    general = cpu_s + srb_s + sum(others.values()) - sum(engines[name] * faster[name] for name in faster)
+    times = {"CPU": cpu_s, "SRB": srb_s, "RCT": others["rct"], "I/O Interrupt": others["iit"]}
+    times |= {"Hiperspace": others["hst"], "zIIP": engines["sup"], "zAAP": engines["ifa"]}
+    applied = {"CP": general, "zIIP on CP": engines["suc"], "zIIP": engines["sup"]}
+    applied |= {"zAAP on CP": engines["ifc"], "zAAP": engines["ifa"]}
+    return [
         (
             "Service",
             [
-                *((name.upper(), _fixed(units, 0)) for name, units in service.items()),
+                *((name.upper(), _fixed(found, 0)) for name, found in units.items()),
                 ("Total", _fixed(total, 0)),
                 ("Per Second", _fixed(total / seconds, 0)),
                 ("Absorption Rate", _fixed(total / resident if resident else 0, 0)),
                 ("Transaction Service Rate", _fixed(total / active if active else 0, 0)),
             ],
         ),
-        (
-            "Service Time",
-            [
-                ("CPU", _fixed(cpu_s, 3)),
-                ("SRB", _fixed(srb_s, 3)),
-                ("RCT", _fixed(others["rct"], 3)),
-                ("I/O Interrupt", _fixed(others["iit"], 3)),
-                ("Hiperspace", _fixed(others["hst"], 3)),
-                ("zIIP", _fixed(engines["sup"], 3)),
-                ("zAAP", _fixed(engines["ifa"], 3)),
-            ],
-        ),
-        (
-            "Application Time %",
-            [
-                ("CP", _fixed(100 * general / seconds)),
-                ("zIIP on CP", _fixed(100 * engines["suc"] / seconds)),
-                ("zIIP", _fixed(100 * engines["sup"] / seconds)),
-                ("zAAP on CP", _fixed(100 * engines["ifc"] / seconds)),
-                ("zAAP", _fixed(100 * engines["ifa"] / seconds)),
-            ],
-        ),
+        ("Service Time", [(label, _fixed(time, 3)) for label, time in times.items()]),
+        ("Application Time %", [(label, _fixed(100 * time / seconds)) for label, time in applied.items()]),
     ]
+
+
+def _transaction_cpu(period: Row, rate: float, seconds: float) -> str:
+    """The table of CPU that transactions themselves were found to use."""
     heads = "".join(f"<col>{label}</col>" for label in ("Reporting Category", "CP"))
     rows = "".join(
-        f"<row><col>{name}</col><col>{_fixed(100 * time / seconds)}</col></row>"
-        for name, time in (("Total", transaction), ("Mobile", mobile))
+        f"<row><col>{name}</col><col>{_fixed(100 * _of(period, field) / rate / seconds)}</col></row>"
+        for name, field in (("Total", "r723tsucp"), ("Mobile", "r723msucp"))
     )
     table = f"<table><column-headers>{heads}</column-headers>{rows}</table>"
-    described = "".join(f"<part>{_named(name)}{_variables(values)}</part>" for name, values in parts)
-    applied = f"<part><name>Transaction Application Time %</name>{table}</part>"
-    return f"<segment><name>{kind} {escape(control['r723mcnm'])}</name>{described}{applied}</segment>"
+    return f"<part><name>Transaction Application Time %</name>{table}</part>"
 
 
 def _of(row: Row | Mapping[str, Any], name: str) -> float:

@@ -163,18 +163,9 @@ def systems(folder: Path = HERE) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in folder.glob("*.toml")))
 
 
+@cache
 def system(system_id: str, folder: Path = HERE) -> System:
     """The system of this identity, checked; CatalogueError when there is none or its file breaks a rule."""
-    return _load_system(system_id, folder)
-
-
-def workload(workload_id: str, folder: Path = HERE) -> Workload:
-    """The workload of this identity; CatalogueError when there is none or its file breaks a rule."""
-    return _load_workload(workload_id, folder)
-
-
-@cache
-def _load_system(system_id: str, folder: Path) -> System:
     path = folder / f"{system_id}.toml"
     if not path.is_file():
         raise CatalogueError(f"no reference system {system_id!r}; known: {', '.join(systems(folder))}")
@@ -206,7 +197,8 @@ def _load_system(system_id: str, folder: Path) -> System:
 
 
 @cache
-def _load_workload(workload_id: str, folder: Path) -> Workload:
+def workload(workload_id: str, folder: Path = HERE) -> Workload:
+    """The workload of this identity; CatalogueError when there is none or its file breaks a rule."""
     path = folder / "workloads" / f"{workload_id}.toml"
     if not path.is_file():
         raise CatalogueError(f"no workload {workload_id!r} in {path.parent}")

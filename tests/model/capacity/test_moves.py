@@ -8,7 +8,7 @@ import pytest
 from model.calibration.intervals import SharedMachine
 from model.calibration.production import entry
 from model.capacity import msu
-from model.capacity.ask import predict, size
+from model.capacity.ask import headroom, predict, size
 from model.capacity.bundle import build
 from model.capacity.questions import QuestionError
 from model.hardware.imported import read_ratings
@@ -51,6 +51,13 @@ def test_the_msu_of_a_machine_has_those_of_its_other_lpars():
     object.__setattr__(given, "machine", machine)
     answer = predict(bundle(given), "PRDA")
     assert value(answer, "msu", "machine M1") == pytest.approx(value(answer, "msu") + RATING * 3600e-6)
+
+
+def test_headroom_within_a_response_target_needs_responses():
+    found = bundle()
+    found["systems"]["PRDA"] |= {"response": {}, "outputs": []}
+    with pytest.raises(QuestionError, match="no response of PRDA was measured"):
+        headroom(found, "PRDA", max_response_ms=5)
 
 
 def test_without_a_rating_there_are_no_msu():
