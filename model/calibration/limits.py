@@ -46,8 +46,10 @@ def shown(h: History, seen: dict[int, Seen], fits: dict[int, Fit]) -> list[tuple
     at_calm = {c: one for c, every in seen.items() if len((one := every.within(calm)).response) >= FEWEST_INTERVALS}
     found = []
     for members in groups:
-        shows = at_calm.keys() >= set(members) and _limit(h, members, at_calm, fits) is not None
-        if shows and (limit := _limit(h, members, seen, fits)) is not None:
+        limit = _limit(h, members, at_calm, fits) if at_calm.keys() >= set(members) else None
+        if limit is not None and any(len(at_calm[c].response) < len(seen[c].response) for c in members):
+            limit = _limit(h, members, seen, fits)
+        if limit is not None:
             found.append((members, limit))
     return sorted(found, key=lambda pair: (-pair[1].gain, pair[0]))
 
