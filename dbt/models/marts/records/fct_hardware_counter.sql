@@ -1,12 +1,19 @@
--- Basic counters of SMF 113.2 count since the run started: an interval is the difference to the record before.
+-- Counters of SMF 113.2 count since the run started: an interval is the difference to the record before. Extended counters,
+-- whose meaning depends on the machine, are numbered from 128 on; those of the z13 tell where a line of the first-level caches
+-- came from.
+{%- set z13_sources = {
+  'l3': [144, 145, 162, 163], 'l4_local': [146, 147, 148, 164, 165, 166],
+  'l4_remote': [149, 150, 151, 152, 153, 154, 155, 156, 157, 167, 168, 169, 170, 171, 172, 173, 174, 175],
+  'memory': [158, 159, 160, 161, 176, 177, 178, 179]} %}
 with counter as (
   select c.smf_sid, d.processor_number, d.processor_class, d.machine_type, d.run_start_utc, d.collected_utc,
     d.cycles_per_us,
-    row_number() over (partition by c.file_id, c.record_seq, c.parent_seq order by c.section_seq) - 1 as number,
+    row_number() over (partition by c.file_id, c.record_seq, c.parent_seq order by c.section_seq) - 1
+      + case s.set_type when 4 then 128 else 0 end as number,
     c.counter_value
   from {{ source('staging', 'stg_smf113_2_counter') }} c
   join {{ source('staging', 'stg_smf113_2_counter_set') }} s
-    on s.file_id = c.file_id and s.record_seq = c.record_seq and s.section_seq = c.parent_seq and s.set_type = 1
+    on s.file_id = c.file_id and s.record_seq = c.record_seq and s.section_seq = c.parent_seq and s.set_type in (1, 4)
   join {{ first_written(source('staging', 'stg_smf113_2_data'), ['processor_number', 'run_start_utc'], 'collected_utc') }} d
     on d.file_id = s.file_id and d.record_seq = s.record_seq and d.section_seq = s.parent_seq
 ),
@@ -22,7 +29,11 @@ processor as (
     max(cycles_per_us) as cycles_per_us,
     {% for name in ['cycles', 'instructions', 'l1_instruction_writes', 'l1_instruction_penalty', 'l1_data_writes',
         'l1_data_penalty'] -%}
-    max(counted) filter (where number = {{ loop.index0 }}) as {{ name }}{{ ',' if not loop.last }}
+    max(counted) filter (where number = {{ loop.index0 }}) as {{ name }},
+    {% endfor -%}
+    {% for source, numbers in z13_sources.items() -%}
+    sum(counted) filter (where machine_type in ('2964', '2965') and number in ({{ numbers | join(', ') }}))
+      as {{ source }}_writes{{ ',' if not loop.last }}
     {% endfor %}
   from counted
   where start_utc is not null
@@ -33,7 +44,8 @@ together as (
   select smf_sid, processor_class, max(machine_type) as machine_type, date_trunc('minute', start_utc) as start_utc,
     count(distinct processor_number) as processors,
     max(date_diff('microsecond', p.start_utc, p.collected_utc)) / 1e6 as interval_s,
-    {% for column in ['cycles', 'instructions', 'l1_instruction_writes', 'l1_data_writes'] -%}
+    {% for column in ['cycles', 'instructions', 'l1_instruction_writes', 'l1_data_writes', 'l3_writes', 'l4_local_writes',
+        'l4_remote_writes', 'memory_writes'] -%}
     sum({{ column }}) as {{ column }},
     {% endfor -%}
     sum(l1_instruction_penalty + l1_data_penalty) as l1_penalty,
@@ -56,6 +68,7 @@ select
   {{ metric('cycles_per_instruction') }} as cycles_per_instruction,
   {{ metric('finite_cycles_per_instruction') }} as finite_cycles_per_instruction,
   {{ metric('l1_miss_pct') }} as l1_miss_pct,
+  {{ metric('relative_nest_intensity') }} as relative_nest_intensity,
   {{ metric('million_instructions_per_s') }} as million_instructions_per_s
 from together t
 left join {{ ref('int_owner') }} o using (smf_sid)
