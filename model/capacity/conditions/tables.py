@@ -100,11 +100,21 @@ class Table:
         return next(iter(units), "")
 
     def may_have(self, metric: str, key: str, level: str) -> bool:
-        """Whether a metric can be asked for at a level: a part of a measurement has only the metrics seen in it."""
-        known = self.units.get(metric, {}).values()
-        return key in (*ALTERNATIVES, POINT, self.numeric) or any(
-            other.level(key) == level for cells in known for other in cells
-        )
+        """Whether a metric can be asked for at a level: one that shares a metric with those it was seen at."""
+        if key in (*ALTERNATIVES, POINT, self.numeric):
+            return True
+        of_key = [found for (name, _), found in self._metrics.items() if name == key]
+        there = self._metrics.get((key, level), frozenset())
+        return any(found & there for found in of_key if any(other == metric for other, _ in found))
+
+    @cached_property
+    def _metrics(self) -> Mapping[tuple[str, str], frozenset[tuple[str, str]]]:
+        """The metrics, with their units, that were seen at each named level."""
+        found: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+        for cell in self.values:
+            for label in cell.labels:
+                found[label].add((cell.metric, self.unit(cell)))
+        return {label: frozenset(metrics) for label, metrics in found.items()}
 
     def together(self, cell: Cell) -> bool:
         """Whether any two parts of a measurement that a cell names were seen together, of any metric and system."""

@@ -77,6 +77,11 @@ def test_itr_follows_from_rate_and_busy_where_only_these_were_measured():
     assert entry.value([7774.0, 81.4]) == pytest.approx(9550, rel=1e-4)
 
 
+def test_a_metric_of_one_class_is_told_for_another_that_has_its_other_metrics():
+    rows = report("one", SECONDS, "AOR") + report("one", {("CPU", "s"): 4.0}, "TOR")
+    assert ("SRB", "s") in predicted(rows, "one", report_class="TOR")
+
+
 def test_parts_that_were_never_seen_together_are_not_answered():
     rows = [
         Row("one", "average", {"graph": graph, "series": series}, value, unit, "graphs", "study")
