@@ -105,7 +105,7 @@ def anchor(heading: str) -> str:
 
 def figures(drawings: Iterable[str]) -> Markup:
     """Drawings in SVG, side by side where there is room."""
-    # The drawings are this project's own, and escape what they are told.
+    # The drawings are this project's own, and escape the texts in them.
     shapes = "".join(f"<figure>{drawing}</figure>" for drawing in drawings)
     return Markup(f'<div class="pictures">{shapes}</div>')
 
@@ -118,7 +118,9 @@ def table(rows: Sequence[Mapping[str, Any]]) -> Table | Sequence[str]:
 def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return text.figure(value) if value is None or isinstance(value, int | float) else value
+    if value is None or isinstance(value, int | float):
+        return text.figure(value)
+    return value if isinstance(value, Link) else str(value)
 
 
 def _kind(cell: Any) -> str | None:

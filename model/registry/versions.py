@@ -24,11 +24,7 @@ def export_versions(tracking_dir: Path, path: Path, server: str | None = None) -
     with tracking(tracking_dir, server) as mlflow:
         found = mlflow.MlflowClient().search_model_versions(f"name = '{MODEL_NAME}'")
         latest = sorted(found, key=lambda version: int(version.version), reverse=True)[:MOST]
-        versions = [
-            known.get(f"{MODEL_NAME}/{one.version}")
-            or _described(one, json.loads(mlflow.artifacts.load_text(f"runs:/{one.run_id}/{BUNDLE_FILE}")))
-            for one in latest
-        ]
+        versions = [known.get(f"{MODEL_NAME}/{one.version}") or _described(one, _bundle(mlflow, one)) for one in latest]
     return bundles.write({"versions": versions}, path)
 
 
@@ -39,14 +35,22 @@ def _read(path: Path) -> list[Any]:
         return []
 
 
+def _bundle(mlflow: Any, version: Any) -> Mapping[str, Any]:
+    """The bundle of a version; nothing where its artifacts are gone."""
+    try:
+        return dict(json.loads(mlflow.artifacts.load_text(f"runs:/{version.run_id}/{BUNDLE_FILE}")))
+    except (mlflow.exceptions.MlflowException, OSError, ValueError):
+        return {}
+
+
 def _described(version: Any, bundle: Mapping[str, Any]) -> dict[str, Any]:
     at = datetime.fromtimestamp(version.creation_timestamp / 1000, UTC)
     return {
         "model_version": f"{MODEL_NAME}/{version.version}",
         "registered_at": at.isoformat(timespec="seconds"),
         "promoted": version.tags.get("gate") == "passed",
-        "systems": [_system(name, entry) for name, entry in sorted(bundle["systems"].items())],
-        "errors": bundle["validation"].get("errors", []),
+        "systems": [_system(name, entry) for name, entry in sorted(bundle.get("systems", {}).items())],
+        "errors": bundle.get("validation", {}).get("errors", []),
     }
 
 

@@ -108,6 +108,17 @@ def test_versions_are_listed_with_their_errors_the_latest_first(registry, tmp_pa
     assert json.loads(export_versions(folder, path).read_text())["versions"] == marked
 
 
+def test_a_version_whose_artifacts_are_gone_is_listed_without_systems(registry, tmp_path, monkeypatch):
+    def gone(_):
+        raise OSError("gone")
+
+    monkeypatch.setattr(mlflow.artifacts, "load_text", gone)
+    folder, _, version = registry
+    versions = json.loads(export_versions(folder, tmp_path / "versions.json").read_text())["versions"]
+    assert versions[-1]["model_version"] == version.model_version
+    assert versions[-1]["systems"] == versions[-1]["errors"] == []
+
+
 def test_a_registry_without_champion_says_so(tmp_path):
     with pytest.raises(NoChampionError, match="fit a model first"):
         load_champion(tmp_path / "nothing")
