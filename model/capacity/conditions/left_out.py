@@ -141,10 +141,9 @@ def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str,
             missed[figure.family].append((figure.kin, figure.missed))
     factors = {}
     for family, found in missed.items():
-        errors = np.array([error for _, error in found])
+        names, errors = np.array([name for name, _ in found]), np.array([error for _, error in found])
         factors[family] = _factor(errors, np.zeros(len(found), dtype=bool))
-        for kin_ in {name for name, _ in found}:
-            factors[kin_] = _factor(errors, np.array([name == kin_ for name, _ in found]))
+        factors |= {name: _factor(errors, names == name) for name in dict.fromkeys(names.tolist())}
     return factors
 
 
