@@ -16,6 +16,7 @@ from ingest.codec.handlers import Handled, Problem
 from ingest.codec.rows import EncodeError
 from ingest.codec.tables import numbers_at, row_bytes, rows_table
 from ingest.formats.cics.resources import ordinals
+from ingest.formats.smf.kernels.nesting import count_linked, place_linked
 from ingest.layout import Layout
 
 JOB_TRIPLET, JOB_BYTES = 36, 38
@@ -166,24 +167,11 @@ def _chain(shape: Shape, buffer: Bytes, offset: Ints, length: Ints, bad: NDArray
     owner, job_at, job = _roots(shape, buffer, offset, length)
     step = numbers_at(buffer, job_at + shape.size_at, 2)
     relative = numbers_at(buffer, job_at + shape.first_at, 4)
-    active = np.flatnonzero(relative > 0)
-    visited = np.zeros(offset.size, np.int64)
-    parts: list[tuple[Ints, Ints]] = []
-    while active.size:
-        records = owner[active]
-        np.add.at(visited, records, 1)
-        inside = (step[active] >= shape.shortest) & (relative[active] + step[active] <= length[records])
-        inside &= visited[records] * shape.shortest <= length[records]
-        bad[records[~inside]] = True
-        active = active[inside]
-        at = offset[owner[active]] + relative[active]
-        parts.append((active, at))
-        relative[active] = numbers_at(buffer, at, 4)
-        active = active[relative[active] > 0]
-    number = np.concatenate([part for part, _ in parts]) if parts else np.empty(0, np.int64)
-    at = np.concatenate([part for _, part in parts]) if parts else np.empty(0, np.int64)
-    order = np.argsort(number, kind="stable")
-    number, at = number[order], at[order]
+    counts = np.empty_like(owner)
+    count_linked(buffer, offset, length, owner, relative, step, shape.shortest, bad, counts)
+    at = np.empty(int(counts.sum()), np.int64)
+    place_linked(buffer, offset, owner, relative, counts, at)
+    number = np.repeat(np.arange(owner.size), counts)
     return _Chain(at, step[number], owner[number], job_at[number], job[number])
 
 

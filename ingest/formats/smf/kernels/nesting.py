@@ -8,6 +8,7 @@ import numpy as np
 
 from ingest.formats.smf.kernels.locating import NO_LENGTH, OUTSIDE, _number
 from ingest.kernels.jit import kernel
+from ingest.kernels.loads import load_4
 
 SHORTEST_ENTRY = 3
 """Bytes a chained entry has at least: its length (2) and its type (1)."""
@@ -151,3 +152,39 @@ def place_chained(
                 row += 1
             own = False
             place += length
+
+
+@kernel
+def count_linked(data, starts, lengths, owner, first, step, shortest, bad, counts):
+    """Count the sections of chains whose every section begins with the offset of the next, 0 in the last.
+
+    owner, first and step: per chain, its record, in rising order, offset of its first section, and length of one. A
+    record is marked bad where a section is shorter than `shortest` bytes or reaches outside it, and where its chains
+    hold more sections than there is room for, as when one leads back.
+    """
+    visited = np.int64(0)
+    for c in range(owner.shape[0]):
+        i = owner[c]
+        if c == 0 or owner[c - 1] != i:
+            visited = np.int64(0)
+        counts[c] = 0
+        offset = first[c]
+        while offset > 0:
+            visited += 1
+            if step[c] < shortest or offset + step[c] > lengths[i] or visited * shortest > lengths[i]:
+                bad[i] = True
+                break
+            counts[c] += 1
+            offset = np.int64(load_4(data, starts[i] + offset))
+
+
+@kernel
+def place_linked(data, starts, owner, first, counts, at):
+    """Place of every section of chains that have been counted."""
+    row = 0
+    for c in range(owner.shape[0]):
+        offset = first[c]
+        for _ in range(counts[c]):
+            at[row] = starts[owner[c]] + offset
+            offset = np.int64(load_4(data, at[row]))
+            row += 1
