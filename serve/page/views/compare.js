@@ -24,7 +24,11 @@ export async function compare(body, { system, params, known }) {
 
 function defaults(about) {
   const last = dayOf(about.last_start_local);
-  const week = Math.max(1, Math.min(7, about.days - 7));
+  if (about.days < FEWEST_DAYS) {
+    const [from, to] = [iso(dayOf(about.first_start_local)), iso(last)];
+    return { a_from: from, a_to: to, b_from: from, b_to: to };
+  }
+  const week = Math.min(7, about.days - 7);
   return {
     a_from: iso(last - (week + 6) * DAY_S),
     a_to: iso(last - 7 * DAY_S),
