@@ -4,6 +4,7 @@ Each asset calls the step that the command line calls. Everything that opens the
 """
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,11 +32,26 @@ landing_files = dg.AssetSpec(
 
 
 def dbt_project(home: Home) -> DbtProject:
-    """The dbt project with its target under `home`, its manifest made anew when a file of the project is newer."""
+    """The dbt project with its target under `home`, its manifest made anew when a file of the project is newer.
+
+    A new state folder begins with the project as `make setup` has parsed it.
+    """
     project = DbtProject(project_dir=DBT_PROJECT, profiles_dir=DBT_PROJECT, target_path=home.dbt / "target")
+    if not project.manifest_path.exists():
+        _take_over(DBT_PROJECT / "target", home.dbt / "target")
     if _stale(project.manifest_path):
         project.preparer.prepare(project)
     return project
+
+
+def _take_over(parsed: Path, target: Path) -> None:
+    """Copy what dbt parsed, the manifest last, each file at once: another process may look for it."""
+    target.mkdir(parents=True, exist_ok=True)
+    for name in ("partial_parse.msgpack", "manifest.json"):
+        if (parsed / name).exists():
+            copy = target / f".{name}.{os.getpid()}"
+            shutil.copy2(parsed / name, copy)
+            copy.replace(target / name)
 
 
 def _stale(manifest: Path) -> bool:
