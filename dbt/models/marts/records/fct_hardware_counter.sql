@@ -5,17 +5,28 @@
   'l3': [144, 145, 162, 163], 'l4_local': [146, 147, 148, 164, 165, 166],
   'l4_remote': [149, 150, 151, 152, 153, 154, 155, 156, 157, 167, 168, 169, 170, 171, 172, 173, 174, 175],
   'memory': [158, 159, 160, 161, 176, 177, 178, 179]} %}
-with counter as (
+with counter_set as (
+  select *, coalesce(sum(set_counters) over (
+    partition by file_id, record_seq, parent_seq order by section_seq rows between unbounded preceding and 1 preceding
+  ), 0) as first_place
+  from {{ source('staging', 'stg_smf113_2_counter_set') }}
+),
+
+-- The counters of a processor follow one another, set after set.
+placed as (
+  select *, row_number() over (partition by file_id, record_seq, parent_seq order by section_seq) - 1 as place
+  from {{ source('staging', 'stg_smf113_2_counter') }}
+),
+
+counter as (
   select c.smf_sid, d.processor_number, d.processor_class, d.machine_type, d.run_start_utc, d.collected_utc,
-    d.cycles_per_us,
-    row_number() over (partition by c.file_id, c.record_seq, c.parent_seq order by c.section_seq) - 1
-      + case s.set_type when 4 then 128 else 0 end as number,
-    c.counter_value
-  from {{ source('staging', 'stg_smf113_2_counter') }} c
-  join {{ source('staging', 'stg_smf113_2_counter_set') }} s
-    on s.file_id = c.file_id and s.record_seq = c.record_seq and s.section_seq = c.parent_seq and s.set_type in (1, 4)
+    d.cycles_per_us, c.place - s.first_place + case s.set_type when 4 then 128 else 0 end as number, c.counter_value
+  from placed c
+  join counter_set s
+    on s.file_id = c.file_id and s.record_seq = c.record_seq and s.parent_seq = c.parent_seq and s.set_type in (1, 4)
+    and c.place >= s.first_place and c.place < s.first_place + s.set_counters
   join {{ first_written(source('staging', 'stg_smf113_2_data'), ['processor_number', 'run_start_utc'], 'collected_utc') }} d
-    on d.file_id = s.file_id and d.record_seq = s.record_seq and d.section_seq = s.parent_seq
+    on d.file_id = c.file_id and d.record_seq = c.record_seq and d.section_seq = c.parent_seq
 ),
 
 counted as (
