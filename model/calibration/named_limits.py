@@ -5,8 +5,9 @@ The wait is measured, so places and holding time follow from how it grows with t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ LOADS = np.concatenate([np.arange(0.02, 0.7, 0.04), np.arange(0.7, 0.995, 0.015)
 FACTOR_SD = 0.7
 # Longest wait that a limit worth trying makes, as part of the longest that was measured.
 LEAST_WAIT = 0.02
-# Relative deviation of a holding time that was measured.
+# Least relative deviation of a holding time that was measured.
 HOLD_SD = 0.005
 BINS = 160
 # How far, relatively, the wait for a limit may be from any law of this kind, at this many loads independently.
@@ -75,7 +76,10 @@ def _never_reached(h: History, seen: dict[int, Seen], limit: str) -> dict[str, A
 
 @dataclass(frozen=True)
 class Named:
-    """A limit's members (C',) and how long each waits beside the mean of all; candidates with chances and factors."""
+    """A limit's members (C',) and how long each waits beside the mean of all; candidates with chances and factors.
+
+    ``hold_sd`` is the relative deviation of the time held.
+    """
 
     name: str
     members: Sequence[int]
@@ -84,6 +88,7 @@ class Named:
     chance: Array
     log_factor: Array
     log_sd: Array
+    hold_sd: float = HOLD_SD
 
     @property
     def of_inside(self) -> float:
@@ -97,7 +102,7 @@ class Named:
         picked = np.minimum(np.searchsorted(np.cumsum(self.chance), ranks), len(self.chance) - 1)
         deviates, held = normals(2, f"{system} limit {self.name}").T
         hold_s = self.candidates.hold_s
-        held_s = hold_s[picked] * (1.0 + HOLD_SD * held)
+        held_s = hold_s[picked] * (1.0 + self.hold_sd * held)
 
         def drawn(values: Array) -> dict[str, Any]:
             return {"centre": float(values[best]), "draws": values[picked].astype(float).tolist()}
@@ -144,8 +149,13 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
     mixed = h.ended[kept][:, members] @ np.array(weights) / count
     times = np.column_stack([total, np.maximum(spent, 0.0) / count, on_engines, mixed])
     gathered = _Gathered.of(times, waited[kept][:, members].sum(axis=1), count, h.day[kept], h.sampling_s)
-    known = None if group is None else _of_servers(group.servers, group.busy_s[kept].sum() / count.sum())
-    return _fitted(limit, members, weights, gathered, known)
+    if group is None:
+        return _fitted(limit, members, weights, gathered, None)
+    each = group.busy_s[kept].sum() / count.sum()
+    found = _fitted(limit, members, weights, gathered, _of_servers(group.servers, each))
+    # Requests of one class may take longer than those of another: as far as the mix of an interval shows it.
+    off = np.average((group.busy_s[kept] / (each * count * mixed) - 1.0) ** 2, weights=count)
+    return found and replace(found, hold_sd=math.hypot(HOLD_SD, math.sqrt(off)))
 
 
 @dataclass(frozen=True)
