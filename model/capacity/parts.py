@@ -82,6 +82,9 @@ class Law:
         if np.all((low <= driver) & (driver <= high)):
             mean = fixed + x * (each + curve * (x - 1.0))
             return self.scale * np.maximum(mean, 0.0) * np.maximum(1.0 + self.noise[:, None], 0.0)
+        # Below the range measured, a negative fixed part shrinks with the load: no work takes less than no engines.
+        start = low / self.reference
+        fixed = np.where((fixed < 0) & (x < start), fixed * x / start, fixed) if start > 0 else fixed
         edge = FOLLOWED * high / self.reference
         bend = np.where(x <= edge, x * (x - 1.0), edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge))
         mean = fixed + each * x + curve * bend

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from model.capacity import queues
 from model.capacity.answer import Estimate
 from model.capacity.ensemble import System
-from model.capacity.parts import Scenario
+from model.capacity.parts import Law, Scenario
 
 DRAWS = 40
 ENGINES = 4.0
@@ -234,3 +234,16 @@ def test_ziip_work_that_runs_on_general_processors_is_in_the_response_once():
     key = ("response_ms", "online")
     assert on_ziips.using_ms[key][0, 0] == pytest.approx(3.0, rel=1e-6)
     assert on_cps.using_ms[key][0, 0] == pytest.approx(3.0, rel=1e-6)
+
+
+def test_less_work_than_was_measured_takes_engines_whatever_the_line():
+    entry = {
+        **usage("all", 0.02, 0, 1),
+        "support": [900.0, 1000.0],
+        "coef": [-0.2, 1.2, 0.0],
+        "draws": {"coef": [[-0.4, 1.4, 0.0]], "noise": [0.0], "drift": [0.0]},
+    }
+    used = Law.of("lpar", entry).usage(np.tile([10.0, 100.0, 899.99, 900.0, 1000.0], (2, 1)))
+    np.testing.assert_allclose(used[:, 1], 10 * used[:, 0], rtol=0.05)
+    np.testing.assert_allclose(used[:, 2], used[:, 3], rtol=1e-3)
+    assert (np.diff(used) > 0).all() and (used > 0).all()
