@@ -25,39 +25,36 @@ class Event:
 def send(events: Sequence[Event], rules: Notify, outbox: Path, now: dt.datetime) -> list[str]:
     """Send events, and those kept back before, as one message to every address set; what went wrong, in words.
 
-    In quiet hours only a message with a failure goes out. What could not be sent waits in `outbox` for the next time.
+    In quiet hours only a message with a failure goes out. What could not be sent to an address waits in `outbox`.
     """
-    due = put_down(events, rules, outbox)
-    if not due:
-        return []
-    if rules.quiet is not None and within(now.time(), rules.quiet) and due[0].severity != "failure":
-        return []
     from http.client import HTTPException
 
-    wrong = []
-    for name, deliver in (("webhook", _post), ("e-mail", _mail)):
+    waiting, wrong = put_down(events, rules, outbox), []
+    for name, due in waiting.items():
+        quiet = rules.quiet is not None and within(now.time(), rules.quiet)
+        if not due or (quiet and due[0].severity != "failure"):
+            continue
         try:
-            deliver(due, rules)
+            _DELIVER[name](due, rules)
         except (OSError, ValueError, HTTPException) as error:
             wrong.append(f"the {name} could not be sent: {type(error).__name__}: {error}")
-    if not wrong:
-        _keep(outbox, [])
+        else:
+            waiting[name] = []
+            _keep(outbox, waiting)
     return wrong
 
 
-def put_down(events: Sequence[Event], rules: Notify, outbox: Path) -> list[Event]:
-    """Keep events until they are sent, whatever becomes of the process; all that wait, the worst first.
-
-    None where no address is set.
-    """
-    if rules.webhook is None and rules.mail is None:
-        return []
-    waiting = [Event(**entry) for entry in _kept(outbox)]
-    fresh = [event for event in events if event not in waiting]
-    due = sorted([*waiting, *fresh], key=lambda event: SEVERITIES.index(event.severity))
-    if fresh:
-        _keep(outbox, due)
-    return due
+def put_down(events: Sequence[Event], rules: Notify, outbox: Path) -> dict[str, list[Event]]:
+    """Keep events until they are sent, whatever becomes of the process; all that wait, by address, the worst first."""
+    addresses = {"webhook": rules.webhook, "e-mail": rules.mail}
+    kept = {name: _kept(outbox, name) for name, address in addresses.items() if address is not None}
+    waiting = {
+        name: sorted(dict.fromkeys([*before, *events]), key=lambda event: SEVERITIES.index(event.severity))
+        for name, before in kept.items()
+    }
+    if waiting != kept:
+        _keep(outbox, waiting)
+    return waiting
 
 
 def within(now: dt.time, hours: tuple[dt.time, dt.time]) -> bool:
@@ -86,8 +83,7 @@ def _link(event: Event, rules: Notify) -> str:
 def _post(events: Sequence[Event], rules: Notify) -> None:
     import urllib.request
 
-    if rules.webhook is None:
-        return
+    assert rules.webhook is not None
     payload: Mapping[str, Any] = {
         "text": f"{subject(events)}\n\n{body(events, rules)}",
         "events": [asdict(event) | {"link": _link(event, rules)} for event in events],
@@ -103,8 +99,7 @@ def _mail(events: Sequence[Event], rules: Notify) -> None:
     import smtplib
     from email.message import EmailMessage
 
-    if rules.mail is None:
-        return
+    assert rules.mail is not None
     where: Mail = rules.mail
     message = EmailMessage()
     message["Subject"], message["From"], message["To"] = subject(events), where.sender, ", ".join(where.to)
@@ -117,14 +112,19 @@ def _mail(events: Sequence[Event], rules: Notify) -> None:
         server.send_message(message)
 
 
-def _kept(outbox: Path) -> list[dict[str, str]]:
+_DELIVER = {"webhook": _post, "e-mail": _mail}
+
+
+def _kept(outbox: Path, address: str) -> list[Event]:
+    """What waits for an address; in the outbox of an earlier version all waits for each."""
     try:
-        return list(json.loads(outbox.read_text(encoding="utf-8")))
+        kept = json.loads(outbox.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return []
+    return [Event(**entry) for entry in (kept if isinstance(kept, list) else kept.get(address, ()))]
 
 
-def _keep(outbox: Path, events: Sequence[Event]) -> None:
+def _keep(outbox: Path, waiting: Mapping[str, Sequence[Event]]) -> None:
     from pipelines.nights.files import write
 
-    write(outbox, json.dumps([asdict(event) for event in events], indent=1))
+    write(outbox, json.dumps({name: [asdict(event) for event in due] for name, due in waiting.items()}, indent=1))

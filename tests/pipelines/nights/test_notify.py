@@ -17,6 +17,10 @@ EVENTS = [
 ]
 
 
+def waiting(folder):
+    return {name: len(events) for name, events in json.loads((folder / "outbox.json").read_text()).items()}
+
+
 def test_events_of_a_night_are_one_message_to_webhook_and_mail_with_links(tmp_path):
     with serving(Webhook) as hook, serving(MailServer) as mail:
         rules = Notify(
@@ -31,7 +35,7 @@ def test_events_of_a_night_are_one_message_to_webhook_and_mail_with_links(tmp_pa
     (letter,) = MailServer.received
     assert "Subject: Etalon: disk full (and 1 more)" in letter
     assert "http://etalon.host/nights/x.html" in letter
-    assert json.loads((tmp_path / "outbox.json").read_text()) == []
+    assert waiting(tmp_path) == {"webhook": 0, "e-mail": 0}
 
 
 def test_in_quiet_hours_only_failures_wake_anyone_and_the_rest_comes_later(tmp_path):
@@ -51,7 +55,28 @@ def test_what_could_not_be_sent_waits(tmp_path):
     rules = Notify(webhook="http://127.0.0.1:9/x")
     (wrong,) = notify.send(EVENTS, rules, tmp_path / "outbox.json", NOON)
     assert wrong.startswith("the webhook could not be sent")
-    assert len(json.loads((tmp_path / "outbox.json").read_text())) == 2
+    assert waiting(tmp_path) == {"webhook": 2}
+
+
+def test_what_reached_one_address_is_sent_again_only_to_the_other(tmp_path):
+    outbox = tmp_path / "outbox.json"
+    with serving(Webhook) as hook, serving(MailServer) as port:
+        mail = Mail(host="127.0.0.1", port=port, sender="etalon@host", to=["ops@host"])
+        broken = mail.model_copy(update={"port": 9})
+        rules = Notify(webhook=f"http://127.0.0.1:{hook}/x", mail=mail)
+        (wrong,) = notify.send(EVENTS, rules.model_copy(update={"mail": broken}), outbox, NOON)
+        assert wrong.startswith("the e-mail could not be sent")
+        assert waiting(tmp_path) == {"webhook": 0, "e-mail": 2}
+        assert notify.send([], rules, outbox, NOON) == []
+    assert (len(Webhook.received), len(MailServer.received)) == (1, 1)
+    assert waiting(tmp_path) == {"webhook": 0, "e-mail": 0}
+
+
+def test_what_an_earlier_version_left_waits_for_each_address(tmp_path):
+    (tmp_path / "outbox.json").write_text('[{"severity": "warning", "text": "PRDB: nothing", "page": ""}]')
+    with serving(Webhook) as hook:
+        assert notify.send([], Notify(webhook=f"http://127.0.0.1:{hook}/x"), tmp_path / "outbox.json", NOON) == []
+    assert len(Webhook.received) == 1
 
 
 def test_an_address_that_answers_no_http_is_told_and_fails_no_night(tmp_path):
@@ -59,4 +84,4 @@ def test_an_address_that_answers_no_http_is_told_and_fails_no_night(tmp_path):
         rules = Notify(webhook=f"http://127.0.0.1:{port}/x")
         (wrong,) = notify.send(EVENTS, rules, tmp_path / "outbox.json", NOON)
     assert wrong.startswith("the webhook could not be sent: BadStatusLine")
-    assert len(json.loads((tmp_path / "outbox.json").read_text())) == 2
+    assert waiting(tmp_path) == {"webhook": 2}
