@@ -1,8 +1,9 @@
 """Nights killed at random moments, and the tables they end with beside those of an undisturbed night.
 
-`python -m benchmarks.kills [LOOPS]` does nights over three days of two LPARs, a file more whenever one ends, and kills
-each with SIGKILL at a random moment, alone or with the processes it started; 200 loops without an argument. Then one
-night is left alone. 1 where a table of raw records or marts differs from those of a state that one night made.
+`python -m benchmarks.kills [LOOPS [SEED]]` does nights over three days of two LPARs in rounds of nine. One more file
+lands before each of the first six, and each night is killed with SIGKILL at a random moment, alone or with what it
+started; 200 loops without an argument. At the end of a round one night is left alone. 1 where a table of raw records
+or marts then differs from those of a state that one night made; both states are kept.
 """
 
 from __future__ import annotations
@@ -23,37 +24,38 @@ import duckdb
 from benchmarks.daily import daily_dumps
 from pipelines.home import ROOT, Home
 
-_DAYS, _SEED = 3, 1
+_DAYS, _ROUND = 3, 9
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do the nights; a line for every table that differs."""
-    loops = int(arguments[0]) if arguments else 200
-    drawn = random.Random(_SEED)
-    with tempfile.TemporaryDirectory(prefix="etalon-kills-") as name:
-        folder = Path(name)
-        dumps = [path for day in daily_dumps(folder / "lab", 1, _DAYS, 3600) for path in day]
-        calm, killed = _home(folder / "calm", dumps), _home(folder / "killed", dumps[:1])
-        start = time.monotonic()
-        _night(calm)
-        lasts_s = time.monotonic() - start
-        print(f"an undisturbed night takes {lasts_s:.0f} s", flush=True)
-        cut_short = 0
-        for _ in range(loops):
-            landed = len(list(killed.landing.iterdir()))
-            if _night(killed, drawn.uniform(0, lasts_s), whole=drawn.random() < 0.5):
-                cut_short += 1
-            elif landed < len(dumps):
-                shutil.copy(dumps[landed], killed.landing)
+    """Do the nights; a line for every round."""
+    loops, seed = (int(argument) for argument in (*arguments, *("200", "1")[len(arguments) :]))
+    drawn = random.Random(seed)
+    folder = Path(tempfile.mkdtemp(prefix="etalon-kills-"))
+    dumps = [path for day in daily_dumps(folder / "lab", 1, _DAYS, 3600) for path in day]
+    calm = _home(folder / "calm", dumps)
+    lasts_s = _undisturbed(calm)
+    print(f"an undisturbed night takes {lasts_s:.0f} s", flush=True)
+    expected, cut_short, unequal = digests(calm), 0, 0
+    for first in range(0, loops, _ROUND):
+        home = _home(folder / f"nights{first}", ())
+        for number in range(min(_ROUND, loops - first)):
+            for dump in dumps[number : number + 1]:
+                shutil.copy(dump, home.landing)
+            cut_short += _night(home, drawn.uniform(0, lasts_s), whole=drawn.random() < 0.5)
         for dump in dumps:
-            shutil.copy(dump, killed.landing)
-        _night(killed)
-        one, other = digests(calm), digests(killed)
-    wrong = sorted(table for table in one.keys() | other.keys() if one.get(table) != other.get(table))
-    print(
-        f"{loops} nights, {cut_short} killed before their end; {len(one)} tables, {len(wrong)} differ", *wrong, sep="\n"
-    )
-    return int(bool(wrong))
+            shutil.copy(dump, home.landing)
+        lasts_s = _undisturbed(home)
+        found = digests(home)
+        wrong = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+        done = min(first + _ROUND, loops)
+        print(f"{done} nights, {cut_short} killed; {len(expected)} tables, {len(wrong)} differ", *wrong, flush=True)
+        unequal += bool(wrong)
+        if not wrong:
+            shutil.rmtree(home.root)
+    if not unequal:
+        shutil.rmtree(folder)
+    return int(unequal > 0)
 
 
 def _home(root: Path, dumps: Sequence[Path]) -> Home:
@@ -63,6 +65,13 @@ def _home(root: Path, dumps: Sequence[Path]) -> Home:
     for dump in dumps:
         shutil.copy(dump, home.landing)
     return home
+
+
+def _undisturbed(home: Home) -> float:
+    """Seconds of a night that is left alone."""
+    start = time.monotonic()
+    _night(home)
+    return time.monotonic() - start
 
 
 def _night(home: Home, kill_after_s: float | None = None, *, whole: bool = True) -> bool:
