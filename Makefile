@@ -1,7 +1,7 @@
 # Etalon: `make demo` runs everything once, `make test` proves it. Needs Python 3.11 and make, nothing else.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick explore fuzz-api lint bench serve dev clean
+.PHONY: help setup demo test quick explore fuzz-api lint audit bench serve dev clean
 
 ETALON_HOME ?= $(CURDIR)/.etalon
 export ETALON_HOME
@@ -48,6 +48,9 @@ lint: setup ## style, types and import rules
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+audit: setup ## known vulnerabilities of the locked dependencies (asks osv.dev)
+	@.ci/audit
 
 bench: setup ## measured speeds
 	$(BIN)/python -m benchmarks
