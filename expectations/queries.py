@@ -57,12 +57,12 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
           from (select *, system_id || ' ' || point || ' ' || condition as run from recorded)
           window system as (partition by records, smf_sid, job order by start_at)
         ),
-        starts as (select smf_sid, event_start_local as started_at from marts.fct_system_event where event = 'IPL'),
         outages as (
-          -- A system that was started inside a hole was down: nothing of that time is missing.
+          -- While a system was down nothing is missing.
           select distinct records, smf_sid, job, start_at
-          from steps join starts using (smf_sid)
-          where step_s > 1 and started_at between start_local - to_seconds(step_s) and start_local + interval 5 minute
+          from steps join marts.fct_gap using (smf_sid)
+          where step_s > 1 and ipl_local is not null and gap_start_local < start_local
+            and gap_end_local > start_local - to_seconds(step_s)
         )
         select smf_sid as system, trim(records || ' ' || job) as records, {_AT.format("start_at")} as interval,
           case when o.smf_sid is null then step_s end as hole_s, -step_s as overlap_s

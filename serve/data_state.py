@@ -22,13 +22,8 @@ _DAYS = """
     FROM marts.dim_interval WHERE point IS NULL GROUP BY ALL ORDER BY ALL
 """
 _GAPS = """
-    SELECT system_id, from_local, to_local, event_start_local AS started_local FROM (
-      SELECT smf_sid, system_id, interval_end_local AS from_local,
-        lead(interval_start_local) OVER (PARTITION BY smf_sid ORDER BY interval_start_local) AS to_local
-      FROM marts.dim_interval WHERE point IS NULL) AS hole
-    LEFT JOIN (SELECT smf_sid, event_start_local FROM marts.fct_system_event WHERE event = 'IPL') AS start
-      ON start.smf_sid = hole.smf_sid AND event_start_local BETWEEN from_local AND to_local + INTERVAL 5 MINUTE
-    WHERE to_local - from_local > INTERVAL 1 MINUTE ORDER BY to_local - from_local DESC LIMIT ?
+    SELECT system_id, gap_start_local, gap_end_local, gap_s, ipl_local
+    FROM marts.fct_gap ORDER BY gap_s DESC LIMIT ?
 """
 _RECORDS = """
     SELECT path, '{type}' AS record_type, count(*) AS records, min(record_seq) AS first_record
@@ -68,12 +63,12 @@ def files(snapshot: Snapshot) -> Files:
         gaps=[
             Gap(
                 system=row["system_id"],
-                from_local=row["from_local"].isoformat(),
-                to_local=row["to_local"].isoformat(),
-                hours=(row["to_local"] - row["from_local"]).total_seconds() / 3600,
-                ipl_local=row["started_local"].isoformat() if row["started_local"] else None,
+                from_local=row["gap_start_local"].isoformat(),
+                to_local=row["gap_end_local"].isoformat(),
+                hours=row["gap_s"] / 3600,
+                ipl_local=row["ipl_local"].isoformat() if row["ipl_local"] else None,
             )
-            for row in snapshot.rows(_GAPS, [MOST_GAPS])
+            for row in (snapshot.rows(_GAPS, [MOST_GAPS]) if snapshot.has_table("marts", "fct_gap") else ())
         ],
     )
 

@@ -19,8 +19,8 @@ TIMES = (
 #: What small marts over all time are made of, each with a mart of the same records; kept whole, while other
 #: intermediate tables are those of the last build.
 _KEPT = {"int_interval": "dim_interval", "int_machine": "dim_system", "int_engine_interval": "dim_system"}
-#: Marts over all time, and how they are made: from the kept tables, or by key.
-_FROM_KEPT, _BY_KEY = ("dim_system",), {"dim_metric": "metric"}
+#: Marts over all time, and how they are made: from tables that the warehouse has of all time, or by key.
+_FROM_KEPT, _BY_KEY = ("dim_system", "fct_gap"), {"dim_metric": "metric"}
 _NOTHING = "false"
 
 
@@ -98,6 +98,7 @@ def merge(
             con.execute(f"DELETE FROM marts.{table} WHERE {key} NOT IN (SELECT {key} FROM marts.fct_point_metric)")
         for table in _FROM_KEPT:
             made = next(compiled.rglob(f"{table}.sql")).read_text(encoding="utf-8")
+            _widen(con, f"marts.{table}")
             con.execute(f"DELETE FROM marts.{table}")
             con.execute(f"INSERT INTO marts.{table} BY NAME {made}")
         record(con)

@@ -1,10 +1,13 @@
-"""What should have come of a day and did not: judged by the days before, or by what is declared."""
+"""What should have come of a day and did not: judged by the days before, or by what is declared.
+
+What is still missing of a day before is told until it has come, or until somebody has acknowledged it.
+"""
 
 import datetime as dt
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,11 +19,14 @@ _HEADER = re.compile(r"stg_smf(\d+)(?:_(\d+))?_header")
 _AFTER_END_MIN = 5
 #: Fewer records of a type than these on a usual day may as well be none on another.
 _FEW = 8
+_HOUR = dt.timedelta(hours=1)
+#: So many other days of the same lack are named.
+_MOST_DAYS = 3
 
 
 @dataclass(frozen=True)
 class Lack:
-    """Something that should have come: of which system, what, and in words how it is usually.
+    """Something that should have come: of which system, what, in words how it is usually, and of which days.
 
     What is `outage` did not come because the system was down, as its records say.
     """
@@ -28,31 +34,78 @@ class Lack:
     system: str
     what: str
     text: str
+    days: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return asdict(self)
 
 
-#: From which hour of a day to which.
-Hours = tuple[int, int]
+@dataclass(frozen=True)
+class Outage:
+    """A time in which a system was down (local time), and its IPL."""
+
+    start: dt.datetime
+    end: dt.datetime
+    ipl: dt.datetime
+
+    def covers(self, start: dt.datetime, end: dt.datetime) -> bool:
+        """Whether the system was down at some time between two moments."""
+        return self.start < end and self.end > start
+
+
 Counts = Mapping[tuple[str, str], Mapping[dt.datetime, int]]
 """Records by system and type, by the hour they are about."""
 
 
-def lacks(snapshot: Path, day: dt.date, rules: Coverage) -> list[Lack]:
-    """What is missing of a day (local time of the systems) in the published snapshot; one line per system and kind."""
+def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] = ()) -> list[Lack]:
+    """What is missing of a day (local time of the systems) in the published snapshot; one line per system and kind.
+
+    before: what was missing of earlier days: what still is comes with it.
+    """
+    awaited: dict[dt.date, set[tuple[str, str]]] = defaultdict(set)
+    for lack in before:
+        for named in lack.days:
+            awaited[dt.date.fromisoformat(named)] |= {(lack.system, kind) for kind in _kinds(lack)}
+    awaited.pop(day, None)
+    days = [*sorted(awaited), day]
+    counts = written(snapshot, min(days) - dt.timedelta(weeks=rules.weeks), max(days))
+    down = outages(snapshot, min(days), max(days))
+    found: dict[tuple[str, str], list[Lack]] = defaultdict(list)
+    for one in days:
+        for lack in _of_day(snapshot, one, rules, counts, down):
+            if one == day or any((lack.system, kind) in awaited[one] for kind in _kinds(lack)):
+                found[lack.system, lack.what].append(replace(lack, days=(str(one),)))
+    return sorted((_of_days(same) for same in found.values()), key=lambda lack: lack.system)
+
+
+def _kinds(lack: Lack) -> list[str]:
+    return lack.what.split(", ")
+
+
+def _of_days(same: Sequence[Lack]) -> Lack:
+    """The same lack of several days in one line: the last day, and which others."""
+    *others, last = same
+    days = [day for lack in others for day in lack.days]
+    named = f"{', '.join(days[-_MOST_DAYS:])}" + f" and {len(days) - _MOST_DAYS} more" * (len(days) > _MOST_DAYS)
+    return replace(last, text=f"{last.text}; also on {named}" if days else last.text, days=(*days, *last.days))
+
+
+def _of_day(
+    snapshot: Path, day: dt.date, rules: Coverage, counts: Counts, down: Mapping[str, Sequence[Outage]]
+) -> Iterator[Lack]:
     since = day - dt.timedelta(weeks=rules.weeks)
-    counts = written(snapshot, since, day)
-    starts = ipls(snapshot, day)
-    known = {system for system, _ in counts} | set(rules.expected)
-    found: list[Lack] = []
-    for system in sorted(known):
-        types = {kind: hours for (name, kind), hours in counts.items() if name == system}
-        found += _of_system(system, types, day, rules, starts.get(system, ()))
-    gone = {lack.system for lack in found if lack.what == "system"}
-    found += [lack for lack in _classes(snapshot, day, since) if lack.system not in gone]
-    return found
+    gone = set()
+    for system in sorted({system for system, _ in counts} | set(rules.expected)):
+        types = {
+            kind: {at: n for at, n in hours.items() if since <= at.date() <= day}
+            for (name, kind), hours in counts.items()
+            if name == system
+        }
+        for lack in _of_system(system, types, day, rules, down.get(system, ())):
+            gone |= {system} if lack.what == "system" else set()
+            yield lack
+    yield from (lack for lack in _classes(snapshot, day, since) if lack.system not in gone)
 
 
 def _of_system(
@@ -60,17 +113,24 @@ def _of_system(
     types: Mapping[str, Mapping[dt.datetime, int]],
     day: dt.date,
     rules: Coverage,
-    starts: Iterable[dt.datetime],
+    down: Sequence[Outage],
 ) -> list[Lack]:
+    midnight = dt.datetime.combine(day, dt.time())
+    down = [outage for outage in down if outage.covers(midnight, midnight + dt.timedelta(days=1))]
+    told = [
+        Lack(system, "outage", f"{system}: down from {outage.start:%Y-%m-%d %H:%M} until its IPL at {_at(outage)}")
+        for outage in down
+    ]
     usual = {kind: n for kind, hours in types.items() if (n := _usual(hours, day)) >= _FEW}
     expected = rules.expected.get(system, list(usual))
     came = {kind: sum(n for at, n in types.get(kind, {}).items() if at.date() == day) for kind in expected}
     if expected and not any(came.values()):
+        if any(outage.start <= midnight and outage.end >= midnight + dt.timedelta(days=1) for outage in down):
+            return told
         before = max((at.date() for hours in types.values() for at in hours if at.date() < day), default=None)
         last = f"; the last records are of {before}" if before else ""
         return [Lack(system, "system", f"{system}: nothing of {day}{last}")]
     found: list[Lack] = []
-    down: dict[Hours, dt.datetime] = {}
     for kind in expected:
         normal = usual.get(kind, 0.0)
         if not came[kind]:
@@ -79,23 +139,28 @@ def _of_system(
             )
             continue
         silent = _silent(types[kind], day)
-        down |= {hours: start for hours in silent for start in starts if _ended(hours, day, start)}
-        lost = ", ".join(f"from {first:02d}:00 to {last:02d}:00" for first, last in silent if (first, last) not in down)
+        lost = [hour for hour in silent if not any(outage.covers(hour, hour + _HOUR) for outage in down)]
         if lost:
-            found.append(Lack(system, kind, f"{system}: no SMF {kind} of {day} {lost}"))
+            found.append(Lack(system, kind, f"{system}: no SMF {kind} of {day} {_hours(lost)}"))
         elif not silent and 100 * came[kind] < rules.least_pct * normal:
             found.append(Lack(system, kind, f"{system}: {came[kind]:,} SMF {kind} of {day}, usually {normal:,.0f}"))
-    outages = [
-        Lack(system, "outage", f"{system}: down on {day} from about {first:02d}:00 until its IPL at {start:%H:%M}")
-        for (first, _), start in sorted(down.items())
-    ]
-    return outages + _together(found, system)
+    return told + _together(found, system)
 
 
-def _ended(hours: Hours, day: dt.date, start: dt.datetime) -> bool:
-    """Whether an IPL ended hours without records; those of the first interval after it are written within an hour."""
-    first, last = (dt.datetime.combine(day, dt.time()) + dt.timedelta(hours=hour) for hour in hours)
-    return first <= start < last + dt.timedelta(hours=1)
+def _at(outage: Outage) -> str:
+    """The time of the IPL, with its day where that is another than the one the outage began on."""
+    return f"{outage.ipl:%H:%M}" if outage.ipl.date() == outage.start.date() else f"{outage.ipl:%Y-%m-%d %H:%M}"
+
+
+def _hours(hours: Iterable[dt.datetime]) -> str:
+    """Hours in words, those that adjoin together."""
+    parts: list[list[int]] = []
+    for hour in (at.hour for at in hours):
+        if parts and parts[-1][1] == hour:
+            parts[-1][1] = hour + 1
+        else:
+            parts.append([hour, hour + 1])
+    return ", ".join(f"from {first:02d}:00 to {last:02d}:00" for first, last in parts)
 
 
 def _together(found: list[Lack], system: str) -> list[Lack]:
@@ -116,46 +181,34 @@ def _usual(hours: Mapping[dt.datetime, int], day: dt.date) -> float:
     return median(same if len(same) > 1 else list(days.values())) if days else 0.0
 
 
-def _silent(hours: Mapping[dt.datetime, int], day: dt.date) -> list[Hours]:
-    """Hours without records that had some on most days before, those that adjoin together."""
+def _silent(hours: Mapping[dt.datetime, int], day: dt.date) -> list[dt.datetime]:
+    """Hours without records that had some on most days before."""
     days = {at.date() for at in hours if at.date() < day}
     silent = []
-    for hour in range(24):
-        with_records = sum(dt.datetime.combine(date, dt.time(hour)) in hours for date in days)
-        here = dt.datetime.combine(day, dt.time(hour)) in hours
-        if len(days) > 1 and with_records > 0.6 * len(days) and not here:
+    for hour in (dt.datetime.combine(day, dt.time(hour)) for hour in range(24)):
+        with_records = sum(dt.datetime.combine(date, hour.time()) in hours for date in days)
+        if len(days) > 1 and with_records > 0.6 * len(days) and hour not in hours:
             silent.append(hour)
-    parts: list[Hours] = []
-    for hour in silent:
-        if parts and parts[-1][1] == hour:
-            parts[-1] = (parts[-1][0], hour + 1)
-        else:
-            parts.append((hour, hour + 1))
-    return parts
+    return silent
 
 
-def ipls(snapshot: Path, day: dt.date) -> dict[str, list[dt.datetime]]:
-    """When systems were started on a day or the one after, in their local time, as SMF 0 and SMF 70 say."""
+def outages(snapshot: Path, since: dt.date, until: dt.date) -> dict[str, list[Outage]]:
+    """When systems were down in a stretch of days; unknown in a snapshot of an earlier version."""
     from ingest import warehouse
 
-    told = {
-        "stg_smf0_header": "written_local",
-        "stg_smf70_1_control": "ipl_utc + (interval_start_local - interval_start_utc)",
-    }
-    views = warehouse.query(snapshot, "SELECT view_name FROM duckdb_views()")["view_name"].to_pylist()
-    parts = [
-        f"SELECT smf_sid, date_trunc('minute', {start}) AS start_local FROM staging.{view}"
-        for view, start in told.items()
-        if view in views
-    ]
+    known = "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'marts' AND table_name = 'fct_gap'"
+    if not warehouse.query(snapshot, known).num_rows:
+        return {}
     rows = warehouse.query(
         snapshot,
-        "SELECT smf_sid, list_sort(list(DISTINCT start_local)) AS starts FROM "
-        f"({' UNION ALL '.join(parts) or 'SELECT NULL AS smf_sid, NULL::TIMESTAMP AS start_local'}) "
-        "WHERE start_local >= ? AND start_local < ? GROUP BY smf_sid",
-        [day, day + dt.timedelta(days=2)],
+        "SELECT smf_sid, gap_start_local, gap_end_local, ipl_local FROM marts.fct_gap "
+        "WHERE ipl_local IS NOT NULL AND gap_end_local >= ? AND gap_start_local < ? ORDER BY ALL",
+        [since, until + dt.timedelta(days=1)],
     ).to_pylist()
-    return {row["smf_sid"]: row["starts"] for row in rows}
+    found: dict[str, list[Outage]] = defaultdict(list)
+    for row in rows:
+        found[row["smf_sid"]].append(Outage(row["gap_start_local"], row["gap_end_local"], row["ipl_local"]))
+    return found
 
 
 def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:

@@ -186,9 +186,13 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
                 memory = home.nights / "headroom.json"
                 night.headroom = headroom.newly_short(found, memory)
                 remembered[memory] = json.dumps({"short": sorted(found)})
-    with step("looking for what is missing"):
-        lacks = coverage.lacks(home.snapshot, dt.date.fromisoformat(night.day), rules.coverage)
+    with step("looking for what is missing") as remembered:
+        memory = home.nights / "missing.json"
+        looked_at = acknowledged.notes(home)
+        before = [coverage.Lack(**lack) for lack in read(memory).get("lacks", ()) if lack_name(lack) not in looked_at]
+        lacks = coverage.lacks(home.snapshot, dt.date.fromisoformat(night.day), rules.coverage, before)
         night.lacks = [lack.to_dict() for lack in lacks]
+        remembered[memory] = json.dumps({"lacks": [lack for lack in night.lacks if lack["what"] != "outage"]})
     if night.quality is not None:
         acknowledged.expire(home, night.__dict__)
     if rules.retain:

@@ -71,9 +71,12 @@ def test_rows_before_what_was_dropped_stay_in_their_mart(tmp_path):
             con.execute("CREATE TABLE marts.dim_metric AS SELECT '' AS metric")
             con.execute("CREATE TABLE marts.fct_point_metric AS SELECT '' AS metric, '1' AS interval_key")
             con.execute("CREATE TABLE marts.dim_system AS SELECT '' AS smf_sid")
+            if path == part:  # A mart that the warehouse of an earlier version lacks.
+                con.execute("CREATE TABLE marts.fct_gap AS SELECT '' AS smf_sid")
     compiled = tmp_path / "compiled"
     compiled.mkdir()
-    (compiled / "dim_system.sql").write_text("SELECT '' AS smf_sid")
+    for mart in ("dim_system", "fct_gap"):
+        (compiled / f"{mart}.sql").write_text("SELECT '' AS smf_sid")
     merge.prune(part, plan)
     merge.merge(whole, part, plan, compiled, lambda _: None)
     with duckdb.connect(str(whole)) as con:

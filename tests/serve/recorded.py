@@ -55,8 +55,9 @@ def record(home: Path) -> None:
         )
         con.execute("CREATE TABLE marts.dim_interval AS SELECT *, NULL AS point FROM rows")
         con.execute(
-            "CREATE TABLE marts.fct_system_event AS SELECT 'PRDA' AS smf_sid, 'IPL' AS event, "
-            "TIMESTAMP '2026-09-08 06:40:00' AS event_start_local"
+            "CREATE TABLE marts.fct_gap AS SELECT 'PRDA' AS system_id, 3600.0 AS gap_s, "
+            "TIMESTAMP '2026-09-08 06:00:00' AS gap_start_local, TIMESTAMP '2026-09-08 07:00:00' AS gap_end_local, "
+            "TIMESTAMP '2026-09-08 06:40:00' AS ipl_local"
         )
         con.execute(
             "CREATE TABLE marts.fct_service_class AS SELECT *, 'service_class' AS class_kind, \"class\" AS class_name, "

@@ -9,6 +9,7 @@ with recorded as (
     min(interval_start_utc) as interval_start_utc,
     min(interval_start_local) as interval_start_local,
     max(interval_s) as interval_s,
+    max(ipl_utc) as ipl_utc,
     max(copies) as copies
   from {{ ref('int_record') }}
   group by interval_key, smf_sid
@@ -65,6 +66,7 @@ select
   i.interval_start_utc,
   i.interval_start_local,
   i.interval_s,
+  i.ipl_utc,
   i.source,
   i.copies
 from intervals i

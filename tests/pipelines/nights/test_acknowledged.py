@@ -41,3 +41,20 @@ def test_a_note_goes_with_its_finding_and_one_that_comes_again_is_told(made_up, 
     assert not acknowledged.notes(home)
     monkeypatch.setattr(coverage, "lacks", lambda *_: lost)
     assert [event.text for event in run.events(run.run(home, DAY))] == [lost[0].text]
+
+
+def test_what_was_missing_is_looked_for_again_until_it_is_acknowledged(made_up, monkeypatch):
+    home, _ = made_up
+    lost = [Lack("PRDA", "70.1", "PRDA: no SMF 70.1 of 2026-11-20", ("2026-11-20",))]
+    asked = []
+
+    def lacks(snapshot, day, rules, before=()):
+        asked.append([lack.text for lack in before])
+        return lost
+
+    monkeypatch.setattr(coverage, "lacks", lacks)
+    run.run(home, DAY)
+    run.run(home, DAY)
+    acknowledged.acknowledge(home, "prda", "RMF is off")
+    run.run(home, DAY)
+    assert asked == [[], [lost[0].text], []]

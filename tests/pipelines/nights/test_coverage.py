@@ -3,6 +3,7 @@
 import datetime as dt
 
 from pipelines.nights import coverage
+from pipelines.nights.coverage import Outage
 from pipelines.settings import Coverage
 from tests.pipelines.nights.conftest import DAY
 
@@ -13,11 +14,15 @@ def hours(days, per_hour=4, missing=()):
     return {at: per_hour for at in every if at not in missing}
 
 
-def told(monkeypatch, counts, rules=None, starts=()):
-    monkeypatch.setattr(coverage, "ipls", lambda *_: {"PRDA": starts})
+def missing(monkeypatch, counts, rules=None, down=(), day=DAY, before=()):
+    monkeypatch.setattr(coverage, "outages", lambda *_: {"PRDA": down})
     monkeypatch.setattr(coverage, "written", lambda *_: counts)
     monkeypatch.setattr(coverage, "_classes", lambda *_: [])
-    return [lack.text for lack in coverage.lacks(None, DAY, rules or Coverage())]
+    return coverage.lacks(None, day, rules or Coverage(), before)
+
+
+def told(*arguments, **options):
+    return [lack.text for lack in missing(*arguments, **options)]
 
 
 def test_a_system_that_did_not_come_is_one_line(monkeypatch):
@@ -39,13 +44,34 @@ def test_a_short_day_names_its_hours_and_half_a_day_its_number(monkeypatch):
     ]
 
 
-def test_hours_that_an_ipl_ended_are_an_outage_and_others_are_lost(monkeypatch):
-    down = {dt.datetime(2026, 11, 20, hour) for hour in (5, 6, 7, 15)}
-    counts = {("PRDA", kind): hours(range(20), missing=down) for kind in ("70.1", "72.3")}
-    assert told(monkeypatch, counts, starts=[dt.datetime(2026, 11, 20, 7, 52)]) == [
-        "PRDA: down on 2026-11-20 from about 05:00 until its IPL at 07:52",
-        "PRDA: no SMF 70.1, 72.3 of 2026-11-20 from 15:00 to 16:00",
+def test_hours_of_an_outage_are_told_as_one_and_others_are_lost(monkeypatch):
+    silent = {dt.datetime(2026, 11, 20, hour) for hour in (5, 6, 7, 8, 15)}
+    counts = {("PRDA", kind): hours(range(20), missing=silent) for kind in ("70.1", "72.3")}
+    down = [Outage(*(dt.datetime(2026, 11, 20, *at) for at in ((5, 0), (7, 53), (7, 52))))]
+    assert told(monkeypatch, counts, down=down) == [
+        "PRDA: down from 2026-11-20 05:00 until its IPL at 07:52",
+        "PRDA: no SMF 70.1, 72.3 of 2026-11-20 from 08:00 to 09:00, from 15:00 to 16:00",
     ]
+
+
+def test_a_day_on_which_a_system_was_down_is_not_missing(monkeypatch):
+    down = [Outage(*(dt.datetime(2026, 11, *at) for at in ((19, 23, 45), (21, 6, 0), (21, 5, 58))))]
+    assert told(monkeypatch, {("PRDA", "70.1"): hours(range(19))}, down=down) == [
+        "PRDA: down from 2026-11-19 23:45 until its IPL at 2026-11-21 05:58"
+    ]
+
+
+def test_what_is_missing_is_told_until_it_came(monkeypatch):
+    came = {("PRDA", "70.1"): hours(range(22)), ("PRDB", "70.1"): hours(range(19))}
+    first = missing(monkeypatch, came)
+    [second] = missing(monkeypatch, came, day=DAY + dt.timedelta(days=1), before=first)
+    assert second.text == ("PRDB: nothing of 2026-11-21; the last records are of 2026-11-19; also on 2026-11-20")
+    came["PRDB", "70.1"] = hours((*range(19), 20))
+    assert told(monkeypatch, came, day=DAY + dt.timedelta(days=1), before=[second]) == [
+        "PRDB: nothing of 2026-11-20; the last records are of 2026-11-19"
+    ]
+    came["PRDB", "70.1"] = hours(range(21))
+    assert told(monkeypatch, came, day=DAY + dt.timedelta(days=1), before=[second]) == []
 
 
 def test_what_is_declared_is_expected_though_it_never_came(monkeypatch):
@@ -53,7 +79,7 @@ def test_what_is_declared_is_expected_though_it_never_came(monkeypatch):
     assert told(monkeypatch, {("PRDA", "70.1"): hours(range(20))}, rules) == ["PRDC: nothing of 2026-11-20"]
 
 
-def test_records_tell_of_which_hour_they_are_and_of_an_ipl(tmp_path):
+def test_records_tell_of_which_hour_they_are(tmp_path):
     """What was written just after midnight is of the day before."""
     from ingest import registry, warehouse
 
@@ -65,23 +91,6 @@ def test_records_tell_of_which_hour_they_are_and_of_an_ipl(tmp_path):
             "0::UINTEGER AS section_seq, 'PRDA' AS smf70sid, DATE '2026-11-20' + range::INTEGER AS smf70dte, "
             "1000::UINTEGER AS smf70tme FROM range(2)"
         )
-        con.execute(
-            "INSERT INTO raw.smf0_header BY NAME SELECT 1::UBIGINT AS file_id, 9::UINTEGER AS record_seq, "
-            "0::UINTEGER AS section_seq, 'PRDA' AS smf0sid, DATE '2026-11-20' AS smf0dte, 2832000::UINTEGER AS smf0tme"
-        )
-        con.execute(
-            "INSERT INTO raw.smf70_1_control BY NAME SELECT 1::UBIGINT AS file_id, 0::UINTEGER AS record_seq, "
-            "0::UINTEGER AS section_seq, TIMESTAMP '2026-11-20 08:30:15' AS smf70_ipl_time"
-        )
-        con.execute(
-            "INSERT INTO raw.smf70_1_product BY NAME SELECT 1::UBIGINT AS file_id, 0::UINTEGER AS record_seq, "
-            "0::UINTEGER AS section_seq, DATE '2026-11-20' AS smf70dat, 90000::UINTEGER AS smf70ist, "
-            "1500000::UINTEGER AS smf70int, 3600::BIGINT * 1000000 * 4096 AS smf70lgo, "
-            "TIMESTAMP '2026-11-20 08:15:00' AS smf70iet"
-        )
     warehouse.publish(database, snapshot, registry.load())
     found = coverage.written(snapshot, DAY, DAY)
     assert found[("PRDA", "70.1")] == {dt.datetime(2026, 11, 20, 23): 1}
-    assert coverage.ipls(snapshot, DAY) == {
-        "PRDA": [dt.datetime(2026, 11, 20, 7, 52), dt.datetime(2026, 11, 20, 9, 30)]
-    }
