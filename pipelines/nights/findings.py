@@ -1,7 +1,8 @@
 """What a night found, one line each: told in messages, counted in its verdict, shown on its page, acknowledged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pipelines.pages import anchor
@@ -11,6 +12,9 @@ QUALITY_PAGE = "quality/index.html"
 NOT_PUBLISHED = "not published: a critical expectation failed"
 #: What the page of a night shows the first such record under.
 UNDECODED = "First record that could not be decoded"
+#: Rules of data quality that say of files what the line of a night's own files says.
+RULES_OF_FILES = ("files_were_readable", "nothing_is_quarantined")
+_MOST_FILES, _LONGEST = 3, 300
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,21 @@ def page_of(night: Mapping[str, Any]) -> str:
     return f"nights/{night['started'].replace(':', '')}.html"
 
 
+def undecoded(files: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The files of which something could not be decoded."""
+    return [file for file in files if file["status"] in ("failed", "quarantined") or file["quarantined"] > 0]
+
+
+def _told(held: Sequence[Mapping[str, Any]]) -> str:
+    """One line: which files, and of a single one what is wrong with it."""
+    names = ", ".join(Path(file["path"]).name for file in held[:_MOST_FILES])
+    more = f" and {len(held) - _MOST_FILES} more" if len(held) > _MOST_FILES else ""
+    line = f"{counted(len(held), 'file')} with records that could not be decoded: {names}{more}"
+    if len(held) > 1 or not held[0].get("message"):
+        return line
+    return f"{line}: {held[0]['message'].removeprefix(held[0]['path'] + ': ')[:_LONGEST]}"
+
+
 def findings(night: Mapping[str, Any]) -> list[Finding]:
     """What a night found, given as its file has it; the worst first."""
     here, quality, model = page_of(night), night["quality"] or {}, night["model"] or {}
@@ -47,9 +66,11 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
         Finding(lack_name(lack), "news" if lack["what"] == "outage" else "warning", lack["text"], here)
         for lack in night["lacks"]
     ]
-    if held := sum(file["status"] in ("failed", "quarantined") or file["quarantined"] > 0 for file in night["files"]):
-        told = f"{counted(held, 'file')} with records that could not be decoded"
-        found.append(Finding("quarantine", "warning", told, f"{here}#{anchor(UNDECODED)}"))
+    if held := undecoded(night["files"]):
+        names = sorted(Path(file["path"]).name for file in held)
+        found.append(
+            Finding(f"quarantine of {', '.join(names)}", "warning", _told(held), f"{here}#{anchor(UNDECODED)}")
+        )
     found += [Finding(text, "warning", text, here) for text in (*night.get("late", ()), *night.get("headroom", ()))]
     if model:
         found.append(Finding("model", "news" if model["champion"] else "warning", model["outcome"], here))

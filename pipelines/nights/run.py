@@ -19,7 +19,15 @@ from pipelines.exits import EtalonError, Exit, code_of
 from pipelines.home import Home
 from pipelines.nights import acknowledged, coverage, headroom, landing, notify, page, retention
 from pipelines.nights.files import read, write
-from pipelines.nights.findings import NOT_PUBLISHED, Finding, findings, lack_name, page_of
+from pipelines.nights.findings import (
+    NOT_PUBLISHED,
+    RULES_OF_FILES,
+    Finding,
+    findings,
+    lack_name,
+    page_of,
+    undecoded,
+)
 from pipelines.nights.notify import Event
 from pipelines.nights.remote import Remote
 from pipelines.progress import Reporter
@@ -164,11 +172,14 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
             night.built = patiently(lambda: steps.build(home, progress=night.late.append))
         with step("checking data quality"):
             result = patiently(lambda: steps.check(home))
+            told = RULES_OF_FILES if undecoded(night.files) else ()
             night.quality = {
                 "verdict": result.verdict,
                 "counts": result.counts,
                 "problems": [
-                    f"{found.status}: {found.title} ({found.subject}): {found.advice}" for found in result.problems
+                    f"{found.status}: {found.title} ({found.subject}): {found.advice}"
+                    for found in result.problems
+                    if found.rule not in told
                 ],
             }
         if result.verdict == "fail":
@@ -229,7 +240,8 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
         reports = patiently(lambda: steps.ingest(home, [found.path for found in wanted]))
         night.files = [report.to_dict() for report in reports]
         codes += [Exit(int(report.exit_code)) for report in reports if report.exit_code]
-        night.notes += [report.message for report in reports if report.message]
+        held = [file["path"] for file in undecoded(night.files)]
+        night.notes += [report.message for report in reports if report.message and report.path not in held]
         wrong = [report.path for report in reports if report.status in ("failed", "busy", "quarantined")]
         # A file in an archive is called `archive!file`.
         loaded = [

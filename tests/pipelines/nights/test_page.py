@@ -21,7 +21,7 @@ def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_n
     home = Home(tmp_path)
     lost = {"system": "PRDB", "what": "system", "text": "PRDB: nothing of 2026-11-20"}
     fell = {"system": "PRDC", "what": "outage", "text": "PRDC: down until its IPL"}
-    bad = {"path": "a", "status": "loaded", "records": 2, "quarantined": 1}
+    bad = {"path": "in/a", "status": "loaded", "records": 2, "quarantined": 1, "message": "in/a: record 1: no date"}
     quality = {"verdict": "warn", "counts": {"warn": 1}, "problems": ["warn: intervals follow (PRDA): look for a dump"]}
     model = {"outcome": "model/2 is champion", "champion": True, "drifted": ["PRDA: busy was 14 % higher"]}
     before = night(
@@ -37,7 +37,7 @@ def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_n
     told = [
         "<h1>1 file loaded; 1 thing missing; 3 warnings</h1>",
         "PRDB: nothing of 2026-11-20</td><td>new",
-        '#first-record-that-could-not-be-decoded">1 file with records that could not be decoded',
+        '#first-record-that-could-not-be-decoded">1 file with records that could not be decoded: a: record 1: no date',
         "PRDA: busy was 14 % higher",
         '<a href="../quality/index.html">not met: intervals follow (PRDA): look for a dump</a></td><td>new',
         "PRDC: down until its IPL",
