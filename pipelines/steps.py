@@ -172,10 +172,12 @@ def publish(home: Home, own_layouts: Sequence[Path] | None = None) -> Path:
 
 
 def measured_points(home: Home) -> Any:
-    """The mart of measured points, from the published snapshot, as an Arrow table."""
+    """The mart of measured points, from the published snapshot, as an Arrow table; intervals outside runs are none."""
     from ingest import warehouse
 
-    return warehouse.query(home.snapshot, "SELECT * FROM marts.fct_point ORDER BY system_id, etr_tps, point")
+    return warehouse.query(
+        home.snapshot, "SELECT * FROM marts.fct_point WHERE is_run ORDER BY system_id, etr_tps, point"
+    )
 
 
 def measured_figures(home: Home) -> list[dict[str, Any]]:
