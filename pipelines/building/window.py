@@ -19,13 +19,11 @@ def cut(warehouse: Path, window: Path, plan: Plan) -> None:
 
     Raises WarehouseLocked while another process writes the warehouse.
     """
-    from ingest.warehouse import opening
+    from ingest.warehouse import open_writer, opening
 
-    window.parent.mkdir(parents=True, exist_ok=True)
     for left in (window, window.with_name(window.name + ".wal")):
         left.unlink(missing_ok=True)
-    with duckdb.connect(str(window), config={"memory_limit": "1GB", "temp_directory": f"{window}.tmp"}) as con:
-        con.execute("SET threads = 2")
+    with open_writer(window) as con:
         with opening(warehouse):
             con.execute(f"ATTACH '{_escaped(warehouse)}' AS whole (READ_ONLY)")
         con.execute("BEGIN")
