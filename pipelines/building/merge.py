@@ -79,11 +79,16 @@ def merge(
         con.execute("SET threads = 2")
         path = str(window).replace("'", "''")
         con.execute(f"ATTACH '{path}' AS part (READ_ONLY)")
+        parts = {schema: _tables(con, "part", schema) for schema in ("intermediate", "marts")}
+        for schema, tables in (("marts", parts["marts"]), ("intermediate", _KEPT.keys() & parts["intermediate"])):
+            for table in tables:
+                _widen(con, f"{schema}.{table}")
+        # DuckDB 2.0 fails at rows put into a table that has gained a column since the last checkpoint.
+        con.execute("CHECKPOINT")
         con.execute("BEGIN")
         _name_window(con, plan.written, "part.")
         if plan.reason:
             _renew_staging(con)
-        parts = {schema: _tables(con, "part", schema) for schema in ("intermediate", "marts")}
         for table, columns in parts["intermediate"].items():
             if table in _KEPT:
                 where = condition(columns, plan.spans(_KEPT[table]))
@@ -98,7 +103,6 @@ def merge(
             con.execute(f"DELETE FROM marts.{table} WHERE {key} NOT IN (SELECT {key} FROM marts.fct_point_metric)")
         for table in _FROM_KEPT:
             made = next(compiled.rglob(f"{table}.sql")).read_text(encoding="utf-8")
-            _widen(con, f"marts.{table}")
             con.execute(f"DELETE FROM marts.{table}")
             con.execute(f"INSERT INTO marts.{table} BY NAME {made}")
         record(con)
@@ -130,7 +134,6 @@ def _widen(con: duckdb.DuckDBPyConnection, table: str) -> None:
 
 
 def _replace(con: duckdb.DuckDBPyConnection, table: str, where: str) -> None:
-    _widen(con, table)
     con.execute(f"DELETE FROM {table} WHERE {where}")
     con.execute(f"INSERT INTO {table} BY NAME FROM part.{table}")
 

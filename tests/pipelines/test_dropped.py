@@ -71,8 +71,13 @@ def test_rows_before_what_was_dropped_stay_in_their_mart(tmp_path):
             con.execute("CREATE TABLE marts.dim_metric AS SELECT '' AS metric")
             con.execute("CREATE TABLE marts.fct_point_metric AS SELECT '' AS metric, '1' AS interval_key")
             con.execute("CREATE TABLE marts.dim_system AS SELECT '' AS smf_sid")
-            if path == part:  # A mart that the warehouse of an earlier version lacks.
+            if path == part:  # A mart and a column that the warehouse of an earlier version lacks.
                 con.execute("CREATE TABLE marts.fct_gap AS SELECT '' AS smf_sid")
+                con.execute("CREATE TABLE marts.grown AS SELECT TIMESTAMP '2026-11-02' AS interval_begin_utc, 1 AS new")
+            else:
+                con.execute(
+                    "CREATE TABLE marts.grown AS SELECT TIMESTAMP '2026-10-01' AS interval_begin_utc FROM range(30000)"
+                )
     compiled = tmp_path / "compiled"
     compiled.mkdir()
     for mart in ("dim_system", "fct_gap"):
@@ -84,4 +89,5 @@ def test_rows_before_what_was_dropped_stay_in_their_mart(tmp_path):
             mart: [row[0] for row in con.execute(f"SELECT made FROM marts.{mart} ORDER BY interval_key").fetchall()]
             for mart in ("by_time", "by_interval", "free")
         }
+        assert con.execute("SELECT count(*), count(new) FROM marts.grown").fetchall() == [(30001, 1)]
     assert found == {"by_time": ["before", "anew"], "by_interval": ["before", "anew"], "free": ["anew", "anew"]}
