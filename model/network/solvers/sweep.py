@@ -90,7 +90,8 @@ def sweep(
     d = np.asarray(demands, dtype=float)
     d = np.ascontiguousarray((d[None] if d.ndim == 2 else d).swapaxes(1, 2))
     m = np.asarray(servers, dtype=np.int64)
-    x = np.full(n.shape, -1.0) if rates is None else np.ascontiguousarray(np.broadcast_to(rates, n.shape), dtype=float)
+    # A copy: the loops would be compiled once more for an array that cannot be written to.
+    x = np.full(n.shape, -1.0) if rates is None else np.array(np.broadcast_to(rates, n.shape), float, order="C")
     z = np.zeros(n.shape[1]) if think_times is None else np.asarray(think_times, dtype=float)
     capacity, levels = capacities(np.maximum(m, 1), {} if load_dependent is None else load_dependent)
     places = Stations(np.where(m < 0, DELAY, SHARING), capacity, levels)
