@@ -34,7 +34,7 @@ test: setup ## import rules and all tests
 	$(PYTEST)
 
 quick: setup ## short examples of ingest and model; no warehouse, no simulation, no property tests
-	$(PYTEST) -m quick
+	$(PYTEST) -m quick tests/ingest tests/model
 
 explore: setup ## property tests with new random examples, ROUNDS times (3)
 	@for round in $$(seq $(or $(ROUNDS),3)); do \
