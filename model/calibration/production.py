@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,77 +48,32 @@ def entry(history: History) -> dict[str, Any]:
     Raises:
         Unusable: no class has transactions, or classes report more CPU than the LPAR used.
     """
-    h, notes = without_overlap(history)
-    if np.nansum(h.cp_s) > CONTRADICTION * h.busy_s.sum():
-        raise Unusable(
-            f"its classes report {np.nansum(h.cp_s):.0f} s of CPU and the LPAR only {h.busy_s.sum():.0f} s: "
-            "records of one are missing or of another LPAR"
-        )
-    h, contradictions = without_contradiction(h)
-    notes += contradictions
-    days = max(len(np.unique(h.day)), 1)
-    has_cpu = np.nansum(h.cp_s, axis=0) + h.ziip_s.sum(axis=0) > 0
-    streams = [c for c in range(len(h.classes)) if h.ended[:, c].sum() / days >= FEWEST_A_DAY and has_cpu[c]]
-    background = [c for c in range(len(h.classes)) if c not in streams and has_cpu[c]]
-    bare = [c for c in range(len(h.classes)) if h.ended[:, c].sum() / days >= FEWEST_A_DAY and not has_cpu[c]]
-    regions = served(h, bare, background)
-    h, streams = regions.history, sorted({*streams, *(c for c, _ in regions.costs)})
-    if not streams:
-        raise Unusable(
-            "no service class has both ended transactions and CPU of its own, nor does the CPU of others follow them"
-        )
-    captured = np.nansum(h.cp_s, axis=1)
-    name = h.system_id
-    usage: dict[str, dict[str, Any]] = {}
-    work, variance = np.zeros(len(h.seconds)), 0.0
-    top = int(np.argmax(h.busy_s / h.seconds / h.engines))
-    dear = cost_by_busy(h, [c for c in streams if c not in bare])
-    h = replace(h, dearer=at_usual_busy(h, dear))
-    for c in streams:
-        label = h.classes[c]
-        if c in bare:
-            for engine, key in (("cp", label), ("ziip", f"{label}:ziip")):
-                if engine == "cp" or (c, engine) in regions.costs:
-                    cost, drawn = regions.costs.get((c, engine), NO_COST)
-                    own = Demand(cost, False, int(h.day[0]), "", 0.0)
-                    usage[key] = stream_law(h, c, own, label, f"{name} {key}", engine, drawn[:, None])
-            work += h.cp_s[:, c]
-            continue
-        found = demand(h, c, (h.cp_s[:, c] - h.ziip_on_cp_s[:, c]) / h.dearer)
-        usage[label] = stream_law(h, c, found, label, f"{name} {label}", "cp")
-        work += np.nan_to_num(h.cp_s[:, c])
-        variance += found.fit.scale**2 * h.ended[top, c]
-        if found.change:
-            notes.append(f"{label}: {found.change}")
-        eligible = h.ziip_s[:, c] + h.ziip_on_cp_s[:, c]
-        if eligible.sum() > 1e-6 * h.busy_s.sum():
-            usage[f"{label}:ziip"] = stream_law(h, c, demand(h, c, eligible), label, f"{name} {label} zIIP", "ziip")
-    if regions.regions:
-        divided, whose = (", ".join(h.classes[c] for c in found) for found in (regions.regions, bare))
-        notes.append(f"CPU of {divided} is divided among {whose} by regression on their transactions")
-    extra: dict[str, list[float]] = {}
-    for c in background:
-        law, residual = _background(h, c, work)
-        usage[h.classes[c]] = law
-        extra[h.classes[c]] = residual
+    h, notes = _plausible(history)
+    classes = _divided(h)
+    captured = np.nansum(classes.history.cp_s, axis=1)
+    dear = cost_by_busy(classes.history, [c for c in classes.streams if c not in classes.bare])
+    h = replace(classes.history, dearer=at_usual_busy(classes.history, dear))
+    classes = replace(classes, history=h)
+    found = _streams(classes)
+    notes += found.notes
+    usage, extra = dict(found.usage), {}
+    for c in classes.background:
+        usage[h.classes[c]], extra[h.classes[c]] = _background(h, c, found.work)
     usage["uncaptured"] = _uncaptured(h, captured)
+    streams = classes.streams
     ziip = _ziip(h, streams, usage)
     short, too_short = below_service(h, streams)
     notes += too_short + come_and_gone(h, streams)
-    laws = responses(h, [c for c in streams if c not in short], ziip, name)
-    engines = float(h.engines[-1])
-    rates = (h.ended[:, streams] / h.seconds[:, None]).T
-    total = rates.sum(axis=0)
+    laws = responses(h, [c for c in streams if c not in short], ziip, h.system_id)
+    total = h.ended[:, streams].sum(axis=1) / h.seconds
     labels = [h.classes[c] for c in streams]
-    # Work of the same transactions varies from interval to interval; that of other LPARs is taken to as the own does.
-    varies = variance**0.5 / max(float(work[top]), 1e-9)
-    machine = _machine(h, varies)
+    top = _busiest(h)
     made: dict[str, Any] = {
         "workload": "",
         "machine": h.cpc_type,
         "software": "",
         "smf_sid": h.smf_sid,
-        "engines": engines,
+        "engines": float(h.engines[-1]),
         "streams": [
             {
                 "name": h.classes[c],
@@ -128,23 +83,16 @@ def entry(history: History) -> dict[str, Any]:
             }
             for c in streams
         ],
-        "capacity": [*labels, *(h.classes[c] for c in background), "uncaptured"],
+        "capacity": [*labels, *(h.classes[c] for c in classes.background), "uncaptured"],
         "busy_assumed": False,
         "support_tps": [float(np.quantile(total, 0.01)), float(total.max())],
-        "n_way": n_way_draws(h.cpc_type, name, dear.pop("at_most")),
+        "n_way": n_way_draws(h.cpc_type, h.system_id, dear.pop("at_most")),
         "main_total": "",
         "exhaustive": False,
         "points": [],
         "operating": top,
         "operating_point": str(h.start_local[top]),
-        "profile": {
-            "start_local": [str(start) for start in h.start_local.astype("datetime64[s]")],
-            "seconds": float(np.median(h.seconds)),
-            "rates": [_short(row) for row in rates],
-            "extra": {key: _short(values) for key, values in extra.items()},
-            "cpu_busy_pct": _short(100.0 * h.busy_s / h.seconds / h.engines),
-            **({"others": _short(h.machine.others_s / h.seconds)} if h.machine is not None else {}),
-        },
+        "profile": _profile(h, streams, extra),
         "growth_per_week": _trend(h, streams),
         "usage": usage,
         "cost_by_busy": dear,
@@ -156,11 +104,114 @@ def entry(history: History) -> dict[str, Any]:
         "period": [str(h.start_local[0]), str(h.start_local[-1])],
         "relatives": [],
         "notes": notes,
-        "divided": [h.classes[c] for c in regions.regions],
-        **machine,
+        "divided": [h.classes[c] for c in classes.regions],
+        # Work of the same transactions varies from interval to interval; other LPARs' is taken to as the own does.
+        **_machine(h, found.varies),
     }
     made["outputs"] = _outputs(made, labels)
     return made
+
+
+def _plausible(history: History) -> tuple[History, list[str]]:
+    """The intervals that do not contradict each other, and what was left out."""
+    h, notes = without_overlap(history)
+    if np.nansum(h.cp_s) > CONTRADICTION * h.busy_s.sum():
+        raise Unusable(
+            f"its classes report {np.nansum(h.cp_s):.0f} s of CPU and the LPAR only {h.busy_s.sum():.0f} s: "
+            "records of one are missing or of another LPAR"
+        )
+    h, contradictions = without_contradiction(h)
+    return h, notes + contradictions
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """The service classes by what is known of them, by number.
+
+    ``streams`` have ended transactions; those of them that are ``bare`` have no CPU of their own, but ``costs`` of the
+    CPU that was divided from ``regions``. ``background`` has CPU and no transactions.
+    """
+
+    history: History
+    streams: list[int]
+    bare: list[int]
+    background: list[int]
+    regions: list[int]
+    costs: Mapping[tuple[int, str], tuple[Fit, Array]]
+
+
+def _divided(h: History) -> _Classes:
+    """The classes of a history, CPU of regions divided among the transactions that ran there."""
+    days = max(len(np.unique(h.day)), 1)
+    has_cpu = np.nansum(h.cp_s, axis=0) + h.ziip_s.sum(axis=0) > 0
+    ends = h.ended.sum(axis=0) / days >= FEWEST_A_DAY
+    every = range(len(h.classes))
+    bare = [c for c in every if ends[c] and not has_cpu[c]]
+    background = [c for c in every if has_cpu[c] and not ends[c]]
+    found = served(h, bare, background)
+    streams = sorted({*(c for c in every if ends[c] and has_cpu[c]), *(c for c, _ in found.costs)})
+    if not streams:
+        raise Unusable(
+            "no service class has both ended transactions and CPU of its own, nor does the CPU of others follow them"
+        )
+    return _Classes(found.history, streams, bare, background, list(found.regions), found.costs)
+
+
+@dataclass
+class _Streams:
+    """Laws of the streams by series, their ``work`` (intervals,) in CPU s, how far the work of the same transactions
+    ``varies`` where the LPAR is busiest, relative, and what is to be said."""
+
+    usage: dict[str, dict[str, Any]]
+    work: Array
+    varies: float
+    notes: list[str]
+
+
+def _streams(classes: _Classes) -> _Streams:
+    """What the transactions of each class take."""
+    h, top = classes.history, _busiest(classes.history)
+    usage: dict[str, dict[str, Any]] = {}
+    work, variance, notes = np.zeros(len(h.seconds)), 0.0, []
+    for c in classes.streams:
+        label = h.classes[c]
+        work += np.nan_to_num(h.cp_s[:, c])
+        if c in classes.bare:
+            for engine, key in (("cp", label), ("ziip", f"{label}:ziip")):
+                if engine == "cp" or (c, engine) in classes.costs:
+                    cost, drawn = classes.costs.get((c, engine), NO_COST)
+                    own = Demand(cost, False, int(h.day[0]), "", 0.0)
+                    usage[key] = stream_law(h, c, own, label, f"{h.system_id} {key}", engine, drawn[:, None])
+            continue
+        found = demand(h, c, (h.cp_s[:, c] - h.ziip_on_cp_s[:, c]) / h.dearer)
+        usage[label] = stream_law(h, c, found, label, f"{h.system_id} {label}", "cp")
+        variance += found.fit.scale**2 * h.ended[top, c]
+        if found.change:
+            notes.append(f"{label}: {found.change}")
+        eligible = h.ziip_s[:, c] + h.ziip_on_cp_s[:, c]
+        if eligible.sum() > 1e-6 * h.busy_s.sum():
+            key = f"{label}:ziip"
+            usage[key] = stream_law(h, c, demand(h, c, eligible), label, f"{h.system_id} {label} zIIP", "ziip")
+    if classes.regions:
+        divided, whose = (", ".join(h.classes[c] for c in some) for some in (classes.regions, classes.bare))
+        notes.append(f"CPU of {divided} is divided among {whose} by regression on their transactions")
+    return _Streams(usage, work, variance**0.5 / max(float(work[top]), 1e-9), notes)
+
+
+def _busiest(h: History) -> int:
+    return int(np.argmax(h.busy_s / h.seconds / h.engines))
+
+
+def _profile(h: History, streams: list[int], extra: Mapping[str, Iterable[float]]) -> dict[str, Any]:
+    """What was recorded, interval by interval: rates of the streams, other work and what was busy."""
+    return {
+        "start_local": [str(start) for start in h.start_local.astype("datetime64[s]")],
+        "seconds": float(np.median(h.seconds)),
+        "rates": [_short(row) for row in (h.ended[:, streams] / h.seconds[:, None]).T],
+        "extra": {key: _short(values) for key, values in extra.items()},
+        "cpu_busy_pct": _short(100.0 * h.busy_s / h.seconds / h.engines),
+        **({"others": _short(h.machine.others_s / h.seconds)} if h.machine is not None else {}),
+    }
 
 
 def _short(values: Iterable[float]) -> list[float]:
