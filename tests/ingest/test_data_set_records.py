@@ -105,6 +105,15 @@ def test_a_chain_that_leads_astray_is_quarantined(wrong: str) -> None:
     assert batch.quarantined[0].raw == bytes(record)
 
 
+def test_jobs_where_no_triplet_was_checked_are_not_followed() -> None:
+    """The product section begins before the triplet of the jobs, whose place holds what leads far outside."""
+    record, _ = dump_of_one()
+    record[28:36] = (36).to_bytes(4, "big") + (40).to_bytes(2, "big") + (1).to_bytes(2, "big")
+    record[36:44] = b"\x40" * 8
+    [batch] = decode_batches(bytes(record), REGISTRY)
+    assert [item.reason for item in batch.quarantined] == ["section_outside_record"]
+
+
 VOLUMES = REGISTRY.layout_for(42, 5)
 PLACED = {"s42vtnxt", "s42vtvdo", "s42vtvdl", "s42vtvxo", "s42vtvxl", "s42vtvvo", "s42vtvvl"}
 

@@ -147,8 +147,8 @@ class DataSetDecoder:
         result.tables[section.table] = rows_table(section, buffer, at[kept], size[kept], record_seq[own], seq, above)
 
 
-def _roots(shape: Shape, buffer: Bytes, offset: Ints, length: Ints) -> tuple[Ints, Ints, Ints]:
-    """Record, place and ordinal in the record of what chains begin at."""
+def _roots(shape: Shape, buffer: Bytes, offset: Ints, length: Ints, bad: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
+    """Record, place and ordinal in the record of what chains begin at; marks records whose jobs lie outside."""
     if not shape.of_jobs:
         owner = np.flatnonzero(length >= shape.size_at + 2)
         return owner, offset[owner], np.zeros_like(owner)
@@ -157,6 +157,10 @@ def _roots(shape: Shape, buffer: Bytes, offset: Ints, length: Ints) -> tuple[Int
     size, count = numbers_at(buffer, head + JOB_TRIPLET + 4, 2), numbers_at(buffer, head + JOB_TRIPLET + 6, 2)
     first_job = numbers_at(buffer, head + JOB_TRIPLET, 4)
     count = np.where(has_jobs & (first_job > 0) & (size >= JOB_BYTES), count, 0)
+    # Where sections begin before the triplet of the jobs, nobody has checked what stands in its place.
+    outside = (count > 0) & (first_job + count * size > length)
+    bad |= outside
+    count[outside] = 0
     owner = np.repeat(np.arange(offset.size), count)
     job = ordinals(owner).astype(np.int64)
     return owner, (offset + first_job)[owner] + job * size[owner], job
@@ -164,7 +168,7 @@ def _roots(shape: Shape, buffer: Bytes, offset: Ints, length: Ints) -> tuple[Int
 
 def _chain(shape: Shape, buffer: Bytes, offset: Ints, length: Ints, bad: NDArray[np.bool_]) -> _Chain:
     """Every chained section, in the order of records and chains; marks records whose chains are wrong."""
-    owner, job_at, job = _roots(shape, buffer, offset, length)
+    owner, job_at, job = _roots(shape, buffer, offset, length, bad)
     step = numbers_at(buffer, job_at + shape.size_at, 2)
     relative = numbers_at(buffer, job_at + shape.first_at, 4)
     counts = np.empty_like(owner)
