@@ -77,10 +77,12 @@ def _without(net: Reduced, k: int, starved: NDArray[np.bool_]) -> Reduced:
     """The network without the work of an overloaded station that does not fit, and of less important classes there."""
     load = net.rates.clip(0) * net.demand[:, k] * net.pace[k]
     left = most_work(net, net.rates.clip(0) @ net.demand * net.pace)[k]
-    level = -np.inf
-    for level in sorted(set(net.priority[load > 0]), reverse=True):
-        here = load[net.priority == level].sum()
+    *above, level = sorted(set(net.priority[load > 0]), reverse=True)
+    # Rounding may let the last level seem to fit where all work together fills the station.
+    for at in above:
+        here = load[net.priority == at].sum()
         if here >= left:
+            level = at
             break
         left -= here
     out = (net.priority <= level) & (net.demand[:, k] > 0)

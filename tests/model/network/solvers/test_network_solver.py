@@ -26,6 +26,8 @@ from model.network import (
     Visit,
 )
 from model.network.solvers import Solution, solve
+from model.network.solvers.overload import overloaded_by_arrivals, without_starved
+from model.network.solvers.reduction import reduce
 from model.network.solvers.report import as_dict, as_text
 from model.network.solvers.stations import mmc_response, mmck
 from tests.oracles.fork_join import fork_join_open
@@ -232,6 +234,16 @@ def test_more_important_classes_keep_their_steady_state_at_an_overloaded_station
     assert solution.response_s[0] == pytest.approx(alone + mmc_response(40.0, 0.03, 2), rel=1e-3)
     assert np.isinf(solution.response_s[1:]).all()
     assert solution.throughput_per_s[2] == 0
+
+
+def test_the_last_class_of_a_station_that_is_just_full_still_gets_what_is_left() -> None:
+    rates = (4.749140639983304, 4.738981282520419, 0.5118780774962752)
+    stations = (Station(name="cp", scheduling="preemptive"), Station(name="disk"))
+    route = (Visit(station="cp", service=Exp(0.1)), Visit(station="disk", service=Exp(0.01)))
+    net = reduce(network(stations, [opened(route, rate, f"c{at}", priority=-at) for at, rate in enumerate(rates)]))
+    work, starved = without_starved(net, overloaded_by_arrivals(net))
+    assert starved.tolist() == [False, False, True]
+    assert work.rates == pytest.approx(rates)
 
 
 def test_an_overloaded_station_that_shares_spares_nobody() -> None:
