@@ -74,7 +74,8 @@ def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] 
     found: dict[tuple[str, str], list[Lack]] = defaultdict(list)
     for one in days:
         for lack in _of_day(snapshot, one, rules, counts, down):
-            if one == day or any((lack.system, kind) in awaited[one] for kind in _kinds(lack)):
+            # Of a system of which nothing had come, whatever is missing still.
+            if one == day or any((lack.system, kind) in awaited[one] for kind in ("system", *_kinds(lack))):
                 found[lack.system, lack.what].append(replace(lack, days=(str(one),)))
     return sorted((_of_days(same) for same in found.values()), key=lambda lack: lack.system)
 

@@ -74,6 +74,15 @@ def test_what_is_missing_is_told_until_it_came(monkeypatch):
     assert told(monkeypatch, came, day=DAY + dt.timedelta(days=1), before=[second]) == []
 
 
+def test_what_is_missing_still_when_some_of_a_system_came_late_is_told(monkeypatch):
+    came = {("PRDB", kind): hours(range(19)) for kind in ("70.1", "72.3")}
+    first = missing(monkeypatch, came)
+    late = came | {("PRDB", "70.1"): hours(range(21)), ("PRDB", "72.3"): hours((*range(19), 20))}
+    assert told(monkeypatch, late, day=DAY + dt.timedelta(days=1), before=first) == [
+        "PRDB: no SMF 72.3 of 2026-11-20, usually 96"
+    ]
+
+
 def test_what_is_declared_is_expected_though_it_never_came(monkeypatch):
     rules = Coverage(expected={"PRDC": ["70.1"]})
     assert told(monkeypatch, {("PRDA", "70.1"): hours(range(20))}, rules) == ["PRDC: nothing of 2026-11-20"]
