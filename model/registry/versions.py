@@ -17,14 +17,16 @@ MOST = 30
 def export_versions(tracking_dir: Path, path: Path, server: str | None = None) -> Path:
     """Write the :data:`MOST` latest versions to ``path`` for the service, the latest first.
 
-    What the file says already is not read again from the registry. RegistryDamagedError as
-    :func:`model.registry.load_champion`.
+    What the file says already is not read again from the registry; a new registry counts from 1 again, so a version is
+    known by when it was registered, too. RegistryDamagedError as :func:`model.registry.load_champion`.
     """
-    known = {one["model_version"]: one for one in _read(path)}
+    known = {(one["model_version"], one["registered_at"]): one for one in _read(path)}
     with tracking(tracking_dir, server) as mlflow:
         found = mlflow.MlflowClient().search_model_versions(f"name = '{MODEL_NAME}'")
         latest = sorted(found, key=lambda version: int(version.version), reverse=True)[:MOST]
-        versions = [known.get(f"{MODEL_NAME}/{one.version}") or _described(one, _bundle(mlflow, one)) for one in latest]
+        versions = [
+            known.get((_name(one), _registered(one))) or _described(one, _bundle(mlflow, one)) for one in latest
+        ]
     return bundles.write({"versions": versions}, path)
 
 
@@ -43,11 +45,18 @@ def _bundle(mlflow: Any, version: Any) -> Mapping[str, Any]:
         return {}
 
 
+def _name(version: Any) -> str:
+    return f"{MODEL_NAME}/{version.version}"
+
+
+def _registered(version: Any) -> str:
+    return datetime.fromtimestamp(version.creation_timestamp / 1000, UTC).isoformat(timespec="seconds")
+
+
 def _described(version: Any, bundle: Mapping[str, Any]) -> dict[str, Any]:
-    at = datetime.fromtimestamp(version.creation_timestamp / 1000, UTC)
     return {
-        "model_version": f"{MODEL_NAME}/{version.version}",
-        "registered_at": at.isoformat(timespec="seconds"),
+        "model_version": _name(version),
+        "registered_at": _registered(version),
         "promoted": version.tags.get("gate") == "passed",
         "systems": [_system(name, entry) for name, entry in sorted(bundle.get("systems", {}).items())],
         "errors": bundle.get("validation", {}).get("errors", []),

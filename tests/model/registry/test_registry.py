@@ -103,9 +103,12 @@ def test_versions_are_listed_with_their_errors_the_latest_first(registry, tmp_pa
     assert first["model_version"] == version.model_version and first["promoted"]
     assert first["systems"] == [{"system": "shop", "period": None, "points": 4, "passed": True, "kept": None}]
     assert {row["held_out"] for row in first["errors"]} == {"a measured point"}
-    marked = [{**one, "registered_at": "as it stood"} for one in versions]
+    marked = [{**one, "errors": "as they stood"} for one in versions]
     path.write_text(json.dumps({"versions": marked}))
     assert json.loads(export_versions(folder, path).read_text())["versions"] == marked
+    of_another = [{**one, "registered_at": "2020-01-01T00:00:00+00:00"} for one in marked]
+    path.write_text(json.dumps({"versions": of_another}))
+    assert json.loads(export_versions(folder, path).read_text())["versions"] == versions
 
 
 def test_a_version_whose_artifacts_are_gone_is_listed_without_systems(registry, tmp_path, monkeypatch):
