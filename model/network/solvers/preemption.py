@@ -53,16 +53,29 @@ def preempted(
         # Equals that share a server stretch a visit in proportion to its own work, not to theirs.
         each = own if equals_as_own and priority[s] == priority[r] else service[s, k]
         backlog += found[s] * each
-        if not equals_as_own:
-            varied += part * service[s, k] * (visits.scv[s, k] - 1.0) / 2.0
+        if not equals_as_own and visits.scv[s, k] != 1.0:
+            # Work that was taken from a server waits with a residual, too: as much begun as more important work leaves.
+            begun = part / max(1.0 - _load_above(s, k, throughput, last, classes, visits), LEAST_LEFT)
+            varied += min(begun, found[s] / last) * service[s, k] * (visits.scv[s, k] - 1.0) / 2.0
     each = backlog / ahead if ahead > 0.0 else own
     left = max(1.0 - above, LEAST_LEFT)
     tail = each / last / left
     credits = _credits(own, each, above, tail, capacity, levels)
     most = _most_found(r, k, users, classes, visits)
     credit, busy, log_x = idle_credit(ahead, capacity, 1.0 / capacity, credits, levels, most, slope, log_x)
-    residual = busy * varied / load / last / left if load > 0.0 else 0.0
+    crowded = min(load, ahead) if levels == 1 else busy
+    residual = crowded * varied / load / last / left if load > 0.0 else 0.0
     return visits.demands[r, k] / own * max(ahead * tail + credit + residual, own), log_x
+
+
+@with_room(njit(cache=True), __file__)
+def _load_above(r: int, k: int, throughput: Floats, last: float, classes: Classes, visits: Visits) -> float:
+    """Part of station k that work more important than class r takes."""
+    total = 0.0
+    for s in range(len(throughput)):
+        if classes.priority[s] > classes.priority[r]:
+            total += throughput[s] * visits.demands[s, k] / last
+    return total
 
 
 @with_room(njit(cache=True), __file__)

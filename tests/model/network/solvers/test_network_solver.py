@@ -236,6 +236,21 @@ def test_more_important_classes_keep_their_steady_state_at_an_overloaded_station
     assert solution.throughput_per_s[2] == 0
 
 
+@pytest.mark.parametrize("scv", [0.25, 4.0])
+def test_preemptive_priorities_at_one_server_are_exact_for_varied_work(scv: float) -> None:
+    work = ((0.2, 1.6), (0.3, 0.8), (0.4, 0.6))
+    classes = [
+        opened((Visit(station="q", service=Distribution.with_scv(mean, scv)),), rate, f"c{at}", priority=-at)
+        for at, (mean, rate) in enumerate(work)
+    ]
+    found = solve(network((Station(name="q", scheduling="preemptive"),), classes), "approximate").response_s
+    load, residual = 0.0, 0.0
+    for (mean, rate), response in zip(work, found, strict=True):
+        above, load, residual = load, load + rate * mean, residual + rate * mean**2 * (1 + scv) / 2
+        # Takács: M/G/1 with preemptive priorities.
+        assert response == pytest.approx(mean / (1 - above) + residual / (1 - above) / (1 - load), rel=1e-4)
+
+
 def test_the_last_class_of_a_station_that_is_just_full_still_gets_what_is_left() -> None:
     rates = (4.749140639983304, 4.738981282520419, 0.5118780774962752)
     stations = (Station(name="cp", scheduling="preemptive"), Station(name="disk"))
