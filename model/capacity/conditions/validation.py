@@ -114,14 +114,14 @@ class StudyValidation:
         head = "family                            cases  median %   95 %  naive %   95 %  covered %  half-width %"
         lines = [head] + [
             f"{f.name:33} {f.cases:5} {f.median_pct:9.2f} {f.p95_pct:6.1f} {f.naive_median_pct:8.2f} "
-            f"{f.naive_p95_pct:6.1f} {f.coverage_pct:10.0f} {f.half_width_pct:13.2f}"
-            + ("" if f.better else "  not better")
+            f"{f.naive_p95_pct:6.1f} {f.coverage_pct:10.0f} {f.half_width_pct:13.2f}" + ("" if f.better else "  worse")
             for f in self.families
         ]
         better = sum(family.better for family in self.families)
         covered = 100.0 * float(np.mean([case.covered for case in self.cases]))
         lines.append(
-            f"better than the naive answer in {better} of {len(self.families)} families; {covered:.0f} % covered"
+            f"no worse than the naive answer, in the median or at 95 %, in {better} of {len(self.families)} families; "
+            f"{covered:.0f} % covered"
         )
         lines.append(f"too few points to be judged: {', '.join(self.unjudged) or 'none'}")
         return "\n".join(lines)

@@ -50,7 +50,7 @@ def test_a_system_of_one_point_is_said_to_be_unjudged():
 
 def test_the_report_is_plain_and_readable(found):
     assert found.to_dict()["families"][0]["better_than_naive"]
-    assert "better than the naive answer in 1 of 1 families" in found.to_text()
+    assert "no worse than the naive answer, in the median or at 95 %, in 1 of 1 families" in found.to_text()
 
 
 def test_every_reference_system_with_a_number_can_be_asked():
