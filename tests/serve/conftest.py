@@ -104,8 +104,10 @@ def version(name: str, error_pct: float) -> dict:
     kept = {"model_version": "test/1", "reason": "it was nearer"} if name == "test/2" else None
     own = {"system": "PRDA", "period": ["2026-09-07T00:00:00", "2026-09-22T23:00:00"], "points": 0, "passed": True}
     error = {"system": "PRDA", "held_out": "later days", "metric": "cpu_busy_pct", "error_pct": error_pct}
+    response = error | {"metric": "response_ms"}
+    errors = [error, response | {"class": "CICSHI", "error_pct": 0.5}, response | {"class": "BATCH", "error_pct": 7.9}]
     about = {"model_version": name, "registered_at": "2026-09-23T02:00:00+00:00", "promoted": True}
-    return {**about, "systems": [{**own, "kept": kept}], "errors": [error]}
+    return {**about, "systems": [{**own, "kept": kept}], "errors": errors}
 
 
 @pytest.fixture(scope="session")

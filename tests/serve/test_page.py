@@ -202,9 +202,10 @@ def test_the_model_shows_its_versions_and_the_errors_of_the_one_that_is_chosen(s
     rows = page.locator("main section[aria-label=Versions] tbody tr")
     data = "2026-09-23 02:00\t2026-09-07 to 2026-09-22"
     assert rows.all_inner_texts() == [
-        f"test/2\t{data}\t1.00\twas in service; PRDA is kept from test/1: it was nearer",
-        f"test/1\t{data}\t1.25\tin service; PRDA passes",
+        f"test/2\t{data}\t1.00\t7.90\twas in service; PRDA is kept from test/1: it was nearer",
+        f"test/1\t{data}\t1.25\t7.90\tin service; PRDA passes",
     ]
+    assert "largest response error, later days, %" in seen.text("main section[aria-label=Versions] thead")
     page.get_by_role("link", name="test/2").click()
     page.wait_for_selector("text=Errors of test/2 on held-out data")
 

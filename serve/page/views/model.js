@@ -75,7 +75,7 @@ function gates(champion, known, chosen) {
 
 const SHOWN = [
   ["later days", "cpu_busy_pct", "busy, later days"],
-  ["later days", "response_ms", "response, later days"],
+  ["later days", "response_ms", "largest response error, later days"],
   ["a measured point", null, "measured points"],
 ];
 
