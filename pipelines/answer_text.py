@@ -156,7 +156,10 @@ def sizing(found: Mapping[str, Any]) -> str:
     }
     sure = f"5 % to 95 % sure: {engines['lo']} to {engines['hi'] or 'more than can be said'}"
     need = f"  engines: {engines['value'] or 'none suffice'}" + (f" ({sure})" if engines["lo"] else "")
-    lines = [_asked(found), need, table(rows, columns, "  "), f"  bottleneck: {bottleneck(found)}"]
+    lines = [_asked(found), need, table(rows, columns, "  ")]
+    if any((row["cpu_busy_pct"]["value"] or 0) > 100 for row in found["table"]):
+        lines.append("  CPU busy above 100 %: what the load asks of so many engines, which cannot do it")
+    lines.append(f"  bottleneck: {bottleneck(found)}")
     if found["machines"]:
         lines += ["", _sized_machines(found["machines"])]
     return "\n".join([*lines, *basis(found)])

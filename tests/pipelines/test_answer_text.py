@@ -50,6 +50,14 @@ def test_where_no_number_of_engines_suffices_that_is_said(bundle):
     assert "engines: none suffice\n" in answer_text.sizing(found)
 
 
+def test_busy_above_100_is_said_to_be_what_the_load_asks(bundle):
+    found = ask.size(bundle, "shop", {"etr_tps": 2000}, max_busy_pct=90)
+    for value, said in ((50.0, False), (107.3, True)):
+        for row in found["table"]:
+            row["cpu_busy_pct"]["value"] = value
+        assert ("CPU busy above 100 %" in answer_text.sizing(found)) is said
+
+
 def test_a_sweep_of_many_classes_shows_the_whole_system_and_says_what_there_is_by_class():
     classes = [f"CLASS{number}" for number in range(9)]
     outputs = [{"metric": "cpu_busy_pct", "condition": "", "unit": "pct", "value": 50.0, "lo": 40.0, "hi": 60.0}]
