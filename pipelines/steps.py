@@ -340,9 +340,9 @@ def fit(home: Home, progress: Progress | None = None) -> Fitted:
     say("registering")
     server = settings.read(home).registry_server
     version = registry.register(fitted, validation, data_identity(home), home.mlflow, server)
-    registry.export_versions(home.mlflow, home.versions, server)
     if version.champion:
         registry.export_champion(home.mlflow, home.champion, server)
+    registry.export_versions(home.mlflow, home.versions, server)
     return Fitted(
         version.model_version,
         version.champion,
