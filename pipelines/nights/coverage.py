@@ -1,6 +1,7 @@
 """What should have come of a day and did not: judged by the days before, or by what is declared.
 
-What is still missing of a day before is told until it has come, or until somebody has acknowledged it.
+What is still missing of a day before is told until it has come, until somebody has acknowledged it, or until it is
+older than the weeks that say what is usual.
 """
 
 import datetime as dt
@@ -61,12 +62,14 @@ Counts = Mapping[tuple[str, str], Mapping[dt.datetime, int]]
 def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] = ()) -> list[Lack]:
     """What is missing of a day (local time of the systems) in the published snapshot; one line per system and kind.
 
-    before: what was missing of earlier days: what still is comes with it.
+    before: what was missing of earlier days: what still is comes with it, of as many weeks as say what is usual.
     """
+    oldest = day - dt.timedelta(weeks=rules.weeks)
     awaited: dict[dt.date, set[tuple[str, str]]] = defaultdict(set)
     for lack in before:
-        for named in lack.days:
-            awaited[dt.date.fromisoformat(named)] |= {(lack.system, kind) for kind in _kinds(lack)}
+        for named in map(dt.date.fromisoformat, lack.days):
+            if named >= oldest:
+                awaited[named] |= {(lack.system, kind) for kind in _kinds(lack)}
     awaited.pop(day, None)
     days = [*sorted(awaited), day]
     counts = written(snapshot, min(days) - dt.timedelta(weeks=rules.weeks), max(days))
@@ -118,7 +121,7 @@ def _of_system(
 ) -> list[Lack]:
     midnight = dt.datetime.combine(day, dt.time())
     down = [outage for outage in down if outage.covers(midnight, midnight + dt.timedelta(days=1))]
-    told = [
+    stopped = [
         Lack(system, "outage", f"{system}: down from {outage.start:%Y-%m-%d %H:%M} until its IPL at {_at(outage)}")
         for outage in down
     ]
@@ -127,7 +130,7 @@ def _of_system(
     came = {kind: sum(n for at, n in types.get(kind, {}).items() if at.date() == day) for kind in expected}
     if expected and not any(came.values()):
         if any(outage.start <= midnight and outage.end >= midnight + dt.timedelta(days=1) for outage in down):
-            return told
+            return stopped
         before = max((at.date() for hours in types.values() for at in hours if at.date() < day), default=None)
         last = f"; the last records are of {before}" if before else ""
         return [Lack(system, "system", f"{system}: nothing of {day}{last}")]
@@ -145,7 +148,7 @@ def _of_system(
             found.append(Lack(system, kind, f"{system}: no SMF {kind} of {day} {_hours(lost)}"))
         elif not silent and 100 * came[kind] < rules.least_pct * normal:
             found.append(Lack(system, kind, f"{system}: {came[kind]:,} SMF {kind} of {day}, usually {normal:,.0f}"))
-    return told + _together(found, system)
+    return stopped + _together(found, system)
 
 
 def _at(outage: Outage) -> str:

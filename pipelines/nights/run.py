@@ -76,10 +76,10 @@ class Night:
             return NOT_PUBLISHED
         came = (f"{counted(loaded, 'file')} loaded" if loaded else "nothing new") + " and published" * self.published
         lacks = {lack_name(lack) for lack in self.lacks}
-        doubts = [one.name for one in self.unacknowledged if one.severity in ("warning", "remark")]
-        missing = sum(name in lacks for name in doubts)
+        warnings = [one.name for one in self.unacknowledged if one.severity in ("warning", "remark")]
+        missing = sum(name in lacks for name in warnings)
         said = [(missing, counted(missing, "thing") + " missing")]
-        said += [(len(doubts) - missing, counted(len(doubts) - missing, "warning"))]
+        said += [(len(warnings) - missing, counted(len(warnings) - missing, "warning"))]
         said += [(len(self.acknowledged), f"{len(self.acknowledged)} acknowledged")]
         return "; ".join([came, *(words for number, words in said if number)])
 
@@ -172,14 +172,14 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
             night.built = patiently(lambda: steps.build(home, progress=night.late.append))
         with step("checking data quality"):
             result = patiently(lambda: steps.check(home))
-            told = RULES_OF_FILES if undecoded(night.files) else ()
+            of_files = RULES_OF_FILES if undecoded(night.files) else ()
             night.quality = {
                 "verdict": result.verdict,
                 "counts": result.counts,
                 "problems": [
                     f"{found.status}: {found.title} ({found.subject}): {found.advice}"
                     for found in result.problems
-                    if found.rule not in told
+                    if found.rule not in of_files
                 ],
             }
         if result.verdict == "fail":

@@ -103,3 +103,12 @@ def test_records_tell_of_which_hour_they_are(tmp_path):
     warehouse.publish(database, snapshot, registry.load())
     found = coverage.written(snapshot, DAY, DAY)
     assert found[("PRDA", "70.1")] == {dt.datetime(2026, 11, 20, 23): 1}
+
+
+def test_what_never_comes_is_told_for_as_long_as_the_days_before_say_what_is_usual(monkeypatch):
+    came = {("PRDA", "70.1"): hours(range(60)), ("PRDB", "70.1"): hours(range(19))}
+    first = missing(monkeypatch, came)
+    days = [DAY + dt.timedelta(weeks=weeks) for weeks in (2, 3)]
+    two, three = (told(monkeypatch, came, Coverage(weeks=2), day=day, before=first) for day in days)
+    assert two == ["PRDB: nothing of 2026-11-20; the last records are of 2026-11-19"]
+    assert three == []
