@@ -246,7 +246,11 @@ def _limits(net: Reduced, figures: Figures, held: Floats) -> tuple[Limit, ...]:
     units = [r.capacity * r.instances for r in network.resources]
     of_stations = [_share_of_limit(net, figures, k) for k, _ in stations]
     of_machines = [
-        float(figures.busy[:, [k for k, s in stations if s.lpar is not None and s.lpar.cec == cec.name]].sum())
+        sum(
+            min(float(figures.busy[:, k].sum()), float(s.servers))
+            for k, s in stations
+            if s.lpar is not None and s.lpar.cec == cec.name
+        )
         / cec.engines
         for cec in network.cecs
     ]

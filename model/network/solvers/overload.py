@@ -87,8 +87,9 @@ def _without(net: Reduced, k: int, starved: NDArray[np.bool_]) -> Reduced:
         left -= here
     out = (net.priority <= level) & (net.demand[:, k] > 0)
     part = np.where(net.priority == level, left / load[net.priority == level].sum(), 0.0)
-    demand, inside = net.demand.copy(), net.inside.copy()
+    demand, inside, occupied = net.demand.copy(), net.inside.copy(), net.occupied.copy()
     demand[out, k], inside[out, :, k] = 0.0, 0.0
+    occupied[k] += left
     starved |= out
     return replace(
         net,
@@ -96,4 +97,5 @@ def _without(net: Reduced, k: int, starved: NDArray[np.bool_]) -> Reduced:
         users=np.where(out, 0.0, net.users),
         demand=demand,
         inside=inside,
+        occupied=occupied,
     )

@@ -46,7 +46,7 @@ class Reduced:
     (classes, resources) units taken, ``nested`` (classes, resources, resources) units of the last taken while holding
     the one before; ``largest`` (resources,) units taken at once. ``poisson`` and ``dispersion`` (classes,) are those of
     the arrivals, ``batch`` the mean number that come at once; ``order`` has the stations of each class as its route
-    first reaches them.
+    first reaches them; ``occupied`` (stations,) are engines taken by work that is left out of the arrays.
     """
 
     network: Network
@@ -78,6 +78,7 @@ class Reduced:
     curves: list[tuple[Floats, Floats]] = field(default_factory=list)
     plain: list[bool] = field(default_factory=list)
     product: bool | None = None
+    occupied: Floats = field(default_factory=lambda: np.zeros(0))
     notes: list[str] = field(default_factory=list)
 
 
@@ -112,6 +113,7 @@ def _reduce(network: Network) -> Reduced:
         np.zeros((classes, resources, resources)),
         np.ones(resources),
     )
+    out.occupied = np.zeros(stations)
     out.poisson = np.array([c.arrivals is None or c.arrivals.is_poisson for c in network.classes])
     out.dispersion = np.array([c.arrivals.dispersion if c.arrivals else 1.0 for c in network.classes])
     out.batch = np.array([c.arrivals.batch.mean if c.arrivals else 1.0 for c in network.classes])

@@ -162,7 +162,7 @@ def _lpar_capacity(net: Reduced, state: LayerState, k: int, work: Floats) -> Flo
     peers = [j for j, s in enumerate(net.network.stations) if s.lpar is not None and s.lpar.cec == lpar.cec]
     weights = {j: float(net.network.stations[j].lpar.weight) for j in peers}  # type: ignore[union-attr]
     share = engines * lpar.weight / sum(weights.values())
-    others = sum(float(state.busy[:, j].sum()) for j in peers if j != k)
+    others = sum(float(state.busy[:, j].sum() + net.occupied[j]) for j in peers if j != k)
     got = max(share, engines - others)
     if lpar.cap == "share":
         got = min(got, share)

@@ -261,6 +261,26 @@ def test_the_last_class_of_a_station_that_is_just_full_still_gets_what_is_left()
     assert work.rates == pytest.approx(rates)
 
 
+def test_an_overloaded_lpar_leaves_its_neighbour_no_more_of_the_machine() -> None:
+    pools = [
+        Station(name=n, servers=4, scheduling="priority_ps", lpar=LparShare(cec="m", weight=1.0)) for n in ("a", "b")
+    ]
+
+    def busy(low_per_s: float) -> Solution:
+        classes = (
+            opened((Visit(station="a", service=Exp(1.0)),), 2.0, "high", priority=2),
+            opened((Visit(station="a", service=Exp(1.0)),), low_per_s, "low", priority=1),
+            opened((Visit(station="b", service=Exp(1.0)),), 1.5, "beside", priority=1),
+        )
+        return solve(network(tuple(pools), classes, cecs=(Cec(name="m", engines=6),)))
+
+    nearly, over = busy(1.9), busy(4.0)
+    assert over.saturated == ("a",) and np.isfinite(over.response_s[[0, 2]]).all()
+    assert over.response_s[2] >= nearly.response_s[2]
+    machine = next(limit for limit in over.limits if limit.name == "m")
+    assert machine.utilisation == pytest.approx((4.0 + 1.5) / 6.0)
+
+
 def test_an_overloaded_station_that_shares_spares_nobody() -> None:
     route = (Visit(station="cp", service=Exp(0.1)),)
     classes = (opened(route, 20.0, "high", priority=2), opened(route, 30.0, "low", priority=1))
