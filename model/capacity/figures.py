@@ -178,10 +178,16 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
 
 
 def _machine_busy_pct(ready: System, state: State) -> Array | None:
+    used = _machine_used(ready, state, state.served)
+    return None if used is None else np.minimum(100.0 * used, 100.0)
+
+
+def _machine_used(ready: System, state: State, own: Array) -> Array | None:
+    """Part of the machine that is used where the LPAR takes ``own`` engines in place of what its work asks for."""
     if state.machine_busy is None or ready.machine is None:
         return None
     physical = state.scenario.machine_engines or ready.machine.engines
-    return np.asarray(np.minimum(100.0 * (state.machine_busy - (state.busy - state.served) / physical), 100.0))
+    return np.asarray(state.machine_busy - (state.busy - own) / physical)
 
 
 def _total_rates(state: State) -> Array:
@@ -271,6 +277,10 @@ def _ziips(ready: System, state: State) -> dict[str, Array]:
 def bottleneck(ready: System, state: State) -> Bottleneck:
     """The resource nearest to saturation, the next one, and with which probability each is the first."""
     used = resources(ready, state) | _ziips(ready, state)
+    most = _machine_used(ready, state, np.minimum(state.busy, state.scenario.engines))
+    if most is not None and ready.machine is not None:
+        # An LPAR asks its machine for no more engines than it has.
+        used[f"machine {ready.machine.name}"] = most
     names = list(used)
     table = np.stack([used[name][:, 0] for name in names])
     first = np.argmax(table[:, 1:], axis=0) if table.shape[1] > 1 else np.argmax(table, axis=0)

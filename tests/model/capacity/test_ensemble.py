@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.capacity import queues
+from model.capacity import figures, queues
 from model.capacity.answer import Estimate
 from model.capacity.ensemble import System
 from model.capacity.parts import Law, Scenario
@@ -148,6 +148,14 @@ def test_other_lpars_leave_what_the_weight_does_not_guard():
     assert crowded.available[0, 0] == pytest.approx(0.25 * (8.0 - 0.1))
     assert free.machine_busy[0, 0] == pytest.approx((2.5 + 2.0 + 0.1) / 8.0, rel=1e-9)
     assert np.isinf(crowded.response_ms["response_ms", "online"][0, 0])
+
+
+def test_an_overloaded_lpar_asks_its_machine_for_no_more_engines_than_it_has():
+    system = System({**ENTRY, "on_machine": MACHINE})
+    state = system.evaluate(scenario(2500.0, 500.0, others=1.0))
+    assert state.busy[0, 0] > ENGINES
+    used = {one.resource: one.utilization_pct for one in figures.bottleneck(system, state).stations}
+    assert used[f"machine {system.machine.name}"] == pytest.approx(100 * (ENGINES + 1.0 + 0.1) / 8.0)
 
 
 def test_a_capped_lpar_gets_its_share_and_no_more():
