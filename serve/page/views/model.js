@@ -76,7 +76,7 @@ function gates(champion, known, chosen) {
 const SHOWN = [
   ["later days", "cpu_busy_pct", "busy, later days"],
   ["later days", "response_ms", "largest response error, later days"],
-  ["a measured point", null, "measured points"],
+  ["a measured point", null, "largest error of a figure, measured points"],
 ];
 
 // The versions that hold the system, with the largest error of each kind; the name of one shows all its errors below.
