@@ -45,7 +45,7 @@ def most_work(net: Reduced, work: Floats) -> Floats:
             cap = share.weight / total * cec.engines if share.cap == "share" else share.cap
             if not isinstance(cap, str):
                 most[k] = min(most[k], float(cap))
-        asked = [min(float(work[k]), float(most[k])) for k, _ in members]
+        asked = [min(float(work[k] + net.occupied[k]), float(most[k])) for k, _ in members]
         if sum(asked) >= cec.engines:
             given = water_filling(asked, [share.weight for _, share in members], cec.engines)
             for (k, _), part, wanted in zip(members, given, asked, strict=True):

@@ -281,6 +281,19 @@ def test_an_overloaded_lpar_leaves_its_neighbour_no_more_of_the_machine() -> Non
     assert machine.utilisation == pytest.approx((4.0 + 1.5) / 6.0)
 
 
+def test_important_work_of_two_overloaded_lpars_keeps_its_steady_state() -> None:
+    classes = [
+        opened((Visit(station=at, service=Exp(1.0)),), rate, f"{name} {at}", priority=priority)
+        for at, low in (("a", 4.0), ("b", 1.5))
+        for name, rate, priority in (("high", 2.0, 2), ("low", low, 1))
+    ]
+    share = LparShare(cec="m", weight=1.0)
+    pools = tuple(Station(name=n, servers=4, scheduling="priority_ps", lpar=share) for n in ("a", "b"))
+    solution = solve(network(pools, tuple(classes), cecs=(Cec(name="m", engines=6),)))
+    assert solution.saturated == ("a", "b")
+    assert np.isfinite(solution.response_s).tolist() == [True, False, True, False]
+
+
 def test_an_overloaded_station_that_shares_spares_nobody() -> None:
     route = (Visit(station="cp", service=Exp(0.1)),)
     classes = (opened(route, 20.0, "high", priority=2), opened(route, 30.0, "low", priority=1))
