@@ -41,14 +41,13 @@ def preempted(
     capacity, levels = stations.capacity[k], stations.levels[k]
     last, own = capacity[levels - 1], service[r, k]
     equals_as_own = stations.discipline[k] == PRIORITY_SHARING
-    ahead, backlog, above, load, varied = 0.0, 0.0, 0.0, 0.0, 0.0
+    above = _load_above(r, k, throughput, last, classes, visits)
+    ahead, backlog, load, varied = 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
         if priority[s] < priority[r]:
             continue
         part = throughput[s] * visits.demands[s, k] / last
         load += part
-        if priority[s] > priority[r]:
-            above += part
         ahead += found[s]
         # Equals that share a server stretch a visit in proportion to its own work, not to theirs.
         each = own if equals_as_own and priority[s] == priority[r] else service[s, k]
