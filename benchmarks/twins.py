@@ -77,7 +77,8 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
         p90_ms=_percentile(m),
         machine=machine,
         waited_s={
-            name: 0.25 * sampled.poisson(4.0 * m.resource_waiting_s[:, :, r]) for r, name in enumerate(m.resources)
+            name: np.where(m.names[:, r], 0.25 * sampled.poisson(4.0 * m.resource_waiting_s[:, :, r]), np.nan)
+            for r, name in enumerate(m.resources)
         },
         devices=_devices(m, network),
     )

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 # Samples of waiting from which a limit's places follow; with fewer it counts as never reached.
 FEWEST_SAMPLES = 50
+# Who is expected in so many samples is found in one, with a chance of 95 %.
+UNSEEN = 3.0
 # A class belongs to a limit where it waits for it at least this part as long as all classes together.
 SHARED = 0.05
 # How far full a limit may be at the highest recorded rate.
@@ -69,9 +71,16 @@ def _on_engines_s(h: History, seen: Seen, found: Fit) -> Array:
 
 
 def _never_reached(h: History, seen: dict[int, Seen], limit: str) -> dict[str, Any]:
-    """A limit for which next to nobody waited: its places are not known, only who would wait."""
-    members = [h.classes[c] for c in seen if np.isfinite(h.waited_s[limit][:, c]).any()]
-    return {"name": limit, "members": members}
+    """A limit for which next to nobody waited: its places are not known, only who would wait.
+
+    Where somebody was found waiting, a class that was not, though it would have been if it waited as the others did,
+    does not hold it; where nobody was, all whose records name it may.
+    """
+    named = [c for c in seen if np.isfinite(h.waited_s[limit][:, c]).any()]
+    waited, ended = np.nansum(h.waited_s[limit], axis=0), h.ended.sum(axis=0)
+    mean = waited[named].sum() / max(float(ended[named].sum()), 1.0)
+    members = [c for c in named if waited[c] > 0 or mean * ended[c] < UNSEEN * h.sampling_s]
+    return {"name": limit, "members": [h.classes[c] for c in members]}
 
 
 @dataclass(frozen=True)

@@ -275,10 +275,12 @@ def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
             limits[limit.name] = positive(key, value)
             if not limit.reached:
                 holders = ", ".join(system.streams[member] for member in limit.members)
-                notes.append(
-                    f"{key}: nobody waited for {limit.name} in the records; taken to be held all the time inside, "
-                    f"by all that the records name it for: {holders}"
+                taken = (
+                    f"taken to be held all the time inside, by all that the records name it for: {holders}"
+                    if holders
+                    else "no class with responses names it, so nothing here changes"
                 )
+                notes.append(f"{key}: nobody waited for {limit.name} in the records; {taken}")
     cost = cost * _adjusted(system, asked, notes)
     if "smt" in asked:
         scenario = replace(scenario, threads=_threads(system, asked["smt"], notes))

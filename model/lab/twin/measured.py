@@ -9,8 +9,11 @@ from datetime import datetime
 import numpy as np
 
 from model.lab.twin.activity import Lived
+from model.lab.twin.description import ClassLoad
 from model.lab.twin.partitions import CF, Partition
-from model.network import Network, Station
+from model.network import Network, Station, demands
+
+TRANSACTION_MANAGERS = ("CICS", "IMS")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,7 +23,8 @@ class Measured:
     Seconds and counts. `cp_s` is captured time on CPs, `ziip_on_cp_s` included; `ziip_s` that of zIIPs as if one thread
     of a core ran alone. `busy_s` and `ziip_busy_s` (I,) are engine time of the pools, uncaptured time included.
     `density` (I,) is threads by busy zIIP core; `work_s` (I,) what those cores did, counted as `ziip_s`. Waiting is for
-    engines and devices; `elsewhere_s` (I, C) is spent on neither and for no limit.
+    engines and devices; `elsewhere_s` (I, C) is spent on neither and for no limit. `subsystems` (C) are the transaction
+    managers that report states of the classes, empty where none does; `names` (C, R) says which limits these know.
     """
 
     lpar: Partition
@@ -29,7 +33,9 @@ class Measured:
     importances: tuple[int, ...]
     workloads: tuple[str, ...]
     goals_ms: tuple[int, ...]
+    subsystems: tuple[str, ...]
     resources: tuple[str, ...]
+    names: np.ndarray
     facilities: tuple[str, ...]
     devices: tuple[str, ...]
     ended: np.ndarray
@@ -89,6 +95,11 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
     others = [s for s, station in enumerate(network.stations) if s not in known and _is_elsewhere(station)]
     first = {name: twin.classes[classes[0]] for name, classes in members.items()}
     goals = {name: lived.goals_ms[ks[0]] for name, ks in rows.items()}
+    holds = demands(network).acquires > 0
+    held = np.array([holds[ks].any(axis=0) for ks in rows.values()])
+    subsystems = tuple(
+        _subsystem(load, bool(any_held)) for load, any_held in zip(first.values(), held.any(axis=1), strict=True)
+    )
     return Measured(
         lpar=lpar,
         starts=tuple(start for start, kept in zip(twin.starts, at, strict=True) if kept),
@@ -96,7 +107,9 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
         importances=tuple(load.importance for load in first.values()),
         workloads=tuple(load.workload for load in first.values()),
         goals_ms=tuple(goals.values()),
+        subsystems=subsystems,
         resources=network.resource_names,
+        names=np.array([held[[one == own != "" for one in subsystems]].any(axis=0) for own in subsystems]),
         facilities=facilities,
         devices=devices,
         ended=added(a.ended, home),
@@ -125,6 +138,13 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
         asynchronous=a.asynchronous[at][:, fs],
         facility_busy_s=a.busy_s[at][:, fs],
     )
+
+
+def _subsystem(load: ClassLoad, holds: bool) -> str:
+    """The subsystem type by which a class is classified; empty where no transaction manager reports its states."""
+    named = f"{load.workload} {load.service_class}".upper()
+    known = next((kind for kind in TRANSACTION_MANAGERS if kind in named), "")
+    return known or (load.workload.upper()[:4] if holds else "")
 
 
 def is_device(station: Station) -> bool:

@@ -125,6 +125,19 @@ def test_a_limit_nobody_waited_for_holds_back_only_where_places_are_asked_for(bu
     assert by_name(few, "response_ms")["class=HIGH"].value > by_name(now, "response_ms")["class=HIGH"].value
 
 
+@pytest.mark.parametrize(
+    ("found", "members"),
+    [([0.0, np.nan], ["HIGH"]), ([30.0, 0.0], ["HIGH"]), ([1.0, 0.0], ["HIGH", "LOW"])],
+    ids=["named by one class", "one was found waiting", "too few to tell"],
+)
+def test_a_limit_nobody_reached_is_that_of_the_classes_whose_records_say_they_may_wait(found, members):
+    plain = history()
+    waited = 0.0 * plain.ended + np.where(np.isnan(found), np.nan, 0.0)
+    waited[0] += SAMPLING_S * np.array(found)
+    [limit] = entry(replace(plain, waited_s={"FREE": waited}, sampling_s=SAMPLING_S))["limits"]
+    assert limit == {"name": "FREE", "members": members}
+
+
 def test_a_limit_that_no_record_names_is_refused_with_those_that_are_known(bundle):
     with pytest.raises(QuestionError, match="no such limit") as refused:
         predict(bundle, "PRDA", {"limit.MXT": 10})

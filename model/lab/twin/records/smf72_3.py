@@ -24,7 +24,7 @@ IO_UNIT_US = 128
 NO_LIMIT_PCT = 2**31 - 1
 BEGIN_TO_END = 0x80
 QUEUE_KINDS = ("region", "initiator")
-NAMED_DELAYS = 15
+NAMED_DELAYS, DELAY_NAME_LENGTH = 15, 16
 RATIO_ONE = 1024
 SPEED_ONE = 256
 
@@ -71,8 +71,9 @@ def workload_activity(
     }
     cpu = units["tcb"] + units["ziip"] * faster / SPEED_ONE
     queued = _waiting(network, m, QUEUE_KINDS)
+    told = tuple(int(subsystem != "") for subsystem in m.subsystems)
     period = {
-        "r723cper": 1, "r723crtx": 1, "r723cwmx": 1, "r723cwmn": 1, "r723crgf": AVERAGE_RESPONSE,
+        "r723cper": 1, "r723crtx": 1, "r723cwmx": tiled(told), "r723cwmn": tiled(told), "r723crgf": AVERAGE_RESPONSE,
         "r723crtf": GOAL_IN_MS, "r723cval": tiled(m.goals_ms), "r723rtdm": tiled(m.goals_ms),
         "r723cimp": tiled(m.importances), "r723ccpu": cpu, "r723csrb": units["srb"], "r723csrv": cpu + units["srb"],
         "r723csup": units["ziip"], "r723csuc": units["on_cp"], "r723ciit": m.cp_s * INTERRUPT_SHARE * 1e6,
@@ -89,7 +90,9 @@ def workload_activity(
     columns.add("smf72_3_response_distribution", at, {"r723trdb": _lists(np.tile(limits, (len(at), 1)))}, 0)
     counts = m.buckets.reshape(len(at), -1)
     columns.add("smf72_3_response_distribution", at, {"r723trdb": _lists(counts)}, 1)
-    _subsystem(columns, at, network, m, States(random))
+    for c, subsystem in enumerate(m.subsystems):
+        if subsystem:
+            _reported(columns, record[:, c], c, m, States(random))
 
 
 def _states(m: Measured, queued: np.ndarray, samples: States) -> dict[str, np.ndarray]:
@@ -111,24 +114,26 @@ def _states(m: Measured, queued: np.ndarray, samples: States) -> dict[str, np.nd
     }  # fmt: skip
 
 
-def _subsystem(columns: Columns, at: np.ndarray, network: Network, m: Measured, samples: States) -> None:
-    """What the transaction manager says of states: working, ready, and waiting for I/O or a limit by name."""
-    working, ready = samples(m.cp_s + m.ziip_s), samples(m.cp_waiting_s + m.ziip_waiting_s)
-    io = samples(m.io_using_s + m.io_waiting_s)
-    other = samples(m.elsewhere_s)
-    named = network.resource_names[:NAMED_DELAYS]
-    waits = [samples(m.resource_waiting_s[:, :, r]) for r in range(len(named))]
-    kind = [("IMS" if "IMS" in workload.upper() else "CICS") for workload in m.workloads] * len(m.starts)
+def _reported(columns: Columns, at: np.ndarray, c: int, m: Measured, samples: States) -> None:
+    """What its transaction manager says of a class's states: working, ready, and waiting for I/O or a limit by name.
+
+    A subsystem names its limits in the records of all its classes; work of others has no such sections.
+    """
+    working, ready = samples((m.cp_s + m.ziip_s)[:, c]), samples((m.cp_waiting_s + m.ziip_waiting_s)[:, c])
+    io, other = samples((m.io_using_s + m.io_waiting_s)[:, c]), samples(m.elsewhere_s[:, c])
+    named = np.flatnonzero(m.names[c])[:NAMED_DELAYS]
+    waits = [samples(m.resource_waiting_s[:, c, r]) for r in named]
+    kind = m.subsystems[c]
     states = {
-        "r723rtyp": kind, "r723rflg": BEGIN_TO_END,
-        "r723ress": sum(waits, working + ready + io + other).ravel(), "r723ract": working.ravel(),
-        "r723rrdy": ready.ravel(), "r723rwio": io.ravel(), "r723rwo": other.ravel(),
-        "r723rdnx": 1, "r723rdnn": len(named),
-        **{f"r723rw{i + 1:02d}": waited.ravel() for i, waited in enumerate(waits)},
+        "r723rtyp": kind, "r723rflg": BEGIN_TO_END, "r723ress": sum(waits, working + ready + io + other),
+        "r723ract": working, "r723rrdy": ready, "r723rwio": io, "r723rwo": other,
+        "r723rdnx": int(len(named) > 0), "r723rdnn": len(named),
+        **{f"r723rw{i + 1:02d}": waited for i, waited in enumerate(waits)},
     }  # fmt: skip
     columns.add("smf72_3_resource_state", at, states)
-    for i, name in enumerate(named):
-        columns.add("smf72_3_delay_name", at, {"r723dnst": kind, "r723dnnu": i + 1, "r723dnde": name[:16]}, i)
+    for i, r in enumerate(named):
+        name = m.resources[r][:DELAY_NAME_LENGTH]
+        columns.add("smf72_3_delay_name", at, {"r723dnst": kind, "r723dnnu": i + 1, "r723dnde": name}, i)
 
 
 def _waiting(network: Network, m: Measured, kinds: tuple[str, ...]) -> np.ndarray:

@@ -81,6 +81,31 @@ def test_records_say_what_was_measured(tmp_path: Path) -> None:
     assert sum(row["smf74ssc"] for row in found["smf74_1_device"]) == pytest.approx(2 * m.ended.sum(), rel=0.01)
 
 
+def test_states_stand_in_the_records_of_transaction_managers_alone(tmp_path: Path) -> None:
+    more = """
+[[classes]]
+name = "browse"
+arrivals = { rate_per_s = 10 }
+route = [{ visit = "PRDA cp", service = { mean_ms = 2 } }]
+
+[[classes]]
+name = "edit"
+arrivals = { rate_per_s = 10 }
+route = [{ visit = "PRDA cp", service = { mean_ms = 2 } }]
+"""
+    content = {**tomllib.loads(made.TWIN), "ask": {}}
+    content["classes"]["browse"] = {"service_class": "CICSLO", "workload": "CICS"}
+    content["classes"]["edit"] = {"service_class": "TSO", "workload": "TSO"}
+    after = live(Twin.of(content, Network.from_toml(made.NETWORK + more)))
+    found = rows(write(after, tmp_path)[0])
+    told = {row["record_seq"] for row in found["smf72_3_resource_state"]}
+    named = {row["record_seq"] for row in found["smf72_3_delay_name"]}
+    classes = {row["record_seq"]: row["r723mcnm"] for row in found["smf72_3_control"]}
+    assert {classes[record] for record in told} == {classes[record] for record in named} == {"CICSHI", "CICSLO"}
+    assert {classes[row["record_seq"]] for row in found["smf72_3_period"] if not row["r723cwmn"]} == {"TSO"}
+    assert measured(after, after.lpars[0]).names[:, 0].tolist() == [True, True, False]
+
+
 def test_a_question_without_changes_is_answered_with_what_was_recorded() -> None:
     answer = truth(lived(), ("as-it-is",))["as-it-is"]
     m = measured(lived(), lived().lpars[0])
