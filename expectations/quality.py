@@ -45,8 +45,9 @@ def run(
         with duckdb.connect(str(database), read_only=True) as connection:
             frames = read_frames(connection, baseline)
             ledger = _ledger(connection)
-    except duckdb.CatalogException as error:
-        raise QualityError(f"{database}: the marts have not been built, build them first ({error})") from error
+    except (duckdb.CatalogException, duckdb.BinderException) as error:
+        message = f"{database}: the marts have not been built by this version of Etalon: `etalon build` builds them"
+        raise QualityError(f"{message} ({str(error).splitlines()[0]})") from error
     except duckdb.IOException as error:
         if "lock" in str(error).lower():
             message = f"{database}: another process is writing to the warehouse; wait until it is done and try again"

@@ -166,6 +166,11 @@ def test_a_missing_warehouse_or_unbuilt_marts_are_said_plainly(tmp_path: Path) -
     assert not (tmp_path / "quality").exists()
 
 
+def test_a_mart_that_an_earlier_version_did_not_make_is_named(examine: Examine) -> None:
+    with pytest.raises(QualityError, match=r"`etalon build` builds them \(.*fct_gap does not exist!\)$"):
+        examine("drop table marts.fct_gap")
+
+
 def test_a_warehouse_that_is_being_written_is_told_apart_from_a_fault(tmp_path: Path) -> None:
     database = tmp_path / "etalon.duckdb"
     code = f"import duckdb, sys; con = duckdb.connect({str(database)!r}); print(1, flush=True); sys.stdin.read()"
