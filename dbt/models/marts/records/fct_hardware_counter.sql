@@ -59,6 +59,8 @@ together as (
         'l4_remote_writes', 'memory_writes'] -%}
     sum({{ column }}) as {{ column }},
     {% endfor -%}
+    -- Of the processors that wrote where their misses came from.
+    sum(l1_instruction_writes + l1_data_writes) filter (where l3_writes is not null) as l1_writes_with_sources,
     sum(l1_instruction_penalty + l1_data_penalty) as l1_penalty,
     sum(cycles / nullif(cycles_per_us, 0)) / 1e6 as active_s
   from processor p
