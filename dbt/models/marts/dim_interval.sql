@@ -9,7 +9,7 @@ select
   interval_start_local::timestamp as interval_start_local,
   (interval_start_local + to_microseconds((interval_s * 1000000)::bigint))::timestamp as interval_end_local,
   interval_s::double as interval_s,
-  (ipl_utc + (interval_start_local - interval_start_utc))::timestamp as ipl_local,
+  ipl_utc::timestamp as ipl_utc,
   source::varchar as source,
   (copies > 1)::boolean as is_duplicated
 from {{ ref('int_interval') }}
