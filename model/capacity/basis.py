@@ -9,6 +9,7 @@ import numpy as np
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.ensemble import System
+from model.capacity.figures import machine_asked
 from model.capacity.loads import Load, engine_cost
 from model.capacity.parts import State
 
@@ -109,7 +110,8 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
         )
     if entry.get("busy_assumed"):
         notes.append("no busy time of the LPAR is known: the engines are taken to serve this workload alone")
-    if state.machine_busy is not None and state.machine_busy[0, 0] > 1.0:
+    asked_of_machine = machine_asked(ready, state)
+    if asked_of_machine is not None and asked_of_machine[0, 0] > 1.0:
         notes.append("the machine is saturated: its LPARs ask for more engines than it has")
     for name, used in state.limits.items():
         if used[0, 0] >= 1.0:

@@ -190,6 +190,12 @@ def _machine_used(ready: System, state: State, own: Array) -> Array | None:
     return np.asarray(state.machine_busy - (state.busy - own) / physical)
 
 
+def machine_asked(ready: System, state: State) -> Array | None:
+    """Part of the machine that its LPARs ask for, (draws, loads); the own one for no more than its engines and cap."""
+    sharing = ready.sharing(state.scenario)
+    return None if sharing is None else _machine_used(ready, state, np.minimum(state.busy, sharing.own.engines))
+
+
 def _total_rates(state: State) -> Array:
     return np.broadcast_to(state.scenario.rates.sum(axis=2), state.busy.shape)
 
@@ -277,10 +283,9 @@ def _ziips(ready: System, state: State) -> dict[str, Array]:
 def bottleneck(ready: System, state: State) -> Bottleneck:
     """The resource nearest to saturation, the next one, and with which probability each is the first."""
     used = resources(ready, state) | _ziips(ready, state)
-    most = _machine_used(ready, state, np.minimum(state.busy, state.scenario.engines))
-    if most is not None and ready.machine is not None:
-        # An LPAR asks its machine for no more engines than it has.
-        used[f"machine {ready.machine.name}"] = most
+    asked = machine_asked(ready, state)
+    if asked is not None and ready.machine is not None:
+        used[f"machine {ready.machine.name}"] = asked
     names = list(used)
     table = np.stack([used[name][:, 0] for name in names])
     first = np.argmax(table[:, 1:], axis=0) if table.shape[1] > 1 else np.argmax(table, axis=0)

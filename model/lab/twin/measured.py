@@ -97,9 +97,7 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
     goals = {name: lived.goals_ms[ks[0]] for name, ks in rows.items()}
     holds = demands(network).acquires > 0
     held = np.array([holds[ks].any(axis=0) for ks in rows.values()])
-    subsystems = tuple(
-        _subsystem(load, bool(any_held)) for load, any_held in zip(first.values(), held.any(axis=1), strict=True)
-    )
+    subsystems = tuple(_subsystem(load, bool(own.any())) for load, own in zip(first.values(), held, strict=True))
     return Measured(
         lpar=lpar,
         starts=tuple(start for start, kept in zip(twin.starts, at, strict=True) if kept),

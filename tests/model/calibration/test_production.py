@@ -153,6 +153,18 @@ def test_the_machine_limits_an_lpar_that_has_engines_left():
     assert answer.bottleneck.resource == "machine M1"
 
 
+@pytest.mark.parametrize("at", [{"growth_pct": 60}, {"growth_pct": 40, "cap": "on"}, {"growth_pct": 40, "cap": 2}])
+def test_an_overloaded_lpar_asks_its_machine_for_no_more_than_it_may_have(at):
+    given = history()
+    none = np.zeros(len(given.seconds))
+    machine = SharedMachine("M1", 8.0, 400.0, 1000.0, False, none + 1.5 * SECONDS, none + 0.1 * SECONDS)
+    answer = predict(bundle_of(replace(given, machine=machine)), "PRDA", at)
+    [machine_used] = [one for one in answer.bottleneck.stations if one.resource == "machine M1"]
+    assert answer.bottleneck.utilization_pct > 100
+    assert machine_used.utilization_pct == pytest.approx(answer.output("machine_busy_pct").value)
+    assert not any("machine is saturated" in note for note in answer.notes)
+
+
 def test_maximum_rate_says_where_the_fullest_resource_is_not_the_first_to_fill():
     given = history()
     none = np.zeros(len(given.seconds))
