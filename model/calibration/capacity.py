@@ -132,7 +132,7 @@ class CapacityModel(BaseEstimator):
                 assumed = not all(about[member.system_id].measured(point, metric) for point in own.point)
                 fitted |= {"total": own.total, "part": not own.total, "assumed": assumed, "origin": "measured"}
                 if assumed:
-                    fitted |= {"extra_rel": ASSUMED_SD, "origin": "partly assumed: not published at every point"}
+                    fitted |= {"extra_rel": ASSUMED_SD, "origin": "assumed at points where none was published, so that its interval is wider"}
                 laws[member.system_id][name] = fitted
 
     def _priors(self, name: str, members: list[SystemPoints]) -> Priors:

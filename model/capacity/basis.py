@@ -119,7 +119,7 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     notes += _gate(entry.get("gate"))
     if "kept" in entry:
         notes.append(f"kept from {entry['kept']['model_version']}: {entry['kept']['reason']}")
-    known = {**entry["usage"], **entry["response"]}
+    known = {f"CPU of {name}": law for name, law in entry["usage"].items()} | entry["response"]
     notes += [f"{name}: {law['origin']}" for name, law in sorted(known.items()) if law["origin"] != "measured"]
     notes += entry.get("notes", [])
     return notes

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from model.capacity.conditions.beliefs import POPULATIONS, is_closed
+from model.capacity.conditions.beliefs import POPULATIONS, family, is_closed
 from model.capacity.conditions.definitions import followers
 from model.capacity.conditions.evaluating import FOLLOWS, Evaluator, Value
 from model.capacity.conditions.fitting import evaluator
@@ -259,7 +259,7 @@ class Laws:
                 notes.append(f"{points} measured level(s) of {table.numeric} are too few to judge the law")
             if found.inference.extrapolated:
                 notes.append(f"outside the measured levels of {table.numeric}")
-            behind = self._evaluator.beliefs.family(table, cell) in self._model.get("behind", ())
+            behind = family(table, cell) in self._model.get("behind", ())
             if behind and found.inference.points and measured is None:
                 notes.append(
                     f"{cell.metric}: levels left out were nearer to the mean of their neighbours than to the law"

@@ -59,10 +59,6 @@ class Beliefs:
         self._cache: dict[Cell, Inference | None] = {}
         self._siblings_alone: dict[Cell, tuple[float, float] | None] = {}
 
-    def family(self, table: Table, cell: Cell) -> str:
-        """Figures that err alike: one table, one sort of quantity."""
-        return f"{table.block[0]} {table.block[1]}: {table.kind(cell)}"
-
     def infer(self, cell: Cell) -> Inference | None:
         """What is believed of a cell; None when nothing measured is related to it."""
         if cell not in self._cache:
@@ -224,7 +220,7 @@ class Beliefs:
 
     def _factor(self, table: Table, cell: Cell) -> float:
         """How much wider than said an interval is."""
-        return self._widening.get(kin(table, cell), self._widening.get(self.family(table, cell), 1.0))
+        return self._widening.get(kin(table, cell), self._widening.get(family(table, cell), 1.0))
 
     def donors(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:
         """Cells of the same metric that differ in one name, with that name; a sibling is another system."""
@@ -252,9 +248,14 @@ def _spans(points: list[tuple[float, float, float]], x: float | None) -> bool:
     return x is not None and points[0][0] <= x <= points[-1][0]
 
 
+def family(table: Table, cell: Cell) -> str:
+    """Figures that err alike: one table, one sort of quantity."""
+    return f"{table.block[0]} {table.block[1]}: {table.kind(cell)}"
+
+
 def kin(table: Table, cell: Cell) -> str:
     """Figures of a family that err most alike: one metric, and at the same named levels in a series."""
-    name = f"{table.block[0]} {table.block[1]}: {cell.metric}"
+    name = f"{family(table, cell)}, {cell.metric}"
     if table.numeric is None:
         return name
     levels = "; ".join(f"{key}={level}" for key, level in cell.labels)

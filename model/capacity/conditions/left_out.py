@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.conditions.beliefs import Beliefs, kin
+from model.capacity.conditions.beliefs import Beliefs, family, kin
 from model.capacity.conditions.evaluating import Evaluator
 from model.capacity.conditions.laws import Array
 from model.capacity.conditions.rows import Row
@@ -86,8 +86,8 @@ def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
                 if y <= 0 or len(points) < LEAST_POINTS or any(other <= 0 for _, other, _ in points):
                     continue
                 low, value, high = beliefs.by_law(kept, cell, points).quantiles(0.05, 0.5, 0.95)
-                family, naive = beliefs.family(kept, cell), neighbours(points, cell.x)
-                found.append(LeftOut(cell, family, kin(kept, cell), y, low, value, high, naive))
+                naive = neighbours(points, cell.x)
+                found.append(LeftOut(cell, family(kept, cell), kin(kept, cell), y, low, value, high, naive))
     return found
 
 
@@ -129,8 +129,8 @@ def _single(rows: list[Row], facts: Facts, table: Table, cell: Cell) -> LeftOut 
     found = evaluator.value(cell) if donors else None
     if found is None:
         return None
-    family, measured = evaluator.beliefs.family(table, cell), table.values[cell][0]
-    return LeftOut(cell, family, kin(table, cell), measured, found.low, found.value, found.high, donors[0][2])
+    names, measured = (family(table, cell), kin(table, cell)), table.values[cell][0]
+    return LeftOut(cell, *names, measured, found.low, found.value, found.high, donors[0][2])
 
 
 def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str, float]:

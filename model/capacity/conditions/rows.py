@@ -15,7 +15,7 @@ class Row:
 
     `table` and `study` say which rows were measured alike: systems of a study that have a table in common are
     siblings. `subject` is what was measured where the condition does not say it. `se` is the standard error, 0 where
-    unknown; `better` is `higher`, `lower` or empty.
+    unknown.
     """
 
     system: str
@@ -27,7 +27,6 @@ class Row:
     study: str = ""
     subject: str = ""
     se: float = 0.0
-    better: str = ""
     judged: bool = True
 
 

@@ -37,6 +37,17 @@ def test_a_total_tells_nothing_about_its_part():
     assert told[0].value == told[1].value
 
 
+def test_a_metric_in_two_units_has_an_interval_for_each():
+    told = [
+        Row("one", "AVG", {"release": release, "section": unit}, 80.0, unit, "report", "study")
+        for unit in ("s", "frames")
+        for release in ("V1", "V2")
+    ]
+    figures = left_out(Tables(told), {})
+    assert len(figures) == 4
+    assert len({figure.kin for figure in figures}) == 2
+
+
 def test_intervals_are_as_wide_as_figures_left_out_scatter():
     close, apart = (widening(left_out(Tables(rows(s)), {})) for s in ((0.0, 0.001), (0.11, -0.12, 0.13, -0.1)))
     assert max(close.values()) < min(apart.values())
