@@ -25,6 +25,7 @@ from model.systems.conditions import condition_text, parse_condition
 
 # A busy value that was assumed in rendering a published system carries this relative uncertainty.
 ASSUMED_SD = 0.03
+ASSUMED = "assumed at points where none was published, so that its interval is wider"
 EXHAUSTIVE_WITHIN = 1e-3
 FORMS = {"cpu_busy_pct": "busy_pct", "itr_tps": "internal_rate", "cpu_us_per_tran": "us_per_tran"}
 UNITS = {"busy_pct": "pct", "internal_rate": "tran/s", "us_per_tran": "us/tran", "pct": "pct of one CP"}
@@ -132,7 +133,7 @@ class CapacityModel(BaseEstimator):
                 assumed = not all(about[member.system_id].measured(point, metric) for point in own.point)
                 fitted |= {"total": own.total, "part": not own.total, "assumed": assumed, "origin": "measured"}
                 if assumed:
-                    fitted |= {"extra_rel": ASSUMED_SD, "origin": "assumed at points where none was published, so that its interval is wider"}
+                    fitted |= {"extra_rel": ASSUMED_SD, "origin": ASSUMED}
                 laws[member.system_id][name] = fitted
 
     def _priors(self, name: str, members: list[SystemPoints]) -> Priors:

@@ -88,7 +88,8 @@ class Law:
         edge = FOLLOWED * high / self.reference
         bend = np.where(x <= edge, x * (x - 1.0), edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge))
         mean = fixed + each * x + curve * bend
-        mean = np.maximum(mean, np.where(x > edge, fixed + each * edge + curve * edge * (edge - 1.0), 0.0))
+        least = np.where(x > edge, fixed + each * edge + curve * edge * (edge - 1.0), 0.0)
+        mean = np.maximum(np.maximum(mean, least), 0.0)
         with np.errstate(divide="ignore"):
             out = np.maximum(np.log(driver / high), np.log(low / driver) if low > 0 else -np.inf)
         distance = np.where(driver > 0, np.maximum(out, 0.0), 0.0)

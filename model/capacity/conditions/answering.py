@@ -1,5 +1,6 @@
 """Answers from condition laws: the metrics of a system at a condition, measured or not."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -107,7 +108,7 @@ class Laws:
         levels = self._check(system, at or {})
         for chosen in product(*levels.values()):
             outputs |= self._predict(system, dict(zip(levels, chosen, strict=True)))
-        return list(outputs.values())
+        return self._once(system, list(outputs.values()))
 
     def _predict(self, system: str, asked: Mapping[str, str]) -> dict[tuple[str, str, str], Output]:
         outputs: dict[tuple[str, str, str], Output] = {}
@@ -118,15 +119,30 @@ class Laws:
                 found = self._evaluator.value(cell)
                 if found is not None:
                     output = self._output(table, cell, found)
-                    outputs[table.block[1], cell.metric, str(sorted(output.condition.items()))] = output
+                    outputs[table.block[1], cell.metric, _written(output.condition)] = output
         for entry in self._identities(system, asked):
             condition = {**entry.condition, **asked}
             found = self._evaluator.identity(entry, condition)
             if found is not None:
                 evidence = {"table": entry.table, "basis": FOLLOWS}
                 output = Output(entry.metric, condition, found.value, found.low, found.high, entry.unit, (), evidence)
-                outputs[entry.table, entry.metric, str(sorted(condition.items()))] = output
+                outputs[entry.table, entry.metric, _written(condition)] = output
         return outputs
+
+    def _once(self, system: str, outputs: list[Output]) -> list[Output]:
+        """Each figure once: one that several tables print alike, and of the tables that tell it those of the system."""
+        tables = {table.block[1]: table for table in self._of(system)}
+        told: dict[tuple[str, str], set[bool]] = defaultdict(set)
+        kept: dict[tuple[str, str, float], Output] = {}
+        for output in outputs:
+            table = tables[output.evidence["table"]]
+            told[output.metric, _written(output.condition)].add(self._measures(table, system))
+        for output in outputs:
+            table = tables[output.evidence["table"]]
+            if self._measures(table, system) or True not in told[output.metric, _written(output.condition)]:
+                rest = {key: level for key, level in output.condition.items() if key not in table.fixed.get(system, {})}
+                kept.setdefault((output.metric, _written(rest), output.value), output)
+        return list(kept.values())
 
     def _of(self, system: str) -> Iterator[Table]:
         """Tables that have the system, or another system that runs the same workload."""
@@ -195,6 +211,9 @@ class Laws:
             )
             if not asked[key]:
                 raise QuestionError(key, text, f"{key}: {text!r} was not measured", known[key])
+        counts = [key for key in asked if key in POPULATIONS]
+        if len({asked[key][0] for key in counts}) > 1:
+            raise QuestionError(counts[1], asked[counts[1]][0], f"{' and '.join(counts)} are one population")
         return asked
 
     def _cells(self, table: Table, system: str, asked: Mapping[str, str]) -> list[Cell]:
@@ -227,7 +246,7 @@ class Laws:
         seen = set()
         for row in self._evaluator.identities:
             rest = {key: level for key, level in row.condition.items() if key not in asked}
-            place = (row.table, row.metric, str(sorted(rest.items())))
+            place = (row.table, row.metric, _written(rest))
             if row.system != system or not asked.keys() <= row.condition.keys() or place in seen:
                 continue
             if all(self._may_move(row, key, level) for key, level in asked.items()):
@@ -286,6 +305,10 @@ def predict(model: Mapping[str, Any], system: str, at: Mapping[str, Any] | None 
 def laws(model: Mapping[str, Any]) -> Laws:
     """A fitted model, ready to answer; the last ones are kept."""
     return _laws(id(model), model["seed"], _Held(model))
+
+
+def _written(condition: Mapping[str, str]) -> str:
+    return "; ".join(f"{key}={level}" for key, level in sorted(condition.items()))
 
 
 def _order(level: str) -> tuple[bool, float, str]:

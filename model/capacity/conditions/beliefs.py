@@ -88,9 +88,20 @@ class Beliefs:
             return Inference(Belief.of(near, float(np.std(y))), basis, len(points), outside)
         belief = self.by_law(table, cell, points).widened(self._factor(table, cell))
         if outside:
-            away = max(math.log(cell.x / x.max()), math.log(x.min() / cell.x))
-            belief = belief.scaled(1.0, OUTSIDE_SD * away)
+            end = float(np.clip(cell.x, x.min(), x.max()))
+            belief = belief.scaled(self._risen(table, cell, end, belief), OUTSIDE_SD * abs(math.log(cell.x / end)))
         return Inference(belief, basis, len(points), outside)
+
+    def _risen(self, table: Table, cell: Cell, end: float, belief: Belief) -> float:
+        """By which factor a belief is too low, or too high, for what is not expected to fall beyond the levels.
+
+        A sibling measured there knows better.
+        """
+        there = self.infer(replace(cell, x=end)) if rises(table, cell) and not is_closed(table, cell) else None
+        if there is None or any(_spans(table.series(other), cell.x) for other in self._siblings(table, cell)):
+            return 1.0
+        risen = there.belief.median() / belief.median()
+        return max(risen, 1.0) if cell.x is not None and cell.x > end else min(risen, 1.0)
 
     def by_law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Belief:
         """What the laws say of a cell, given the points of its series."""

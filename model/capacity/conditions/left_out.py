@@ -85,7 +85,9 @@ def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
                 points = kept.series(cell) if (cell.system, cell.x) == (system, level) else []
                 if y <= 0 or len(points) < LEAST_POINTS or any(other <= 0 for _, other, _ in points):
                     continue
-                low, value, high = beliefs.by_law(kept, cell, points).quantiles(0.05, 0.5, 0.95)
+                inference = beliefs.infer(cell)
+                assert inference is not None
+                low, value, high = inference.belief.quantiles(0.05, 0.5, 0.95)
                 naive = neighbours(points, cell.x)
                 found.append(LeftOut(cell, family(kept, cell), kin(kept, cell), y, low, value, high, naive))
     return found
@@ -140,9 +142,9 @@ def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str,
         if figure.missed is not None and figure.cell not in but:
             missed[figure.family].append((figure.kin, figure.missed))
     factors = {}
-    for family, found in missed.items():
+    for common, found in missed.items():
         names, errors = np.array([name for name, _ in found]), np.array([error for _, error in found])
-        factors[family] = _factor(errors, np.zeros(len(found), dtype=bool))
+        factors[common] = _factor(errors, np.zeros(len(found), dtype=bool))
         factors |= {name: _factor(errors, names == name) for name in dict.fromkeys(names.tolist())}
     return factors
 

@@ -243,3 +243,27 @@ def test_two_shares_of_a_whole_make_up_the_whole_where_neither_was_measured():
     ]
     found = {output.metric: output.value for output in predict(fit(rows, {}), "two", {"variant": "V2"})}
     assert found["sync_pct"] + found["async_pct"] == pytest.approx(100.0, rel=1e-9)
+
+
+def test_a_figure_that_two_tables_print_is_answered_once():
+    rows = [
+        replace(found, table=table, condition={**found.condition, "application": words})
+        for found in clients("one", 2.0, 0.05)
+        for table, words in (("storage", "sockets"), ("buffers", "Sockets"))
+    ]
+    found = predict(fit(rows, {}), "one", {"users": 400})
+    assert [output.metric for output in found] == ["throughput"]
+
+
+def test_two_numbers_of_one_population_are_refused(model):
+    with pytest.raises(QuestionError, match="sessions and users are one population"):
+        predict(model, "clear", {"sessions": 4000, "users": 400})
+
+
+def test_storage_beyond_the_measured_sessions_is_not_below_the_last(model):
+    rows = [
+        row("one", "storage_kb", {"sessions": count}, kb)
+        for count, kb in zip(SESSIONS, (20000.0, 20000.0, 19900.0, 24000.0), strict=True)
+    ]
+    answers = [predict(fit(rows, {}), "one", {"sessions": count})[0].value for count in (16000, 64000, 256000)]
+    assert answers == sorted(answers)
