@@ -158,8 +158,7 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
                 return None
             return np.asarray(np.minimum(100.0 * state.ziip_busy / ziips, 100.0))
         if form in ("msu", "machine_msu", "msu_4hra"):
-            columns = [msu(ready, state.at_load(i), form) for i in range(state.busy.shape[1])]
-            return None if any(one is None for one in columns) else np.stack(columns, axis=1)  # type: ignore[arg-type]
+            return msu(ready, state, form)
         if form == "internal_rate":
             rate = _total_rates(state) * engines / np.maximum(state.busy, 1e-12)
             return np.where(state.busy[0] > 0, rate, np.nan)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.ensemble import System
-from model.capacity.parts import State
+from model.capacity.parts import Scenario, State
 from model.capacity.profile import recorded
 
 Array = NDArray[np.float64]
@@ -46,36 +46,35 @@ def outputs(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def msu(ready: System, state: State, form: str) -> Array | None:
-    """(draws,) MSU at load 0: ``msu`` of the LPAR, ``machine_msu`` with the other LPARs, ``msu_4hra``."""
+    """(draws, loads) MSU: ``msu`` of the LPAR, ``machine_msu`` with the other LPARs, ``msu_4hra``."""
     each = state.scenario.msu_per_engine or ready.msu_per_engine
     if each is None:
         return None
     if form == "msu":
-        return each * state.served[:, 0]
+        return each * state.served
     if form == "machine_msu":
-        others = np.broadcast_to(np.asarray(state.scenario.others, float), state.busy.shape)
-        return each * (state.served + others)[:, 0]
-    busy = _four_hours(ready, state)
-    return None if busy is None else each * busy
+        return each * (state.served + state.scenario.others)
+    profile = ready.entry.get("profile")
+    return each * _four_hours(ready, profile, state.scenario) if profile and state.scenario.recorded else None
 
 
-def _four_hours(ready: System, state: State) -> Array | None:
-    """(draws,) mean engines in use over the four hours up to the end of the interval asked.
+def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario) -> Array:
+    """(draws, loads) mean engines in use over the four hours up to the end of the interval asked.
 
     The intervals before it have their recorded loads, changed as the interval asked is.
     """
-    profile, asked = ready.entry.get("profile"), state.scenario
-    if profile is None or not asked.recorded:
-        return None
     times, rates, recorded_extra, _ = recorded(profile)
     length = np.timedelta64(int(profile["seconds"]), "s")
     base = rates[:, list(asked.recorded)].mean(axis=1)
-    changed = np.where(base > 0, asked.rates[:, :1, :] / np.where(base > 0, base, 1.0), 1.0)
+    changed = np.where(base > 0, asked.rates / np.where(base > 0, base, 1.0), 1.0)
     windows = [
         np.flatnonzero((times > times[i] + length - FOUR_HOURS - np.timedelta64(1, "s")) & (times <= times[i]))
         for i in asked.recorded[-MOST_WINDOWS:]
     ]
     index = np.concatenate(windows)
-    extra = {name: values[index][None, :] for name, values in recorded_extra.items()}
-    scenario = replace(asked, rates=changed * rates[:, index].T[None], extra=extra)
-    return np.minimum(ready.usage(scenario)[1], asked.engines).mean(axis=1)
+    loads = asked.rates.shape[1]
+    each = changed[:, :, None] * rates[:, index].T
+    extra = {name: np.tile(values[index], loads)[None] for name, values in recorded_extra.items()}
+    scenario = replace(asked, rates=each.reshape(len(each), -1, len(rates)), extra=extra)
+    used = np.minimum(ready.usage(scenario)[1], asked.engines)
+    return np.asarray(used.reshape(len(used), loads, -1).mean(axis=2))
