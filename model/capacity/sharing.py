@@ -55,7 +55,8 @@ class Sharing:
     others: tuple[Sharer, ...]
 
     @classmethod
-    def of(cls, engines: float, management: float, own: Sharer, others: Sequence[Sharer]) -> Sharing:
+    @lru_cache(maxsize=64)
+    def of(cls, engines: float, management: float, own: Sharer, others: tuple[Sharer, ...]) -> Sharing:
         """As the LPARs of a machine of so many engines are defined, of which partition management uses some.
 
         Where the others are many, the smaller ones are taken together.
@@ -92,7 +93,11 @@ class Sharing:
         limit, together = self.limit(theirs), self.own.engines + sum(one.engines for one in self.others)
         if not theirs.any() or self.physical >= together or together > MOST_ENGINES:
             return limit
-        return _table(self).pool(used, theirs, limit)
+        return self._table.pool(used, theirs, limit)
+
+    @cached_property
+    def _table(self) -> _Table:
+        return _Table(self)
 
 
 class _Table:
@@ -128,9 +133,6 @@ class _Table:
     @cached_property
     def _chains(self) -> _Chains:
         return _Chains(self.sharing)
-
-
-_table = lru_cache(maxsize=64)(_Table)
 
 
 def _alike(own: Array, inside: Array, most: float) -> Array:

@@ -15,7 +15,7 @@ def shared(machine: float, lpars: list[tuple[float, Sharer]]) -> tuple[Sharing, 
     """The first LPAR among the others, its use and theirs."""
     (own, first), *rest = lpars
     theirs = sum(used for used, _ in rest)
-    others = [Sharer(one.engines, one.weight, one.capped, used / theirs) for used, one in rest]
+    others = tuple(Sharer(one.engines, one.weight, one.capped, used / theirs) for used, one in rest)
     return Sharing.of(machine, 0.0, first, others), own, theirs
 
 
@@ -61,7 +61,7 @@ def test_a_pool_of_its_own_makes_work_wait_as_long_as_on_the_machine(lpars, with
 @given(own=st.floats(0.1, 3.5), theirs=st.floats(0.1, 4.0), weight=st.floats(50.0, 900.0))
 def test_more_weight_never_makes_work_wait_longer(own, theirs, weight):
     def inside(weight: float) -> float:
-        sharing = Sharing.of(8.0, 0.0, Sharer(6, weight), [Sharer(6, 1000.0 - weight)])
+        sharing = Sharing.of(8.0, 0.0, Sharer(6, weight), (Sharer(6, 1000.0 - weight),))
         return float(queues.inside(own, sharing.pool(own, theirs)))
 
     assert inside(weight) >= inside(weight + 50.0) * 0.99
@@ -69,17 +69,17 @@ def test_more_weight_never_makes_work_wait_longer(own, theirs, weight):
 
 def test_what_nobody_else_asks_for_is_the_lpars():
     other = Sharer(6, 500.0)
-    assert Sharing.of(8.0, 0.0, Sharer(6, 500.0), [other]).pool(3.0, 0.0) == 6.0
-    assert Sharing.of(12.0, 0.0, Sharer(6, 500.0), [other]).pool(3.0, 5.0) == 6.0
+    assert Sharing.of(8.0, 0.0, Sharer(6, 500.0), (other,)).pool(3.0, 0.0) == 6.0
+    assert Sharing.of(12.0, 0.0, Sharer(6, 500.0), (other,)).pool(3.0, 5.0) == 6.0
 
 
 def test_the_share_is_left_where_others_ask_for_more():
-    sharing = Sharing.of(8.0, 0.0, Sharer(6, 250.0), [Sharer(8, 500.0, part=0.9), Sharer(8, 250.0, part=0.1)])
+    sharing = Sharing.of(8.0, 0.0, Sharer(6, 250.0), (Sharer(8, 500.0, part=0.9), Sharer(8, 250.0, part=0.1)))
     assert sharing.limit(np.array([2.0, 4.0, 7.5])) == pytest.approx([6.0, 4.0, (8.0 - 0.75) / 3.0])
 
 
 def test_many_lpars_are_taken_together_with_all_their_weight_and_use():
-    others = [Sharer(4, 100.0, part=0.1) for _ in range(10)]
+    others = tuple(Sharer(4, 100.0, part=0.1) for _ in range(10))
     sharing = Sharing.of(10.0, 0.2, Sharer(6, 500.0), others)
     assert len(sharing.others) == 3
     assert sum(one.weight for one in sharing.others) == pytest.approx(1000.0)
@@ -88,6 +88,6 @@ def test_many_lpars_are_taken_together_with_all_their_weight_and_use():
 
 
 def test_who_is_held_to_a_share_uses_no_more_than_that():
-    others = [Sharer(8, 300.0, capped=True, part=0.6), Sharer(8, 200.0, part=0.4)]
+    others = (Sharer(8, 300.0, capped=True, part=0.6), Sharer(8, 200.0, part=0.4))
     sharing = Sharing.of(8.0, 0.0, Sharer(8, 500.0), others)
     assert sharing.used(np.array([2.0, 6.0])) == pytest.approx([2.0, 8.0 * 0.3 + 0.4 * 6.0])
