@@ -127,18 +127,18 @@ def size(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = 
 
 
 def max_rate(
-    bundle: Mapping[str, Any], system: str, *, at: Mapping[str, Any] | None = None, **wanted: Any
+    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **wanted: Any
 ) -> dict[str, Any]:
     """The highest rate of the mix, see :func:`model.capacity.targets.max_rate`; that of a sibling, or of users."""
     known = lawful(bundle, system)
     by = sibling_of(bundle, system) if known else None
     entry = bundle["systems"].get(system)
     if by is None and known and (entry is None or (_without_response(entry, wanted) and users_of(bundle, system))):
-        return by_law.max_rate(bundle, system, at=at, **wanted)
+        return by_law.max_rate(bundle, system, at, **wanted)
     if by is None:
-        return targets.max_rate(bundle, system, at=at, **wanted)
+        return targets.max_rate(bundle, system, at, **wanted)
     loads, _ = parted(bundle, system, at)
-    return by.named(targets.max_rate(bundle, by.system, at=by.asked(loads), **wanted), system)
+    return by.named(targets.max_rate(bundle, by.system, by.asked(loads), **wanted), system)
 
 
 def _without_response(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

@@ -26,8 +26,8 @@ def users_of(bundle: Mapping[str, Any], system: str) -> Users | None:
 def max_rate(
     bundle: Mapping[str, Any],
     system: str,
-    *,
     at: Mapping[str, Any] | None = None,
+    *,
     max_busy_pct: float = 100.0,
     max_response_ms: float | None = None,
 ) -> dict[str, Any]:

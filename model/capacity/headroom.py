@@ -23,8 +23,8 @@ Array = NDArray[np.float64]
 def headroom(
     bundle: Mapping[str, Any],
     system: str,
-    *,
     at: Mapping[str, Any] | None = None,
+    *,
     max_busy_pct: float = 90.0,
     max_response_ms: float | None = None,
 ) -> dict[str, Any]:

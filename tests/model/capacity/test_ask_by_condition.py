@@ -86,7 +86,7 @@ def test_the_network_of_a_sibling_sizes_a_system_and_finds_its_highest_rate(with
     sized, own = size(with_laws, "large", max_busy_pct=80), size(with_laws, "shop", {"etr_tps": 7000}, max_busy_pct=80)
     assert (sized["system"], sized["engines"]) == ("large", own["engines"])
     highest = ask.max_rate(with_laws, "large", max_busy_pct=90)
-    own = ask.max_rate(with_laws, "shop", at={"engines": 12}, max_busy_pct=90)
+    own = ask.max_rate(with_laws, "shop", {"engines": 12}, max_busy_pct=90)
     assert highest["etr_tps"]["value"] == pytest.approx(own["etr_tps"]["value"])
     assert any("network of shop" in note for note in highest["notes"])
 
