@@ -84,13 +84,26 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # Typer wraps the streams and leaves with 1 when whoever read them has gone, as in `etalon decode … | head`.
         code = Exit.OK if isinstance(sys.stdout, click.utils.PacifyFlushWrapper) else left.code
     except click.ClickException as error:
-        error.show()
+        _with_remedy(error).show()
         code = Exit.USAGE
     except Exception as error:
         if debug:
             raise
         code = _say(*explain(error))
     sys.exit(int(code or 0))
+
+
+def _with_remedy(error: click.ClickException) -> click.ClickException:
+    """The error; where a key of the question was taken for an option, with how it is given."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return error
+    from model.capacity.questions import KEYS, PREFIXES
+
+    key = error.option_name.lstrip("-").replace("-", "_")
+    asks = any("--at" in option.opts for option in error.ctx.command.params)
+    if asks and (key in KEYS or key.startswith(PREFIXES)):
+        return click.UsageError(f"{error.option_name} is a key of the question: --at {key}=…", error.ctx)
+    return error
 
 
 def explain(error: Exception) -> tuple[str, Exit]:

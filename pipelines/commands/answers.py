@@ -85,7 +85,7 @@ def max_rate(
     asked = keys(at)
     from model.capacity import ask
 
-    found = ask.max_rate(_champion(), system, at=asked, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
+    found = ask.max_rate(_champion(), system, asked, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
     _show(found, as_json, answer_text.max_rate)
     if not found["etr_tps"]["value"]:
         raise typer.Exit(Exit.OUT_OF_REACH)
@@ -142,7 +142,7 @@ def headroom(
     asked = keys(at)
     from model.capacity import ask
 
-    found = ask.headroom(_champion(), system, at=asked, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
+    found = ask.headroom(_champion(), system, asked, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
     _show(found, as_json, answer_text.headroom)
 
 

@@ -72,6 +72,8 @@ def test_the_help_loads_nothing_heavy():
         (["lab", "no-such-system"], Exit.QUESTION, "no-such-system"),
         (["solve", "/nowhere/model.toml"], Exit.NO_INPUT, "/nowhere/model.toml"),
         (["predict", "shop", "--at", "etr_tps"], Exit.USAGE, "KEY=VALUE"),
+        (["predict", "shop", "--etr-tps", "5"], Exit.USAGE, "--at etr_tps="),
+        (["size", "shop", "--growth-pct.batch=5"], Exit.USAGE, "--at growth_pct.batch="),
         (["size", "shop", "--at", "etr_tps=5"], Exit.USAGE, "name a target"),
         (["sweep", "shop", "engines=4"], Exit.USAGE, "KEY=FROM:TO"),
         (["what-if", "shop"], Exit.USAGE, "--with"),
