@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -20,6 +21,10 @@ from model.capacity.questions import MOST_ENGINES, QuestionError, positive, syst
 
 Array = NDArray[np.float64]
 DOUBLINGS, HALVINGS = 30, 40
+# Probabilities at which a number of engines is the lowest that may do, does at even odds, and surely does.
+ODDS = (0.05, 0.5, 0.95)
+# An engine more that brings less than this part towards a target does not bring it there.
+LEAST_HELP = 1e-4
 
 
 def size(
@@ -49,13 +54,8 @@ def size(
     ready = compiled(system_entry(bundle, system))
     busy_pct, response_ms = checked(system, ready, 100.0 if max_busy_pct is None else max_busy_pct, max_response_ms)
     load = understood(ready, at)
-    rows: list[dict[str, Any]] = []
-    for engines in range(1, MOST_ENGINES + 1):
-        state = ready.evaluate(on_engines(ready, load.scenario, engines))
-        rows.append(_size_row(ready, state, engines, busy_pct, response_ms))
-        if rows[-1]["probability"] >= 0.95:
-            break
-    value, lo, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in (0.5, 0.05, 0.95))
+    rows = _tried(ready, load.scenario, busy_pct, response_ms)
+    lo, value, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in ODDS)
     chosen = ready.evaluate(on_engines(ready, load.scenario, value or min(int(ready.engines), MOST_ENGINES)))
     likeliest = max(rows, key=lambda row: (row["probability"], row["engines"]))["engines"]
     first, last = (lo or likeliest) - 2, (hi or max(value or 1, likeliest)) + 1
@@ -72,6 +72,42 @@ def size(
         table=[row for row in rows if first <= row["engines"] <= last],
         machines=elsewhere,
     )
+
+
+def _tried(ready: System, scenario: Scenario, busy_pct: float, response_ms: float | None) -> list[dict[str, Any]]:
+    """Numbers of engines, from two below the first that may do to the first that surely does, or to where more of them
+    help no more."""
+
+    def enough(engines: int) -> float:
+        """The probability that the engines themselves are no busier than the target: the more, the less busy."""
+        busy = ready.usage(on_engines(ready, scenario, engines))[1]
+        return float(np.mean(100.0 * busy[1:, 0] <= busy_pct * engines))
+
+    first = bisect_left(range(1, MOST_ENGINES), ODDS[0], key=enough) + 1
+    rows: list[dict[str, Any]] = []
+    before, best = np.full((2, ready.draws - 1), np.inf), 0.0
+    for engines in range(max(first - 2, 1), MOST_ENGINES + 1):
+        state = ready.evaluate(on_engines(ready, scenario, engines))
+        parts = _parts_of_targets(ready, state, busy_pct, response_ms)
+        rows.append(_size_row(ready, state, engines, parts.max(axis=0)))
+        best = max(best, rows[-1]["probability"])
+        if best >= ODDS[-1]:
+            break
+        # Beyond its machine's engines an LPAR is taken to be on a larger one, which may help again.
+        if engines > max(first, ready.machine.engines if ready.machine else 0):
+            # Where a response has no end, the resource that is full says whether it may get one.
+            closer = (parts < before * (1.0 - LEAST_HELP)) | (parts <= 1.0) | np.isinf(parts)
+            if np.mean(closer.all(axis=0)) < next(chance for chance in ODDS if best < chance):
+                break
+        before = parts
+    return rows
+
+
+def _parts_of_targets(ready: System, state: State, busy_pct: float, response_ms: float | None) -> Array:
+    """(2, draws - 1) the fullest resource and the longest response, as parts of their targets; 0 without a target."""
+    fullest = np.max([used[1:, 0] for used in resources(ready, state).values()], axis=0)
+    longest = np.zeros(len(fullest)) if response_ms is None else _worst(state)[1:, 0] / response_ms
+    return np.stack([100.0 * fullest / busy_pct, longest])
 
 
 def _size_notes(ready: System, chosen: State, value: int | None, hi: int | None, busy_pct: float) -> list[str]:
@@ -124,23 +160,15 @@ def on_engines(ready: System, scenario: Scenario, engines: int) -> Scenario:
     return changed
 
 
-def _size_row(
-    ready: System, state: State, engines: int, busy_target: float, response_target: float | None
-) -> dict[str, Any]:
-    busy = 100.0 * state.busy[:, 0] / engines
-    fullest = np.max([used[1:, 0] for used in resources(ready, state).values()], axis=0)
-    meets = 100.0 * fullest <= busy_target
+def _size_row(ready: System, state: State, engines: int, part_of_targets: Array) -> dict[str, Any]:
     response = None
     if ready.responses:
-        key = min(state.response_ms)
-        values, worst = state.response_ms[key][:, 0], _worst(state)[:, 0]
+        values = state.response_ms[min(state.response_ms)][:, 0]
         response = Estimate.of(values) if np.isfinite(values[0]) else None
-        if response_target is not None:
-            meets = meets & (worst[1:] <= response_target)
-    probability = float(np.mean(meets))
+    probability = float(np.mean(part_of_targets <= 1.0))
     return {
         "engines": engines,
-        "cpu_busy_pct": Estimate.of(busy).to_dict(),
+        "cpu_busy_pct": Estimate.of(100.0 * state.busy[:, 0] / engines).to_dict(),
         "response_ms": None if response is None else response.to_dict(),
         "probability": probability,
         "meets": probability >= 0.5,

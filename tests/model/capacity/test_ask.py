@@ -134,7 +134,8 @@ def test_size_says_when_no_number_of_engines_will_do(bundle):
     answer = size(bundle, "shop", {"etr_tps": 6000.0}, max_response_ms=1.0)
     assert answer["engines"] == {"value": None, "lo": None, "hi": None}
     assert any("no number of engines" in note for note in answer["notes"])
-    assert answer["table"]
+    # More engines than these bring no transaction nearer to the target.
+    assert answer["table"][-1]["engines"] < 40
 
 
 def test_size_asks_of_the_machine_to_be_no_busier_than_the_engines():
