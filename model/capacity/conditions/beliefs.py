@@ -296,11 +296,12 @@ def combine(found: Explained, with_reason: tuple[str, ...]) -> Belief:
 def reasonable(table: Table, cell: Cell) -> tuple[str, ...]:
     """Laws that a numeric condition gives reason for.
 
-    Customers hold something each, or wait for each other, beside what is there without any; data that pass in pieces
-    of a size take a number of pieces that is inverse to it.
+    Customers hold something each, beside what is there without any. They wait for each other, as many times as long
+    as they are where something is saturated. Data that pass in pieces of a size take a number of pieces that is
+    inverse to it.
     """
     if rises(table, cell):
-        return "constant", "affine"
+        return ("proportional", "affine") if table.unit(cell) in TIMES else ("constant", "affine")
     return ("inverse",) if str(table.numeric).endswith(SIZES) else ()
 
 

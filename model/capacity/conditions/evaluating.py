@@ -132,8 +132,7 @@ class Evaluator:
         ends = np.clip(belief.quantiles(0.05, 0.5, 0.95), least, most)
         low, value, high = (float(f"{end:.{DIGITS}g}") for end in ends)
         if unit in COUNTED and _whole(table, cell.metric):
-            value = float(round(value))
-            low, high = min(low, value), max(high, value)
+            low, value, high = (float(round(end)) for end in (low, value, high))
         seed = zlib.crc32(repr(cell).encode()) ^ self._seed
         return Value(value, low, high, np.clip(belief.draws(seed), least, most), inference, inference.basis)
 

@@ -8,8 +8,8 @@ gives reason for, and by the marginal likelihood, which is that of the law made 
 The values `y` and the condition `x` are those of one series, shapes (n,), both above zero.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,8 @@ MOST_SD = 1.0
 FALLING, LEAST_FALL = 5.0, 0.01
 """What a falling law loses in log evidence where a value is not expected to fall, and from which fall on."""
 STEPS = 3
-ROBUST = ("constant", "affine")
-OUTLIER_SD, OUTLIER_SHARE, LEAST_WITH_OUTLIER = 1.0, 0.05, 4
-"""One value of a long enough series may be an outlier of this standard deviation in ln(y), with this prior odds."""
+OUTLIER_SD, OUTLIER_SHARE, LEAST_WITH_OUTLIER = 1.0, 0.1, 4
+"""One value of a long enough series may be an outlier of this standard deviation in ln(y), with these prior odds."""
 LEAST_SHARE = 0.02
 """A law is kept above this share of every measured value."""
 NODES: Array = np.array(
@@ -51,6 +50,8 @@ LAWS: Mapping[str, Columns] = {
 }
 SIBLING, SIBLING_AND_CONSTANT, POWER = "sibling", "sibling and constant", "power"
 NAMES = (*LAWS, POWER, SIBLING, SIBLING_AND_CONSTANT)
+ROBUST = ("constant", "affine", SIBLING)
+"""Laws beside which an outlier can be told."""
 REASON = 10.0
 """Prior odds of a law that the condition gives reason for."""
 
@@ -107,13 +108,10 @@ def explain(series: Series, at: float, at_siblings: tuple[tuple[float, float], .
     x, z, here = series.x / reference, series.y / scale, np.array([at / reference])
     noise = series.se / series.y
     kernels = _kernels(x, x), _kernels(x, here)[:, :, 0]
-    doubted = _without_outlier(x, z, noise)
     instances = []
     for name, columns in LAWS.items():
         there = [float(column[0]) for column in columns(here)]
         instances.append(_Instance(name, 1.0, columns(x), there, noise))
-        if doubted is not None and name in ROBUST:
-            instances.append(_Instance(name, OUTLIER_SHARE, columns(x), there, doubted))
     one, part = np.ones_like(x), 1.0 / max(len(series.siblings), 1)
     for (values, sds), (value, value_sd) in zip(series.siblings, at_siblings, strict=True):
         level = float(np.exp(np.mean(np.log(values))))
@@ -122,6 +120,8 @@ def explain(series: Series, at: float, at_siblings: tuple[tuple[float, float], .
             _Instance(SIBLING, part, [column], [sibling], both, value_sd, RATIO_SD, 1.0),
             _Instance(SIBLING_AND_CONSTANT, part, [one, column], [1.0, sibling], both, value_sd),
         ]
+    if len(x) >= LEAST_WITH_OUTLIER:
+        instances += [doubted for instance in instances if instance.law in ROBUST for doubted in _doubted(instance)]
     found = zip(_linear(instances, z, kernels), _power(x, z, here[0], noise, kernels), strict=True)
     evidence, mean, sd, falls = (np.concatenate(both) for both in found)
     doubt = FALLING * np.asarray(series.rising & (falls > LEAST_FALL), dtype=np.float64)
@@ -136,16 +136,13 @@ def prior(reasonable: Collection[str] = ()) -> Array:
     return np.repeat((odds / odds.sum())[:, None] / len(NODES), len(NODES), axis=1)
 
 
-def _without_outlier(x: Array, z: Array, noise: Array) -> Array | None:
-    """The noise with the value discounted that lies furthest off its neighbours; None for a short series."""
-    count = len(x)
-    if count < LEAST_WITH_OUTLIER:
-        return None
-    place, values = np.log(x), np.log(z)
-    off = [abs(values[i] - np.interp(place[i], np.delete(place, i), np.delete(values, i))) for i in range(count)]
-    discounted = noise.copy()
-    discounted[int(np.argmax(off))] = OUTLIER_SD
-    return discounted
+def _doubted(instance: _Instance) -> Iterator[_Instance]:
+    """A law with each of the values discounted as an outlier."""
+    count = len(instance.noise)
+    for i in range(count):
+        noise = instance.noise.copy()
+        noise[i] = OUTLIER_SD
+        yield replace(instance, share=instance.share * OUTLIER_SHARE / count, noise=noise)
 
 
 def _kernels(one: Array, other: Array) -> Array:

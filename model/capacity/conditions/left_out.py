@@ -23,7 +23,7 @@ from model.capacity.conditions.tables import ALTERNATIVES, POINT, RATES, SYSTEM,
 LEAST_POINTS = 2
 OWN_CASES = 0.3
 """How many figures left out the intervals as laws and ratios say them count for."""
-FAMILY_CASES = 6.0
+FAMILY_CASES = 2.0
 """How many figures of its kin the rest of a family counts for."""
 COVERED = 0.9
 ROUNDING = 1e-9
