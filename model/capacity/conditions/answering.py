@@ -1,6 +1,5 @@
 """Answers from condition laws: the metrics of a system at a condition, measured or not."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -132,16 +131,16 @@ class Laws:
     def _once(self, system: str, outputs: list[Output]) -> list[Output]:
         """Each figure once: one that several tables print alike, and of the tables that tell it those of the system."""
         tables = {table.block[1]: table for table in self._of(system)}
-        told: dict[tuple[str, str], set[bool]] = defaultdict(set)
+        lent = {name for name, table in tables.items() if not self._measures(table, system)}
+        own = {(o.metric, _written(o.condition)) for o in outputs if o.evidence["table"] not in lent}
         kept: dict[tuple[str, str, float], Output] = {}
         for output in outputs:
-            table = tables[output.evidence["table"]]
-            told[output.metric, _written(output.condition)].add(self._measures(table, system))
-        for output in outputs:
-            table = tables[output.evidence["table"]]
-            if self._measures(table, system) or True not in told[output.metric, _written(output.condition)]:
-                rest = {key: level for key, level in output.condition.items() if key not in table.fixed.get(system, {})}
-                kept.setdefault((output.metric, _written(rest), output.value), output)
+            table = output.evidence["table"]
+            if table in lent and (output.metric, _written(output.condition)) in own:
+                continue
+            fixed = tables[table].fixed.get(system, {}) if table in tables else {}
+            rest = {key: level for key, level in output.condition.items() if key not in fixed}
+            kept.setdefault((output.metric, _written(rest), output.value), output)
         return list(kept.values())
 
     def _of(self, system: str) -> Iterator[Table]:

@@ -44,14 +44,14 @@ def model():
     rows += [row("two", "etr_tps", {"variant": v}, 500.0, "tran/s", "runs") for v in ("V1", "V2")]
     identity = Identity(
         "clear",
-        "storage",
+        "growth",
         "study",
         "growth_pct",
         {"sessions": "2000"},
         "pct",
         "change_pct",
-        (Operand(metric="storage_kb", condition={"component": "Total"}),
-         Operand(metric="storage_kb", condition={"component": "Total", "sessions": "1000"})),
+        (Operand(table="storage", metric="storage_kb", condition={"component": "Total"}),
+         Operand(table="storage", metric="storage_kb", condition={"component": "Total", "sessions": "1000"})),
     )  # fmt: skip
     facts = {"clear": {"cps": "2", WORKLOAD: "a"}, "tls": {}, "one": {}, "two": {}}
     return json.loads(json.dumps(fit(rows, facts, [identity])))
