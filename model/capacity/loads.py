@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity import adjustments
+from model.capacity.crossing import crossing
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.moves import deviates, is_own, moved
@@ -30,7 +31,6 @@ from model.capacity.questions import (
 
 Array = NDArray[np.float64]
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-HALVINGS = 60
 MOST_WEEKS = 156
 # Letters of a resource's name that SMF 72.3 has (R723DNDE).
 RECORDED_NAME = 16
@@ -120,24 +120,14 @@ def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
     wanted = busy_pct / 100.0 * scenario.engines
     rates = np.broadcast_to(scenario.rates, (system.draws, *scenario.rates.shape[1:]))
 
-    def busy(factor: Array) -> Array:
-        return system.usage(replace(scenario, rates=rates * factor[:, :, None]))[1]
+    def beyond(factor: Array) -> Array:
+        return system.usage(replace(scenario, rates=rates * factor[:, :, None]))[1] / wanted - 1.0
 
-    low, high = np.full(rates.shape[:2], 1e-9), np.ones(rates.shape[:2])
-    if busy(low)[0].min() >= wanted:
+    if beyond(np.full(rates.shape[:2], 1e-9))[0].min() >= 0.0:
         raise QuestionError(
             "cpu_busy_pct", busy_pct, f"cpu_busy_pct: {busy_pct:g} is less than the fixed part alone takes"
         )
-    for _ in range(40):
-        short = busy(high) < wanted
-        if not short.any():
-            break
-        low, high = np.where(short, high, low), np.where(short, high * 2.0, high)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        short = busy(middle) < wanted
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
-    return replace(scenario, rates=rates * high[:, :, None])
+    return replace(scenario, rates=rates * crossing(beyond, rates.shape[:2])[:, :, None])
 
 
 def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, str, Scenario, list[str]]:

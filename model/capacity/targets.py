@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from model.capacity.answer import Estimate
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import answered, extrapolated, notes_on
+from model.capacity.crossing import crossing
 from model.capacity.ensemble import System
 from model.capacity.figures import CPS, bottleneck, resources
 from model.capacity.loads import engine_cost
@@ -20,7 +21,6 @@ from model.capacity.parts import Scenario, State
 from model.capacity.questions import MOST_ENGINES, QuestionError, positive, system_entry
 
 Array = NDArray[np.float64]
-DOUBLINGS, HALVINGS = 30, 40
 # Probabilities at which a number of engines is the lowest that may do, does at even odds, and surely does.
 ODDS = (0.05, 0.5, 0.95)
 # An engine more that brings less than this part towards a target does not bring it there.
@@ -208,7 +208,13 @@ def max_rate(
         return used
 
     names = list(share_of_target(np.ones((ready.draws, 1))))
-    table = _reached(lambda factors: _own_columns(share_of_target(factors)), (ready.draws, len(names))).T
+
+    def beyond(factors: Array) -> Array:
+        """How far each resource, column by column, is above its target, at most 1 where a response has no end."""
+        shares = np.stack([found[:, i] for i, found in enumerate(share_of_target(factors).values())], axis=1)
+        return np.where(shares < 1.0, shares - 1.0, 1.0 - 1.0 / np.maximum(shares, 1.0))
+
+    table = crossing(beyond, (ready.draws, len(names))).T
     if target_ms is not None:
         longest = at_rates(table[-1][:, None]).response_ms
         _, slowest = max(longest, key=lambda key: float(longest[key][0, 0]))
@@ -258,26 +264,6 @@ def checked(
         raise QuestionError("max_response_ms", max_response_ms, text)
     response_ms = None if max_response_ms is None else positive("max_response_ms", max_response_ms)
     return positive("max_busy_pct", max_busy_pct, 100.0), response_ms
-
-
-def _own_columns(used: Mapping[str, Array]) -> Array:
-    """Column i of the resource i: each resource has a factor of its own."""
-    return np.stack([found[:, i] for i, found in enumerate(used.values())], axis=1)
-
-
-def _reached(share: Callable[[Array], Array], shape: tuple[int, int]) -> Array:
-    """The factors at which a growing share of a target becomes 1, by doubling and bisection."""
-    low, high = np.zeros(shape), np.ones(shape)
-    for _ in range(DOUBLINGS):
-        short = share(high) < 1.0
-        if not short.any():
-            break
-        low, high = np.where(short, high, low), np.where(short, high * 2.0, high)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        short = share(middle) < 1.0
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
-    return low
 
 
 def _worst(state: State) -> Array:

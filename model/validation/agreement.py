@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from model.capacity.ask import SOLVER
+from model.capacity.crossing import crossing
 from model.capacity.ensemble import System
 from model.capacity.figures import resources
 from model.capacity.loads import understand
@@ -15,12 +19,14 @@ from model.capacity.network import CP, Described, describe
 from model.capacity.parts import Scenario
 from model.network.simulator.simulate import simulate
 
+Array = NDArray[np.float64]
+
 # How full the fullest resource is at each load.
 FILLED = (0.5, 0.7, 0.85)
 # Stated errors of the answers against the network they stand for.
 BUSY_PCT, RESPONSE_PCT = 1.0, 100.0 * float(SOLVER["relative_error"])
 HORIZON, MOST, PRECISION = 60_000, 400_000, 0.02
-HIGHEST_FACTOR, HALVINGS = 1e3, 30
+LEAST_FACTOR, MOST_FACTOR = 1e-3, 1e3
 
 
 def agreement(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,21 +59,12 @@ def agreement(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 def _filled(ready: System, scenario: Scenario, filled: float) -> Scenario | None:
     """The scenario with all rates scaled until the fullest resource is that full; None where no rate does it."""
 
-    def fullest(factor: float) -> float:
-        state = ready.evaluate(replace(scenario, rates=scenario.rates * factor))
-        return max(float(used[0, 0]) for used in resources(ready, state).values())
+    def beyond(factor: Array) -> Array:
+        state = ready.evaluate(replace(scenario, rates=scenario.rates * factor[:, :, None]))
+        return np.array([[max(float(used[0, 0]) for used in resources(ready, state).values()) / filled - 1.0]])
 
-    low, high = 0.0, 1.0
-    if fullest(1e-3) >= filled:
-        return None
-    while fullest(high) < filled:
-        low, high = high, 2.0 * high
-        if high > HIGHEST_FACTOR:
-            return None
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if fullest(middle) < filled else (low, middle)
-    return replace(scenario, rates=scenario.rates * low)
+    factor = float(crossing(beyond, (1, 1))[0, 0])
+    return replace(scenario, rates=scenario.rates * factor) if LEAST_FACTOR < factor < MOST_FACTOR else None
 
 
 def _compared(found: Described, filled: float) -> dict[str, Any]:
