@@ -2,13 +2,11 @@
 
 import sys
 
-from serve.evaluators import MAKER
+from serve.loading import loaded
 
 if __name__ == "__main__":
-    MAKER.start()
-    # What takes long to load comes after.
-    from serve.server import run
-    from serve.settings import SettingsError, settings
+    settings, run = loaded()
+    from serve.settings import SettingsError
 
     try:
         run(settings())
