@@ -46,7 +46,7 @@ def _shared(ready: System, load: Load, metric: str) -> str:
         kept = _pairs(load.point, metric)
     else:
         kept = derived(entry["points"][0], ("conditions", metric), lambda: _common(entry["points"], metric))
-    return "; ".join([*kept, *asked])
+    return "; ".join([*(pair for pair in kept if pair.partition("=")[0] not in extra), *asked])
 
 
 def _pairs(point: Mapping[str, Any], metric: str) -> list[str]:

@@ -104,29 +104,26 @@ class Laws:
         if system not in self.systems():
             raise QuestionError("system", system, f"system: {system!r} has no condition laws", self.systems())
         outputs: dict[tuple[str, str, str], Output] = {}
-        levels = self._check(system, at or {})
+        levels = self._check(system, at) if at else {}
         for chosen in product(*levels.values()):
-            outputs |= self._predict(system, dict(zip(levels, chosen, strict=True)))
+            for output in self._predict(system, dict(zip(levels, chosen, strict=True))):
+                outputs[output.evidence["table"], output.metric, _written(output.condition)] = output
         return self._once(system, list(outputs.values()))
 
-    def _predict(self, system: str, asked: Mapping[str, str]) -> dict[tuple[str, str, str], Output]:
-        outputs: dict[tuple[str, str, str], Output] = {}
+    def _predict(self, system: str, asked: Mapping[str, str]) -> Iterator[Output]:
         for table in self._of(system):
             if not all(self._key(table, system, key) for key in asked) or not (asked or self._measures(table, system)):
                 continue
             for cell in self._cells(table, system, asked):
                 found = self._evaluator.value(cell)
                 if found is not None:
-                    output = self._output(table, cell, found)
-                    outputs[table.block[1], cell.metric, _written(output.condition)] = output
+                    yield self._output(table, cell, found)
         for entry in self._identities(system, asked):
             condition = {**entry.condition, **asked}
             found = self._evaluator.identity(entry, condition)
             if found is not None:
                 evidence = {"table": entry.table, "basis": FOLLOWS}
-                output = Output(entry.metric, condition, found.value, found.low, found.high, entry.unit, (), evidence)
-                outputs[entry.table, entry.metric, _written(condition)] = output
-        return outputs
+                yield Output(entry.metric, condition, found.value, found.low, found.high, entry.unit, (), evidence)
 
     def _once(self, system: str, outputs: list[Output]) -> list[Output]:
         """Each figure once: one that several tables print alike, and of the tables that tell it those of the system."""
@@ -171,7 +168,7 @@ class Laws:
             for other in table.levels[key]
             if other not in own
             and (not own or any(ratios.seen(table.block[0], key, level, other) for level in own))
-            and self._predict(system, {key: other})
+            and next(self._predict(system, {key: other}), None) is not None
         }
 
     def _key(self, table: Table, system: str, key: str) -> str | None:

@@ -373,3 +373,11 @@ def test_an_answer_says_what_its_validation_says_against_it(bundle):
         judged = {**bundle, "systems": {"shop": {**entry, "gate": gate}}}
         assert any(said in note for note in predict(judged, "shop", {})["notes"])
     assert not any("validation" in note for note in predict(bundle, "shop", {})["notes"])
+
+
+def test_the_condition_of_a_figure_names_each_key_once(bundle):
+    entry = bundle["systems"]["shop"]
+    points = [{**point, "conditions": {"cpu_busy_pct": "group=CPU; machine=m1"}} for point in entry["points"]]
+    published = {**bundle, "systems": {"shop": {**entry, "points": points}}}
+    asked = predict(published, "shop", {"machine": "m1", "etr_tps": 3000})
+    assert value(asked, "cpu_busy_pct")["condition"] == "group=CPU; machine=m1; etr_tps=3000"
