@@ -75,14 +75,12 @@ def merge(
     from ingest.warehouse import open_writer
 
     with open_writer(warehouse) as con:
-        con.execute("SET memory_limit = '2GB'")
         con.execute("SET threads = 2")
         path = str(window).replace("'", "''")
         con.execute(f"ATTACH '{path}' AS part (READ_ONLY)")
         parts = {schema: _tables(con, "part", schema) for schema in ("intermediate", "marts")}
-        for schema, tables in (("marts", parts["marts"]), ("intermediate", _KEPT.keys() & parts["intermediate"])):
-            for table in tables:
-                _widen(con, f"{schema}.{table}")
+        _widen(con, "marts", parts["marts"])
+        _widen(con, "intermediate", _KEPT.keys() & parts["intermediate"])
         # DuckDB 2.0 fails at rows put into a table that has gained a column since the last checkpoint.
         con.execute("CHECKPOINT")
         con.execute("BEGIN")
@@ -120,17 +118,18 @@ def _renew_staging(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(sql)
 
 
-def _widen(con: duckdb.DuckDBPyConnection, table: str) -> None:
-    """Give a table of the warehouse the columns that models have by now, and make it where there was none."""
-    schema, name = table.split(".")
-    con.execute(f"CREATE TABLE IF NOT EXISTS {table} AS FROM part.{table} LIMIT 0")
-    for column, kind in con.execute(
-        "SELECT column_name, data_type FROM duckdb_columns() AS made WHERE database_name = 'part' AND schema_name = $1 "
-        "AND table_name = $2 AND NOT EXISTS (FROM duckdb_columns() AS had WHERE had.database_name = current_database() "
-        "AND had.schema_name = $1 AND had.table_name = $2 AND had.column_name = made.column_name)",
-        [schema, name],
+def _widen(con: duckdb.DuckDBPyConnection, schema: str, tables: Iterable[str]) -> None:
+    """Give tables of the warehouse the columns that models have by now, and make those that it has not."""
+    names = list(tables)
+    for name in names:
+        con.execute(f"CREATE TABLE IF NOT EXISTS {schema}.{name} AS FROM part.{schema}.{name} LIMIT 0")
+    for name, column, kind in con.execute(
+        "SELECT table_name, column_name, data_type FROM duckdb_columns() ANTI JOIN (FROM duckdb_columns() "
+        "WHERE database_name = current_database()) AS had USING (schema_name, table_name, column_name) "
+        "WHERE database_name = 'part' AND schema_name = ? AND list_contains(?, table_name)",
+        [schema, names],
     ).fetchall():
-        con.execute(f'ALTER TABLE {table} ADD COLUMN "{column}" {kind}')
+        con.execute(f'ALTER TABLE {schema}.{name} ADD COLUMN "{column}" {kind}')
 
 
 def _replace(con: duckdb.DuckDBPyConnection, table: str, where: str) -> None:

@@ -1,6 +1,5 @@
 """A scratch database like the warehouse, with the records of some stretches of time only, for dbt to build from."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -44,16 +43,15 @@ def cut(warehouse: Path, window: Path, plan: Plan) -> None:
             "AND (schema_name = 'raw' OR schema_name = 'meta' AND list_contains($tables, table_name)) ORDER BY ALL",
             {"tables": [*_OF_FILES]},
         ).fetchall()
-        whole = [row[0] for row in con.execute("SELECT file_id FROM wanted_file WHERE is_whole").fetchall()]
         cut_short = con.execute("SELECT count(*) FROM wanted_record").fetchall()[0][0] > 0
         for schema in ("raw", "meta"):
             con.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         for schema, table, size in tables:
-            _copy(con, schema, table, whole if size else [], cut_short and size > 0)
+            _copy(con, schema, table, size > 0, cut_short)
         con.execute("COMMIT")
 
 
-def _copy(con: duckdb.DuckDBPyConnection, schema: str, table: str, whole: Sequence[int], cut_short: bool) -> None:
+def _copy(con: duckdb.DuckDBPyConnection, schema: str, table: str, filled: bool, cut_short: bool) -> None:
     """Copy the wanted rows of a table: of whole files, and single records of others."""
     name = f'{schema}."{table}"'
     if table in _WHOLE:
@@ -65,10 +63,18 @@ def _copy(con: duckdb.DuckDBPyConnection, schema: str, table: str, whole: Sequen
             "(SELECT file_id FROM wanted_file WHERE is_whole)"
         )
         return
-    ids = ", ".join(map(str, whole)) or "NULL"
-    con.execute(f"CREATE TABLE {name} AS FROM whole.{name} WHERE file_id IN ({ids})")
+    con.execute(f"CREATE TABLE {name} AS FROM whole.{name} LIMIT 0")
+    first, last = None, None
+    if filled:
+        # Rows of a few days stand together; without limits DuckDB reads all columns of all time.
+        found = con.execute(f"SELECT min(rowid), max(rowid) FROM whole.{name} SEMI JOIN wanted_file USING (file_id)")
+        [(first, last)] = found.fetchall()
+    if first is None:
+        return
+    near = f"(FROM whole.{name} WHERE rowid BETWEEN {first} AND {last})"
+    con.execute(f"INSERT INTO {name} FROM {near} SEMI JOIN (FROM wanted_file WHERE is_whole) USING (file_id)")
     if cut_short and table not in ("quarantine", "record_identity", "record_incomplete"):
-        con.execute(f"INSERT INTO {name} FROM whole.{name} SEMI JOIN wanted_record USING (file_id, record_seq)")
+        con.execute(f"INSERT INTO {name} FROM {near} SEMI JOIN wanted_record USING (file_id, record_seq)")
 
 
 def _wanted(con: duckdb.DuckDBPyConnection, plan: Plan) -> list[tuple[int, str, bool]]:
