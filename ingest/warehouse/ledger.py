@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -86,7 +87,7 @@ def find(con: duckdb.DuckDBPyConnection, sha256: str) -> Entry | None:
 
 def has(con: duckdb.DuckDBPyConnection, file_id: int) -> bool:
     """Whether there is an entry with this key."""
-    return bool(_entries(con, "file_id = ?", [file_id]))
+    return _holds(con, "file_id = ?", [file_id])
 
 
 def may_hold(con: duckdb.DuckDBPyConnection, file_id: int, size: int) -> bool:
@@ -94,7 +95,11 @@ def may_hold(con: duckdb.DuckDBPyConnection, file_id: int, size: int) -> bool:
 
     A key alone does not tell: other content may have had the key first, and earlier versions made keys differently.
     """
-    return bool(_entries(con, "file_id = ? OR bytes = ?", [file_id, size]))
+    return _holds(con, "file_id = ? OR bytes = ?", [file_id, size])
+
+
+def _holds(con: duckdb.DuckDBPyConnection, where: str, values: Sequence[int]) -> bool:
+    return bool(con.execute(f"SELECT 1 FROM meta.ledger WHERE {where} LIMIT 1", list(values)).fetchall())
 
 
 def of_path(con: duckdb.DuckDBPyConnection, path: str) -> list[Entry]:
@@ -188,6 +193,7 @@ def _keep(con: duckdb.DuckDBPyConnection, file_id: int, rows: pa.Table) -> None:
     con.execute(f"INSERT INTO meta.quarantine BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM rows")
 
 
+@cache
 def etalon_version() -> str:
     """Version of the installed distribution."""
     from importlib.metadata import PackageNotFoundError, version

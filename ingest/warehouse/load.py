@@ -225,7 +225,7 @@ class _Loader:
                 accounts.judge(report)
                 report.message = report.message or self._left(name, replaced)
                 report.overlap = overlaps.settle(self._con, file_id)
-                report.overlap_with = overlaps.counted_elsewhere(self._con, file_id)
+                report.overlap_with = overlaps.counted_elsewhere(self._con, file_id) if report.overlap else {}
                 ledger.write(self._con, report, file_id, real, self._version)
                 self._progress(name, "commit", accounts.records)
                 self._con.execute("COMMIT")
@@ -313,7 +313,7 @@ class _Loader:
 
     def _left(self, name: str, replaced: list[int]) -> str | None:
         """What to say of files of runs that were replaced in part; None where nothing of them is left."""
-        left = self._con.execute(
+        left = replaced and self._con.execute(
             "SELECT path, count(*) FROM raw.etalon_run JOIN meta.ledger USING (file_id) "
             "WHERE list_contains($files, file_id) GROUP BY path ORDER BY path",
             {"files": replaced},
