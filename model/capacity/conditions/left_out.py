@@ -70,7 +70,7 @@ def left_out(tables: Tables, facts: Facts) -> list[LeftOut]:
 
 
 def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
-    """Every figure of a series that has two more levels, as the laws see it without its level."""
+    """Every judged figure of a series that has two more levels, as the laws see it without its level."""
     found = []
     for block, table in tables.blocks.items():
         rows = [row for row in tables.rows if (row.study or row.system, row.table) == block]
@@ -82,7 +82,8 @@ def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
                 continue
             beliefs = Beliefs(others, facts)
             for cell, (y, _) in table.values.items():
-                points = kept.series(cell) if (cell.system, cell.x) == (system, level) else []
+                own = cell in table.judged and (cell.system, cell.x) == (system, level)
+                points = kept.series(cell) if own else []
                 if y <= 0 or len(points) < LEAST_POINTS or any(other <= 0 for _, other, _ in points):
                     continue
                 inference = beliefs.infer(cell)
