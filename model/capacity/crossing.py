@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-DOUBLINGS, STEPS = 40, 80
+LEAST, DOUBLINGS, STEPS = 1e-9, 40, 80
 # How near to zero is zero, and how narrow a bracket is a point, as parts of what it holds.
 NEAR, NARROW = 1e-10, 1e-12
 
@@ -18,10 +18,10 @@ def crossing(rising: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
     """The factors above 0 at which ``rising``, evaluated for an array of them, crosses zero.
 
     A bracket is found by doubling, then narrowed by the Illinois method (M. Dowell and P. Jarratt, *BIT* 11, 1971), by
-    halving where a value is infinite. Where the function is above zero from the start the factor is next to 0; where
-    it never gets there, 2 to the power of 40.
+    halving where a value is infinite. Where the function is above zero from the start the factor is 0; where it never
+    gets there, 2 to the power of 40.
     """
-    low, high = np.zeros(shape), np.ones(shape)
+    low, high = np.full(shape, LEAST), np.ones(shape)
     at_low, at_high = rising(low), rising(high)
     for _ in range(DOUBLINGS):
         short = at_high < 0.0
@@ -30,7 +30,7 @@ def crossing(rising: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
         low, at_low = np.where(short, high, low), np.where(short, at_high, at_low)
         high = np.where(short, high * 2.0, high)
         at_high = np.where(short, rising(high), at_high)
-    found, side = np.where(at_low >= 0.0, low, high), np.zeros(shape)
+    found, side = np.where(at_low >= 0.0, 0.0, high), np.zeros(shape)
     open_ = (at_low < 0.0) & (at_high > 0.0)
     for _ in range(STEPS):
         if not open_.any():

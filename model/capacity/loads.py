@@ -123,11 +123,12 @@ def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
     def beyond(factor: Array) -> Array:
         return system.usage(replace(scenario, rates=rates * factor[:, :, None]))[1] / wanted - 1.0
 
-    if beyond(np.full(rates.shape[:2], 1e-9))[0].min() >= 0.0:
+    factors = crossing(beyond, rates.shape[:2])
+    if not factors[0].all():
         raise QuestionError(
             "cpu_busy_pct", busy_pct, f"cpu_busy_pct: {busy_pct:g} is less than the fixed part alone takes"
         )
-    return replace(scenario, rates=rates * crossing(beyond, rates.shape[:2])[:, :, None])
+    return replace(scenario, rates=rates * factors[:, :, None])
 
 
 def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, str, Scenario, list[str]]:
