@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from model.capacity.adjustments import from_plain, parts_of
-from model.hardware.speed import rated
+from model.hardware.speed import identity, rated
 from serve.schemas import Option
 
 
@@ -28,8 +28,9 @@ def options(entry: Mapping[str, Any]) -> list[Option]:
         today = "on" if machine["capped"] else "off"
         found.append(Option(key="cap", label="Held to its share by weight", today=today, choices=["off", "on"]))
         found.append(Option(key="cap", label="Absolute cap, engines", today=None, least=0.1, most=most))
-    machines = rated(entry.get("machine_ratings", ()))
-    if entry.get("service_units_per_s") or entry.get("machine") in machines:
+    ratings = entry.get("machine_ratings", ())
+    machines = rated(ratings)
+    if entry.get("service_units_per_s") or identity(str(entry.get("machine")), ratings) in machines:
         found.append(Option(key="machine", label="Machine", today="", choices=["", *machines]))
     for limit in entry.get("limits", ()):
         if "servers" not in limit or limit.get("kind") == "devices":
