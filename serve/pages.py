@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
+from fastapi.responses import FileResponse, RedirectResponse
 
 from serve.guard import SESSION_COOKIE
 from serve.problems import Problem
@@ -52,10 +52,8 @@ def pages(settings: Settings, tokens: Tokens) -> APIRouter:
         if wanted is not None:
             return FileResponse(wanted)
         if not path or path == "index.html":
-            return HTMLResponse(
-                "<!doctype html><title>No report</title><p>No data-quality report yet: run <code>etalon check</code>.",
-                404,
-            )
+            # There is no report before the first check, which the page's view of the data says.
+            return RedirectResponse("/#/data", 307)
         raise Problem(404, "not-found", "the data-quality report has no such page")
 
     return router

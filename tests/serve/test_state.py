@@ -159,6 +159,11 @@ def test_a_browser_trades_the_token_for_a_cookie_that_opens_the_report_only_for_
     assert client.ask("/v1/predict", {"system": "shop"}, headers=carried).status_code == 401
 
 
+def test_before_the_first_check_the_report_is_the_pages_view_of_the_data(tmp_path):
+    response = Client(tmp_path)("GET", "/quality/index.html")
+    assert (response.status_code, response.headers["location"]) == (307, "/#/data")
+
+
 def test_a_body_larger_than_the_limit_is_refused(client):
     response = client("POST", "/v1/predict", content=b" " * 70_000)
     assert response.status_code == 413
