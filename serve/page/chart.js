@@ -176,7 +176,7 @@ function options(spec, width) {
     series,
     bands,
     tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC"),
-    padding: [12, 16, 0, 0],
+    padding: [12, 28, 0, 0],
     scales: {
       x: { time: Boolean(spec.x.time) },
       y: {
@@ -192,6 +192,7 @@ function options(spec, width) {
         label: spec.x.time ? undefined : spec.x.label,
         labelSize: 22,
         labelFont: axis.font,
+        space: 70,
         values: spec.x.time ? dates : (_, ticks) => ticks.map((tick) => figure(tick, 1)),
       },
       {

@@ -272,7 +272,7 @@ def test_a_token_is_asked_for_once_and_opens_the_quality_report_too(browser, rec
 
 def test_what_can_be_changed_comes_with_the_fewest_engines_and_the_msu_to_come(seen):
     seen.go("what-if?system=shop&max_busy_pct=70")
-    assert "CPs keep 70 % busy" in seen.text()
+    assert "CPs keep within 70 % busy" in seen.text()
     seen.go("headroom?system=PRDA&with=growth_pct%3D20")
     assert "growth_pct=20" in seen.text("main table")
     assert "MSU to come" in seen.text()

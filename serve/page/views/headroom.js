@@ -41,7 +41,6 @@ export async function headroom(body, { system, params, known }) {
       dates(good),
       growth(good[0].answer),
       msu(units),
-      notes(good[0].answer.notes),
     );
 }
 
@@ -121,6 +120,7 @@ function msu(found) {
       ].map(([to, side]) => [to, one.forecast.map((week) => week[side])]),
     ),
   }));
+  const rated = found.subjects.some((one) => one.capacity_msu !== null);
   return section(
     "MSU to come",
     chart({
@@ -135,13 +135,13 @@ function msu(found) {
         { name: "Of" },
         { name: "highest recorded", term: term("rolling 4-hour average", "highest recorded, MSU"), number: true },
         { name: "at" },
-        { name: "capacity", unit: "MSU", number: true },
+        ...(rated ? [{ name: "capacity", unit: "MSU", number: true }] : []),
       ],
       found.subjects.map((one) => [
         `${one.scope === "lpar" ? "LPAR" : "machine"} ${one.name}`,
         one.recorded.peak_four_hour_msu,
         minute(one.recorded.peak_at_local),
-        one.capacity_msu,
+        ...(rated ? [one.capacity_msu] : []),
       ]),
       "Highest recorded rolling four-hour averages",
     ),
@@ -152,9 +152,10 @@ function msu(found) {
 const date = (value) => value ?? "later than 3 years";
 
 function dates(good) {
+  const several = good.length > 1;
   const rows = good.flatMap(({ answer, name }) =>
     answer.crossings.map((one) => [
-      name,
+      ...(several ? [name] : []),
       resourceName(one.resource),
       one.already ? "already" : date(one.value),
       date(one.lo),
@@ -165,7 +166,7 @@ function dates(good) {
     "When targets are crossed",
     table(
       [
-        { name: "Scenario" },
+        ...(several ? [{ name: "Scenario" }] : []),
         { name: "resource" },
         { name: "likeliest" },
         { name: "5 % sure by", term: term("90 % interval", "5 % sure by") },
@@ -174,6 +175,7 @@ function dates(good) {
       rows,
       "Crossing dates by scenario and resource",
     ),
+    notes(good[0].answer.notes),
   );
 }
 

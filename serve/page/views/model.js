@@ -27,7 +27,7 @@ export async function model(body, { system, params, known }) {
   if (!about) return;
   const explained = await ask("/v1/explain", { system });
   if (about.period) body.append(await residuals(system).catch(refusal));
-  body.append(rests(system, explained), demand(explained), ...sensitivity(explained), notes(explained.notes));
+  body.append(rests(system, explained), demand(explained), ...sensitivity(explained));
 }
 
 function gates(champion, known, chosen) {
@@ -212,7 +212,7 @@ async function residuals(system) {
     .map(Math.abs)
     .sort((a, b) => a - b);
   const drift = bias(part(true)) - bias(part(false));
-  const points = (value) => figure(Math.round(100 * value) / 100, 2);
+  const points = (value) => value.toFixed(2).replace(/^-(?=[0.]+$)/, "");
   return section(
     "Residuals and drift",
     h(
@@ -259,6 +259,7 @@ function rests(system, explained) {
       {},
       Object.entries(facts).flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]),
     ),
+    notes(explained.notes),
   );
 }
 

@@ -189,8 +189,8 @@ function engines(sizing, targets, said) {
     h(
       "p",
       {},
-      value === null ? `No number of engines keeps ${aim}.` : h("strong", {}, `${value} CPs`),
-      value === null ? "" : ` keep ${aim} (${sure}).`,
+      value === null ? `No number of engines keeps within ${aim}.` : h("strong", {}, `${value} CPs`),
+      value === null ? "" : ` keep within ${aim} (${sure}).`,
     ),
     table(
       kept([
