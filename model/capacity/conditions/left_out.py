@@ -12,7 +12,6 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from model.capacity.conditions.beliefs import Beliefs, family, kin
 from model.capacity.conditions.evaluating import Evaluator
@@ -21,16 +20,14 @@ from model.capacity.conditions.rows import Row
 from model.capacity.conditions.tables import ALTERNATIVES, POINT, RATES, SYSTEM, Cell, Table, Tables, number
 
 LEAST_POINTS = 2
-OWN_CASES = 0.3
-"""How many figures left out the intervals as laws and ratios say them count for."""
 FAMILY_CASES = 2.0
-"""How many figures of its kin the rest of a family counts for."""
-COVERED = 0.9
+"""How many figures of its kin a family counts for."""
+COVERED, FEW = 0.9, 0.4
+"""Share of figures to be held, and by how much, over the root of their number, more is taken for fewer figures."""
 ROUNDING = 1e-9
 LEAST_WIDENING, MOST_WIDENING = 0.1, 4.0
 
 Facts = Mapping[str, Mapping[str, str]]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -145,8 +142,8 @@ def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str,
     factors = {}
     for common, found in missed.items():
         names, errors = np.array([name for name, _ in found]), np.array([error for _, error in found])
-        factors[common] = _factor(errors, np.zeros(len(found), dtype=bool))
-        factors |= {name: _factor(errors, names == name) for name in dict.fromkeys(names.tolist())}
+        factors[common] = _factor(errors[:0], errors)
+        factors |= {name: _factor(errors[names == name], errors) for name in dict.fromkeys(names.tolist())}
     return factors
 
 
@@ -161,12 +158,10 @@ def behind(figures: Iterable[LeftOut]) -> list[str]:
     return sorted(family for family, (error, naive) in medians.items() if error > naive + ROUNDING)
 
 
-def _factor(missed: Array, kin: Bools) -> float:
-    """The 90 % quantile of errors over half-widths: each of the kin, the rest of the family, and 1 as the laws say."""
-    rest = int(np.sum(~kin))
-    weight = np.where(kin, 1.0, min(FAMILY_CASES / max(rest, 1), 1.0))
-    errors, weight = np.append(missed, 1.0), np.append(weight, OWN_CASES)
-    order = np.argsort(errors)
-    below = np.cumsum(weight[order]) - 0.5 * weight[order]
-    quantile = np.interp(COVERED, below / weight.sum(), errors[order])
-    return float(np.clip(quantile, LEAST_WIDENING, MOST_WIDENING))
+def _factor(of_kin: Array, of_family: Array) -> float:
+    """The 90 % quantile of errors over half-widths: geometric mean of that of the kin and that of the family."""
+    both = (of_kin, of_family)
+    quantiles = [np.quantile(missed, COVERED, method="hazen") if len(missed) else 1.0 for missed in both]
+    logs = np.log(np.clip(quantiles, LEAST_WIDENING, MOST_WIDENING))
+    cases = len(of_kin) + FAMILY_CASES
+    return math.exp((len(of_kin) * logs[0] + FAMILY_CASES * logs[1]) / cases) * (1.0 + FEW / math.sqrt(cases))
