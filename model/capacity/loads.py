@@ -20,12 +20,14 @@ from model.capacity.profile import recorded
 from model.capacity.questions import (
     MOST_TPS,
     QuestionError,
+    cap_asked,
     check_keys,
     finite,
     growth,
     point_entry,
     positive,
     streams_named,
+    threads_asked,
     whole,
 )
 
@@ -296,10 +298,8 @@ def _limit(system: System, key: str, name: str) -> Limit:
 
 
 def _threads(system: System, value: Any, notes: list[str]) -> float:
-    """Threads of a zIIP core: 1 or off, 2 or on."""
-    threads = {"1": 1.0, "off": 1.0, "2": 2.0, "on": 2.0}.get(str(value).casefold().removesuffix(".0"))
-    if threads is None:
-        raise QuestionError("smt", value, "smt: takes off (1 thread a core) or on (2)", ("on", "off"))
+    """Threads of a zIIP core."""
+    threads = threads_asked(value)
     if system.ziips <= 0:
         raise QuestionError("smt", value, "smt: the records show no zIIPs")
     if threads > system.threads:
@@ -333,23 +333,8 @@ def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any]) -> Sce
         share = own / (own + total)
     most = None
     if "cap" in asked:
-        capped, most = _cap(asked["cap"])
+        capped, most = cap_asked(asked["cap"])
     return replace(scenario, share=share, capped=capped, cap_engines=most)
-
-
-def _cap(value: Any) -> tuple[bool, float | None]:
-    """Whether an LPAR is held to its share by weight, and the engines it is held to, if any."""
-    word = str(value).casefold()
-    if word in ("yes", "on", "share", "no", "off", "none"):
-        return word in ("yes", "on", "share"), None
-    try:
-        engines = float(word)
-    except ValueError:
-        engines = 0.0
-    if not 0.0 < engines < float("inf"):
-        takes = "cap: takes on (held to its share by weight), off, or a number of engines above 0"
-        raise QuestionError("cap", value, takes, ("on", "off"))
-    return False, engines
 
 
 def engine_cost(system: System, engines: float) -> Array:

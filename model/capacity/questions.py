@@ -114,6 +114,29 @@ def whole(field: str, value: Any) -> int:
     return int(number)
 
 
+def cap_asked(value: Any) -> tuple[bool, float | None]:
+    """Whether an LPAR is held to its share by weight, and the engines it is held to, if any."""
+    word = str(value).casefold()
+    if word in ("yes", "on", "share", "no", "off", "none"):
+        return word in ("yes", "on", "share"), None
+    try:
+        engines = float(word)
+    except ValueError:
+        engines = 0.0
+    if not 0.0 < engines < float("inf"):
+        takes = "cap: takes on (held to its share by weight), off, or a number of engines above 0"
+        raise QuestionError("cap", value, takes, ("on", "off"))
+    return False, engines
+
+
+def threads_asked(value: Any) -> float:
+    """Threads of a zIIP core: 1 or off, 2 or on."""
+    threads = {"1": 1.0, "off": 1.0, "2": 2.0, "on": 2.0}.get(str(value).casefold().removesuffix(".0"))
+    if threads is None:
+        raise QuestionError("smt", value, "smt: takes off (1 thread a core) or on (2)", ("on", "off"))
+    return threads
+
+
 def not_understood(key: str, known: Iterable[str] = ()) -> QuestionError:
     """The refusal of an unknown key, with the keys of networks and any others that are known."""
     shown = {*KEYS, *known, *(f"{prefix}NAME" for prefix in PREFIXES)}

@@ -2,46 +2,46 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
 
-import numpy as np
-
+from model.capacity.questions import cap_asked, threads_asked
 from model.lab.errors import LabError
 from model.lab.twin.activity import Lived
 from model.lab.twin.description import Question
 from model.lab.twin.measured import Measured
+from model.lab.twin.start import start
 from model.lab.twin.true_network import rerouted, station_changed
 from model.network import Network, Smt, Station, TransactionClass
+
+PER_CLASS = ("growth_pct", "rate")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The network that answers a question, and the recorded interval (UTC) it starts from."""
+    """The network that answers a question, and the `when` it starts from as a model is asked for it."""
 
     network: Network
-    when_utc: datetime
+    when: str
 
 
-def asked(lived: Lived, seen: Sequence[Measured], question: Question) -> Asked:
-    """The network of a question. LabError for an unknown system, class or limit, or a time not recorded."""
+def asked(lived: Lived, seen: Sequence[Measured], question: Question, more: float = 1.0) -> Asked:
+    """The network of a question, ``more`` times as much of the LPAR's own classes coming.
+
+    LabError for an unknown system, class or limit, or a time not recorded.
+    """
     m = system_of(lived, seen, question)
-    moment = _when(lived, m, question)
-    i = lived.twin.starts.index(moment)
-    network = lived.networks[-1]
-    ended = lived.activity.ended[i]
-    rates, response_s = ended / lived.twin.interval_s, lived.activity.elapsed_s[i] / np.maximum(ended, 1.0)
-    factors = _factors(lived, m, question.at, dict(zip(network.class_names, rates, strict=True)))
+    network, begun = lived.networks[-1], start(lived, m, question.when)
+    factors = _factors(lived, m, question.at, dict(zip(network.class_names, begun.rates, strict=True)))
     classes = tuple(
-        _at_rate(c, rate, factors.get(c.name, 1.0), inside_s)
-        for c, rate, inside_s in zip(network.classes, rates, response_s, strict=True)
+        _at_rate(c, rate, more * factors[c.name] if c.name in factors else 1.0, inside_s)
+        for c, rate, inside_s in zip(network.classes, begun.rates, begun.response_s, strict=True)
         if c.name not in lived.twin.classes or rate > 0 or c.users
     )
     network = replace(network, classes=classes)
     for key, value in question.at.items():
         network = _changed(lived, m, network, key, value)
-    return Asked(network, moment)
+    return Asked(network, begun.when)
 
 
 def system_of(lived: Lived, seen: Sequence[Measured], question: Question) -> Measured:
@@ -56,13 +56,6 @@ def system_of(lived: Lived, seen: Sequence[Measured], question: Question) -> Mea
     return found[0]
 
 
-def _when(lived: Lived, m: Measured, question: Question) -> datetime:
-    wanted = question.start_local()
-    if wanted is None:
-        return m.starts[int(m.busy_s.argmax())]
-    return next(start for start in m.starts if lived.twin.local(start) == wanted)
-
-
 def _factors(lived: Lived, m: Measured, at: Mapping[str, Any], rates: Mapping[str, float]) -> dict[str, float]:
     """How much more of each of the LPAR's classes comes than in the recorded interval."""
     factors = dict.fromkeys(m.lpar.home_classes, 1.0)
@@ -71,14 +64,14 @@ def _factors(lived: Lived, m: Measured, at: Mapping[str, Any], rates: Mapping[st
     if "etr_tps" in at:
         total = sum(rates[name] for name in factors)
         factors = dict.fromkeys(factors, float(at["etr_tps"]) / total)
-    for key, value in at.items():
-        kind, _, name = key.partition(".")
-        if kind in ("growth_pct", "rate") and name:
-            chosen = _classes(lived, m, name)
-            here = sum(rates[c] for c in chosen)
-            if here <= 0:
-                raise LabError(f"{key}: no transaction of {name} ended in that interval")
-            factors |= dict.fromkeys(chosen, 1 + float(value) / 100 if kind == "growth_pct" else float(value) / here)
+    parts = ((key, *key.partition(".")[::2]) for key in at)
+    named = [(key, kind, name, _classes(lived, m, name)) for key, kind, name in parts if kind in PER_CLASS and name]
+    # What is said of a class counts before the growth of a workload that it is part of.
+    for key, kind, name, chosen in sorted(named, key=lambda one: -len(one[3])):
+        value, here = float(at[key]), sum(rates[c] for c in chosen)
+        if here <= 0:
+            raise LabError(f"{key}: no transaction of {name} ended in that interval")
+        factors |= dict.fromkeys(chosen, 1 + value / 100 if kind == "growth_pct" else value / here)
     return factors
 
 
@@ -87,7 +80,7 @@ def _classes(lived: Lived, m: Measured, name: str) -> list[str]:
     loads = {c: lived.twin.classes[c] for c in m.lpar.home_classes if c in lived.twin.classes}
     if name in loads:
         return [name]
-    found = [c for c, load in loads.items() if load.service_class == name]
+    found = [c for c, load in loads.items() if load.service_class.lower() == name.lower()]
     found = found or [c for c, load in loads.items() if load.workload.lower() == name.lower()]
     if not found:
         known = [*loads, *m.service_classes, *dict.fromkeys(m.workloads)]
@@ -118,14 +111,15 @@ def _changed(lived: Lived, m: Measured, network: Network, key: str, value: Any) 
     if kind == "weight":
         return station_changed(network, m.lpar.cp, lambda s: _with_share(s, weight=float(value)))
     if kind == "cap":
-        cap = value if value in ("none", "share") else float(value)
+        to_share, engines = cap_asked(value)
+        cap = "share" if to_share else engines or "none"
         return station_changed(network, m.lpar.cp, lambda s: _with_share(s, cap=cap))
     if kind == "ziip_engines":
         if int(value) == 0:
             return rerouted(network, _ziip(m), m.lpar.cp)
         return station_changed(network, _ziip(m), lambda s: _with_servers(s, int(value)))
     if kind == "smt":
-        return station_changed(network, _ziip(m), _threads(lived, int(value)))
+        return station_changed(network, _ziip(m), _threads(lived, threads_asked(value)))
     if kind == "limit":
         if name not in network.resource_names:
             raise LabError(f"{key}: no limit {name!r}; known: {', '.join(network.resource_names) or 'none'}")
@@ -134,7 +128,7 @@ def _changed(lived: Lived, m: Measured, network: Network, key: str, value: Any) 
     return network
 
 
-def _threads(lived: Lived, threads: int) -> Callable[[Station], Station]:
+def _threads(lived: Lived, threads: float) -> Callable[[Station], Station]:
     def changed(station: Station) -> Station:
         smt = (station.smt or Smt(gain=lived.twin.smt_gain)) if threads > 1 else None
         return replace(station, smt=smt, source=station.source or "the twin")

@@ -10,18 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from model.capacity.questions import cap_asked, threads_asked
 from model.lab.errors import LabError
 from model.lab.twin.hours import hour_factors
+from model.lab.twin.when import PEAK, recorded_at
 from model.network import Arrivals, Network, TransactionClass
 
 AT_KEYS = (
-    "growth_pct", "rate", "etr_tps", "engines", "ziip_engines", "weight", "cap", "limit", "smt", "when",
+    "growth_pct", "rate", "etr_tps", "cpu_busy_pct", "engines", "ziip_engines", "weight", "cap", "limit", "smt", "when",
 )  # fmt: skip
 """What a question may change; `growth_pct`, `rate` and `limit` are also followed by a point and a name."""
-
-
-PEAK = "peak"
-"""The recorded interval in which the LPAR was busiest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,13 +57,11 @@ class Question:
     system: str
     at: Mapping[str, Any]
 
-    def start_local(self) -> datetime | None:
-        """The recorded interval that ``when`` names; None for the busiest one. Raises ValueError."""
+    @property
+    def when(self) -> str:
+        """The time it starts from, as a model is asked for it."""
         wanted = self.at.get("when", PEAK)
-        if wanted == PEAK:
-            return None
-        local = wanted if isinstance(wanted, datetime) else datetime.fromisoformat(wanted)
-        return local.replace(tzinfo=None)
+        return wanted.isoformat() if isinstance(wanted, date) else str(wanted).strip()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,6 +215,9 @@ def _question(name: str, entry: Mapping[str, Any]) -> Question:
     unknown = [key for key in at if key.partition(".")[0] not in AT_KEYS]
     if unknown:
         raise LabError(f"ask.{name}: no change {', '.join(unknown)}; known: {', '.join(AT_KEYS)}")
+    for key, read in (("cap", cap_asked), ("smt", threads_asked)):
+        if key in at:
+            read(at[key])
     return Question(name, str(entry.get("system", "")), at)
 
 
@@ -243,12 +242,12 @@ def _check(twin: Twin) -> None:
             raise LabError(
                 f"classes.{name}: service class {load.service_class} has another importance or workload before"
             )
-    recorded = {start for start in map(twin.local, twin.starts) if start.date() not in twin.missing_days}
+    recorded = [time for time in map(twin.local, twin.starts) if time.date() not in twin.missing_days]
     for question in twin.questions:
-        if (when := question.start_local()) is not None and when not in recorded:
-            raise LabError(
-                f"ask.{question.name}: no interval starts at {when:%Y-%m-%dT%H:%M} local time, or it was not recorded"
-            )
+        try:
+            recorded_at(recorded, timedelta(seconds=twin.interval_s), question.when)
+        except LabError as error:
+            raise LabError(f"ask.{question.name}: {error}") from None
 
 
 def _utc(value: Any, key: str) -> datetime:

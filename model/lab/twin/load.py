@@ -1,11 +1,12 @@
 """How many transactions of each class begin in each interval of a twin's days."""
 
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
 import numpy as np
 
-from model.lab.twin.description import Twin
+from model.lab.twin.description import ClassLoad, Twin
 from model.network import Arrivals, Network
-
-WEEK_S = 604_800
 
 
 def arrivals(twin: Twin, network: Network, random: np.random.Generator) -> np.ndarray:
@@ -15,20 +16,25 @@ def arrivals(twin: Twin, network: Network, random: np.random.Generator) -> np.nd
     that the twin does not name keeps its described rate.
     """
     starts = twin.starts
-    weeks = np.arange(len(starts)) * twin.interval_s / WEEK_S
-    hours = np.array([local.weekday() * 24 + local.hour for local in map(twin.local, starts)])
     counts = np.empty((len(starts), len(network.classes)))
     for k, cls in enumerate(network.classes):
         load = twin.classes.get(cls.name)
         if load is None:
             mean = np.full(len(starts), cls.arrivals.rate_per_s * twin.interval_s if cls.arrivals is not None else 0.0)
         else:
-            growth = (1 + load.growth_pct_per_week / 100) ** (weeks - 0.5)
             sigma = np.sqrt(np.log1p(load.noise_cv**2))
             noise = np.exp(sigma * random.standard_normal(len(starts)) - sigma**2 / 2)
-            mean = load.rate_per_s * twin.interval_s * growth * load.hour_factors[hours] * noise
+            mean = expected_per_s(twin, load, starts) * twin.interval_s * noise
         counts[:, k] = _drawn(mean, dispersion(cls.arrivals), random)
     return counts
+
+
+def expected_per_s(twin: Twin, load: ClassLoad, moments: Sequence[datetime]) -> np.ndarray:
+    """Transactions/s of a class at these moments (UTC), by its growth and the hour of the week."""
+    weeks = np.array([(moment - twin.start_utc) / timedelta(weeks=1) for moment in moments])
+    hours = np.array([local.weekday() * 24 + local.hour for local in map(twin.local, moments)])
+    growth = (1 + load.growth_pct_per_week / 100) ** (weeks - 0.5)
+    return np.asarray(load.rate_per_s * growth * load.hour_factors[hours])
 
 
 def dispersion(stream: Arrivals | None) -> float:

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from model.capacity.figures import CPS, ZIIPS
+from model.lab.errors import LabError
 from model.lab.twin.activity import Lived
-from model.lab.twin.asking import asked, system_of
+from model.lab.twin.asking import Asked, asked, system_of
 from model.lab.twin.description import Question
+from model.lab.twin.known_use import held_back, with_known_use
 from model.lab.twin.measured import Measured, measured
 from model.lab.twin.true_network import uncaptured_class
 from model.network import Network
@@ -18,6 +20,8 @@ from model.network.simulator.statistics import Estimate
 from model.network.solvers.solution import Limit
 
 PRECISION = 0.01
+TURNS, NEAR_BUSY = 8, 0.0005
+"""Simulations in which the load is looked for at which an LPAR is as busy as asked, and how near it has to be."""
 SHARE = "share of the machine by weight or cap"
 HORIZON, MOST = 400_000, 4_000_000
 KEEPING_UP = 0.98
@@ -39,16 +43,37 @@ def truth(lived: Lived, names: tuple[str, ...] = ()) -> dict[str, dict[str, Any]
 
 def _answer(lived: Lived, seen: list[Measured], question: Question) -> dict[str, Any]:
     m = system_of(lived, seen, question)
-    start = asked(lived, seen, question)
-    result = simulate(start.network, seed=lived.twin.seed + 1, precision=PRECISION, horizon=HORIZON, most=MOST)
+    start, result = _simulated(lived, seen, question)
+    pools = {name for lpar in lived.lpars for name in (lpar.cp, lpar.ziip)}
+    outputs = _outputs(lived, m, start.network, result)
     return {
         "system": lived.twin.system_id if len(seen) == 1 else m.lpar.smf_sid,
-        "at": {**question.at, "when": lived.twin.local(start.when_utc).isoformat(timespec="minutes")},
-        "outputs": _outputs(lived, m, start.network, result),
-        "bottleneck": _bottleneck(m, {name for lpar in lived.lpars for name in (lpar.cp, lpar.ziip)}, result),
+        "at": {**question.at, "when": start.when},
+        "outputs": [one for one in outputs if one["condition"] or one["metric"] not in question.at],
+        "bottleneck": _bottleneck(m, pools, start.network, result),
         "interval_pct": 95,
         "notes": list(result.remarks),
     }
+
+
+def _simulated(lived: Lived, seen: list[Measured], question: Question) -> tuple[Asked, SimulationResult]:
+    """The network of a question and what it does; where the LPAR's busy is asked for, at the load that makes it so."""
+    cp, more = system_of(lived, seen, question).lpar.cp, 1.0
+    for _ in range(TURNS):
+        start = asked(lived, seen, question, more)
+        run = simulate(start.network, seed=lived.twin.seed + 1, precision=PRECISION, horizon=HORIZON, most=MOST)
+        result = with_known_use(start.network, run)
+        if "cpu_busy_pct" not in question.at:
+            return start, result
+        wanted = float(question.at["cpu_busy_pct"]) / 100
+        busy = result.stations[cp].utilization.value
+        if abs(busy - wanted) < NEAR_BUSY:
+            return start, result
+        fixed = lived.twin.fixed_engines / start.network.station(cp).servers
+        if (cp in result.overloaded and busy < wanted) or wanted <= fixed:
+            break
+        more *= (wanted - fixed) / (busy - fixed)
+    raise LabError(f"ask.{question.name}: {cp} is at no load {question.at['cpu_busy_pct']} % busy")
 
 
 def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResult) -> list[Output]:
@@ -75,20 +100,24 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
         if names:
             out += _of_class(f"class={service_class}", names, network, result)
     for limit in result.limits:
-        name = _resource(m, result, limit).removeprefix("limit ")
+        name = _resource(m, network, result, limit).removeprefix("limit ")
         out.append(_output("utilization_pct", f"station={name}", _share(result, limit), "%"))
     return out
 
 
 def _rate(network: Network, result: SimulationResult, name: str) -> Estimate:
-    """Transactions/s of a class: as many as got through, or as arrive where it falls behind."""
+    """Transactions/s of a class: as many as arrive and are not turned away; of users, as many as they sent."""
     arrivals, through = next(c.arrivals for c in network.classes if c.name == name), result.classes[name]
-    done = through.throughput_per_s
     if arrivals is None:
-        return done
-    missing = arrivals.rate_per_s - done.value - through.lost_per_s.value
-    behind = missing > max((1.0 - KEEPING_UP) * arrivals.rate_per_s, np.nan_to_num(done.half_width))
-    return Estimate(arrivals.rate_per_s, 0.0) if behind else done
+        return through.throughput_per_s
+    lost = through.lost_per_s
+    return Estimate(arrivals.rate_per_s - lost.value, np.nan_to_num(lost.half_width))
+
+
+def _behind(result: SimulationResult, name: str, rate: Estimate) -> bool:
+    """Whether fewer transactions of a class get through than come."""
+    done = result.classes[name].throughput_per_s
+    return rate.value - done.value > max((1.0 - KEEPING_UP) * rate.value, np.nan_to_num(done.half_width))
 
 
 def _of_class(condition: str, names: list[str], network: Network, result: SimulationResult) -> list[Output]:
@@ -96,7 +125,7 @@ def _of_class(condition: str, names: list[str], network: Network, result: Simula
     found = [result.classes[name] for name in names]
     rates = [_rate(network, result, name) for name in names]
     rate = Estimate.total(rates)
-    if any(asked is not c.throughput_per_s for c, asked in zip(found, rates, strict=True)):
+    if any(_behind(result, name, own) for name, own in zip(names, rates, strict=True)):
         return [
             _output("etr_tps", condition, rate, "1/s"),
             _output("response_ms", condition, None, "ms"),
@@ -132,10 +161,10 @@ def mixed_percentile(percentiles: list[dict[float, Estimate]], weights: list[flo
     return Estimate(high, spread)
 
 
-def _bottleneck(m: Measured, pools: set[str], result: SimulationResult) -> dict[str, Any]:
+def _bottleneck(m: Measured, pools: set[str], network: Network, result: SimulationResult) -> dict[str, Any]:
     """What binds the LPAR first, and everything that can, in the order in which it does."""
     stations: list[dict[str, Any]] = [
-        {"resource": _resource(m, result, limit), **_bounds(_share(result, limit), "utilization_pct")}
+        {"resource": _resource(m, network, result, limit), **_bounds(_share(result, limit), "utilization_pct")}
         for limit in result.limits
         if limit.name not in pools - {m.lpar.cp, m.lpar.ziip}
     ]
@@ -144,11 +173,12 @@ def _bottleneck(m: Measured, pools: set[str], result: SimulationResult) -> dict[
     return {**stations[0], "stations": stations} if stations else {}
 
 
-def _resource(m: Measured, result: SimulationResult, limit: Limit) -> str:
+def _resource(m: Measured, network: Network, result: SimulationResult, limit: Limit) -> str:
     """What a prediction calls a limit of the network; CPs under a cap, or of a full machine, are fuller than busy."""
     if limit.name == m.lpar.cp:
-        busy = result.stations[limit.name].utilization.value
-        if limit.utilisation > 1.001 * busy or (limit.name in result.overloaded and busy < 0.99):
+        full = limit.name in result.overloaded
+        less = held_back(network)[limit.name] < 0.999
+        if less if full else limit.utilisation > 1.001 * result.stations[limit.name].utilization.value:
             return SHARE
     engines = {m.lpar.cp: CPS, m.lpar.ziip: ZIIPS}
     if limit.name in engines:
@@ -177,4 +207,4 @@ def _output(metric: str, condition: str, estimate: Estimate | None, unit: str) -
 
 def _bounds(estimate: Estimate, name: str) -> dict[str, float]:
     width = 0.0 if math.isnan(estimate.half_width) else estimate.half_width
-    return {name: estimate.value, "lo": estimate.value - width, "hi": estimate.value + width}
+    return {name: float(estimate.value), "lo": float(estimate.value - width), "hi": float(estimate.value + width)}

@@ -1,6 +1,8 @@
 """A twin's records say what its network does, and the truth of a question agrees with what was recorded."""
 
+import json
 import tomllib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -151,6 +153,48 @@ def test_an_overloaded_lpar_is_full_is_asked_for_more_and_has_no_response() -> N
     assert value["etr_tps", "class=ORDERS"] == pytest.approx(5 * 30, rel=0.05)
     assert answer["bottleneck"]["resource"] == "share of the machine by weight or cap"
     assert answer["bottleneck"]["utilization_pct"] > 110
+
+
+def asked_of(system: str, **at: object) -> dict[tuple[str, str], float]:
+    """Figures of the truth of one question about the small twin."""
+    changed = made.twin(ask={"one": {"at": at, "system": system}})
+    answer = json.loads(json.dumps(truth(replace(lived(), twin=changed))))["one"]
+    return {(o["metric"], o["condition"]): o["value"] for o in answer["outputs"]}
+
+
+def test_a_question_may_start_from_an_hour_of_the_week_a_day_or_a_time_to_come() -> None:
+    orders = "etr_tps", "class=ORDERS"
+    m = measured(lived(), lived().lpars[1])
+    local = [lived().twin.local(start) for start in m.starts]
+    ended = {time.isoformat(): float(count) / 3600 for time, count in zip(local, m.ended[:, 0], strict=True)}
+    assert asked_of("PRDB", when="mon 12:00")[orders] == pytest.approx(ended["2026-09-07T12:00:00"])
+    assert asked_of("PRDB", when="2026-09-07T12:59")[orders] == pytest.approx(ended["2026-09-07T12:00:00"])
+    busiest = max((row for row, time in enumerate(local) if time.day == 7), key=lambda row: m.busy_s[row])
+    assert asked_of("PRDB", when="2026-09-07")[orders] == pytest.approx(m.ended[busiest, 0] / 3600)
+    inquiry = "etr_tps", "class=CICSHI"
+    expected = 100 * hour_factors("office")[12]
+    assert asked_of("PRDA", when="2026-09-14T12:30")[inquiry] == pytest.approx(expected)
+    assert asked_of("PRDA", when="2026-10-01")[inquiry] == pytest.approx(asked_of("PRDA", when="peak")[inquiry])
+
+
+def test_a_question_may_ask_for_a_busy() -> None:
+    found = asked_of("PRDB", cpu_busy_pct=60)
+    assert ("cpu_busy_pct", "") not in found
+    assert found["etr_tps", "class=ORDERS"] == pytest.approx((2 * 0.6 - 0.1) / (0.012 * 1.06), rel=0.01)
+    with pytest.raises(LabError, match="PRDB cp is at no load 80 % busy"):
+        asked_of("PRDB", cpu_busy_pct=80)
+
+
+def test_the_words_of_a_cap_are_those_of_a_prediction() -> None:
+    free = asked_of("PRDB", cap="off", growth_pct=300, when="2026-09-07T03:00")
+    assert free["cpu_busy_pct", ""] == pytest.approx(50 * (0.1 + 120 * 0.012 * 1.06), rel=0.05)
+    with pytest.raises(ValueError, match="cap: takes on"):
+        made.twin(ask={"one": {"at": {"cap": "half"}}})
+
+
+def test_use_of_an_lpar_is_its_work_without_the_chance_of_a_simulation() -> None:
+    found = asked_of("PRDB", **{"rate.ORDERS": 40})
+    assert found["cpu_busy_pct", ""] == pytest.approx(50 * (0.1 + 40 * 0.012 * 1.06), rel=1e-3)
 
 
 def test_changes_reach_the_classes_and_limits_they_name() -> None:

@@ -1,0 +1,97 @@
+"""Utilisation as the described work has it: without the chance of a simulation where rate times demand says it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from model.network import Network, Station, demands
+from model.network.simulator.result import SimulationResult, StationResult
+from model.network.simulator.statistics import Estimate
+from model.network.solvers.overload import most_work
+from model.network.solvers.reduction import reduce
+
+
+def with_known_use(network: Network, result: SimulationResult) -> SimulationResult:
+    """The result with the utilisation of its stations and machines as far as the description tells it.
+
+    A class that arrives by itself uses rate times demand of a station, or at least as much more than simulated as more
+    of it come, unless it is held back by something overloaded: of that, all there is to get is used.
+    """
+    work = _known_work(network, result) if not result.overloaded else {}
+    stations = {
+        station.name: replace(result.stations[station.name], utilization=_used(network, station, result, work))
+        for station in network.stations
+    }
+    members = {
+        cec.name: [s for s in network.stations if s.lpar is not None and s.lpar.cec == cec.name] for cec in network.cecs
+    }
+    engines = {cec.name: cec.engines for cec in network.cecs}
+    machines = {
+        name: Estimate.total([stations[s.name].utilization.scaled(s.servers / engines[name]) for s in pools])
+        for name, pools in members.items()
+    }
+    before = {name: found.utilization.value for name, found in result.stations.items()}
+    before |= {name: found.value for name, found in result.machines.items()}
+    now = {name: found.utilization.value for name, found in stations.items()}
+    now |= {name: found.value for name, found in machines.items()}
+    limits = tuple(
+        limit._replace(utilisation=limit.utilisation * now[limit.name] / before[limit.name])
+        if before.get(limit.name)
+        else limit
+        for limit in result.limits
+    )
+    return replace(result, stations=stations, machines=machines, limits=limits)
+
+
+def held_back(network: Network) -> dict[str, float]:
+    """Part of its engines that each pool can get at most, for its cap and beside the other LPARs of its machine."""
+    net = reduce(network)
+    most = most_work(net, net.rates.clip(0) @ net.demand * net.pace)
+    return {s.name: float(most[k] / net.curves[k][0][-1]) for k, s in enumerate(network.stations)}
+
+
+def _known_work(network: Network, result: SimulationResult) -> dict[tuple[str, str], float]:
+    """Engines that a class uses of a pool, by class and station, where rate times demand is all of it."""
+    seconds, found = demands(network), {}
+    for k, c in enumerate(network.classes):
+        kinds = {op.kind for op in network.operations(c.name)}
+        if c.arrivals is None or "switch" in kinds or result.classes[c.name].lost_per_s.value > 0:
+            continue
+        visited = [s for j, s in enumerate(network.stations) if seconds.visits[k, j] > 0]
+        receiving = {s.overflow.to for s in visited if s.overflow is not None}
+        for j, s in enumerate(network.stations):
+            spins = result.stations[s.name].spin_utilization > 0 and any(kind.startswith("cf") for kind in kinds)
+            if _plain(s) and s.overflow is None and s.name not in receiving and not spins:
+                found[c.name, s.name] = c.arrivals.rate_per_s * float(seconds.demand_s[k, j]) / s.speeds[0]
+    return found
+
+
+def _plain(station: Station) -> bool:
+    """Whether work takes as long at a station however many others are there."""
+    alike = len(set(station.speeds)) == 1 and not station.cost_by_busy and station.smt is None
+    return alike and station.capacity is None and (station.lpar is None or station.lpar.low_cost == 1)
+
+
+def _used(network: Network, station: Station, result: SimulationResult, work: dict[tuple[str, str], float]) -> Estimate:
+    found = result.stations[station.name]
+    if station.scheduling == "delay" or station.name in result.overloaded:
+        return _all_there_is(network, station, found) if station.name in result.overloaded else found.utilization
+    parts, unsure = [], False
+    for c in network.classes:
+        simulated = found.utilization_by_class.get(c.name, 0.0)
+        known = work.get((c.name, station.name))
+        through = result.classes[c.name]
+        if known is not None:
+            parts.append(known / station.servers)
+            continue
+        unsure |= simulated > 0
+        done = through.throughput_per_s.value + through.lost_per_s.value
+        steady = c.arrivals is not None and not result.overloaded and done > 0
+        parts.append(simulated * c.arrivals.rate_per_s / done if steady and c.arrivals is not None else simulated)
+    return Estimate(float(np.sum(parts)), found.utilization.half_width if unsure else 0.0)
+
+
+def _all_there_is(network: Network, station: Station, found: StationResult) -> Estimate:
+    """All engines that an overloaded pool gets, if its work reached it and only its queue had yet to fill."""
+    most = held_back(network)[station.name]
+    return Estimate(most, 0.0) if found.utilization.value > 0.9 * most else found.utilization
