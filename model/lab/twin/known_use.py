@@ -10,14 +10,18 @@ from model.network.simulator.statistics import Estimate
 from model.network.solvers.overload import most_work
 from model.network.solvers.reduction import reduce
 
+KEEPING_UP = 0.98
+"""Part of what arrives of a class that must get through for it to have a steady response."""
+
 
 def with_known_use(network: Network, result: SimulationResult) -> SimulationResult:
     """The result with the utilisation of its stations and machines as far as the description tells it.
 
-    A class that arrives by itself uses rate times demand of a station, or at least as much more than simulated as more
-    of it come, unless it is held back by something overloaded: of that, all there is to get is used.
+    A class that arrives by itself uses rate times demand of a station, where that is all of it. Where something is
+    overloaded, work is held back: of that, all there is to get is used, and of the rest what was simulated.
     """
-    work = _known_work(network, result) if not result.overloaded else {}
+    held = result.overloaded or any(behind(result, c.name, rate_of(network, result, c.name)) for c in network.classes)
+    work = {} if held else _known_work(network, result)
     stations = {
         station.name: replace(result.stations[station.name], utilization=_used(network, station, result, work))
         for station in network.stations
@@ -41,6 +45,21 @@ def with_known_use(network: Network, result: SimulationResult) -> SimulationResu
         for limit in result.limits
     )
     return replace(result, stations=stations, machines=machines, limits=limits)
+
+
+def rate_of(network: Network, result: SimulationResult, name: str) -> Estimate:
+    """Transactions/s of a class: as many as arrive and are not turned away; of users, as many as they sent."""
+    arrivals, through = next(c.arrivals for c in network.classes if c.name == name), result.classes[name]
+    if arrivals is None:
+        return through.throughput_per_s
+    lost = through.lost_per_s
+    return Estimate(arrivals.rate_per_s - lost.value, float(np.nan_to_num(lost.half_width)))
+
+
+def behind(result: SimulationResult, name: str, rate: Estimate) -> bool:
+    """Whether fewer transactions of a class get through than come."""
+    done = result.classes[name].throughput_per_s
+    return rate.value - done.value > max((1.0 - KEEPING_UP) * rate.value, float(np.nan_to_num(done.half_width)))
 
 
 def held_back(network: Network) -> dict[str, float]:
@@ -76,19 +95,11 @@ def _used(network: Network, station: Station, result: SimulationResult, work: di
     found = result.stations[station.name]
     if station.scheduling == "delay" or station.name in result.overloaded:
         return _all_there_is(network, station, found) if station.name in result.overloaded else found.utilization
-    parts, unsure = [], False
-    for c in network.classes:
-        simulated = found.utilization_by_class.get(c.name, 0.0)
-        known = work.get((c.name, station.name))
-        through = result.classes[c.name]
-        if known is not None:
-            parts.append(known / station.servers)
-            continue
-        unsure |= simulated > 0
-        done = through.throughput_per_s.value + through.lost_per_s.value
-        steady = c.arrivals is not None and not result.overloaded and done > 0
-        parts.append(simulated * c.arrivals.rate_per_s / done if steady and c.arrivals is not None else simulated)
-    return Estimate(float(np.sum(parts)), found.utilization.half_width if unsure else 0.0)
+    by_class = found.utilization_by_class
+    known = {c: used / station.servers for (c, where), used in work.items() if where == station.name}
+    unsure = any(used > 0 for c, used in by_class.items() if c not in known)
+    total = sum(known.values()) + sum(used for c, used in by_class.items() if c not in known)
+    return Estimate(total, found.utilization.half_width if unsure else 0.0) if known else found.utilization
 
 
 def _all_there_is(network: Network, station: Station, found: StationResult) -> Estimate:

@@ -10,7 +10,7 @@ from model.lab.errors import LabError
 from model.lab.twin.activity import Lived
 from model.lab.twin.asking import Asked, asked, system_of
 from model.lab.twin.description import Question
-from model.lab.twin.known_use import held_back, with_known_use
+from model.lab.twin.known_use import behind, held_back, rate_of, with_known_use
 from model.lab.twin.measured import Measured, measured
 from model.lab.twin.true_network import uncaptured_class
 from model.network import Network
@@ -24,8 +24,6 @@ TURNS, NEAR_BUSY = 8, 0.0005
 """Simulations in which the load is looked for at which an LPAR is as busy as asked, and how near it has to be."""
 SHARE = "share of the machine by weight or cap"
 HORIZON, MOST = 400_000, 4_000_000
-KEEPING_UP = 0.98
-"""Part of what arrives of a class that must get through for it to have a steady response."""
 Output = dict[str, Any]
 
 
@@ -80,7 +78,7 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
     cp = network.station(m.lpar.cp)
     busy = result.stations[cp.name].utilization
     home = [name for name in m.lpar.home_classes if name in result.classes and name != uncaptured_class(m.lpar)]
-    rate = Estimate.total([_rate(network, result, name) for name in home])
+    rate = Estimate.total([rate_of(network, result, name) for name in home])
     out = [_output("cpu_busy_pct", "", busy.scaled(100), "%"), _output("etr_tps", "", rate, "1/s")]
     if cp.name not in result.overloaded:
         out += [
@@ -105,27 +103,12 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
     return out
 
 
-def _rate(network: Network, result: SimulationResult, name: str) -> Estimate:
-    """Transactions/s of a class: as many as arrive and are not turned away; of users, as many as they sent."""
-    arrivals, through = next(c.arrivals for c in network.classes if c.name == name), result.classes[name]
-    if arrivals is None:
-        return through.throughput_per_s
-    lost = through.lost_per_s
-    return Estimate(arrivals.rate_per_s - lost.value, np.nan_to_num(lost.half_width))
-
-
-def _behind(result: SimulationResult, name: str, rate: Estimate) -> bool:
-    """Whether fewer transactions of a class get through than come."""
-    done = result.classes[name].throughput_per_s
-    return rate.value - done.value > max((1.0 - KEEPING_UP) * rate.value, np.nan_to_num(done.half_width))
-
-
 def _of_class(condition: str, names: list[str], network: Network, result: SimulationResult) -> list[Output]:
     """Rate and response of a service class; no response of one that falls behind."""
     found = [result.classes[name] for name in names]
-    rates = [_rate(network, result, name) for name in names]
+    rates = [rate_of(network, result, name) for name in names]
     rate = Estimate.total(rates)
-    if any(_behind(result, name, own) for name, own in zip(names, rates, strict=True)):
+    if any(behind(result, name, own) for name, own in zip(names, rates, strict=True)):
         return [
             _output("etr_tps", condition, rate, "1/s"),
             _output("response_ms", condition, None, "ms"),
@@ -201,7 +184,10 @@ def _share(result: SimulationResult, limit: Limit) -> Estimate:
 
 
 def _output(metric: str, condition: str, estimate: Estimate | None, unit: str) -> Output:
-    known = dict.fromkeys(("value", "lo", "hi")) if estimate is None else _bounds(estimate, "value")
+    if estimate is None or math.isnan(estimate.value):
+        known: dict[str, Any] = dict.fromkeys(("value", "lo", "hi"))
+    else:
+        known = _bounds(estimate, "value")
     return {"metric": metric, "condition": condition, **known, "unit": unit}
 
 

@@ -226,7 +226,7 @@ def test_hours_have_a_mean_of_one() -> None:
         ({"clases": {}}, "no key clases"),
         ({"classes": {"inquiry": {"service_class": "CICSHI"}}}, "orders must stand both here and in the network"),
         ({"ask": {"x": {"at": {"engine": 3}}}}, "ask.x: no change engine"),
-        ({"ask": {"x": {"at": {"when": "2027-09-07T12:00"}}}}, "ask.x: no interval starts at 2027-09-07T12:00"),
+        ({"ask": {"x": {"at": {"when": "2026-09-08T12:00"}}}}, "ask.x: when: no interval was recorded at"),
         ({"start_utc": "today"}, "write it as 2026-09-07T00:00:00Z"),
     ],
 )
