@@ -21,7 +21,13 @@ To = Annotated[dt.datetime | None, Query(description="local time before which in
 def router(service: Service) -> APIRouter:
     """The reading addresses over one state folder."""
     routes = APIRouter(tags=["history"])
-    snapshot = service.snapshot
+    _add_histories(routes, service.snapshot)
+    _add_evidence(routes, service)
+    return routes
+
+
+def _add_histories(routes: APIRouter, snapshot: Snapshot) -> None:
+    """What was recorded of systems and their classes over time."""
 
     @routes.get("/v1/overview")
     def overview() -> Overview:
@@ -52,23 +58,6 @@ def router(service: Service) -> APIRouter:
             raise Problem(404, "unknown-class", f"no service class {class_name!r} in {system} then", field="class_name")
         return found
 
-    @routes.get("/v1/systems/{system}/records")
-    def records(system: str, at: dt.datetime) -> Records:
-        """Name the records behind an interval: file, record type, ordinal."""
-        _span(snapshot, system, None, None)
-        start = _local("at", at)
-        return Records(
-            system=system,
-            interval_start_local=start.isoformat(),
-            records=data_state.records(snapshot, system, start),
-        )
-
-    @routes.get("/v1/systems/{system}/fitted", response_model=Fitted)
-    async def residuals(system: str) -> Response:
-        """Set the model beside every recorded interval: measured and predicted busy."""
-        reply = await service.ask("fitted", as_json({"system": system}))
-        return json_response(reply.body, reply.status)
-
     @routes.get("/v1/systems/{system}/periods")
     def two_periods(
         system: str,
@@ -91,6 +80,28 @@ def router(service: Service) -> APIRouter:
             raise Problem(422, "nothing-to-compare", message, field="a_from")
         return Periods(system=system, changes=changes)
 
+
+def _add_evidence(routes: APIRouter, service: Service) -> None:
+    """What histories and model rest on: records, residuals, the last check, files."""
+    snapshot = service.snapshot
+
+    @routes.get("/v1/systems/{system}/records")
+    def records(system: str, at: dt.datetime) -> Records:
+        """Name the records behind an interval: file, record type, ordinal."""
+        _span(snapshot, system, None, None)
+        start = _local("at", at)
+        return Records(
+            system=system,
+            interval_start_local=start.isoformat(),
+            records=data_state.records(snapshot, system, start),
+        )
+
+    @routes.get("/v1/systems/{system}/fitted", response_model=Fitted)
+    async def residuals(system: str) -> Response:
+        """Set the model beside every recorded interval: measured and predicted busy."""
+        reply = await service.ask("fitted", as_json({"system": system}))
+        return json_response(reply.body, reply.status)
+
     @routes.get("/v1/quality")
     def quality() -> Quality:
         """Give the verdict of the last check of the data."""
@@ -100,8 +111,6 @@ def router(service: Service) -> APIRouter:
     def files() -> Files:
         """List the files that were loaded, hours recorded by day, and gaps."""
         return data_state.files(snapshot)
-
-    return routes
 
 
 def _local(field: str, given: dt.datetime) -> dt.datetime:

@@ -185,43 +185,19 @@ def max_rate(
 ) -> dict[str, Any]:
     """The highest rate of the mix that keeps within the targets, what limits it, and what would limit next.
 
-    Every class grows alike from the load that ``at`` describes. For each draw the factor is found by bisection at which
-    the first of LPAR busy, machine, share by weight, limits and, where asked, response reaches its target.
+    Every class grows alike from the load that ``at`` describes. For each draw the factor is found at which the first of
+    LPAR busy, machine, share by weight, limits and, where asked, response reaches its target.
 
     Raises:
         QuestionError: as :func:`predict`.
     """
     ready = compiled(system_entry(bundle, system))
     load = understood(ready, at)
-    busy_pct, target_ms = checked(system, ready, max_busy_pct, max_response_ms)
-    base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
-
-    def at_rates(factors: Array) -> State:
-        return ready.evaluate(replace(load.scenario, rates=base * factors[:, :, None]))
-
-    def share_of_target(factors: Array) -> dict[str, Array]:
-        """What each resource uses of its target at rates times ``factors``; both (draws, factors)."""
-        state = at_rates(factors)
-        used = {name: 100.0 * used / busy_pct for name, used in resources(ready, state).items()}
-        if target_ms is not None:
-            used["response"] = _worst(state) / target_ms
-        return used
-
-    names = list(share_of_target(np.ones((ready.draws, 1))))
-
-    def beyond(factors: Array) -> Array:
-        """How far each resource, column by column, is above its target, at most 1 where a response has no end."""
-        shares = np.stack([found[:, i] for i, found in enumerate(share_of_target(factors).values())], axis=1)
-        return np.where(shares < 1.0, shares - 1.0, 1.0 - 1.0 / np.maximum(shares, 1.0))
-
-    table = crossing(beyond, (ready.draws, len(names))).T
-    if target_ms is not None:
-        longest = at_rates(table[-1][:, None]).response_ms
-        _, slowest = max(longest, key=lambda key: float(longest[key][0, 0]))
-        names[-1] = f"response of {slowest} above {target_ms:g} ms"
+    reached = _reached(ready, load.scenario, *checked(system, ready, max_busy_pct, max_response_ms))
+    names, table = list(reached), np.stack(list(reached.values()))
     first = np.argmin(table[:, 1:], axis=0)
     order = np.argsort(table[:, 0])
-    total = base.sum(axis=2)[:, 0]
+    total = np.broadcast_to(load.scenario.rates.sum(axis=2)[:, 0], ready.draws)
     rate = Estimate.of(table.min(axis=0) * total)
     state = ready.evaluate(load.scenario)
     notes, fullest = notes_on(ready, load, state), bottleneck(ready, state).resource
@@ -249,6 +225,35 @@ def max_rate(
         limits=limits,
         notes=notes,
     )
+
+
+def _reached(ready: System, scenario: Scenario, busy_pct: float, target_ms: float | None) -> dict[str, Array]:
+    """(draws,) the factor on all rates at which each resource, and the longest response, reaches its target."""
+    base = np.broadcast_to(scenario.rates, (ready.draws, 1, len(ready.streams)))
+
+    def at_rates(factors: Array) -> State:
+        return ready.evaluate(replace(scenario, rates=base * factors[:, :, None]))
+
+    def share_of_target(factors: Array) -> dict[str, Array]:
+        """What each resource uses of its target at rates times ``factors``; both (draws, factors)."""
+        state = at_rates(factors)
+        used = {name: 100.0 * used / busy_pct for name, used in resources(ready, state).items()}
+        if target_ms is not None:
+            used["response"] = _worst(state) / target_ms
+        return used
+
+    def beyond(factors: Array) -> Array:
+        """How far each resource, column by column, is above its target, at most 1 where a response has no end."""
+        shares = np.stack([found[:, i] for i, found in enumerate(share_of_target(factors).values())], axis=1)
+        return np.where(shares < 1.0, shares - 1.0, 1.0 - 1.0 / np.maximum(shares, 1.0))
+
+    names = list(share_of_target(np.ones((ready.draws, 1))))
+    factors = crossing(beyond, (ready.draws, len(names)))
+    if target_ms is not None:
+        longest = at_rates(factors[:, -1:]).response_ms
+        _, slowest = max(longest, key=lambda key: float(longest[key][0, 0]))
+        names[-1] = f"response of {slowest} above {target_ms:g} ms"
+    return dict(zip(names, factors.T, strict=True))
 
 
 def checked(
