@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,49 +65,16 @@ FEATURES = (
 def random_network(generator: np.random.Generator, feature: str) -> Network:
     """One network of the family: 2-4 stations, 1-3 open or closed classes, 20-90 % busy where open."""
     g = generator
-    many = feature == "large population"
     stations = [
         Station(name=f"s{k}", servers=int(g.choice([1, 1, 2, 4, 8])), scheduling="ps")
         for k in range(int(g.integers(2, 5)))
     ]
-    kind = g.choice(["open", "mixed"] if feature == "arrivals not Poisson" else ["open", "closed", "mixed"])
-    count = (
-        int(g.integers(2, 4))
-        if feature in ("priorities", "weighted sharing", "shared machine") or many
-        else int(g.integers(1, 4))
-    )
+    kind = str(g.choice(["open", "mixed"] if feature == "arrivals not Poisson" else ["open", "closed", "mixed"]))
+    several = feature in ("priorities", "weighted sharing", "shared machine", "large population")
+    count = int(g.integers(2 if several else 1, 4))
     if kind == "mixed":
         count = max(count, 2)
-    if feature in ("class-dependent fcfs", "variable fcfs"):
-        stations = [replace(s, scheduling="fcfs") for s in stations]
-    elif feature == "priorities":
-        stations[0] = replace(stations[0], scheduling=str(g.choice(["hol", "preemptive", "priority_ps"])))  # type: ignore[arg-type]
-    elif feature == "weighted sharing":
-        stations[0] = replace(stations[0], scheduling="dps")
-    elif feature == "overflow":
-        stations[1] = replace(stations[1], scheduling="fcfs")
-        stations[0] = replace(stations[0], scheduling="fcfs", overflow=Overflow(to="s1", waiting=int(g.integers(0, 3))))
-    elif feature == "full stations":
-        full = str(g.choice(["reject", "block"]))
-        room = stations[1].servers + int(g.integers(1, 6))
-        stations = [replace(s, scheduling="fcfs") for s in stations]
-        stations[1] = replace(stations[1], capacity=room, when_full=full)  # type: ignore[arg-type]
-    elif feature == "unequal engines":
-        n = stations[0].servers + 1
-        stations[0] = replace(
-            stations[0],
-            servers=n,
-            scheduling="fcfs",
-            speeds=tuple(float(x) for x in g.uniform(0.5, 1.0, n)),
-            source="random",
-        )
-    elif feature == "smt and cost":
-        stations[0] = replace(stations[0], smt=Smt(gain=float(g.uniform(1.1, 1.5))), source="random")
-        n = stations[1].servers
-        stations[1] = replace(stations[1], cost_by_busy=tuple(1 + 0.3 * i / n for i in range(n)), source="random")
-    elif feature == "synchronous requests":
-        stations[0] = replace(stations[0], scheduling="fcfs", servers=int(g.choice([2, 4, 8])))
-        stations.append(Station(name="cf", servers=int(g.choice([1, 2]))))
+    stations = _with_feature(stations, feature, g)
     cecs: tuple[Cec, ...] = ()
     if feature == "shared machine":
         engines = int(g.choice([2, 4]))
@@ -129,46 +97,77 @@ def random_network(generator: np.random.Generator, feature: str) -> Network:
         resources += (Resource(name="lock", capacity=1, instances=int(g.choice([1, 4]))),)
     classes = []
     for r in range(count):
-        route: list[Step] = []
-        for k, s in enumerate(stations):
-            if work[r, k] == 0 or (s.name == "cf"):
-                continue
-            law = Distribution.with_scv(float(work[r, k]), scv)
-            holding = ("lock",) if feature == "two resources" and k == 1 else ()
-            route.append(Visit(station=s.name, service=law, count=1.0, holding=holding))
-        if feature == "fork-join":
-            route = [*route[2:], Fork(branches=((route[0],), (route[1],)))]
-        if feature == "synchronous requests":
-            route.append(
-                CfRequest(
-                    station="cf",
-                    service=Exp(float(work[r, -1]) / 4),
-                    engine="s0",
-                    issue=Exp(0.1),
-                    count=int(g.integers(1, 4)),
-                )
-            )
+        route = _route(stations, work[r], scv, feature, g)
         if resources:
             route = [Acquire(resource="limit"), *route, Release(resource="limit")]
-        options: dict[str, Any] = {"priority": r if feature == "priorities" else 0}
-        if feature == "weighted sharing":
-            options["weight"] = float(g.choice([1, 2, 5]))
         opens = kind == "open" or (kind == "mixed" and r == 0)
-        if opens:
-            classes.append(
-                TransactionClass(name=f"c{r}", route=tuple(route), arrivals=Arrivals.poisson(1.0), **options)
-            )
-        else:
-            users = int(g.integers(20, 120)) if many else int(g.integers(1, 9))
-            think = float(g.uniform(0, 3) * work[r].sum() * (4 if many else 1))
-            classes.append(
-                TransactionClass(
-                    name=f"c{r}", route=tuple(route), users=users, think=Exp(think) if think else None, **options
-                )
-            )
+        classes.append(_class(r, tuple(route), opens, work[r], feature, g))
     network = Network(name=feature, stations=tuple(stations), classes=tuple(classes), resources=resources, cecs=cecs)
     network = _loaded(network, float(g.uniform(0.2, 0.9 if kind == "open" else 0.6)))
     return _uneven(network, g) if feature == "arrivals not Poisson" else network
+
+
+def _with_feature(stations: list[Station], feature: str, g: np.random.Generator) -> list[Station]:
+    """The stations with what the feature is about."""
+    if feature in ("class-dependent fcfs", "variable fcfs", "full stations"):
+        stations = [replace(s, scheduling="fcfs") for s in stations]
+    if feature == "full stations":
+        full = str(g.choice(["reject", "block"]))
+        room = stations[1].servers + int(g.integers(1, 6))
+        stations[1] = replace(stations[1], capacity=room, when_full=full)  # type: ignore[arg-type]
+    elif feature == "priorities":
+        stations[0] = replace(stations[0], scheduling=str(g.choice(["hol", "preemptive", "priority_ps"])))  # type: ignore[arg-type]
+    elif feature == "weighted sharing":
+        stations[0] = replace(stations[0], scheduling="dps")
+    elif feature == "overflow":
+        stations[1] = replace(stations[1], scheduling="fcfs")
+        stations[0] = replace(stations[0], scheduling="fcfs", overflow=Overflow(to="s1", waiting=int(g.integers(0, 3))))
+    elif feature == "unequal engines":
+        n = stations[0].servers + 1
+        speeds = tuple(float(x) for x in g.uniform(0.5, 1.0, n))
+        stations[0] = replace(stations[0], servers=n, scheduling="fcfs", speeds=speeds, source="random")
+    elif feature == "smt and cost":
+        stations[0] = replace(stations[0], smt=Smt(gain=float(g.uniform(1.1, 1.5))), source="random")
+        n = stations[1].servers
+        stations[1] = replace(stations[1], cost_by_busy=tuple(1 + 0.3 * i / n for i in range(n)), source="random")
+    elif feature == "synchronous requests":
+        stations[0] = replace(stations[0], scheduling="fcfs", servers=int(g.choice([2, 4, 8])))
+        stations.append(Station(name="cf", servers=int(g.choice([1, 2]))))
+    return stations
+
+
+def _route(
+    stations: Sequence[Station], work: np.ndarray, scv: float, feature: str, g: np.random.Generator
+) -> list[Step]:
+    """A visit to every station with work, and what the feature is about."""
+    route: list[Step] = []
+    for k, s in enumerate(stations):
+        if work[k] == 0 or s.name == "cf":
+            continue
+        law = Distribution.with_scv(float(work[k]), scv)
+        holding = ("lock",) if feature == "two resources" and k == 1 else ()
+        route.append(Visit(station=s.name, service=law, count=1.0, holding=holding))
+    if feature == "fork-join":
+        route = [*route[2:], Fork(branches=((route[0],), (route[1],)))]
+    if feature == "synchronous requests":
+        served, count = Exp(float(work[-1]) / 4), int(g.integers(1, 4))
+        route.append(CfRequest(station="cf", service=served, engine="s0", issue=Exp(0.1), count=count))
+    return route
+
+
+def _class(
+    r: int, route: tuple[Step, ...], opens: bool, work: np.ndarray, feature: str, g: np.random.Generator
+) -> TransactionClass:
+    """A class of arrivals at one a second, or of some users who think."""
+    options: dict[str, Any] = {"priority": r if feature == "priorities" else 0}
+    if feature == "weighted sharing":
+        options["weight"] = float(g.choice([1, 2, 5]))
+    if opens:
+        return TransactionClass(name=f"c{r}", route=route, arrivals=Arrivals.poisson(1.0), **options)
+    many = feature == "large population"
+    users = int(g.integers(20, 120)) if many else int(g.integers(1, 9))
+    think = float(g.uniform(0, 3) * work.sum() * (4 if many else 1))
+    return TransactionClass(name=f"c{r}", route=route, users=users, think=Exp(think) if think else None, **options)
 
 
 def _uneven(network: Network, g: np.random.Generator) -> Network:
