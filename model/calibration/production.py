@@ -18,7 +18,8 @@ from model.calibration.plausibility import below_service, come_and_gone, without
 from model.calibration.regression import Fit, fit
 from model.calibration.responses import responses
 from model.calibration.serving import served
-from model.capacity.parts import CAPTURED, WORK, ZIIP_WORK
+from model.calibration.uncaptured import uncaptured
+from model.capacity.parts import WORK, ZIIP_WORK
 from model.capacity.queues import bounded_pool
 
 Array = NDArray[np.float64]
@@ -30,7 +31,7 @@ CONTRADICTION = 1.02
 NO_COST = Fit(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 1.0), np.zeros(DRAWS)
 # What a second thread of a zIIP core adds to the work of one, held beforehand.
 GAIN, GAIN_SD = 0.25, 0.15
-# Busy zIIPs beyond the measured work, along the bend that threads make: relative deviation for each e-fold.
+# Busy zIIPs beyond the measured, beside what the pool's queue has: relative deviation for each e-fold.
 BENT_DRIFT = 0.02
 # What overflows beyond the measured work, or on other cores or threads: relative deviation for each e-fold.
 OVERFLOW_DRIFT = 0.2
@@ -59,7 +60,7 @@ def entry(history: History) -> dict[str, Any]:
     usage, extra = dict(found.usage), {}
     for c in classes.background:
         usage[h.classes[c]], extra[h.classes[c]] = _background(h, c, found.work)
-    usage["uncaptured"] = _uncaptured(h, captured)
+    usage["uncaptured"] = uncaptured(h, captured)
     streams = classes.streams
     ziip = _ziip(h, streams, usage)
     short, too_short = below_service(h, streams)
@@ -218,26 +219,6 @@ def _short(values: Iterable[float]) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def _uncaptured(h: History, captured: Array) -> dict[str, Any]:
-    """Time of the LPAR that no class reports, against the captured: fixed, a share, a bend where it plainly has one.
-
-    Intervals in which a class has transactions and no CPU figure say nothing of it.
-    """
-    known = ~(np.isnan(h.cp_s) & (h.ended > 0)).any(axis=1)
-    known |= not known.any()
-    x, y, day = (captured / h.seconds)[known], ((h.busy_s - captured) / h.seconds)[known], h.day[known]
-    weight = 1.0 / np.maximum(x, 0.02 * x.max())
-    mean = max(float(y.mean()), 1e-6)
-    straight = fit(np.column_stack([np.ones_like(x), x]), y, weight, day)
-    bent = fit(np.column_stack([np.ones_like(x), x, x**2]), y, weight, day)
-    if bent.bic < straight.bic - 6.0:
-        return driven_law(x, bent, [True, True, True], CAPTURED, f"{h.system_id} uncaptured", 0, False)
-    if straight.mean[0] < 0:
-        only = fit(x[:, None], y, weight, day, [mean / max(float(x.mean()), 1e-9)], [1.0])
-        return driven_law(x, only, [False, True, False], CAPTURED, f"{h.system_id} uncaptured", 0, False)
-    return driven_law(x, straight, [True, True, False], CAPTURED, f"{h.system_id} uncaptured", 0, False)
-
-
 def _background(h: History, c: int, work: Array) -> tuple[dict[str, Any], list[float]]:
     """Work without transactions, against that of the transactions, and what each interval had beyond it in engines."""
     x, y = work / h.seconds, np.nan_to_num(h.cp_s[:, c]) / h.seconds
@@ -272,8 +253,13 @@ def _ziip(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) -> d
         found = fit(x[:, None], on_zip / h.seconds - busy, 1.0 / np.maximum(busy, 0.01), h.day, [GAIN], [GAIN_SD])
         gain = around(1.0 + float(np.clip(found.mean[0], 0.0, 0.9)), float(np.sqrt(found.cov[0, 0])), f"{name} gain")
     threads = 2.0 if smt else 1.0
-    x = on_zip / h.seconds
-    bent = fit(np.column_stack([x, x**2])[used], busy[used], 1.0 / np.maximum(x[used], 0.02 * x.max()), h.day[used])
+    work, on_zips = eligible[used] / h.seconds[used], on_zip[used] / h.seconds[used]
+    share = on_cp[used] / eligible[used]
+    overflow = _overflow(work, share, cores, threads, gain["centre"], h.day[used], name)
+    waiting = int(overflow["waiting"]["centre"]) if overflow else None
+    full, _, as_queued = bounded_pool(work, max(round(cores), 1), gain["centre"], round(threads), waiting)
+    x = on_zips * as_queued / (work * (1.0 - full))
+    bent = fit(np.column_stack([x, x**2]), busy[used], 1.0 / np.maximum(x, 0.02 * x.max()), h.day[used])
     usage[ZIIP_WORK] = {
         **driven_law(x, bent, [False, True, True], ZIIP_WORK, f"{name} busy", 0, False, BENT_DRIFT),
         "engine": "ziip_busy",
@@ -282,15 +268,8 @@ def _ziip(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) -> d
         "engines": cores,
         "threads": threads,
         "gain": gain,
-        "overflow": _overflow(
-            eligible[used] / h.seconds[used],
-            on_cp[used] / eligible[used],
-            cores,
-            threads,
-            gain["centre"],
-            h.day[used],
-            name,
-        ),
+        "most_work": float(on_zips.max()),
+        "overflow": overflow,
     }
 
 

@@ -8,14 +8,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity import queues
-from model.capacity.parts import CAPTURED, WORK, ZIIP_WORK, Law, Limit, Machine, Response, Scenario, State, beyond
+from model.capacity.parts import (
+    CAPTURED,
+    CAPTURED_BUT_ZIIP,
+    WORK,
+    ZIIP_WORK,
+    Law,
+    Limit,
+    Machine,
+    Response,
+    Scenario,
+    State,
+    beyond,
+)
 from model.capacity.sharing import Sharer, Sharing
 
 Array = NDArray[np.float64]
@@ -44,6 +55,7 @@ class System:
         ziip = entry.get("ziip") or {}
         self.ziips = float(ziip.get("engines", 0.0))
         self.threads = float(ziip.get("threads", 1.0))
+        self.most_ziip_work = float(ziip.get("most_work", np.inf))
         self.smt_gain = self._drawn(ziip.get("gain", {"centre": 1.0, "draws": []}))
         self.overflow = {key: self._drawn(value) for key, value in ziip.get("overflow", {}).items()}
         self.growth = self._drawn(entry.get("cost_by_busy", {"centre": 0.0, "draws": []}))
@@ -140,8 +152,9 @@ class System:
                     found[name] = np.maximum(law.usage(work / cost) * cost + extra * dear, 0.0)
             captured = sum((found[n] for n in found if self.laws[n].part and self._engine(n) == "cp"), np.zeros(shape))
             for name, law in self.laws.items():
-                if law.driver == CAPTURED:
-                    found[name] = law.usage(captured / cost) * cost
+                if law.driver in (CAPTURED, CAPTURED_BUT_ZIIP):
+                    driving = captured if law.driver == CAPTURED else captured - ziip_work * spilled
+                    found[name] = law.usage(driving / cost) * cost
             busy = sum((found[name] for name in self.capacity), np.zeros(shape))
         ziip_busy = None
         if ZIIP_WORK in self.laws:
@@ -149,20 +162,9 @@ class System:
         return found, busy, ziip_busy
 
     def _cores_busy(self, work: Array, on_ziips: Array, scenario: Scenario) -> Array:
-        """Busy zIIP cores, (draws, loads): as calibrated; of other cores or threads as the pool's queue has it."""
-        law = self.laws[ZIIP_WORK]
-        as_calibrated = scenario.ziips == self.ziips and scenario.threads in (None, self.threads)
-        if as_calibrated or scenario.ziips <= 0 or not self.ziips:
-            return law.usage(on_ziips)
-        as_measured = replace(scenario, ziips=self.ziips, threads=None)
-        there = work * (1.0 - self._overflow(work, as_measured))
-        calibrated = law.usage(there) / np.maximum(self._busy_by_work(work, as_measured) * there, 1e-12)
-        return on_ziips * self._busy_by_work(work, scenario) * calibrated
-
-    def _busy_by_work(self, work: Array, scenario: Scenario) -> Array:
-        """Busy cores for each second of a thread's work in a second, by the queue of the pool, (draws, loads)."""
+        """Busy zIIP cores, (draws, loads): those of the pool's queue, as far off as they were where it was measured."""
         full, _, busy = self._ziip_pool(work, scenario)
-        return np.asarray(busy / np.maximum(work * (1.0 - full), 1e-12))
+        return self.laws[ZIIP_WORK].usage(on_ziips * busy / np.maximum(work * (1.0 - full), 1e-12))
 
     def _faster(self, scenario: Scenario, law: Law) -> Array:
         """(draws, 1) factor of the time of zIIP work; that of CPs is in the cost."""
@@ -191,9 +193,8 @@ class System:
 
     def _unlike(self, on_ziips: Array, scenario: Scenario) -> Array:
         """e-folds by which work on zIIPs is beyond the measured, and cores and threads differ, (draws, loads)."""
-        high = max(self.laws[ZIIP_WORK].support[1], 1e-12)
         pool = math.log(scenario.ziips * (scenario.threads or self.threads) / (self.ziips * self.threads))
-        return np.log(np.maximum(on_ziips / high, 1.0)) + abs(pool)
+        return np.log(np.maximum(on_ziips / self.most_ziip_work, 1.0)) + abs(pool)
 
     def _ziip_pool(self, work: Array, scenario: Scenario) -> tuple[Array, Array, Array]:
         """Part of the work that finds the zIIPs full, stretch of what runs on them, busy cores; (draws, loads) each."""

@@ -18,7 +18,7 @@ from model.capacity import queues
 from model.capacity.asked import compiled, understood
 from model.capacity.ensemble import System
 from model.capacity.loads import Load
-from model.capacity.parts import CAPTURED, WORK, Limit, State
+from model.capacity.parts import CAPTURED, CAPTURED_BUT_ZIIP, WORK, Limit, State
 from model.capacity.questions import QuestionError, system_entry
 from model.capacity.sharing import Sharer
 from model.network.description import Network
@@ -116,7 +116,7 @@ class _Description:
             resources.append(Resource(name=limit.name, kind="limit", capacity=max(round(places), 1)))
         for name in self.ready.capacity:
             law = self.ready.laws[name]
-            if law.driver in (WORK, CAPTURED) and self.usage[name] > 0:
+            if law.driver in (WORK, CAPTURED, CAPTURED_BUT_ZIIP) and self.usage[name] > 0:
                 classes.append(self._pieces(name, self.usage[name], CP, self._priority(law.level)))
         share, beside = self._machine()
         classes += [self._pieces(pool.name, used, pool.name, 0) for pool, used in beside]
@@ -251,7 +251,7 @@ class _Description:
         pieces = [(self._cp_s(s), self._cp_s(s) * rate, self._level(s)) for s, rate in self.rates.items()]
         for name in self.ready.capacity:
             law = self.ready.laws[name]
-            if law.driver in (WORK, CAPTURED):
+            if law.driver in (WORK, CAPTURED, CAPTURED_BUT_ZIIP):
                 pieces.append((self.piece_s, self.usage[name], law.level))
         above = [(size, used) for size, used, own in pieces if own < level]
         engines = sum(used for _, used in above)

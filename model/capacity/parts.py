@@ -24,6 +24,7 @@ FURTHER = 1.0
 LPAR = "lpar"
 WORK = "work"
 CAPTURED = "captured"
+CAPTURED_BUT_ZIIP = "captured_but_ziip"
 ZIIP_WORK = "ziip_work"
 
 

@@ -66,7 +66,7 @@ def bounded_pool(
         rest = term * bound / (1.0 - bound)
         mean = np.where(steady, mean + rest * most + rest / (1.0 - bound), np.inf)
         full = np.zeros(load.shape)
-        total, busy = total + rest, busy + cores * rest
+        total, busy = total + rest, np.where(steady, busy + cores * rest, cores * total)
     else:
         for n in range(most + 1, places + 1):
             term = term * ratio
