@@ -13,9 +13,9 @@ from ingest import registry
 from ingest import warehouse as loaded
 from ingest.formats.rmf.reader import read_reports
 from model.lab.rendering import render
-from pipelines import metrics
+from model.lab.twin import live, write
 from pipelines.home import Home
-from tests.marts import odd_days
+from tests.marts import odd_days, stations
 from tests.marts.dbt_project import build
 from tests.marts.published import EXPECTED
 from tests.marts.raw_records import RawWarehouse
@@ -68,21 +68,20 @@ def _real(folder: Path) -> None:
                     for table, rows in batch.tables.items():
                         raw.load_arrow(table, rows, file_id)
     loaded.load([shared("real/mq")], path, registry.load())
-    home = Home(folder / "home")
-    home.root.mkdir()
-    home.metrics.write_text(OWN_METRICS, encoding="utf-8")
-    build(path, unit_tests=False, own_metrics=metrics.environment(home))
+    Home(folder).metrics.write_text(OWN_METRICS, encoding="utf-8")
+    build(path, unit_tests=False)
 
 
 @pytest.fixture(scope="session")
 def dumped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Path of a warehouse with the marts of dumps and files: published systems, days on which clocks are set."""
+    """Path of a warehouse with marts of dumps and files: published systems, a twin, days on which clocks are set."""
     return made_once(tmp_path_factory, "dumped", _dumped) / "etalon.duckdb"
 
 
 def _dumped(folder: Path) -> None:
     path = folder / "etalon.duckdb"
     written = [file for system in EXPECTED for file in render(system, folder / "lab", seed=20_261_121)]
+    written += write(live(stations.twin()), folder / "twin")
     reports = loaded.load([file for file in written if file.suffix != ".json"], path, registry.load())
     assert not [report.message for report in reports if report.exit_code]
     odd_days.load_dumps(folder, path)

@@ -5,32 +5,32 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
-from pipelines import record_marts
+from pipelines import metrics, record_marts
 from pipelines.home import Home
 
 PROJECT = Path(__file__).parents[2] / "dbt"
 
 
-def build(database: Path, *, unit_tests: bool = True, own_metrics: Mapping[str, str] | None = None) -> None:
-    """Build the marts of a warehouse; fails the test with dbt's own words where dbt fails.
+def build(database: Path, *, unit_tests: bool = True) -> None:
+    """Build the marts of a warehouse, its folder being the state folder; fails with dbt's own words where dbt fails.
 
     Without unit tests, marts of record types that the warehouse lacks are made without dbt, as production does.
     """
     state = database.parent
-    idle = record_marts.prepare(Home(state), database)
+    home = Home(state)
+    idle = record_marts.prepare(home, database)
     kinds: list[str] = []
     if not unit_tests:
         record_marts.make_empty(database, idle)
         kinds = ["--exclude-resource-type", "unit_test", "--exclude", *idle]
-    command = [Path(sys.executable).with_name("dbt"), "--no-use-colors", "--log-level-file", "none", "build"]
-    command += ["--project-dir", PROJECT, "--profiles-dir", PROJECT, *kinds]
+    command = [Path(sys.executable).with_name("dbt"), "--no-use-colors", "--log-level-file", "none"]
+    command += ["build", "--no-write-json", "--project-dir", PROJECT, "--profiles-dir", PROJECT, *kinds]
     parsed = PROJECT / "target" / "partial_parse.msgpack"
     command += ["--partial-parse-file-path", parsed] if parsed.exists() else []
     places = {"ETALON_WAREHOUSE": database.name, "DBT_TARGET_PATH": state / "target", "DBT_LOG_PATH": state / "logs"}
-    environment = os.environ | {name: str(place) for name, place in places.items()} | dict(own_metrics or {})
+    environment = os.environ | {name: str(place) for name, place in places.items()} | metrics.environment(home)
     done = subprocess.run(command, cwd=state, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 

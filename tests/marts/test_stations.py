@@ -2,63 +2,41 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from model.lab.twin import Twin, live, write
+from model.lab.twin import live
 from model.lab.twin.measured import Measured, measured
-from model.network import Network
-from pipelines import steps
-from pipelines.home import Home
-from tests.model.lab.twin import made
-
-FACILITY = """
-[[stations]]
-name = "cf"
-component = "cf"
-servers = 2
-
-[[resources]]"""
-REQUESTS = """
-  { cf = "cf", engine = "PRDA cp", service = { mean_us = 50 }, issue = { mean_us = 5 }, count = 4 },
-  { release = "MXT" },"""
+from tests.marts import stations
 
 
 @pytest.fixture(scope="module")
-def twin() -> Twin:
-    """A small twin with a limit, volumes and a coupling facility."""
-    described = made.NETWORK.replace("\n[[resources]]", FACILITY, 1).replace('\n  { release = "MXT" },', REQUESTS, 1)
-    return Twin.of(tomllib.loads(made.TWIN), Network.from_toml(described))
-
-
-@pytest.fixture(scope="module")
-def marts(twin: Twin, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[duckdb.DuckDBPyConnection, Measured]]:
+def marts(dumped: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, Measured]]:
     """The marts of its records, and what they say of its first LPAR."""
-    home = Home(Path(tmp_path_factory.mktemp("stations")))
-    lived = live(twin)
-    steps.ingest(home, write(lived, home.lab))
-    steps.build(home)
-    with duckdb.connect(str(home.warehouse), read_only=True) as connection:
+    lived = live(stations.twin())
+    with duckdb.connect(str(dumped), read_only=True) as connection:
         yield connection, measured(lived, lived.lpars[0])
 
 
 def test_a_resource_stands_under_its_name_even_where_nobody_waited_for_it(marts) -> None:
-    connection, _ = marts
+    connection, told = marts
     rows = connection.execute(
-        "select distinct state from marts.fct_transaction_state where is_resource_type and phase = 'begin to end'"
+        "select distinct state from marts.fct_transaction_state "
+        "where is_resource_type and phase = 'begin to end' and smf_sid = ?",
+        [told.lpar.smf_sid],
     ).fetchall()
     assert rows == [("MXT",)]
 
 
 def test_states_have_the_time_in_which_samples_found_transactions(marts) -> None:
-    connection, _ = marts
+    connection, told = marts
     rows = connection.execute(
         "select state, sum(state_s), sum(samples) from marts.fct_transaction_state "
-        "where not is_resource_type group by 1"
+        "where not is_resource_type and smf_sid = ? group by 1",
+        [told.lpar.smf_sid],
     ).fetchall()
     assert {"active", "io wait"} <= {state for state, _, _ in rows}
     assert all(seconds == pytest.approx(0.25 * samples) and samples > 0 for _, seconds, samples in rows)
