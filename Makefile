@@ -21,7 +21,7 @@ $(STAMP): uv.lock pyproject.toml
 	@touch $@
 
 # As the first build of every state folder finds it; dbt itself looks for files that have changed since.
-$(PARSED): $(STAMP) dbt/dbt_project.yml dbt/profiles.yml
+$(PARSED): $(STAMP) $(shell find dbt -path dbt/target -prune -o -name '*.sql' -print -o -name '*.yml' -print)
 	@ETALON_WAREHOUSE=etalon.duckdb ETALON_METRICS={} DBT_SEND_ANONYMOUS_USAGE_STATS=false $(BIN)/dbt --quiet --log-level-file none \
 		parse --project-dir dbt --profiles-dir dbt --target-path target
 	@touch $@
