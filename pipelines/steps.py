@@ -98,7 +98,8 @@ def build(home: Home, *, select: str | None = None, everything: bool = False, pr
     with building(home, everything=everything) as work:
         if work is None:
             return ""
-        _dbt(home, work.database, work.target)
+        # What dbt says of the project is read of the whole warehouse's target alone.
+        _dbt(home, work.database, work.target, *([] if work.plan.everything else ["--no-write-json"]))
     if progress:
         for line in work.plan.late:
             progress(line)
