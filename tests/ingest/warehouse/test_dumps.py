@@ -3,6 +3,7 @@
 import struct
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,25 +52,31 @@ def test_a_section_that_points_outside_its_record_is_quarantined_alone(tmp_path,
     assert rows(LEDGER) == [(len(dump), len(dump), 6, 6)]
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, dump, layouts, new_warehouse):
+    """The path of the dump, and what is in a warehouse that it was loaded into at once."""
+    path = write(tmp_path_factory.mktemp("whole"), day__smf=dump) / "day.smf"
+    database = new_warehouse(path.with_name("whole.duckdb"))
+    load([path], database, layouts)
+    return path, content_hash(database)
+
+
 @settings(max_examples=12, deadline=None)
 @given(part=st.floats(0.0, 1.0, exclude_max=True))
 def test_a_dump_cut_anywhere_keeps_its_complete_records_and_accounts_for_the_rest(
-    tmp_path_factory, dump, layouts, new_warehouse, part
+    dump, layouts, new_warehouse, whole, part
 ):
-    folder = tmp_path_factory.mktemp("cut")
+    path, content = whole
     cut = 1 + int(part * (len(dump) - 2))
-    path = write(folder, day__smf=dump[:cut]) / "day.smf"
-    database = new_warehouse(folder / "e.duckdb")
+    path.write_bytes(dump[:cut])
+    database = new_warehouse(path.with_name("cut.duckdb"))
     (report,) = load([path], database, layouts)
-    whole = cut // (len(dump) // 6)
-    assert report.decoded == whole
+    assert report.decoded == cut // (len(dump) // 6)
     assert report.decoded_bytes + report.quarantined_bytes + report.framing_bytes == cut
     path.write_bytes(dump)
     (report,) = load([path], database, layouts)
     assert (report.status, report.decoded, report.quarantined) == ("loaded", 6, 0)
-    fresh = new_warehouse(folder / "fresh.duckdb")
-    load([path], fresh, layouts)
-    assert content_hash(database) == content_hash(fresh)
+    assert content_hash(database) == content
 
 
 def test_the_real_mq_dump_is_framed_completely_and_every_record_accounted_for(ingest, rows):
