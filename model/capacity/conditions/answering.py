@@ -126,7 +126,9 @@ class Laws:
                 yield Output(entry.metric, condition, found.value, found.low, found.high, entry.unit, (), evidence)
 
     def _once(self, system: str, outputs: list[Output]) -> list[Output]:
-        """Each figure once: one that several tables print alike, and of the tables that tell it those of the system."""
+        """Each figure once: one that several tables print alike, whatever words they have for the system, and of the
+        tables that tell it those of the system.
+        """
         tables = {table.block[1]: table for table in self._of(system)}
         lent = {name for name, table in tables.items() if not self._measures(table, system)}
         own = {(o.metric, _written(o.condition)) for o in outputs if o.evidence["table"] not in lent}
@@ -136,8 +138,8 @@ class Laws:
             if table in lent and (output.metric, _written(output.condition)) in own:
                 continue
             fixed = tables[table].fixed.get(system, {}) if table in tables else {}
-            rest = {key: level for key, level in output.condition.items() if key not in fixed}
-            kept.setdefault((output.metric, _written(rest), output.value), output)
+            place = {key: "" if key in fixed else level for key, level in output.condition.items()}
+            kept.setdefault((output.metric, _written(place), output.value), output)
         return list(kept.values())
 
     def _of(self, system: str) -> Iterator[Table]:

@@ -251,8 +251,9 @@ def test_a_figure_that_two_tables_print_is_answered_once():
         for found in clients("one", 2.0, 0.05)
         for table, words in (("storage", "sockets"), ("buffers", "Sockets"))
     ]
-    found = predict(fit(rows, {}), "one", {"users": 400})
-    assert [output.metric for output in found] == ["throughput"]
+    assert [output.metric for output in predict(fit(rows, {}), "one", {"users": 400})] == ["throughput"]
+    whole = [replace(found, table="whole run", condition={"users": found.condition["users"]}) for found in rows[::2]]
+    assert len(predict(fit([*rows, *whole], {}), "one", {"users": 400})) == 2
 
 
 def test_two_numbers_of_one_population_are_refused(model):
