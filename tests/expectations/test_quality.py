@@ -18,6 +18,7 @@ from expectations.result import QualityError, QualityLocked, QualityResult
 from ingest.registry import load
 from ingest.schema import baseline_expectations
 from tests.expectations.conftest import FILE
+from tests.full_disk import files_no_larger_than
 
 Examine = Callable[..., QualityResult]
 
@@ -155,6 +156,15 @@ def test_a_new_site_takes_the_place_of_the_old_one(sound: Path, tmp_path: Path) 
     assert result.report == site / "index.html"
     assert not (site / "stale.html").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["quality"]
+
+
+def test_a_full_disk_leaves_the_site_that_there_was(sound: Path, tmp_path: Path) -> None:
+    site = tmp_path / "quality"
+    site.mkdir()
+    (site / "index.html").write_text("of the night before")
+    with files_no_larger_than(4096), pytest.raises(OSError, match="too large"):
+        run(sound, site)
+    assert [path.read_text() for path in site.iterdir()] == ["of the night before"]
 
 
 def test_a_missing_warehouse_or_unbuilt_marts_are_said_plainly(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from model.registry import (
     register,
 )
 from model.validation import validate
+from tests.full_disk import files_no_larger_than
 from tests.model.points import made_points
 
 RATES = [1500.0, 2500.0, 3500.0, 5000.0]
@@ -131,6 +132,15 @@ def test_a_registry_without_champion_says_so(tmp_path):
     assert not register(calibrate(points, {}), validate(points), {}, tmp_path / "mlflow").champion
     with pytest.raises(NoChampionError, match="gate"):
         load_champion(tmp_path / "mlflow")
+
+
+def test_a_full_disk_leaves_the_champion_that_there_was(tmp_path):
+    path = bundles.write({"systems": {}}, tmp_path / "champion.json")
+    before = path.read_bytes()
+    with files_no_larger_than(4096), pytest.raises(OSError, match="too large"):
+        bundles.write({"systems": {"x" * 8192: {}}}, path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_damaged_registry_is_told_with_its_remedy(tmp_path):
