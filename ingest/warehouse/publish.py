@@ -6,11 +6,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import duckdb
-
 from ingest.registry import Registry
 from ingest.schema import staging_statements
-from ingest.snapshot import READER
 from ingest.warehouse.errors import WarehouseMissing
 from ingest.warehouse.writer import open_writer
 
@@ -68,7 +65,7 @@ def _copy(source: Path, target: str) -> None:
 
 
 def _add_staging_views(path: str, registry: Registry) -> None:
-    with duckdb.connect(path, config=READER) as con:
+    with open_writer(path) as con:
         listed = con.execute(
             "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema IN ('raw', 'staging')"
         ).fetchall()

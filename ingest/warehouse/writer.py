@@ -16,7 +16,11 @@ _ROW_GROUP = 20_480
 
 
 def open_writer(db_path: str | Path) -> duckdb.DuckDBPyConnection:
-    """Open the writer's database, making it if need be. WarehouseLocked while another process has it open."""
+    """Open the writer's database, making it if need be. WarehouseLocked while another process has it open.
+
+    Whatever writes a database with raw tables opens it here: at its checkpoint, a connection with row groups of
+    DuckDB's usual size would join those of all raw tables, which takes longer than loading them, and gigabytes.
+    """
     path = Path(db_path)
     path.parent.mkdir(parents=True, exist_ok=True)
     limits: dict[str, str | bool | int | float | list[str]] = {

@@ -53,7 +53,9 @@ def condition(columns: Iterable[str], spans: Sequence[Span]) -> str | None:
 
 def prune(window: Path, plan: Plan) -> None:
     """Leave only rows of the time being built in what dbt made: around it, records were read only in part."""
-    with duckdb.connect(str(window)) as con:
+    from ingest.warehouse import open_writer
+
+    with open_writer(window) as con:
         con.execute("BEGIN")
         _name_window(con, plan.written, "")
         for schema in ("intermediate", "marts"):
