@@ -93,12 +93,12 @@ def positive(
     prior_sd: Sequence[float] | Array,
     unit: Sequence[float] | Array,
 ) -> Fit:
-    """As :func:`fit`, with coefficients that come out negative held near nothing, within ``unit`` (p,) / 100.
+    """As :func:`fit`, with coefficients that come out negative held near nothing, within ``unit`` (p,) / 10,000.
 
     An infinite unit lets a coefficient be negative.
     """
     prior, spread = np.array(prior_mean, float), np.array(prior_sd, float)
-    near = np.asarray(unit, float) / 100.0
+    near = np.asarray(unit, float) / 1e4
     found = fit(design, target, weight, day, prior, spread)
     for _ in range(2 + len(prior)):
         wrong = (found.mean < 0.0) & np.isfinite(near) & (spread > near)
