@@ -1,20 +1,14 @@
 """Charts of a report as SVG that stands in a page: areas over time, a forecast with its band, a load curve."""
 
-import io
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-WIDTH, HEIGHT = 8.6, 3.3
-COLOURS = ("#0b6bab", "#c4560c", "#0a7d5a", "#9a4c86", "#8a6d00", "#b03a48", "#2b3a45", "#6b7a86")
+from model.drawing import COLOURS, drawing, svg
+
 TARGET = "#a3201a"
 
 
@@ -25,20 +19,20 @@ def engines_over_time(
     online: Sequence[Any],
 ) -> str:
     """Engines in use by class group as a stack, the highest interval, and the engines there are."""
-    figure, axes = _figure("engines")
+    figure, axes = drawing("engines")
     days = _moments(times)
     axes.stackplot(days, *groups.values(), labels=list(groups), colors=COLOURS, alpha=0.6, linewidth=0)
     axes.plot(days, _numbers(peak), color="#2b3a45", linestyle=":", linewidth=1.2, label="highest interval")
     axes.plot(days, _numbers(online), color="#6b7a86", linewidth=1.2, label="CPs online")
     figure.autofmt_xdate(rotation=0, ha="center")
-    return _svg(figure, axes)
+    return svg(figure)
 
 
 def forecast(
     past: tuple[Sequence[datetime], Sequence[float | None]], weeks: Sequence[dict[str, Any]], target_pct: float
 ) -> str:
     """Recorded daily peaks, the forecast with its 90 % band, and the target."""
-    figure, axes = _figure("CPU busy, %")
+    figure, axes = drawing("CPU busy, %")
     times = _moments([datetime.fromisoformat(week["date"]) for week in weeks])
     value, low, high = ([week[side] for week in weeks] for side in ("value", "lo", "hi"))
     axes.fill_between(times, _numbers(low), _numbers(high), color=COLOURS[0], alpha=0.2, linewidth=0, label="90 % band")
@@ -46,20 +40,19 @@ def forecast(
     axes.plot(_moments(past[0]), _numbers(past[1]), "o", color="#6b7a86", markersize=2.5, label="recorded daily peak")
     axes.axhline(target_pct, color=TARGET, linestyle="--", linewidth=1, label=f"target {target_pct:g} %")
     axes.set_ylim(0, max(150.0, target_pct * 1.2))
-    return _svg(figure, axes)
+    return svg(figure)
 
 
 def load_curve(rates: Sequence[float], points: Sequence[dict[str, Any]], now_tps: float, target_pct: float) -> str:
     """Busy against the rate with its 90 % band, the recorded peak and the target."""
-    figure, axes = _figure("CPU busy, %")
+    figure, axes = drawing("CPU busy, %", "transactions per second")
     value, low, high = ([point[side] for point in points] for side in ("value", "lo", "hi"))
     axes.fill_between(rates, _numbers(low), _numbers(high), color=COLOURS[0], alpha=0.2, linewidth=0, label="90 % band")
     axes.plot(rates, _numbers(value), color=COLOURS[0], label="predicted")
     axes.axvline(now_tps, color=COLOURS[3], linestyle=":", linewidth=1.2, label="today's load")
     axes.axhline(target_pct, color=TARGET, linestyle="--", linewidth=1, label=f"target {target_pct:g} %")
-    axes.set_xlabel("transactions per second")
     axes.set_ylim(bottom=0)
-    return _svg(figure, axes)
+    return svg(figure)
 
 
 def _moments(times: Sequence[datetime]) -> NDArray[np.datetime64]:
@@ -68,22 +61,3 @@ def _moments(times: Sequence[datetime]) -> NDArray[np.datetime64]:
 
 def _numbers(values: Sequence[float | None]) -> list[float]:
     return [float("nan") if value is None else value for value in values]
-
-
-def _figure(up: str) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_ylabel(up)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
-
-
-def _svg(figure: Figure, axes: Axes) -> str:
-    """The drawing without its preamble, text as text, the same for the same figures."""
-    axes.legend(fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.14), frameon=False)
-    sink = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "etalon", "svg.fonttype": "none", "font.family": "sans-serif"}):
-        FigureCanvasSVG(figure).print_svg(sink, metadata={"Date": None})
-    drawn = re.sub(r"<metadata>.*?</metadata>", "", sink.getvalue(), flags=re.DOTALL)
-    return drawn[drawn.index("<svg") :].replace("<svg ", '<svg role="img" aria-hidden="true" ', 1)

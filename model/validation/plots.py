@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from model.capacity.answer import Estimate
 from model.capacity.parts import Law
+from model.drawing import drawing, svg
 
-WIDTH, HEIGHT = 7.0, 4.5
+HEIGHT = 5.0
 
 
 def write_plots(
@@ -46,7 +44,7 @@ def write_plots(
 
 def _held_out(table: pd.DataFrame, path: Path) -> Path:
     totals = table[table["role"] != "response"]
-    figure, axes = _figure("Held-out points: predicted with 90 % interval", "measured", "predicted")
+    figure, axes = drawing("predicted", "measured", "Held-out points: predicted with 90 % interval", HEIGHT)
     for metric, part in totals.groupby("metric"):
         errors = np.abs(np.stack([part["predicted"] - part["lo"], part["hi"] - part["predicted"]]))
         axes.errorbar(
@@ -56,32 +54,32 @@ def _held_out(table: pd.DataFrame, path: Path) -> Path:
     axes.plot(ends, ends, color="0.6", linewidth=0.8)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    return _save(figure, axes, path)
+    return _save(figure, path)
 
 
 def _residuals(table: pd.DataFrame, path: Path) -> Path:
-    figure, axes = _figure("Errors of held-out points", "transactions/s", "error, %")
+    figure, axes = drawing("error, %", "transactions/s", "Errors of held-out points", HEIGHT)
     for (system, metric), part in table.groupby(["system", "metric"]):
         axes.plot(
             part["etr_tps"], part["error_pct"], marker="o", markersize=3, linewidth=0.6, label=f"{system} {metric}"
         )
     axes.axhline(0.0, color="0.6", linewidth=0.8)
-    return _save(figure, axes, path)
+    return _save(figure, path)
 
 
 def _drift(drift: pd.DataFrame, path: Path) -> Path:
-    figure, axes = _figure("Champions on days they had not seen", "until", "median error, %")
+    figure, axes = drawing("median error, %", "until", "Champions on days they had not seen", HEIGHT)
     for (system, metric, name), part in drift.groupby(["system", "metric", "class"]):
         label = " ".join(filter(None, (str(system), str(metric), str(name))))
         axes.plot(
             pd.to_datetime(part["last"]).to_numpy(), part["median_abs_error_pct"], marker="o", markersize=3, label=label
         )
     figure.autofmt_xdate()
-    return _save(figure, axes, path)
+    return _save(figure, path)
 
 
 def _usage(system: str, entry: Mapping[str, Any], points: pd.DataFrame, path: Path) -> Path:
-    figure, axes = _figure(f"{system}: engines in use", "transactions/s", "engines in use")
+    figure, axes = drawing("engines in use", "transactions/s", f"{system}: engines in use", HEIGHT)
     rates = np.linspace(0.05, 1.3, 60) * float(points["etr_tps"].max())
     for name, law in sorted(entry["usage"].items()):
         known = Law.of(name, law)
@@ -99,21 +97,9 @@ def _usage(system: str, entry: Mapping[str, Any], points: pd.DataFrame, path: Pa
                 measured = points[metric] * points["etr_tps"] * 1e-6
             axes.plot(points["etr_tps"], measured, "o", markersize=3, color=line.get_color())
     axes.axhline(entry["engines"], color="0.6", linewidth=0.8, linestyle="--")
-    return _save(figure, axes, path)
+    return _save(figure, path)
 
 
-def _figure(title: str, across: str, up: str) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_title(title, fontsize=10)
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
-    axes.grid(alpha=0.3)
-    return figure, axes
-
-
-def _save(figure: Figure, axes: Axes, path: Path) -> Path:
-    axes.legend(fontsize=6)
-    with matplotlib.rc_context({"svg.hashsalt": "etalon"}):
-        FigureCanvasSVG(figure).print_svg(path, metadata={"Date": None})
+def _save(figure: Figure, path: Path) -> Path:
+    path.write_text(svg(figure), encoding="utf-8")
     return path
