@@ -99,5 +99,8 @@ window.addEventListener("hashchange", async () => {
   await show();
   $("main").querySelector("h1").focus({ preventScroll: true });
 });
+window.addEventListener("beforeprint", () => {
+  $("address").textContent = location.href;
+});
 await learn();
 await show();

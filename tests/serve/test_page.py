@@ -270,6 +270,18 @@ def test_a_token_is_asked_for_once_and_opens_the_quality_report_too(browser, rec
         one.page.close()
 
 
+def test_a_printed_view_takes_the_whole_width_and_says_its_question(seen):
+    seen.go("what-if?system=shop&max_busy_pct=70")
+    seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    seen.page.emulate_media(media="print")
+    try:
+        assert "max_busy_pct=70" in seen.text("footer")
+        widths = [seen.page.locator(part).bounding_box()["width"] for part in (".answers", ".view")]
+        assert widths[0] == widths[1]
+    finally:
+        seen.page.emulate_media(media="screen")
+
+
 def test_what_can_be_changed_comes_with_the_fewest_engines_and_the_msu_to_come(seen):
     seen.go("what-if?system=shop&max_busy_pct=70")
     assert "CPs keep within 70 % busy" in seen.text()

@@ -112,6 +112,7 @@ export function curveSection(curve, asked, question, metric, against) {
     [kept(true).map((p) => p.x), [kept(true).map((p) => p.value)]],
   ]);
   const label = `${words(curve.metric)}${curve.of ? ` of ${curve.of}` : ""}`;
+  const said = unit(asked.outputs.find((output) => output.metric === curve.metric)?.unit);
   const here = curve.byRate
     ? asked.at.etr_tps
     : (question.at[curve.key] ?? (curve.key === "etr_tps" ? asked.at.etr_tps : null));
@@ -126,8 +127,8 @@ export function curveSection(curve, asked, question, metric, against) {
       zoom: true,
       x: { label: curve.byRate ? "transactions per second" : name, values: xs },
       y: {
-        label: `${label}, ${unit(asked.outputs.find((output) => output.metric === curve.metric)?.unit)}`,
-        unit: unit(asked.outputs.find((output) => output.metric === curve.metric)?.unit),
+        label: said,
+        unit: said,
         most: 4 * Math.max(...central.slice(0, Math.ceil(central.length / 2)), 1),
       },
       lines: [
