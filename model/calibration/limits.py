@@ -56,7 +56,8 @@ def shown(h: History, seen: dict[int, Seen], fits: dict[int, Fit]) -> list[tuple
 
 @dataclass(frozen=True)
 class Candidates:
-    """Limits (N,): places, and for how long one is held: seconds, or parts of the time inside and on the engines.
+    """Limits (N,): places, and for how long one is held: seconds, or parts of the time inside and on the engines;
+    seconds below zero are those inside without it.
 
     Of ``queues`` alike, each with as many places and its part of the transactions, the others hold for the rest: the
     time held is divided by their number, and the wait that follows multiplied by it.
@@ -87,6 +88,7 @@ class Candidates:
             + self.of_engines[:, None] * np.asarray(on_engines)
         )
         found = np.empty(hold.shape)
+        hold = np.maximum(hold, 0.0)
         for places in np.unique(self.places):
             rows = self.places == places
             found[rows] = 1e3 * queues.wait(total, hold[rows], places)

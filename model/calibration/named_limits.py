@@ -39,6 +39,8 @@ BINS = 160
 # How far, relatively, the wait for a limit may be from any law of this kind, at this many loads independently.
 UNLIKE, LIKE_LOADS = 0.1, 16
 MOST_PLACES, MOST_REGIONS = 512.0, 64
+# Parts of the shortest time inside that may pass without the limit, and numbers of places tried with each.
+OUTSIDE, FEWER = np.arange(0.1, 0.9, 0.1), 24
 # Candidates this much less likely than the best one, as twice a logarithm, are left out.
 UNLIKELY = 12.0
 
@@ -234,7 +236,7 @@ def _fitted(
     curve = factor**2 * square + 1.0 / FACTOR_SD**2
     score = misfit + (log_factor / FACTOR_SD) ** 2 + np.log(curve)
     # Each kind of limit is as likely beforehand, however many of it are tried.
-    kinds = np.column_stack([tried.hold_s > 0, tried.of_inside > 0, tried.of_engines > 0, tried.queues > 1])
+    kinds = np.column_stack([np.sign(tried.hold_s), tried.of_inside > 0, tried.of_engines > 0, tried.queues > 1])
     _, kind, many = np.unique(kinds, axis=0, return_inverse=True, return_counts=True)
     score = score + 2.0 * np.log(many[kind.ravel()])
     likely = np.flatnonzero(score < score.min() + UNLIKELY)
@@ -251,8 +253,8 @@ def _of_servers(servers: float, busy_s: float) -> Candidates:
 
 
 def _candidates(seen: _Gathered) -> Candidates:
-    """Limits worth trying: held for a time of its own, a part of the time on engines, both, or all the time inside; or
-    one place in each of several regions, held all the time on engines, as the QR TCB of CICS is.
+    """Limits worth trying: held for a time of its own, a part of the time on engines, both, or all the time inside, or
+    all but a fixed part; or one place in each of several regions, held all the time on engines, as the QR TCB of CICS.
     """
     places = np.repeat(PLACES, len(LOADS)).astype(float)
     load = np.tile(LOADS, len(PLACES)) * places
@@ -267,6 +269,13 @@ def _candidates(seen: _Gathered) -> Candidates:
         usable = (own * hold < float(np.quantile(seen.inside, 0.9))) & ((1.0 - own) * part <= 1.0)
         rows.append(np.column_stack([places, own * hold, 0.0 * hold, (1.0 - own) * part, 0.0 * hold + 1.0])[usable])
     rows.append(np.column_stack([whole, 0.0 * whole, 0.0 * whole + 1.0, 0.0 * whole, 0.0 * whole + 1.0]))
+    # Held all the time inside but for one that is always the same: on the way in and out.
+    shortest = float(np.quantile(seen.inside, 0.05))
+    for outside in OUTSIDE * shortest:
+        number = float((seen.total * (seen.inside - outside)).max())
+        fewer = np.arange(1.0, MOST_PLACES + 1.0)
+        fewer = fewer[(number / fewer > LOADS[0]) & (number / fewer < 1.0)][:FEWER]
+        rows.append(np.column_stack([fewer, 0.0 * fewer - outside, 0.0 * fewer + 1.0, 0.0 * fewer, 0.0 * fewer + 1.0]))
     running = float((seen.total * seen.on_engines).max())
     regions = np.arange(2.0, MOST_REGIONS + 1.0)
     regions = regions[(running / regions > LOADS[0]) & (running / regions < 1.0)]

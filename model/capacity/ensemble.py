@@ -369,6 +369,7 @@ class System:
                 own = self.stream(scenario, key[1]) / np.maximum(rate, 1e-12)
                 endless = endless | (np.isinf(held) & (own > 0))
                 hold = hold + own * np.nan_to_num(held, posinf=1e12) / 1e3
+            hold = np.maximum(hold, 0.0)
             servers = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
             servers = np.where(np.isnan(servers), limit.servers, servers)[:, None]
             with np.errstate(invalid="ignore"):

@@ -207,12 +207,14 @@ class _Description:
         # What is held for all the time inside is in all as variable as the exponential time of the wait's formula.
         inside_s = elsewhere_s + on_engines_s
         spread = (inside_s**2 - on_engines_s**2) / max(elsewhere_s, 1e-12) ** 2
+        before_s = min(max((-float(limit.hold_s[0]) for limit in outer), default=0.0), elsewhere_s)
+        elsewhere_s -= max(before_s, 0.0)
         route = [*_delay(elsewhere_s, spread), *engines]
         if inner is not None:
             route = _held(inner, elsewhere_s, engines, on_engines_s)
         for limit in outer:
             route = [Acquire(resource=limit.name), *route, Release(resource=limit.name)]
-        return route
+        return [*_delay(before_s, 0.0), *route]
 
     def _limits(self) -> list[Limit]:
         """Those that hold back at this load."""

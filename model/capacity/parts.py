@@ -103,9 +103,9 @@ class Limit:
 
     ``members`` are the streams that share it, ``weights`` how long each waits beside the mean of all, and holds it
     where that is a time of its own; ``kind`` is ``limit``, or ``devices`` for a group of volumes; ``servers``
-    (draws,) places; ``hold_s`` (draws,) time it is held, ``of_inside`` and ``of_engines`` parts of the time inside and
-    of that on engines, waits included, for which it is held besides. A limit that was never ``reached`` has no known
-    places: it holds back only where places are asked for.
+    (draws,) places; ``hold_s`` (draws,) time it is held, below zero the time inside without it, ``of_inside`` and
+    ``of_engines`` parts of the time inside and of that on engines, waits included, for which it is held besides. A
+    limit that was never ``reached`` has no known places: it holds back only where places are asked for.
     """
 
     name: str

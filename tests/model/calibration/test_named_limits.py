@@ -11,18 +11,21 @@ from model.calibration.production import entry
 from model.capacity import queues
 from model.capacity.ask import predict
 from model.capacity.bundle import build
+from model.capacity.network import described
 from model.capacity.questions import QuestionError
+from model.network import Acquire, Visit
 from tests.model.calibration.test_production import REST_MS, history
 
 SAMPLING_S = 0.25
 PLACES = 8
 
 
-def limited(places: int = PLACES, seed: int = 1) -> History:
-    """The two classes of one workload, all of which hold one of a few tasks as long as they are inside."""
+def limited(places: int = PLACES, seed: int = 1, outside_s: float = 0.0) -> History:
+    """The two classes of one workload, all of which hold one of a few tasks as long as they are inside, or but for a
+    time at the beginning."""
     plain = history(seed=seed)
     total = plain.ended.sum(axis=1)
-    inside_s = (plain.response_ms * plain.ended).sum(axis=1) / total / 1e3
+    inside_s = (plain.response_ms * plain.ended).sum(axis=1) / total / 1e3 - outside_s
     wait_s = queues.wait(total / plain.seconds, inside_s, places)[:, None]
     random = np.random.default_rng(seed)
     waited = SAMPLING_S * random.poisson(wait_s * plain.ended / SAMPLING_S)
@@ -102,6 +105,17 @@ def test_places_and_holding_time_are_those_that_made_the_waits(bundle):
     assert limit["servers"]["centre"] == PLACES
     assert limit["of_inside"]["centre"] == 1.0
     assert limit["factor"]["centre"] == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_limit_may_be_held_for_all_but_a_fixed_part_of_the_time_inside():
+    outside_s = 0.006
+    given = limited(5, outside_s=outside_s)
+    model = build({"PRDA": entry(given)}, data={}, validation={})
+    [limit] = [one for one in model["systems"]["PRDA"]["limits"] if one["name"] == "MAXTASK"]
+    assert limit["servers"]["centre"] == 5
+    assert limit["hold_s"]["centre"] == pytest.approx(-outside_s, rel=0.25)
+    route = described(model, "PRDA").network.classes[0].route
+    assert isinstance(route[0], Visit) and isinstance(route[1], Acquire)
 
 
 def test_the_rest_of_a_response_has_no_wait_for_the_limit_in_it(bundle):
