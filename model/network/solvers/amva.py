@@ -81,6 +81,7 @@ def amva(
     scv: ArrayLike | None = None,
     priority: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    slowed: ArrayLike | None = None,
     load_dependent: Mapping[int, ArrayLike] | None = None,
     passes: int = OUTER_PASSES,
     tolerance: float = 1e-6,
@@ -98,6 +99,7 @@ def amva(
         scv: (stations, classes) squared coefficient of variation of one visit; default 1.
         priority: (classes,) larger goes first.
         weights: (classes,) shares under ``WEIGHTED``.
+        slowed: (stations, classes) how much of what busy servers slow each other down falls on a visit; default 1.
         load_dependent: station index -> capacity with 1, 2, ... customers, in multiples of one server, the last beyond.
         passes: 1 is Bard-Schweitzer, 3 the Linearizer.
     """
@@ -114,7 +116,8 @@ def amva(
     )
     one = d.copy() if service is None else np.asarray(service, dtype=float).T
     variation = np.ones_like(d) if scv is None else np.nan_to_num(np.asarray(scv, dtype=float), nan=1.0).T.copy()
-    visits = Visits(d, np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one)), variation)
+    burden = np.ones_like(d) if slowed is None else np.asarray(slowed, dtype=float).T.copy()
+    visits = Visits(d, np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one)), variation, burden)
     solution = Solution(np.zeros_like(d), np.zeros_like(d), np.zeros(len(n)))
     iterations, converged = linearizer(
         n, known, visits, Stations(np.where(m < 0, DELAY, codes), capacity, levels), passes, tolerance, solution

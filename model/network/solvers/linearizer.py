@@ -55,7 +55,7 @@ def _settle(
     n_classes, n_stations = work.shape
     shift = _shifts(n, rates, delta)
     totals, change, found = np.empty(n_stations), np.empty(n_stations), np.empty(n_classes)
-    phi, busy = np.empty(n_stations), np.zeros(n_stations)
+    phi, busy, served = np.empty(n_stations), np.zeros(n_stations), np.zeros(n_stations)
     # Residence over demand is least + stretch x customers found; a delay is a station whose queue stretches nothing.
     # All three are zero where the order of service matters.
     first, least, stretch = np.zeros(n_stations), np.zeros(n_stations), np.zeros(n_stations)
@@ -89,7 +89,7 @@ def _settle(
                     limit = sources[k] - 1.0
                     seen *= limit / sources[k]
                 before = log_x[k]
-                phi[k], busy[k], log_x[k] = idle_credit(
+                phi[k], busy[k], served[k], log_x[k] = idle_credit(
                     seen, capacity[k], inverse[k], credits[k], levels[k], limit, slopes[k], before
                 )
                 largest = max(largest, min(abs(log_x[k] - before), 1.0) * 1e-2)
@@ -131,7 +131,7 @@ def _settle(
                         largest = max(largest, min(abs(log_level[r, k] - before), 1.0) * 1e-2)
                     else:
                         stay[r, k] = residence(
-                            r, k, found, queue, throughput, phi[k], busy[k], classes, visits, stations
+                            r, k, found, queue, throughput, phi[k], busy[k], served[k], classes, visits, stations
                         )
                     cycle += stay[r, k]
             rate = rates[r] if is_open else n[r] / (classes.think[r] + cycle)

@@ -61,7 +61,7 @@ def preempted(
     tail = each / last / left
     credits = _credits(own, each, above, tail, capacity, levels)
     most = _most_found(r, k, users, classes, visits)
-    credit, busy, log_x = idle_credit(ahead, capacity, 1.0 / capacity, credits, levels, most, slope, log_x)
+    credit, busy, _, log_x = idle_credit(ahead, capacity, 1.0 / capacity, credits, levels, most, slope, log_x)
     crowded = min(load, ahead) if levels == 1 else busy
     residual = crowded * varied / load / last / left if load > 0.0 else 0.0
     return visits.demands[r, k] / own * max(ahead * tail + credit + residual, own), log_x

@@ -31,6 +31,7 @@ def residence(
     throughput: Floats,
     phi: float,
     busy: float,
+    served: float,
     classes: Classes,
     visits: Visits,
     stations: Stations,
@@ -38,14 +39,14 @@ def residence(
     """Residence of class r per passage through station k.
 
     ``found`` (classes,) are the customers that an arrival finds, ``queue`` (classes, stations) those there on average;
-    ``phi`` and ``busy`` come from :func:`model.network.solvers.servers.idle_credit`.
+    ``phi``, ``busy`` and ``served`` come from :func:`model.network.solvers.servers.idle_credit`.
     """
     code = stations.discipline[k]
     c = stations.capacity[k, stations.levels[k] - 1]
     times = visits.demands[r, k] / visits.service[r, k]
     if code == WEIGHTED:
         return times * _weighted(r, k, c, found, queue, throughput, phi, classes.weights, visits)
-    return times * _in_order(r, k, code, c, found, queue, throughput, phi, busy, classes.priority, visits)
+    return times * _in_order(r, k, code, c, found, queue, throughput, phi, busy, served, classes.priority, visits)
 
 
 @_kernel
@@ -87,6 +88,7 @@ def _in_order(
     throughput: Floats,
     phi: float,
     busy: float,
+    served: float,
     priority: Floats,
     visits: Visits,
 ) -> float:
@@ -101,18 +103,19 @@ def _in_order(
         present += found[s]
     if load <= 0.0:
         return service[r, k]
-    crowded = min(load, present) if c == 1.0 else busy
-    # phi is the mean of max(1 - n / c, 1 / c) over the n found, so this is the mean of min(n, c).
-    served = c * (1.0 - phi) + crowded
+    if c == 1.0:
+        busy = served = min(load, present)
+    # Servers that slow each other down, such as the threads of a core, make visits longer than their work.
+    slowed = 1.0 + visits.slowed[r, k] * (phi + (served - busy) / c - 1.0)
     light = (1.0 - load) * (c - 1.0) * (np.sqrt(4.0 + 5.0 * c) - 2.0) / (16.0 * load * c)
     varied = 1.0 - min(max(light, 0.0), (c - 1.0) / (c + 1.0))
     ahead = 0.0
     for s in range(len(found)):
         part = _found_part(throughput[s] * visits.demands[s, k] / c, found[s], queue[s, k]) / load
-        ahead += crowded * part * service[s, k] * (1.0 + varied * (visits.scv[s, k] - 1.0) / 2.0)
+        ahead += busy * part * service[s, k] * (1.0 + varied * (visits.scv[s, k] - 1.0) / 2.0)
         if code == FCFS or priority[s] >= priority[r]:
             ahead += max(found[s] - served * part, 0.0) * service[s, k]
-    return service[r, k] + ahead / c / max(1.0 - above, LEAST_LEFT)
+    return slowed * service[r, k] + ahead / c / max(1.0 - above, LEAST_LEFT)
 
 
 @_kernel

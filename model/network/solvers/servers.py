@@ -61,12 +61,12 @@ def idle_credit(
     population: float,
     slope: float,
     log_x: float,
-) -> tuple[float, float, float]:
-    """(phi, busy, log_x) of a station that works at ``capacity[n - 1]`` with n customers.
+) -> tuple[float, float, float, float]:
+    """(phi, busy, served, log_x) of a station that works at ``capacity[n - 1]`` with n customers.
 
     The last of ``levels`` capacities, and of their ``inverse``, holds beyond. phi is the mean of (n+1)/capacity(n+1) -
     n/capacity(infinity), given in ``credits[n]``, over what an arrival finds; busy is the chance that the last level is
-    reached. n has the distribution of that station fed by the rest of the network: ``population`` customers at most
+    reached, and served the mean number of customers at servers. n has the distribution of that station fed by the rest of the network: ``population`` customers at most
     (infinite below zero), the rest giving x j / (1 + slope (j - 1)) with j customers there; x = exp(log_x) moves one
     Newton step towards ``mean``.
     """
@@ -74,13 +74,13 @@ def idle_credit(
     if population >= 0.0 and mean >= population - 1e-9:
         n = int(population)
         full = 1.0 if n >= levels else 0.0
-        return credits[min(n, levels - 1)], full, log_x
+        return credits[min(n, levels - 1)], full, float(min(n, levels)), log_x
     if mean < 1e-9:
-        return credits[0], 0.0, log_x
+        return credits[0], 0.0, 0.0, log_x
     rate = np.exp(log_x)
     # Multiplied through by 1 + slope (population - 1), so that x stays of the order of an arrival rate.
     share = rate * (1.0 + slope * (population - 1.0)) / population if population >= 0.0 else rate
-    weight, total, first, second, credit, idle = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    weight, total, first, second, credit, idle, short = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     n, count = 0, 0.0
     while True:
         level = min(n, levels - 1)
@@ -90,6 +90,7 @@ def idle_credit(
         credit += weight * credits[level]
         if n < levels:
             idle += weight
+            short += (levels - n) * weight
         ratio = share * inverse[level]
         if population >= 0.0:
             rest = population - count
@@ -104,7 +105,7 @@ def idle_credit(
             break
         if weight > 1e200:
             weight, total, first, second = weight * 1e-200, total * 1e-200, first * 1e-200, second * 1e-200
-            credit, idle = credit * 1e-200, idle * 1e-200
+            credit, idle, short = credit * 1e-200, idle * 1e-200, short * 1e-200
         if n > 200000:
             break
     at = first / total
@@ -113,7 +114,7 @@ def idle_credit(
     log_x = log_x + step
     if population < 0.0:
         log_x = min(log_x, np.log(last * (1.0 - 1e-6)))
-    return credit / total, 1.0 - idle / total, min(max(log_x, -60.0), 60.0)
+    return credit / total, 1.0 - idle / total, levels - short / total, min(max(log_x, -60.0), 60.0)
 
 
 @with_room(njit(cache=True), __file__)

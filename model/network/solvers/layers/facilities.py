@@ -76,6 +76,23 @@ def visit_variation(net: Reduced, state: LayerState, service: Floats) -> Floats:
     return np.clip(np.nan_to_num(out, nan=1.0), 0.0, None)
 
 
+def slowed_by_facilities(net: Reduced, state: LayerState, demand: Floats) -> Floats:
+    """(classes, stations) how much of the waiting for facilities falls on a visit, relative to all work there."""
+    waited = np.zeros_like(demand)
+    for request in net.sync:
+        if not goes_async(state, request):
+            f = request.facility
+            each = request.service_s
+            if net.network.stations[f].scheduling == "fcfs":
+                each = float(state.throughput @ net.demand[:, f]) / max(float(state.throughput @ net.visits[:, f]), 1e-300)
+            waited[request.row, request.engine] += request.flow * each
+    out = np.ones_like(demand)
+    for k in np.flatnonzero(state.throughput @ waited > 0):
+        part = np.divide(waited[:, k], demand[:, k], out=np.zeros(len(demand)), where=demand[:, k] > 0)
+        out[:, k] = part * float(state.throughput @ demand[:, k]) / float(state.throughput @ waited[:, k])
+    return out
+
+
 def hold_engines(
     net: Reduced, state: LayerState, own: Floats, engines: dict[int, tuple[Floats, Floats]], queue: Floats
 ) -> None:

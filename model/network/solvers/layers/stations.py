@@ -8,7 +8,7 @@ import numpy as np
 
 from model.network.solvers.amva import AmvaResult, amva
 from model.network.solvers.arrays import CODES, DELAY, FCFS, SHARING, Floats, Ints
-from model.network.solvers.layers.facilities import asynchronous_issue, engines_held, hold_engines, visit_variation
+from model.network.solvers.layers.facilities import asynchronous_issue, engines_held, hold_engines, slowed_by_facilities, visit_variation
 from model.network.solvers.layers.state import LayerState
 from model.network.solvers.load_dependent import busy_at_queue_length
 from model.network.solvers.reduction import Reduced, in_service
@@ -117,6 +117,7 @@ def _mean_values(net: Reduced, state: LayerState, asked: _Asked) -> AmvaResult:
         service = np.where(asked.visits > 0, asked.demand / asked.visits, 0.0)
     # Time in a facility while the engine is held is already part of the engine's own residence.
     held = state.hold.sum(axis=1)
+    slowed = slowed_by_facilities(net, state, asked.demand)
     return amva(
         net.users,
         asked.demand.T,
@@ -128,6 +129,7 @@ def _mean_values(net: Reduced, state: LayerState, asked: _Asked) -> AmvaResult:
         scv=visit_variation(net, state, service).T,
         priority=net.priority,
         weights=net.weight,
+        slowed=slowed.T,
         load_dependent=asked.curves,
     )
 
