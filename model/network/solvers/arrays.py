@@ -43,8 +43,8 @@ class Visits(NamedTuple):
     """What each class asks of each station: (classes, stations).
 
     ``demands`` are visits x service; ``service`` is the time of one visit and ``scv`` its squared coefficient of
-    variation, which sharing stations and delays do not look at. ``slowed`` is how much of what busy servers of a station
-    slow each other down falls on a visit in order, relative to all work there.
+    variation, which sharing stations and delays do not look at. ``slowed`` is how much of what busy servers slow each
+    other down falls on a visit in order, relative to all work there.
     """
 
     demands: Floats

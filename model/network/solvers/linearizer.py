@@ -131,7 +131,7 @@ def _settle(
                         largest = max(largest, min(abs(log_level[r, k] - before), 1.0) * 1e-2)
                     else:
                         stay[r, k] = residence(
-                            r, k, found, queue, throughput, phi[k], busy[k], served[k], classes, visits, stations
+                            r, k, found, queue, throughput, phi[k], busy[k], served[k], n, classes, visits, stations
                         )
                     cycle += stay[r, k]
             rate = rates[r] if is_open else n[r] / (classes.think[r] + cycle)

@@ -29,14 +29,14 @@ from model.network.solvers.solution import Floats, Limit, Solution, limits
 # networks were called saturated that were not.
 KNOWN_ERRORS: dict[str, tuple[float, float]] = {
     "large lattice": (0.001, 0.01),
-    "class-dependent fcfs": (0.002, 0.17),
-    "variable fcfs": (0.006, 0.52),
-    "priorities": (0.001, 1.22),
+    "class-dependent fcfs": (0.001, 0.14),
+    "variable fcfs": (0.003, 0.26),
+    "priorities": (0.001, 0.55),
     "weighted sharing": (0.001, 0.12),
     "passive resources": (0.010, 0.24),
     "several resources": (0.025, 0.25),
     "layered resources": (0.235, math.inf),
-    "synchronous requests": (0.001, 0.15),
+    "synchronous requests": (0.001, 0.14),
     "fork-join": (0.002, 0.05),
     "shared machine": (0.001, 0.12),
     "overflow": (0.001, 0.17),

@@ -12,6 +12,7 @@ from numba import njit
 
 from model.network.kernel_cache import with_room
 from model.network.solvers.arrays import PRIORITY_SHARING, Classes, Floats, Stations, Visits
+from model.network.solvers.interference import drained, users_above
 from model.network.solvers.servers import idle_credit
 
 LEAST_LEFT = 1e-3
@@ -42,7 +43,7 @@ def preempted(
     last, own = capacity[levels - 1], service[r, k]
     equals_as_own = stations.discipline[k] == PRIORITY_SHARING
     above = _load_above(r, k, throughput, last, classes, visits)
-    ahead, backlog, load, varied = 0.0, 0.0, 0.0, 0.0
+    ahead, backlog, more_important, load, varied = 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
         if priority[s] < priority[r]:
             continue
@@ -52,6 +53,8 @@ def preempted(
         # Equals that share a server stretch a visit in proportion to its own work, not to theirs.
         each = own if equals_as_own and priority[s] == priority[r] else service[s, k]
         backlog += found[s] * each
+        if priority[s] > priority[r]:
+            more_important += found[s] * each
         if not equals_as_own and visits.scv[s, k] != 1.0:
             # Work that was taken from a server waits with a residual, too: as much begun as more important work leaves.
             begun = part / max(1.0 - _load_above(s, k, throughput, last, classes, visits), LEAST_LEFT)
@@ -64,6 +67,8 @@ def preempted(
     credit, busy, _, log_x = idle_credit(ahead, capacity, 1.0 / capacity, credits, levels, most, slope, log_x)
     crowded = min(load, ahead) if levels == 1 else busy
     residual = crowded * varied / load / last / left if load > 0.0 else 0.0
+    if more_important > 0.0:
+        ahead -= (1.0 - drained(int(users_above(r, k, users, classes, visits)), left)) * more_important / each
     return visits.demands[r, k] / own * max(ahead * tail + credit + residual, own), log_x
 
 

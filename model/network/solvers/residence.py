@@ -17,6 +17,7 @@ from numba import njit
 
 from model.network.kernel_cache import with_room
 from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, WEIGHTED, Classes, Floats, Stations, Visits
+from model.network.solvers.interference import drained, users_above
 from model.network.solvers.preemption import LEAST_LEFT
 
 _kernel = with_room(njit(cache=True, error_model="numpy", forceinline=True), __file__)
@@ -32,6 +33,7 @@ def residence(
     phi: float,
     busy: float,
     served: float,
+    users: Floats,
     classes: Classes,
     visits: Visits,
     stations: Stations,
@@ -46,7 +48,7 @@ def residence(
     times = visits.demands[r, k] / visits.service[r, k]
     if code == WEIGHTED:
         return times * _weighted(r, k, c, found, queue, throughput, phi, classes.weights, visits)
-    return times * _in_order(r, k, code, c, found, queue, throughput, phi, busy, served, classes.priority, visits)
+    return times * _in_order(r, k, code, c, found, queue, throughput, phi, busy, served, users, classes, visits)
 
 
 @_kernel
@@ -89,18 +91,23 @@ def _in_order(
     phi: float,
     busy: float,
     served: float,
-    priority: Floats,
+    users: Floats,
+    classes: Classes,
     visits: Visits,
 ) -> float:
     """One visit where what is at a server stays there: the rest of it is waited for, and those who go first."""
-    service = visits.service
-    load, above, present = 0.0, 0.0, 0.0
+    service, priority = visits.service, classes.priority
+    load, above, present, work, rate = 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
-        part = throughput[s] * visits.demands[s, k] / c
+        if visits.demands[s, k] <= 0.0:
+            continue
+        done = throughput[s] * visits.demands[s, k]
         if code == HEAD_OF_LINE and priority[s] > priority[r]:
-            above += part
-        load += _found_part(part, found[s], queue[s, k])
+            above += done / c
+        load += _found_part(done / c, found[s], queue[s, k])
         present += found[s]
+        work += done
+        rate += done / service[s, k]
     if load <= 0.0:
         return service[r, k]
     if c == 1.0:
@@ -109,13 +116,36 @@ def _in_order(
     slowed = 1.0 + visits.slowed[r, k] * (phi + (served - busy) / c - 1.0)
     light = (1.0 - load) * (c - 1.0) * (np.sqrt(4.0 + 5.0 * c) - 2.0) / (16.0 * load * c)
     varied = 1.0 - min(max(light, 0.0), (c - 1.0) / (c + 1.0))
-    ahead = 0.0
+    away = _away(r, k, queue, throughput, users, classes, visits)
+    left = max(1.0 - above, LEAST_LEFT)
+    faster = drained(int(users_above(r, k, users, classes, visits)), left) if above > 0.0 else 1.0
+    begun, begun_even, seen, waiting = 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
+        if visits.demands[s, k] <= 0.0:
+            continue
+        one, scv = service[s, k], visits.scv[s, k]
         part = _found_part(throughput[s] * visits.demands[s, k] / c, found[s], queue[s, k]) / load
-        ahead += busy * part * service[s, k] * (1.0 + varied * (visits.scv[s, k] - 1.0) / 2.0)
+        first = faster if priority[s] > priority[r] and code == HEAD_OF_LINE else 1.0
+        rest = first * busy * part * one * (1.0 + varied * (scv - 1.0) / 2.0)
+        # A user comes at most once during one piece of work: the longer that is, the less often for its time.
+        longest = away + one * (1.0 + scv) / 2.0 / c
+        begun += rest
+        seen += rest * (away + work / rate / c) / longest
+        begun_even += rest * min((away + one / c) / longest, 1.0)
         if code == FCFS or priority[s] >= priority[r]:
-            ahead += max(found[s] - served * part, 0.0) * service[s, k]
-    return slowed * service[r, k] + ahead / c / max(1.0 - above, LEAST_LEFT)
+            waiting += first * max(found[s] - served * part, 0.0) * one
+    # Those who wait behind long work are met as seldom as it is, unless the server is always busy.
+    met = load + (1.0 - load) * begun_even / begun if begun > 0.0 else 1.0
+    return slowed * service[r, k] + (seen + waiting * met) / c / left
+
+
+@_kernel
+def _away(r: int, k: int, queue: Floats, throughput: Floats, users: Floats, classes: Classes, visits: Visits) -> float:
+    """Seconds from leaving station k until a user of class r is back; without end where the class is open."""
+    passed = throughput[r] * visits.demands[r, k] / visits.service[r, k]
+    if classes.rates[r] >= 0.0 or passed <= 0.0:
+        return 1e300
+    return max(users[r] - queue[r, k], 0.0) / passed
 
 
 @_kernel

@@ -66,9 +66,9 @@ def idle_credit(
 
     The last of ``levels`` capacities, and of their ``inverse``, holds beyond. phi is the mean of (n+1)/capacity(n+1) -
     n/capacity(infinity), given in ``credits[n]``, over what an arrival finds; busy is the chance that the last level is
-    reached, and served the mean number of customers at servers. n has the distribution of that station fed by the rest of the network: ``population`` customers at most
-    (infinite below zero), the rest giving x j / (1 + slope (j - 1)) with j customers there; x = exp(log_x) moves one
-    Newton step towards ``mean``.
+    reached, and served the mean number of customers at servers. n has the distribution of that station fed by the rest
+    of the network: ``population`` customers at most (infinite below zero), the rest giving x j / (1 + slope (j - 1))
+    with j customers there; x = exp(log_x) moves one Newton step towards ``mean``.
     """
     last = capacity[levels - 1]
     if population >= 0.0 and mean >= population - 1e-9:

@@ -84,7 +84,9 @@ def slowed_by_facilities(net: Reduced, state: LayerState, demand: Floats) -> Flo
             f = request.facility
             each = request.service_s
             if net.network.stations[f].scheduling == "fcfs":
-                each = float(state.throughput @ net.demand[:, f]) / max(float(state.throughput @ net.visits[:, f]), 1e-300)
+                each = float(state.throughput @ net.demand[:, f]) / max(
+                    float(state.throughput @ net.visits[:, f]), 1e-300
+                )
             waited[request.row, request.engine] += request.flow * each
     out = np.ones_like(demand)
     for k in np.flatnonzero(state.throughput @ waited > 0):

@@ -8,7 +8,13 @@ import numpy as np
 
 from model.network.solvers.amva import AmvaResult, amva
 from model.network.solvers.arrays import CODES, DELAY, FCFS, SHARING, Floats, Ints
-from model.network.solvers.layers.facilities import asynchronous_issue, engines_held, hold_engines, slowed_by_facilities, visit_variation
+from model.network.solvers.layers.facilities import (
+    asynchronous_issue,
+    engines_held,
+    hold_engines,
+    slowed_by_facilities,
+    visit_variation,
+)
 from model.network.solvers.layers.state import LayerState
 from model.network.solvers.load_dependent import busy_at_queue_length
 from model.network.solvers.reduction import Reduced, in_service

@@ -10,7 +10,14 @@ from model.network.solvers.convolution import convolution
 from model.network.solvers.mixed import mixed_product_form
 from model.network.solvers.priorities import mg1_head_of_line, mg1_preemptive_resume
 from model.network.solvers.sweep import sweep
-from tests.oracles.markov_network import MarkovNetwork, MarkovStation, Phases, solve_markov, with_sources
+from tests.oracles.markov_network import (
+    MarkovNetwork,
+    MarkovStation,
+    Phases,
+    cyclic_routing,
+    solve_markov,
+    with_sources,
+)
 from tests.oracles.product_form import mmc, open_product_form, truncated_product_form
 
 
@@ -131,3 +138,26 @@ def test_a_sweep_over_rates_meets_erlang_and_says_where_it_saturates() -> None:
     assert result.converged.tolist() == [True, True, True, False]
     for rate, response in zip(rates[:3, 0], result.response[:3, 0], strict=True):
         assert response == pytest.approx(mmc(float(rate), 1.0, 18).response, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("discipline", "scv", "service", "priority", "most_off"),
+    [
+        ("fcfs", 8.0, (0.4, 2.0), (0.0, 0.0), 0.15),
+        ("fcfs", 1.0, (0.2, 3.0), (0.0, 0.0), 0.05),
+        ("preemptive", 1.0, (0.5, 1.0), (0.0, 1.0), 0.10),
+        ("hol", 1.0, (0.5, 1.0), (0.0, 1.0), 0.25),
+    ],
+    ids=["varied work", "unequal work", "users above", "users who go first"],
+)
+def test_users_who_are_there_do_not_come(discipline, scv, service, priority, most_off) -> None:
+    think, users = (2.0, 1.0), (2, 4)
+    stations = (
+        MarkovStation(tuple(Phases.with_scv(one, scv) for one in service), discipline),
+        MarkovStation(tuple(Phases.exponential(one) for one in think), "delay", -1),
+    )
+    chain = solve_markov(MarkovNetwork(stations, users, (cyclic_routing([1, 1]),) * 2, priority))
+    code = {"fcfs": FCFS, "hol": HEAD_OF_LINE, "preemptive": PREEMPTIVE}[discipline]
+    found = amva(users, [service], [1], think, discipline=[code], scv=[[scv, scv]], priority=priority)
+    exact = chain.queue_length[0] / chain.throughput[0]
+    assert found.residence[0] == pytest.approx(exact, rel=most_off)
