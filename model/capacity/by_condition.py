@@ -46,7 +46,8 @@ def by_condition(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] |
     """
     found = _figures(bundle, system, at)
     if not found.outputs:
-        raise QuestionError("at", dict(at or {}), f"at: nothing of {system} was measured that follows these conditions")
+        asked = " and ".join(f"{key}={value}" for key, value in (at or {}).items())
+        raise QuestionError("at", dict(at or {}), f"at: no figure of {system} has {asked}; ask with fewer conditions")
     return Answer(
         system=system,
         at=dict(at or {}),

@@ -119,3 +119,9 @@ def test_what_the_network_refuses_is_answered_from_condition_laws_where_they_kno
             ask.predict(with_laws, system, at)
         assert raised.value.field in (field, f"at.{field}")
         assert raised.value.allowed
+
+
+def test_conditions_that_no_figure_has_together_are_named(bundle):
+    rows = [Row("store", "csa_kb", {key: level}, 70.0, "KB", key) for key in ("part", "site") for level in "ab"]
+    with pytest.raises(QuestionError, match="no figure of store has part=a and site=b; ask with fewer conditions"):
+        predict({**bundle, "conditions": fit(rows, {})}, "store", {"part": "a", "site": "b"})
