@@ -57,15 +57,30 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
         return _by_network(bundle, system, at)
     loads, conditions = parted(bundle, system, at)
     if system in bundle["systems"]:
-        if conditions and needs_network(loads):
-            return moved(_by_network, bundle, system, loads, conditions)
-        return by_condition(bundle, system, at) if conditions else _as_asked(bundle, system, loads)
+        return _at_conditions(bundle, system, loads, conditions) if conditions else _as_asked(bundle, system, loads)
     by = sibling_of(bundle, system)
     return (
         by_condition(bundle, system, at)
         if by is None
         else answer_by_sibling(_by_network, bundle, system, loads, conditions, by)
     )
+
+
+def _at_conditions(
+    bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], conditions: Mapping[str, Any]
+) -> Answer:
+    """What is known at conditions; what the laws refuse, the network may have figures of that are published so."""
+    try:
+        if needs_network(loads):
+            return moved(_by_network, bundle, system, loads, conditions)
+        return by_condition(bundle, system, {**conditions, **loads})
+    except QuestionError:
+        found = _by_network(bundle, system, loads)
+        wanted = {f"{key}={value}" for key, value in conditions.items()}
+        outputs = tuple(output for output in found.outputs if wanted <= set(output.condition.split("; ")))
+        if not outputs:
+            raise
+        return replace(found, at={**conditions, **loads}, outputs=outputs)
 
 
 def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer:

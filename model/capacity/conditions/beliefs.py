@@ -90,6 +90,9 @@ class Beliefs:
         if outside:
             end = float(np.clip(cell.x, x.min(), x.max()))
             belief = belief.scaled(self._risen(table, cell, end, belief), OUTSIDE_SD * abs(math.log(cell.x / end)))
+        measured, noise = table.values.get(cell, (0.0, 0.0))
+        if measured > 0 and noise < DOUBTFUL * measured:
+            belief = belief.scaled(measured / belief.median(), 0.0)
         return Inference(belief, basis, len(points), outside)
 
     def _risen(self, table: Table, cell: Cell, end: float, belief: Belief) -> float:

@@ -125,3 +125,14 @@ def test_conditions_that_no_figure_has_together_are_named(bundle):
     rows = [Row("store", "csa_kb", {key: level}, 70.0, "KB", key) for key in ("part", "site") for level in "ab"]
     with pytest.raises(QuestionError, match="no figure of store has part=a and site=b; ask with fewer conditions"):
         predict({**bundle, "conditions": fit(rows, {})}, "store", {"part": "a", "site": "b"})
+
+
+def test_a_figure_of_the_network_is_answered_under_the_conditions_it_was_published_with(bundle):
+    entry = bundle["systems"]["shop"]
+    points = [{**point, "conditions": {"cpu_busy_pct": "group=CPU; machine=m1"}} for point in entry["points"]]
+    rows = [Row("shop", "csa_kb", {"group": "storage"}, 700.0, "KB", "runs")]
+    published = {**bundle, "systems": {"shop": {**entry, "points": points}}, "conditions": fit(rows, {})}
+    for at in ({"group": "CPU"}, {"group": "CPU", "machine": "m1"}):
+        assert [output["metric"] for output in predict(published, "shop", at)["outputs"]] == ["cpu_busy_pct"]
+    with pytest.raises(QuestionError, match="group: 'none' was not measured"):
+        predict(published, "shop", {"group": "none"})

@@ -268,3 +268,14 @@ def test_storage_beyond_the_measured_sessions_is_not_below_the_last(model):
     ]
     answers = [predict(fit(rows, {}), "one", {"sessions": count})[0].value for count in (16000, 64000, 256000)]
     assert answers == sorted(answers)
+
+
+def test_a_measured_level_is_answered_by_what_was_measured_there():
+    steps = (20.0, 20.0, 31.0, 22.0)
+    rows = [
+        row("one", "storage_kb", {"sessions": count}, kb, table="t") for count, kb in zip(SESSIONS, steps, strict=True)
+    ]
+    model = fit(rows, {})
+    found = [predict(model, "one", {"sessions": count})[0] for count in SESSIONS]
+    assert [output.value for output in found] == pytest.approx(steps)
+    assert all(output.lo < output.value < output.hi for output in found)
