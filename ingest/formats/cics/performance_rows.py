@@ -56,52 +56,40 @@ def performance_table(
     buffer: NDArray[np.uint8], row: NDArray[np.int64], keys: list[pa.Array], places: list[Place]
 ) -> pa.Table:
     """Known fields of the data records at `row`, a column each; keys: the columns that name the records."""
-    n = row.size
-    known = [place for place in places if place.field is not None]
-    numeric = [place for place in known if place.entry.type != "C"]
-    text = [place for place in known if place.entry.type == "C"]
+    known = [(place, place.field) for place in places if place.field is not None]
+    columns = _numeric_columns(buffer, row, [one for one in known if one[0].entry.type != "C"])
+    columns |= _text_columns(buffer, row, [one for one in known if one[0].entry.type == "C"])
+    schema = catalogue.performance_schema()
+    arrays = list(keys)
+    for column in list(schema)[len(keys) + 1 :]:
+        arrays.append(columns.get(column.name) if column.name in columns else pa.nulls(row.size, column.type))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(list(schema)[1:]))
+
+
+def _numeric_columns(
+    buffer: NDArray[np.uint8], row: NDArray[np.int64], known: list[tuple[Place, catalogue.Field]]
+) -> dict[str, pa.Array]:
+    """Counts, clocks, store clocks and packed numbers by the names of their columns."""
     slot4, slot8, kinds = [], [], []
     used4 = used8 = 0
-    for place in numeric:
+    for place, _ in known:
         kind = kernels.PACKED if place.entry.type == "P" else _KIND[place.entry.type, place.entry.length]
         kinds.append(kind)
         slot4.append(used4)
         slot8.append(used8)
         used4 += kind in (kernels.COUNT4, kernels.CLOCK12, kernels.CLOCK8)
         used8 += {kernels.COUNT4: 0, kernels.STORE_CLOCK: 2}.get(kind, 1)
-    out4 = np.empty((used4, n), np.uint32)
-    out8 = np.empty((used8, n), np.uint64)
-
-    def numbers(values: list[int]) -> NDArray[np.int64]:
-        return np.array(values, np.int64)
-
-    kernels.gather_numbers(
-        buffer,
-        row,
-        numbers([place.offset for place in numeric]),
-        numbers(kinds),
-        numbers(slot4),
-        numbers(slot8),
-        numbers([place.entry.length for place in numeric]),
-        out4,
-        out8,
-    )
-    widths = numbers([place.entry.length for place in text])
-    starts = np.concatenate([[0], np.cumsum(widths * n)]).astype(np.int64)
-    data = np.empty(int(starts[-1]), np.uint8)
-    ends = np.zeros((len(text), n + 1), np.int32)
-    seen = np.zeros(len(text), np.uint8)
-    offsets = numbers([place.offset for place in text])
-    kernels.gather_text(buffer, row, offsets, widths, decoding_table("ebcdic"), data, starts, ends, seen)
-
+    out4 = np.empty((used4, row.size), np.uint32)
+    out8 = np.empty((used8, row.size), np.uint64)
+    offsets, lengths = _numbers([one.offset for one, _ in known]), _numbers([one.entry.length for one, _ in known])
+    slots = _numbers(slot4), _numbers(slot8)
+    kernels.gather_numbers(buffer, row, offsets, _numbers(kinds), *slots, lengths, out4, out8)
     columns: dict[str, pa.Array] = {}
-
-    for place, kind, at4, at8 in zip(numeric, kinds, slot4, slot8, strict=True):
-        assert place.field is not None
-        name = place.field.column
+    for (_, field), kind, at4, at8 in zip(known, kinds, slot4, slot8, strict=True):
+        name = field.column
         if kind == kernels.COUNT4:
             values = of_numbers(out4[at4], pa.uint32())
-            columns[name] = values if place.field.length <= 4 else values.cast(pa.uint64())
+            columns[name] = values if field.length <= 4 else values.cast(pa.uint64())
         elif kind == kernels.COUNT8:
             columns[name] = of_numbers(out8[at8], pa.uint64())
         elif kind == kernels.STORE_CLOCK:
@@ -114,21 +102,36 @@ def performance_table(
         else:
             columns[name] = of_numbers(out8[at8], pa.uint64())
             columns[f"{name}_n"] = of_numbers(out4[at4], pa.uint32())
-    for i, place in enumerate(text):
-        assert place.field is not None
+    return columns
+
+
+def _text_columns(
+    buffer: NDArray[np.uint8], row: NDArray[np.int64], known: list[tuple[Place, catalogue.Field]]
+) -> dict[str, pa.Array]:
+    """Text without trailing blanks and nulls by the names of its columns."""
+    n = row.size
+    widths = _numbers([place.entry.length for place, _ in known])
+    starts = np.concatenate([[0], np.cumsum(widths * n)]).astype(np.int64)
+    data = np.empty(int(starts[-1]), np.uint8)
+    ends = np.zeros((len(known), n + 1), np.int32)
+    seen = np.zeros(len(known), np.uint8)
+    offsets = _numbers([place.offset for place, _ in known])
+    kernels.gather_text(buffer, row, offsets, widths, decoding_table("ebcdic"), data, starts, ends, seen)
+    columns: dict[str, pa.Array] = {}
+    for i, (_, field) in enumerate(known):
         codes = data[starts[i] : starts[i] + int(ends[i, n])]
         if seen[i] < 0x80:
             buffers = [None, pa.py_buffer(ends[i]), pa.py_buffer(codes)]
-            columns[place.field.column] = pa.Array.from_buffers(pa.string(), n, buffers)
+            columns[field.column] = pa.Array.from_buffers(pa.string(), n, buffers)
         else:
             whole = codes.tobytes().decode("latin-1")
             cells = [whole[start:end] for start, end in zip(ends[i, :-1], ends[i, 1:], strict=True)]
-            columns[place.field.column] = of_values(cells, pa.string())
-    schema = catalogue.performance_schema()
-    arrays = list(keys)
-    for column in list(schema)[len(keys) + 1 :]:
-        arrays.append(columns.get(column.name) if column.name in columns else pa.nulls(n, column.type))
-    return pa.Table.from_arrays(arrays, schema=pa.schema(list(schema)[1:]))
+            columns[field.column] = of_values(cells, pa.string())
+    return columns
+
+
+def _numbers(values: list[int]) -> NDArray[np.int64]:
+    return np.array(values, np.int64)
 
 
 def other_fields(
