@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -66,6 +66,7 @@ def entry(history: History) -> dict[str, Any]:
     short, too_short = below_service(h, streams)
     notes += too_short + come_and_gone(h, streams)
     laws = responses(h, [c for c in streams if c not in short], ziip, h.system_id)
+    notes += _own_use(h, laws["limits"])
     total = h.ended[:, streams].sum(axis=1) / h.seconds
     labels = [h.classes[c] for c in streams]
     top = _busiest(h)
@@ -197,6 +198,17 @@ def _streams(classes: _Classes) -> _Streams:
         divided, whose = (", ".join(h.classes[c] for c in some) for some in (classes.regions, classes.bare))
         notes.append(f"CPU of {divided} is divided among {whose} by regression on their transactions")
     return _Streams(usage, work, variance**0.5 / max(float(work[top]), 1e-9), notes)
+
+
+def _own_use(h: History, limits: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What to say of volumes that other LPARs of the machine may use as well: records tell the own requests."""
+    volumes = [one["name"] for one in limits if one["name"] in h.devices and h.devices[one["name"]].waited_s.any()]
+    if not volumes or h.machine is None or not h.machine.others:
+        return []
+    return [
+        f"{', '.join(volumes)}: use is that of this LPAR's own requests; what other LPARs do there is in the recorded "
+        "waits, and taken to stay as it was"
+    ]
 
 
 def _busiest(h: History) -> int:

@@ -34,6 +34,8 @@ from model.capacity.questions import (
 Array = NDArray[np.float64]
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MOST_WEEKS = 156
+# Seeds of what a mean of few intervals leaves open.
+FEW = 7000
 # Letters of a resource's name that SMF 72.3 has (R723DNDE).
 RECORDED_NAME = 16
 
@@ -113,6 +115,16 @@ def grown(system: System, weeks: Array) -> Array:
     return np.asarray(np.exp(each[:, None, :] * weeks[None, :, None]))
 
 
+def _as_few(system: System, rates: Array) -> Array:
+    """(draws, 1, streams) how far the mean of few recorded ``rates`` (streams, intervals) may be from what is usual,
+    as factors."""
+    count = rates.shape[1]
+    error = rates.std(axis=1, ddof=1) / np.sqrt(count) if count > 1 else np.zeros(len(rates))
+    relative = error / np.maximum(rates.mean(axis=1), 1e-12)
+    drawn = np.stack([deviates(system.draws, FEW + stream) for stream in range(len(rates))], axis=1)
+    return np.maximum(1.0 + relative * drawn, 0.0)[:, None, :]
+
+
 def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
     """The scenario with every draw's rates scaled until the LPAR is that busy; infinite rates where it never is.
 
@@ -151,7 +163,7 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
     history = recorded(profile)
     rates = history.rates[:, index].mean(axis=1)[None, None, :]
     if weeks > 0.0:
-        rates = rates * grown(system, np.array([weeks]))
+        rates = rates * grown(system, np.array([weeks])) * _as_few(system, history.rates[:, index])
     extra = {name: values[index].mean(keepdims=True)[None] for name, values in history.extra.items()}
     others = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
     start = profile["start_local"][int(index[len(index) // 2])]

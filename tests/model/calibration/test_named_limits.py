@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from model.calibration.devices import Devices, with_device_waits
-from model.calibration.intervals import History
+from model.calibration.intervals import History, SharedMachine
 from model.calibration.production import entry
 from model.capacity import queues
 from model.capacity.ask import predict
 from model.capacity.bundle import build
 from model.capacity.network import described
 from model.capacity.questions import QuestionError
+from model.capacity.sharing import Sharer
 from model.network import Acquire, Visit
 from tests.model.calibration.test_production import REST_MS, history
 
@@ -66,6 +67,15 @@ def test_a_group_of_volumes_is_a_station_whose_wait_is_in_the_response():
     assert used.utilization_pct == pytest.approx(100.0 * rate * IOS * IO_S / VOLUMES, rel=0.01)
     with pytest.raises(QuestionError, match=r"limit\.FAST.*their number is as recorded"):
         predict(model, "PRDA", {"limit.FAST": 4})
+
+
+def test_an_lpar_that_shares_its_machine_says_whose_use_of_volumes_it_shows():
+    alone = on_volumes()
+    none = np.zeros(len(alone.seconds))
+    other = Sharer(2.0, 300.0, name="PRDB")
+    machine = SharedMachine("M1", 8.0, 700.0, 1000.0, False, none + 900.0, none, (other,))
+    assert not any("own requests" in note for note in entry(alone)["notes"])
+    assert any(note.startswith("FAST: use is") for note in entry(replace(alone, machine=machine))["notes"])
 
 
 def test_volumes_may_have_a_queue_each():
