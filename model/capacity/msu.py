@@ -54,27 +54,26 @@ def msu(ready: System, state: State, form: str) -> Array | None:
         return each * state.served
     if form == "machine_msu":
         return each * (state.served + state.scenario.others)
-    profile = ready.entry.get("profile")
-    return each * _four_hours(ready, profile, state.scenario) if profile and state.scenario.recorded else None
+    profile, asked = ready.entry.get("profile"), state.scenario
+    if profile is None or not asked.recorded:
+        return None
+    return each * np.stack([_four_hours(ready, profile, asked, i) for i in range(asked.rates.shape[1])], axis=1)
 
 
-def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario) -> Array:
-    """(draws, loads) mean engines in use over the four hours up to the end of the interval asked.
+def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, load: int) -> Array:
+    """(draws,) mean engines in use over the four hours up to the end of the interval asked, at one of the loads.
 
     The intervals before it have their recorded loads, changed as the interval asked is.
     """
     times, rates, recorded_extra, _ = recorded(profile)
     length = np.timedelta64(int(profile["seconds"]), "s")
     base = rates[:, list(asked.recorded)].mean(axis=1)
-    changed = np.where(base > 0, asked.rates / np.where(base > 0, base, 1.0), 1.0)
+    changed = np.where(base > 0, asked.rates[:, load : load + 1] / np.where(base > 0, base, 1.0), 1.0)
     windows = [
         np.flatnonzero((times > times[i] + length - FOUR_HOURS - np.timedelta64(1, "s")) & (times <= times[i]))
         for i in asked.recorded[-MOST_WINDOWS:]
     ]
     index = np.concatenate(windows)
-    loads = asked.rates.shape[1]
-    each = changed[:, :, None] * rates[:, index].T
-    extra = {name: np.tile(values[index], loads)[None] for name, values in recorded_extra.items()}
-    scenario = replace(asked, rates=each.reshape(len(each), -1, len(rates)), extra=extra)
-    used = np.minimum(ready.usage(scenario)[1], asked.engines)
-    return np.asarray(used.reshape(len(used), loads, -1).mean(axis=2))
+    extra = {name: values[index][None, :] for name, values in recorded_extra.items()}
+    scenario = replace(asked, rates=changed * rates[:, index].T[None], extra=extra)
+    return np.asarray(np.minimum(ready.usage(scenario)[1], asked.engines).mean(axis=1))
