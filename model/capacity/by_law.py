@@ -39,18 +39,10 @@ def max_rate(
     Raises:
         QuestionError: no throughput of users was measured, or what is asked needs engines or a load.
     """
-    users = users_of(bundle, system)
-    if users is None:
-        text = f"system: {system} has figures by condition and no throughput of users; ask predict, sweep or what-if"
-        raise QuestionError("system", system, text)
-    if max_busy_pct != 100.0:
-        text = f"max_busy_pct: no engine time of {system} was measured; use max_response_ms"
-        raise QuestionError("max_busy_pct", max_busy_pct, text)
+    users = _users_asked(bundle, system, at, max_busy_pct)
     if max_response_ms is None:
         text = f"max_response_ms: needed, as nothing else of {system} is known to limit its users"
         raise QuestionError("max_response_ms", None, text)
-    for key, value in (at or {}).items():
-        raise QuestionError(f"at.{key}", value, f"at.{key}: the number of users of {system} is what is looked for")
     target_s = positive("max_response_ms", max_response_ms) / 1000.0
     most = BEYOND * users.most
     found = []
@@ -87,6 +79,20 @@ def max_rate(
         "notes": notes,
         "evidence": {"figures": [{"metric": "throughput", "table": users.table}], "data": bundle.get("data", {})},
     }
+
+
+def _users_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, max_busy_pct: float) -> Users:
+    """The users whose number is looked for. Raises QuestionError where none are known, or more is asked of them."""
+    users = users_of(bundle, system)
+    if users is None:
+        text = f"system: {system} has figures by condition and no throughput of users; ask predict, sweep or what-if"
+        raise QuestionError("system", system, text)
+    if max_busy_pct != 100.0:
+        text = f"max_busy_pct: no engine time of {system} was measured; use max_response_ms"
+        raise QuestionError("max_busy_pct", max_busy_pct, text)
+    for key, value in (at or {}).items():
+        raise QuestionError(f"at.{key}", value, f"at.{key}: the number of users of {system} is what is looked for")
+    return users
 
 
 def _last(response_s: Callable[[float], float], target_s: float, least: float, most: float) -> float:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from model.capacity.answer import Estimate
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import answered
+from model.capacity.ensemble import System
 from model.capacity.figures import resources
 from model.capacity.loads import MOST_WEEKS, grown
+from model.capacity.parts import State
 from model.capacity.questions import QuestionError, system_entry
 from model.capacity.targets import checked
 
@@ -50,11 +52,7 @@ def headroom(
     base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
     state = ready.evaluate(replace(load.scenario, rates=base * grown(ready, weeks)))
     first = np.datetime64(load.start or profile["start_local"][-1], "D")
-    crossings = [_crossing(name, 100.0 * used / busy_pct, first) for name, used in resources(ready, state).items()]
-    if target_ms is not None:
-        for (_, stream), found in sorted(state.response_ms.items()):
-            crossings.append(_crossing(f"response of {stream} above {target_ms:g} ms", found / target_ms, first))
-    crossings.sort(key=lambda row: (row["value"] is None, row["value"] or "", row["lo"] or "9999"))
+    crossings = _crossings(ready, state, busy_pct, target_ms, first)
     busy = 100.0 * state.busy / state.scenario.engines
     note = "growth goes on as it did in the recorded weeks"
     if not any(one["centre"] for one in entry["growth_per_week"]):
@@ -81,6 +79,17 @@ def headroom(
         ],
         notes=[*load.notes, note],
     )
+
+
+def _crossings(
+    ready: System, state: State, busy_pct: float, target_ms: float | None, first: np.datetime64
+) -> list[dict[str, Any]]:
+    """When each resource, and each response where asked, is above its target, the soonest first."""
+    crossings = [_crossing(name, 100.0 * used / busy_pct, first) for name, used in resources(ready, state).items()]
+    if target_ms is not None:
+        for (_, stream), found in sorted(state.response_ms.items()):
+            crossings.append(_crossing(f"response of {stream} above {target_ms:g} ms", found / target_ms, first))
+    return sorted(crossings, key=lambda row: (row["value"] is None, row["value"] or "", row["lo"] or "9999"))
 
 
 def _a_year(a_week: Mapping[str, Any]) -> Estimate:
