@@ -52,6 +52,13 @@ class Finding:
             return "pass"
         return "fail" if self.severity == "critical" else "warn"
 
+    @property
+    def line(self) -> str:
+        """Status, what was expected, of which systems among the examples it is not so, and what to do."""
+        systems = sorted({str(example["system"]) for example in self.examples if example.get("system")})
+        where = f" ({', '.join(systems)})" if systems else ""
+        return f"{self.status}: {self.title}{where}: {self.advice}"
+
 
 @dataclass(frozen=True)
 class QualityResult:

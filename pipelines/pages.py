@@ -12,7 +12,7 @@ from model.studies.document import Table
 from pipelines import text
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_NUMBER = re.compile(r"[-+−]?[\d,.]+( %)?|–")
+_NUMBER = re.compile(r"[-+−]?[,.]?\d[\d,.]*( %)?|–")
 _VERDICTS = {"better", "worse", "equivalent", "undecided", "different", "equal", "excepted", "failing", "statement"}
 
 Part = Table | Markup | Sequence[str]

@@ -12,6 +12,8 @@ QUALITY_PAGE = "quality/index.html"
 NOT_PUBLISHED = "not published: a critical expectation failed"
 #: What the page of a night shows the first such record under.
 UNDECODED = "First record that could not be decoded"
+#: And what came of all files.
+FILES = "Files"
 #: Rules of data quality that say of files what the line of a night's own files says.
 RULES_OF_FILES = ("files_were_readable", "nothing_is_quarantined")
 _MOST_FILES, _LONGEST = 3, 300
@@ -63,7 +65,9 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
     if quality.get("verdict") == "fail":
         found.append(Finding("not published", "failure", NOT_PUBLISHED, QUALITY_PAGE))
     found += [
-        Finding(lack_name(lack), "news" if lack["what"] == "outage" else "warning", lack["text"], here)
+        Finding(
+            lack_name(lack), "news" if lack["what"] == "outage" else "warning", lack["text"], f"{here}#{anchor(FILES)}"
+        )
         for lack in night["lacks"]
     ]
     if held := undecoded(night["files"]):

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines import pages
 from pipelines.home import Home
-from pipelines.nights.findings import QUALITY_PAGE, UNDECODED, Finding, findings, page_of
+from pipelines.nights.findings import FILES, QUALITY_PAGE, UNDECODED, Finding, findings, page_of
 
 _HEX_BYTES, _HEX_LINE = 256, 16
 _MOST_NIGHTS = 400
@@ -24,7 +24,7 @@ def write_pages(home: Home) -> Path:
         tables = {
             "Findings": _findings(night, before),
             "Found the night before, not this night": _gone(night, before),
-            "Files": [_file(file) for file in night["files"]],
+            FILES: [_file(file) for file in night["files"]],
             UNDECODED: _first_bad(home, night["files"]),
             "Left where they are": [{"file": name, "why": why} for name, why in night.get("left", {}).items()],
             "Said on the way": [{"message": line} for line in night["notes"]],

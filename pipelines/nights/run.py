@@ -76,10 +76,12 @@ class Night:
             return NOT_PUBLISHED
         came = (f"{counted(loaded, 'file')} loaded" if loaded else "nothing new") + " and published" * self.published
         lacks = {lack_name(lack) for lack in self.lacks}
-        warnings = [one.name for one in self.unacknowledged if one.severity in ("warning", "remark")]
+        warnings = [one.name for one in self.unacknowledged if one.severity == "warning"]
         missing = sum(name in lacks for name in warnings)
+        unmet = sum(one.severity == "remark" for one in self.unacknowledged)
         said = [(missing, counted(missing, "thing") + " missing")]
         said += [(len(warnings) - missing, counted(len(warnings) - missing, "warning"))]
+        said += [(unmet, counted(unmet, "expectation") + " not met")]
         said += [(len(self.acknowledged), f"{len(self.acknowledged)} acknowledged")]
         return "; ".join([came, *(words for number, words in said if number)])
 
@@ -176,11 +178,7 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
             night.quality = {
                 "verdict": result.verdict,
                 "counts": result.counts,
-                "problems": [
-                    f"{found.status}: {found.title} ({found.subject}): {found.advice}"
-                    for found in result.problems
-                    if found.rule not in of_files
-                ],
+                "problems": [found.line for found in result.problems if found.rule not in of_files],
             }
         if result.verdict == "fail":
             codes.append(Exit.QUALITY)

@@ -77,6 +77,11 @@ def test_each_defect_is_found_located_and_told(
     assert (spoiled.report.parent / finding.page).is_file()
 
 
+def test_a_finding_in_one_line_names_its_systems(spoiled: QualityResult) -> None:
+    lines = [finding.line for finding in spoiled.problems if finding.rule == "groups_match_something"]
+    assert lines and all(line.startswith("warn: ") and " (pair): " in line for line in lines), lines
+
+
 def test_a_run_in_the_middle_of_a_day_makes_no_hole(examine: Examine) -> None:
     after = "'SHRD later' as interval_key, timestamp '2021-05-01 08:30:00' as interval_start_utc"
     second = "where interval_key = 'SHRD 2021-05-01T08:15:00Z'"

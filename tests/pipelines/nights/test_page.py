@@ -35,8 +35,8 @@ def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_n
     page.write_pages(home)
     written = (home.root / findings.page_of(latest)).read_text()
     told = [
-        "<h1>1 file loaded; 1 thing missing; 3 warnings</h1>",
-        "PRDB: nothing of 2026-11-20</td><td>new",
+        "<h1>1 file loaded; 1 thing missing; 2 warnings; 1 expectation not met</h1>",
+        '#files">PRDB: nothing of 2026-11-20</a></td><td>new',
         '#first-record-that-could-not-be-decoded">1 file with records that could not be decoded: a: record 1: no date',
         "PRDA: busy was 14 % higher",
         '<a href="../quality/index.html">not met: intervals follow (PRDA): look for a dump</a></td><td>new',
