@@ -1,9 +1,9 @@
 """A night with one new day of ten LPARs on histories of growing length: time, processor time and memory by step.
 
-`python -m benchmarks.nights [DAYS …]` renders a week of five machines with two LPARs each and the day after it, loads
-them, repeats the week in the raw tables until the history has that many days, builds it at once as a backfill does,
-and then does the night of the day after, each step in a process of its own. Everything is written into a temporary
-folder and deleted. Without arguments: 30, 90, 365 and 720 days.
+`python -m benchmarks.nights [--hourly] [DAYS …]` renders a week of five machines with two LPARs each, in intervals of
+15 minutes or an hour, and the day after it, loads them, repeats the week in the raw tables until the history has that
+many days, builds it at once as a backfill does, and then does the night of the day after, each step in a process of its
+own. Everything is written into a temporary folder and deleted. Without days: 30, 90, 365 and 720.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ def main(arguments: Sequence[str]) -> int:
         step, root, day = arguments
         _STEPS[step](Home(Path(root)), day)
         return 0
-    lengths = [int(argument) for argument in arguments] or [30, 90, 365, 720]
+    interval_s = 3600 if "--hourly" in arguments else 900
+    lengths = [int(argument) for argument in arguments if argument != "--hourly"] or [30, 90, 365, 720]
     totals: dict[int, tuple[float, float]] = {}
     with tempfile.TemporaryDirectory(prefix="etalon-nights-") as folder:
-        *days_of_week, day_after = _apart(daily_dumps, Path(folder) / "lab", MACHINES, WEEK + 1, 900)
+        *days_of_week, day_after = _apart(daily_dumps, Path(folder) / "lab", MACHINES, WEEK + 1, interval_s)
         week = [path for dumps in days_of_week for path in dumps]
         for days in lengths:
             with tempfile.TemporaryDirectory(dir=folder) as state:
