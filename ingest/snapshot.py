@@ -2,7 +2,8 @@
 
 import importlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,16 +51,15 @@ def published(snapshot: str | Path) -> Path:
     return path
 
 
-def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> "pa.Table":
-    """Rows of a query over the published snapshot, which it cannot change. It reads and writes no other file.
+@contextmanager
+def asked(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> Iterator[duckdb.DuckDBPyRelation | None]:
+    """What a query over the published snapshot gives, to be read within the block; None of a statement without rows.
 
-    Tables of `marts` and `meta` need not be named with their schema. SnapshotMissing where nothing has been published;
-    BadQuery, with DuckDB's own words, where the query cannot be run, and for any number of statements but one.
+    The query cannot change the snapshot, and reads and writes no other file. Tables of `marts` and `meta` need not be
+    named with their schema. SnapshotMissing where nothing has been published; BadQuery, with DuckDB's own words, where
+    the query cannot be run, and for any number of statements but one.
     """
     path = published(snapshot)
-    # DuckDB opens a database of hundreds of tables while Arrow is loaded, which takes as long.
-    loading = threading.Thread(target=importlib.import_module, args=["pyarrow"])
-    loading.start()
     try:
         with duckdb.connect(str(path), read_only=True, config=_CONFINED) as con:
             statements = len(con.extract_statements(sql))
@@ -67,15 +67,23 @@ def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> "pa
                 what = f"there are {statements} statements; ask one at a time" if statements else "the query is empty"
                 raise BadQuery(f"{what}; `SHOW TABLES` shows what can be asked")
             _search(con)
-            relation = con.sql(sql, params=list(parameters) or None)
-            loading.join()
-            import pyarrow as pa
-
-            return pa.table({}) if relation is None else relation.to_arrow_table()
+            yield con.sql(sql, params=list(parameters) or None)
     except duckdb.PermissionException as error:
         raise BadQuery(f"{error}; a query reads the snapshot alone and writes no file") from None
     except duckdb.Error as error:
         raise BadQuery(str(error)) from None
+
+
+def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> "pa.Table":
+    """Rows of a query over the published snapshot, as `asked` takes it."""
+    # DuckDB opens a database of hundreds of tables while Arrow is loaded, which takes as long.
+    loading = threading.Thread(target=importlib.import_module, args=["pyarrow"])
+    loading.start()
+    with asked(snapshot, sql, parameters) as relation:
+        loading.join()
+        import pyarrow as pa
+
+        return pa.table({}) if relation is None else relation.to_arrow_table()
 
 
 def _search(con: duckdb.DuckDBPyConnection) -> None:

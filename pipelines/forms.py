@@ -1,4 +1,4 @@
-"""Arrow tables as JSON and CSV: what becomes of values that these forms do not know."""
+"""Tables as JSON and CSV and for readers: what becomes of values that these forms do not know."""
 
 import datetime as dt
 import json
@@ -12,6 +12,16 @@ Convert = Callable[[Any], Any]
 _SHOWN = 60
 """Characters of a nested value that a reader is shown."""
 
+_JSON = "to_json(#{})::VARCHAR"
+_TEXTS = (
+    dict.fromkeys(("list", "array", "struct", "map", "union"), _JSON)
+    | {"blob": "lower(hex(#{}))", "decimal": "#{}::DOUBLE"}
+    | dict.fromkeys(("boolean", "float", "double", "hugeint", "uhugeint", "varchar"), "#{}")
+    | {f"{sign}{size}int": "#{}" for sign in ("", "u") for size in ("tiny", "small", "big")}
+    | {"integer": "#{}", "uinteger": "#{}"}
+)
+"""How DuckDB gives a column of a type for a reader, by its place; without an entry as text."""
+
 
 def records(table: Any) -> Iterator[dict[str, Any]]:
     """Rows of a `pyarrow.Table` as plain values that JSON can hold; columns of one name are told apart (`a`, `a_1`)."""
@@ -22,20 +32,18 @@ def records(table: Any) -> Iterator[dict[str, Any]]:
             yield dict(zip(names, row, strict=True))
 
 
-def shown(table: Any) -> list[dict[str, Any]]:
-    """Rows for a reader: the beginning of nested values as JSON, bytes in hexadecimal digits, figures as they are."""
-    from pyarrow import types
+def shown(relation: Any) -> list[dict[str, Any]]:
+    """Rows of a DuckDB relation for a reader: the beginning of nested values as JSON, bytes in hexadecimal digits.
 
-    columns = []
-    for column in table.columns:
-        if types.is_nested(column.type):
-            columns.append([_cut(text) for chunk in column.chunks for text in csv_texts(chunk).to_pylist()])
-        elif types.is_floating(column.type):
-            columns.append(column.to_pylist())
-        else:
-            columns.append([value for chunk in column.chunks for value in _plain(chunk)])
-    names = distinct(table.column_names)
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    Figures stay figures, all else is text. Arrow is not loaded, which takes as long as most queries.
+    """
+    texts = ", ".join(_TEXTS.get(kind.id, "#{}::VARCHAR").format(n) for n, kind in enumerate(relation.types, start=1))
+    nested = [_TEXTS.get(kind.id) == _JSON for kind in relation.types]
+    names = distinct(relation.columns)
+    return [
+        {name: _cut(value) if cut else value for name, value, cut in zip(names, row, nested, strict=True)}
+        for row in relation.project(texts).fetchall()
+    ]
 
 
 def _cut(text: str | None) -> str | None:

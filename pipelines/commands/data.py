@@ -281,17 +281,19 @@ def sql(
     from ingest import snapshot
 
     statement = sys.stdin.read() if query == "-" else query
-    found = snapshot.query(Home.from_environment().snapshot, statement)
+    published = Home.from_environment().snapshot
     if as_csv:
         from pipelines import csv_rows
 
-        csv_rows.write(found, sys.stdout.buffer)
+        csv_rows.write(snapshot.query(published, statement), sys.stdout.buffer)
     elif as_json:
-        typer.echo(forms.dumps(list(forms.records(found)), indent=2))
+        typer.echo(forms.dumps(list(forms.records(snapshot.query(published, statement))), indent=2))
     else:
-        names = forms.distinct(found.column_names)
-        typer.echo(text.table(forms.shown(found), {name: name for name in names}, number=text.exact))
-        typer.echo(f"({text.counted(found.num_rows, 'row')})", err=True)
+        with snapshot.asked(published, statement) as relation:
+            names = forms.distinct(relation.columns if relation else ())
+            rows = forms.shown(relation) if relation else []
+        typer.echo(text.table(rows, {name: name for name in names}, number=text.exact))
+        typer.echo(f"({text.counted(len(rows), 'row')})", err=True)
 
 
 def decode(

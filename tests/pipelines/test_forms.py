@@ -62,3 +62,15 @@ def test_columns_of_one_name_are_told_apart():
     assert list(forms.records(table)) == [{"a": 1, "a_1": 2, "a_2": 3}]
     assert forms.distinct(table.column_names) == ["a", "a_1", "a_2"]
     assert list(forms.records(one("SELECT 1 AS a WHERE false"))) == []
+
+
+def test_a_reader_is_shown_values_of_every_type():
+    with duckdb.connect() as con:
+        relation = con.sql("SELECT * FROM test_all_types()")
+        low, high, nothing = forms.shown(relation)
+    assert set(nothing.values()) == {None}
+    assert {type(value) for value in high.values()} == {bool, int, float, str}
+    assert (low["smallint"], high["dec_4_1"], high["blob"]) == (-32768, 999.9, "00000061")
+    assert high["int_array"] == "[42,999,null,null,-42]"
+    assert len(high["timestamp_array"]) == 60
+    assert high["timestamp_tz"] == "294247-01-10 04:00:54.775806+00"

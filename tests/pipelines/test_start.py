@@ -5,10 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from benchmarks import dumps
 from ingest import registry
+from pipelines.home import Home
 
 HEAVY = ("duckdb", "lxml", "numba", "numpy", "pandas", "pyarrow", "pydantic", "urllib.request")
 SCRIPT = """
@@ -32,6 +34,13 @@ def loaded(home: Path, packages: tuple[str, ...], *command: object) -> set[str]:
 @pytest.mark.parametrize("command", ["--help", "systems"])
 def test_a_command_that_reads_no_data_loads_no_library_for_data(tmp_path: Path, command: str) -> None:
     assert not loaded(tmp_path, HEAVY, command)
+
+
+def test_the_rows_of_a_query_are_printed_without_arrow(tmp_path: Path) -> None:
+    snapshot = Home(tmp_path).snapshot
+    snapshot.parent.mkdir()
+    duckdb.connect(str(snapshot)).close()
+    assert loaded(tmp_path, HEAVY, "sql", "select 1.5 as a, [1, 2] as b, now() as c") == {"duckdb"}
 
 
 def test_small_files_are_loaded_and_decoded_without_pandas(tmp_path: Path) -> None:
