@@ -15,8 +15,9 @@ from pipelines import drift, histories, layouts, text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, ROOT, Home
 
-# Unit tests of the formulas prove the project, not the data: they run with the tests, not with every build.
-BUILD = ("build", "--exclude-resource-type", "unit_test")
+# Unit tests of the formulas prove the project, not the data: they run with the tests, not with every build. What
+# dbt says is read by the process that started it: a file of it would cost every build a second.
+BUILD = ("build", "--exclude-resource-type", "unit_test", "--log-level-file", "none")
 
 Progress = Callable[[str], None]
 LoadProgress = Callable[[str, str, int], None]
@@ -114,7 +115,7 @@ def _dbt(home: Home, database: Path, target: Path, *more: str) -> None:
     record_marts.make_empty(database, idle)
     more = (*more, "--exclude", *idle) if idle else more
     code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
-    command = [sys.executable, "-c", code, "--quiet", "--log-level-file", "none", *BUILD, *more, *_parsed(home, target)]
+    command = [sys.executable, "-c", code, "--quiet", *BUILD, *more, *_parsed(home, target)]
     command += ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT), "--target-path", str(target)]
     # Named from its own folder: what dbt parsed for one database holds for another of the same name.
     environment = {**os.environ, **home.environment(), **metrics.environment(home), "ETALON_WAREHOUSE": database.name}
