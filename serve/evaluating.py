@@ -9,6 +9,7 @@ arithmetic.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -19,6 +20,8 @@ from typing import Any
 
 import orjson
 
+# What answers by condition take, and a trial first: loaded here once, not in every process that is forked.
+import model.capacity.conditions.answering  # noqa: F401
 from serve.answering import answer
 from serve.encoding import as_json
 from serve.trial import BundleRefused, tried
@@ -28,6 +31,7 @@ def main() -> None:
     """Fork a process for every connection, until nobody can send any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.freeze()
     with socket.socket(fileno=0) as line:
         while handles := socket.recv_fds(line, 1, 1)[1]:
             if os.fork() == 0:
