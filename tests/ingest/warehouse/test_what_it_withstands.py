@@ -25,6 +25,7 @@ from ingest.warehouse import (
     publish,
     query,
 )
+from ingest.warehouse.writer import open_writer
 from tests.ingest.warehouse.content import content_hash
 from tests.ingest.warehouse.samples import RUNS, report_xml, write
 
@@ -323,12 +324,18 @@ def test_a_cut_file_written_a_moment_ago_may_still_grow(tmp_path, ingest, rows):
 
 def test_the_snapshot_has_the_staging_views_the_warehouse_does_without(tmp_path, ingest, database):
     ingest(write(tmp_path / "in", a__xml=report_xml(1)))
+    with open_writer(database) as con:
+        con.execute("CREATE TABLE raw.many (number INTEGER)")
+        for _ in range(3):
+            con.execute("INSERT INTO raw.many FROM range(20480)")
     known = registry.load()
     snapshot = publish(database, tmp_path / "s.duckdb", known)
     names = {f"stg_{section.table}" for _, section in known.tables()}
     found = query(snapshot, "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'staging'")
     assert names <= set(found["name"].to_pylist())
     assert query(snapshot, "SELECT count(*) AS n FROM staging.stg_smf74_1_device").to_pylist() == [{"n": 0}]
+    groups = "SELECT count(DISTINCT row_group_id) AS n FROM pragma_storage_info('raw.many')"
+    assert query(snapshot, groups).to_pylist() == [{"n": 3}], "publishing has rewritten a table"
 
 
 def test_kinds_are_told_from_content_not_from_names():
