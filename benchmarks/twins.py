@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from model.calibration.devices import Devices, with_device_waits
+from model.calibration.devices import Devices, beside, with_device_waits
 from model.calibration.intervals import History, SharedMachine
 from model.calibration.production import Unusable, entry
 from model.capacity import ask, bundle
@@ -79,6 +79,7 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
         waited_s={
             name: np.where(m.names[:, r], 0.25 * sampled.poisson(4.0 * m.resource_waiting_s[:, :, r]), np.nan)
             for r, name in enumerate(m.resources)
+            if m.names[:, r].any()
         },
         devices=_devices(m, network),
     )
@@ -130,8 +131,8 @@ def results(family: str, seed: int) -> Iterator[tuple[Compared, float]]:
     seen = [measured(lived, lpar) for lpar in lived.lpars]
     systems = {}
     hourly = {}
-    for number in range(len(seen)):
-        h = history(lived, seen, number)
+    found = {f"{number}": history(lived, seen, number) for number in range(len(seen))}
+    for h in (beside(one, found) for one in found.values()):
         systems[h.system_id] = entry(h)
         top = int(h.busy_s.argmax())
         hourly.update({name: float(3600 * h.ended[top, c] / h.seconds[top]) for c, name in enumerate(h.classes)})

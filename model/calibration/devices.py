@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -28,18 +29,43 @@ SHARE_SD = 0.5
 class Devices:
     """A group of volumes, or a coupling facility's processors, by interval (I,).
 
-    ``requests``, and seconds for which ``servers`` worked and requests waited. Requests to a facility are not told by
-    class, nor how long they waited: the time its processors worked stands for them.
+    ``requests``, and seconds for which ``servers`` worked and requests waited; ``others_s`` they worked for other
+    LPARs. Requests to a facility are not told by class, nor how long they waited: the time its processors worked stands
+    for them.
     """
 
     servers: float
     requests: Array
     busy_s: Array
     waited_s: Array
+    others_s: Array | float = 0.0
+
+    def others(self, seconds: Array) -> Array:
+        """(I,) part of the group that other LPARs use in intervals of so many seconds."""
+        return np.asarray(self.others_s / seconds / self.servers)
 
     def rows(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Devices:
         """The intervals chosen."""
-        return Devices(self.servers, self.requests[kept], self.busy_s[kept], self.waited_s[kept])
+        others = self.others_s[kept] if isinstance(self.others_s, np.ndarray) else self.others_s
+        return Devices(self.servers, self.requests[kept], self.busy_s[kept], self.waited_s[kept], others)
+
+
+def beside(h: History, found: Mapping[str, History]) -> History:
+    """The history whose volumes also work for the LPARs of its machine that have a group of the same name."""
+    if h.machine is None or not h.machine.name:
+        return h
+    others = [
+        one for one in found.values() if one is not h and one.machine is not None and one.machine.name == h.machine.name
+    ]
+    groups = {}
+    for name, group in h.devices.items():
+        theirs = np.zeros(len(h.seconds))
+        for one in others:
+            if name in one.devices and group.waited_s.any():
+                at = np.searchsorted(one.start_utc, h.start_utc).clip(0, len(one.start_utc) - 1)
+                theirs += np.where(one.start_utc[at] == h.start_utc, one.devices[name].busy_s[at], 0.0)
+        groups[name] = replace(group, others_s=theirs)
+    return replace(h, devices=groups)
 
 
 def with_device_waits(h: History, ios: Array) -> History:

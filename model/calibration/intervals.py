@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from model.calibration.devices import Devices, with_device_waits
+from model.calibration.devices import Devices, beside, with_device_waits
 from model.calibration.groups import Groups, groups_of
 from model.capacity.sharing import Sharer, Sharing
 
@@ -163,7 +163,7 @@ def histories(
             kind = str(about["cpc_type"].iloc[0] or "") if len(about) else ""
             built = replace(built, cpc_type=kind)
             found[name] = built if machines is None else _on_machine(built, machines)
-    return found
+    return {name: beside(history, found) for name, history in found.items()}
 
 
 def _history(

@@ -76,11 +76,17 @@ class Candidates:
         )
 
     def wait(
-        self, total: Array, mean_inside: Array, on_engines: Array | float = 0.0, weight: Array | float = 1.0
+        self,
+        total: Array,
+        mean_inside: Array,
+        on_engines: Array | float = 0.0,
+        weight: Array | float = 1.0,
+        others: Array | float = 0.0,
     ) -> Array:
         """(N, n) wait in ms at rates of all that share the limit, times inside and on engines in seconds, each (n,).
 
-        A class of twice the ``weight`` holds it twice as long, where it is held for a time of its own.
+        A class of twice the ``weight`` holds it twice as long, where it is held for a time of its own. ``others`` is
+        the part of the places that work beside these classes takes.
         """
         hold = (
             self.hold_s[:, None] * np.asarray(weight)
@@ -91,7 +97,8 @@ class Candidates:
         hold = np.maximum(hold, 0.0)
         for places in np.unique(self.places):
             rows = self.places == places
-            found[rows] = 1e3 * queues.wait(total, hold[rows], places)
+            more = others * places / np.maximum(hold[rows], 1e-12)
+            found[rows] = 1e3 * queues.wait(total + more, hold[rows], places)
         return found * self.queues[:, None]
 
 

@@ -151,14 +151,15 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
         return None
     count = h.ended[kept][:, members].sum(axis=1)
     total = count / h.seconds[kept]
-    others = [np.nan_to_num(waits) for name, waits in h.waited_s.items() if name not in inner]
-    outside = sum((waits[kept][:, members].sum(axis=1) for waits in others), np.zeros(len(total)))
+    outer = [np.nan_to_num(waits) for name, waits in h.waited_s.items() if name not in inner]
+    outside = sum((waits[kept][:, members].sum(axis=1) for waits in outer), np.zeros(len(total)))
     spent = np.nansum(h.response_ms[kept][:, members] * h.ended[kept][:, members], axis=1) / 1e3 - outside
     on_engines = (
         sum((np.nan_to_num(engines[c][kept]) * h.ended[kept, c] for c in members), np.zeros(len(total))) / count
     )
     mixed = h.ended[kept][:, members] @ np.array(weights) / count
-    times = np.column_stack([total, np.maximum(spent, 0.0) / count, on_engines, mixed])
+    others = np.zeros(len(total)) if group is None else group.others(h.seconds)[kept]
+    times = np.column_stack([total, np.maximum(spent, 0.0) / count, on_engines, mixed, others])
     gathered = _Gathered.of(times, waited[kept][:, members].sum(axis=1), count, h.day[kept], h.sampling_s)
     if group is None:
         return _fitted(limit, members, weights, gathered, None)
@@ -173,20 +174,21 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
 class _Gathered:
     """Waits (B,) in s by the rate of those who share a limit, with their time inside and on engines, and how sure.
 
-    ``weight`` is the mean of the weights of those who came.
+    ``weight`` is the mean of the weights of those who came, ``others`` the part of the places that others take.
     """
 
     total: Array
     inside: Array
     on_engines: Array
     weight: Array
+    others: Array
     wait: Array
     precision: Array
     dependence: float
 
     @classmethod
     def of(cls, times: Array, waited: Array, count: Array, day: NDArray[np.int64], sampling_s: float) -> _Gathered:
-        """From intervals: ``times`` (n, 4) are their rate, time inside, time on engines and weight."""
+        """From intervals: ``times`` (n, 5) are their rate, time inside, time on engines, weight and others."""
         order = np.argsort(np.argsort(times[:, 0] * times[:, 1], kind="stable"), kind="stable")
         bins = min(BINS, len(order))
         index = order * bins // len(order)
@@ -198,12 +200,15 @@ class _Gathered:
         standard = (waited / count - wait[index]) * np.sqrt(count / (near * (near + sampling_s)))
         dependence = day_dependence(standard / max(float(standard.std()), 1e-12), day)
         weight = count / (near * (near + sampling_s))
-        total, inside, on_engines, mixed = (np.bincount(index, weights=column * count) / many for column in times.T)
+        total, inside, on_engines, mixed, others = (
+            np.bincount(index, weights=column * count) / many for column in times.T
+        )
         return cls(
             total,
             inside,
             on_engines,
             mixed,
+            others,
             wait,
             np.bincount(index, weights=weight) / max(float(standard.var()), 1e-12),
             dependence,
@@ -214,7 +219,7 @@ def _fitted(
     limit: str, members: Sequence[int], weights: Sequence[float], seen: _Gathered, known: Candidates | None
 ) -> Named | None:
     tried = _candidates(seen) if known is None else known
-    wait = tried.wait(seen.total, seen.inside, seen.on_engines, seen.weight) / 1e3
+    wait = tried.wait(seen.total, seen.inside, seen.on_engines, seen.weight, seen.others) / 1e3
     shows = (wait.max(axis=1) > LEAST_WAIT * seen.wait.max()) | (known is not None)
     usable = np.isfinite(wait).all(axis=1) & shows
     tried, wait = tried.rows(np.flatnonzero(usable)), wait[usable]

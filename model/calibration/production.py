@@ -19,7 +19,7 @@ from model.calibration.regression import Fit, fit
 from model.calibration.responses import responses
 from model.calibration.serving import served
 from model.calibration.uncaptured import uncaptured
-from model.capacity.parts import WORK, ZIIP_WORK
+from model.capacity.parts import WORK, ZIIP_WORK, Limit
 from model.capacity.queues import bounded_pool
 
 Array = NDArray[np.float64]
@@ -66,6 +66,9 @@ def entry(history: History) -> dict[str, Any]:
     short, too_short = below_service(h, streams)
     notes += too_short + come_and_gone(h, streams)
     laws = responses(h, [c for c in streams if c not in short], ziip, h.system_id)
+    for name, group in h.devices.items():
+        if np.any(group.others_s):
+            extra[Limit.beside_key(name)] = group.others(h.seconds).tolist()
     notes += _own_use(h, laws["limits"])
     total = h.ended[:, streams].sum(axis=1) / h.seconds
     labels = [h.classes[c] for c in streams]
@@ -202,7 +205,8 @@ def _streams(classes: _Classes) -> _Streams:
 
 def _own_use(h: History, limits: Sequence[Mapping[str, Any]]) -> list[str]:
     """What to say of volumes that other LPARs of the machine may use as well: records tell the own requests."""
-    volumes = [one["name"] for one in limits if one["name"] in h.devices and h.devices[one["name"]].waited_s.any()]
+    named = {one["name"]: h.devices[one["name"]] for one in limits if one["name"] in h.devices}
+    volumes = [name for name, group in named.items() if group.waited_s.any() and not np.any(group.others_s)]
     if not volumes or h.machine is None or not h.machine.others:
         return []
     return [

@@ -372,12 +372,12 @@ class System:
             hold = np.maximum(hold, 0.0)
             servers = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
             servers = np.where(np.isnan(servers), limit.servers, servers)[:, None]
+            others = np.asarray(scenario.extra.get(limit.beside, 0.0))
             with np.errstate(invalid="ignore"):
-                delay = np.nan_to_num(
-                    1e3 * limit.factor[:, None] * queues.wait(rate, hold, servers), nan=0.0, posinf=np.inf
-                )
+                waited = queues.wait(rate + others * servers / np.maximum(hold, 1e-12), hold, servers)
+                delay = np.nan_to_num(1e3 * limit.factor[:, None] * waited, nan=0.0, posinf=np.inf)
             # What is held until something else is done with, which never is, is full and no more.
-            found[limit.name] = np.where(endless, 1.0, rate * hold / servers)
+            found[limit.name] = np.where(endless, 1.0, rate * hold / servers + others)
             for key in keys:
                 own = limit.weight(self.numbers[key[1]]) * delay / np.maximum(mixed, 1e-12)
                 responses[key] = responses[key] + own

@@ -114,6 +114,9 @@ class _Description:
         for limit in self._limits():
             places = self.scenario.limits.get(limit.name, float(limit.servers[0]))
             resources.append(Resource(name=limit.name, kind="limit", capacity=max(round(places), 1)))
+            others = float(np.asarray(self.scenario.extra.get(limit.beside, 0.0)).reshape(-1)[0])
+            if others > 0:
+                classes.append(self._others_at(limit, others * places))
         for name in self.ready.capacity:
             law = self.ready.laws[name]
             if law.driver in (WORK, CAPTURED, CAPTURED_BUT_ZIIP) and self.usage[name] > 0:
@@ -219,6 +222,15 @@ class _Description:
     def _limits(self) -> list[Limit]:
         """Those that hold back at this load."""
         return [limit for limit in self.ready.limits if limit.name in self.state.limits]
+
+    def _others_at(self, limit: Limit, used: float) -> TransactionClass:
+        """What other LPARs do on volumes, ``used`` of them, in pieces as long as a transaction of the own classes."""
+        own = float(self.state.limits[limit.name][0, 0]) * float(limit.servers[0]) - used
+        rate = sum(self.rates.get(self.ready.streams[member], 0.0) for member in limit.members)
+        hold_s = own / rate if rate > 0 and own > 0 else 1e-3
+        take, give = Acquire(resource=limit.name), Release(resource=limit.name)
+        route = (take, *_delay(hold_s, 1.0), give)
+        return TransactionClass(name=limit.beside, route=route, arrivals=Arrivals.poisson(used / hold_s))
 
     def _limits_of(self, stream: str) -> tuple[Limit | None, list[Limit]]:
         """The first limit a class holds for part of the time inside, and those it holds for all of it."""

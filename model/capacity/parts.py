@@ -123,6 +123,16 @@ class Limit:
         """How long a member waits beside the mean of all."""
         return self.weights[self.members.index(stream)]
 
+    @staticmethod
+    def beside_key(name: str) -> str:
+        """The key under which a scenario has the part of a group of volumes that other LPARs use."""
+        return f"{name} beside"
+
+    @property
+    def beside(self) -> str:
+        """The key of its own."""
+        return self.beside_key(self.name)
+
     @property
     def resource(self) -> str:
         """What answers call it."""
@@ -175,9 +185,9 @@ class Scenario:
     """What is asked, as loads on a system; arrays broadcast to (draws, loads).
 
     ``rates`` is (draws or 1, loads, streams) transactions/s. ``extra`` adds engines by series, what a recorded interval
-    had beyond its law; ``others`` is what other LPARs use of the machine, in engines;
-    ``threads`` those of a zIIP core, None for as many as it has. ``cost`` and ``ziip_cost`` multiply the time of work
-    on CPs and zIIPs; ``msu_per_engine`` is the rating of the machine moved to, None for that of the records;
+    had beyond its law, and the parts of volumes that other LPARs use; ``others`` is what these use of the machine, in
+    engines; ``threads`` those of a zIIP core, None for as many as it has. ``cost`` and ``ziip_cost`` multiply the time
+    of work on CPs and zIIPs; ``msu_per_engine`` is the rating of the machine moved to, None for that of the records;
     ``share``, ``capped`` and ``cap_engines`` take the place of the LPAR's weight, hard cap and absolute cap;
     ``recorded`` are the recorded intervals it starts from.
     """

@@ -151,6 +151,9 @@ def at_intervals(system: System, history: History) -> State:
         if name in history.classes and name not in system.entry.get("divided", ()):
             used = np.nan_to_num(history.cp_s[:, history.classes.index(name)]) / history.seconds
             extra[name] = (used - usage[name][0])[None, :]
+    for limit in system.limits:
+        if limit.name in history.devices:
+            extra[limit.beside] = history.devices[limit.name].others(history.seconds)[None, :]
     return system.evaluate(replace(scenario, extra=extra))
 
 

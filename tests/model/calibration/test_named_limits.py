@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.calibration.devices import Devices, with_device_waits
+from model.calibration.devices import Devices, beside, with_device_waits
 from model.calibration.intervals import History, SharedMachine
 from model.calibration.production import entry
 from model.capacity import queues
@@ -76,6 +76,34 @@ def test_an_lpar_that_shares_its_machine_says_whose_use_of_volumes_it_shows():
     machine = SharedMachine("M1", 8.0, 700.0, 1000.0, False, none + 900.0, none, (other,))
     assert not any("own requests" in note for note in entry(alone)["notes"])
     assert any(note.startswith("FAST: use is") for note in entry(replace(alone, machine=machine))["notes"])
+
+
+def test_volumes_work_for_the_lpars_of_the_machine_that_name_them_alike():
+    plain = history()
+    rate, requests = plain.ended[:, 0] / plain.seconds, IOS * plain.ended[:, 0]
+    wait_s = IOS * queues.wait(IOS * rate + 1.0 / IO_S, IO_S, VOLUMES)
+    group = Devices(float(VOLUMES), requests, requests * IO_S, wait_s * plain.ended[:, 0])
+    response = plain.response_ms + 1e3 * np.column_stack([wait_s, 0.0 * wait_s])
+    none = np.zeros(len(plain.seconds))
+    machine = SharedMachine("M1", 20.0, 700.0, 1000.0, False, none, none)
+    own = replace(plain, response_ms=response, devices={"FAST": group}, machine=machine)
+    own = with_device_waits(own, np.column_stack([requests, 0.0 * requests]))
+    theirs = Devices(float(VOLUMES), requests, plain.seconds * 1.0, wait_s)
+    far = SharedMachine("M2", 20.0, 700.0, 1000.0, False, none, none)
+    found = {
+        "PRDA": own,
+        "PRDB": replace(plain, devices={"FAST": theirs, "SLOW": theirs}, machine=machine),
+        "PRDC": replace(plain, devices={"FAST": theirs}, machine=far),
+    }
+    model = build({"PRDA": entry(beside(own, found))}, data={}, validation={})
+    [group] = model["systems"]["PRDA"]["limits"]
+    assert group["factor"]["centre"] == pytest.approx(1.0, abs=0.03)
+    grown = predict(model, "PRDA", {"growth_pct.HIGH": 40})
+    used = next(station for station in grown.bottleneck.stations if station.resource == "FAST")
+    high = by_name(grown, "etr_tps")["class=HIGH"].value
+    assert used.utilization_pct == pytest.approx(100.0 * (high * IOS * IO_S + 1.0) / VOLUMES, rel=0.01)
+    network = described(model, "PRDA").network
+    assert "FAST beside" in network.class_names
 
 
 def test_volumes_may_have_a_queue_each():
