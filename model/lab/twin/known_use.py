@@ -34,6 +34,7 @@ def with_known_use(network: Network, result: SimulationResult) -> SimulationResu
         name: Estimate.total([stations[s.name].utilization.scaled(s.servers / engines[name]) for s in pools])
         for name, pools in members.items()
     }
+    machines = {name: Estimate(min(found.value, 1.0), found.half_width) for name, found in machines.items()}
     before = {name: found.utilization.value for name, found in result.stations.items()}
     before |= {name: found.value for name, found in result.machines.items()}
     now = {name: found.utilization.value for name, found in stations.items()}

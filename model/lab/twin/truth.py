@@ -12,6 +12,8 @@ from model.lab.twin.asking import Asked, asked, system_of
 from model.lab.twin.description import Question
 from model.lab.twin.known_use import behind, held_back, rate_of, with_known_use
 from model.lab.twin.measured import Measured, measured
+from model.lab.twin.records.smf72_3 import DELAY_NAME_LENGTH
+from model.lab.twin.records.smf74 import GROUP_NAME_LENGTH
 from model.lab.twin.true_network import uncaptured_class
 from model.network import Network
 from model.network.simulator import simulate
@@ -157,7 +159,8 @@ def _bottleneck(m: Measured, pools: set[str], network: Network, result: Simulati
 
 
 def _resource(m: Measured, network: Network, result: SimulationResult, limit: Limit) -> str:
-    """What a prediction calls a limit of the network; CPs under a cap, or of a full machine, are fuller than busy."""
+    """What a prediction calls a limit of the network, as records name it; CPs under a cap, or of a full machine, are
+    fuller than busy."""
     if limit.name == m.lpar.cp:
         full = limit.name in result.overloaded
         less = held_back(network)[limit.name] < 0.999
@@ -168,7 +171,9 @@ def _resource(m: Measured, network: Network, result: SimulationResult, limit: Li
         return engines[limit.name]
     if limit.kind == "machine":
         return f"machine {limit.name}"
-    return f"limit {limit.name}" if limit.name in m.resources else limit.name
+    if limit.name in m.resources:
+        return f"limit {limit.name[:DELAY_NAME_LENGTH]}"
+    return limit.name[:GROUP_NAME_LENGTH] if limit.name in (*m.devices, *m.facilities) else limit.name
 
 
 def _share(result: SimulationResult, limit: Limit) -> Estimate:

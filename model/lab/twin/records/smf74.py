@@ -10,6 +10,8 @@ from model.network import Network
 LOCK_STRUCTURE = 3
 DIRECT_ACCESS = b"\x00\x20"
 MOST_VOLUMES = 64
+GROUP_NAME_LENGTH = 8
+"""Letters of the name of a storage group or coupling facility."""
 
 
 def volumes(network: Network, m: Measured) -> list[int]:
@@ -31,7 +33,8 @@ def devices(columns: Columns, frame: Frame, record: np.ndarray, network: Network
         for volume in range(count):
             number = FIRST_DEVICE + section
             row = {
-                "smf74num": number.to_bytes(2), "smf74sgn": name[:8], "smf74ser": f"{_letters(name)}{volume:03d}"[:6],
+                "smf74num": number.to_bytes(2), "smf74sgn": name[:GROUP_NAME_LENGTH],
+                "smf74ser": f"{_letters(name)}{volume:03d}"[:6],
                 "smf74ndn": f"{number:04X}", "smf74nux": 1, "smf74ssc": ios, "smf74mec": ios, "smf74cnn": connect,
                 "smf74pen": pending, "smf74atv": connect,
             }  # fmt: skip
@@ -41,7 +44,7 @@ def devices(columns: Columns, frame: Frame, record: np.ndarray, network: Network
 
 def facility(columns: Columns, frame: Frame, record: np.ndarray, network: Network, m: Measured, f: int) -> None:
     """One record of each interval for the `f`th coupling facility: one structure with this LPAR's requests."""
-    name = m.facilities[f][:8]
+    name = m.facilities[f][:GROUP_NAME_LENGTH]
     requests = np.rint(m.requests[:, f])
     later = np.rint(requests * m.asynchronous[:, f])
     total_us = m.request_s[:, f] * 1e6
