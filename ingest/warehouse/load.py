@@ -313,14 +313,13 @@ class _Loader:
 
     def _left(self, name: str, replaced: list[int]) -> str | None:
         """What to say of files of runs that were replaced in part; None where nothing of them is left."""
-        left = (
-            replaced
-            and self._con.execute(
-                "SELECT path, count(*) FROM raw.etalon_run JOIN meta.ledger USING (file_id) "
-                "WHERE list_contains($files, file_id) GROUP BY path ORDER BY path",
-                {"files": replaced},
-            ).fetchall()
-        )
+        if not replaced:
+            return None
+        left = self._con.execute(
+            "SELECT path, count(*) FROM raw.etalon_run JOIN meta.ledger USING (file_id) "
+            "WHERE list_contains($files, file_id) GROUP BY path ORDER BY path",
+            {"files": replaced},
+        ).fetchall()
         if not left:
             return None
         kept = ", ".join(f"{count} of {path}" for path, count in left)
