@@ -74,14 +74,19 @@ def _known_work(network: Network, result: SimulationResult) -> dict[tuple[str, s
     """Engines that a class uses of a pool, by class and station, where rate times demand is all of it."""
     seconds, found = demands(network), {}
     for k, c in enumerate(network.classes):
-        kinds = {op.kind for op in network.operations(c.name)}
-        if c.arrivals is None or "switch" in kinds or result.classes[c.name].lost_per_s.value > 0:
+        operations = network.operations(c.name)
+        # Engines that are kept until a coupling facility answers.
+        spinning = {op.name for op in operations if op.keep}
+        if (
+            c.arrivals is None
+            or any(op.kind == "switch" for op in operations)
+            or result.classes[c.name].lost_per_s.value > 0
+        ):
             continue
         visited = [s for j, s in enumerate(network.stations) if seconds.visits[k, j] > 0]
         receiving = {s.overflow.to for s in visited if s.overflow is not None}
         for j, s in enumerate(network.stations):
-            spins = result.stations[s.name].spin_utilization > 0 and any(kind.startswith("cf") for kind in kinds)
-            if _plain(s) and s.overflow is None and s.name not in receiving and not spins:
+            if _plain(s) and s.overflow is None and s.name not in receiving | spinning:
                 found[c.name, s.name] = c.arrivals.rate_per_s * float(seconds.demand_s[k, j]) / s.speeds[0]
     return found
 

@@ -197,6 +197,21 @@ def test_use_of_an_lpar_is_its_work_without_the_chance_of_a_simulation() -> None
     assert found["cpu_busy_pct", ""] == pytest.approx(50 * (0.1 + 40 * 0.012 * 1.06), rel=1e-3)
 
 
+def test_engines_that_wait_for_a_coupling_facility_are_used() -> None:
+    facility = '[[stations]]\nname = "cf"\ncomponent = "cf"\nservers = 1\n\n[[resources]]'
+    request = (
+        'service = { mean_ms = 12 } }, { cf = "cf", engine = "PRDB cp", service = { mean_us = 100 }, '
+        'issue = { mean_us = 10 }, mode = "sync", count = 20 }]'
+    )
+    described = made.NETWORK.replace("[[resources]]", facility, 1).replace("service = { mean_ms = 12 } }]", request)
+    asked = {"now": {"at": {"rate.ORDERS": 30, "when": "2026-09-07T12:00"}, "system": "PRDB"}}
+    content = {**tomllib.loads(made.TWIN), "ask": asked}
+    now = truth(live(Twin.of(content, Network.from_toml(described))))["now"]
+    [busy] = [o["value"] for o in now["outputs"] if o["metric"] == "cpu_busy_pct"]
+    issued, spun = 30 * (0.012 + 20 * 1e-5), 30 * 20 * 1e-4
+    assert busy == pytest.approx(50 * (0.1 + issued * 1.06 + spun), rel=0.03)
+
+
 def test_changes_reach_the_classes_and_limits_they_name() -> None:
     answer = truth(lived(), ("more",))["more"]
     m = measured(lived(), lived().lpars[0])
