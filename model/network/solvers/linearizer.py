@@ -90,7 +90,7 @@ def _settle(
                     seen *= limit / sources[k]
                 before = log_x[k]
                 phi[k], busy[k], served[k], log_x[k] = idle_credit(
-                    seen, capacity[k], inverse[k], credits[k], levels[k], limit, slopes[k], before
+                    seen, capacity[k], inverse[k], credits[k], levels[k], limit, slopes[k], before, False
                 )
                 largest = max(largest, min(abs(log_x[k] - before), 1.0) * 1e-2)
                 if discipline[k] == SHARING:

@@ -43,33 +43,41 @@ def preempted(
     last, own = capacity[levels - 1], service[r, k]
     equals_as_own = stations.discipline[k] == PRIORITY_SHARING
     above = _load_above(r, k, throughput, last, classes, visits)
-    ahead, backlog, more_important, load, varied = 0.0, 0.0, 0.0, 0.0, 0.0
+    left = max(1.0 - above, LEAST_LEFT)
+    ahead, load, begun, varied = 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
-        if priority[s] < priority[r]:
+        if priority[s] < priority[r] or visits.demands[s, k] <= 0.0:
             continue
         part = throughput[s] * visits.demands[s, k] / last
         load += part
         ahead += found[s]
         # Equals that share a server stretch a visit in proportion to its own work, not to theirs.
         each = own if equals_as_own and priority[s] == priority[r] else service[s, k]
-        backlog += found[s] * each
-        if priority[s] > priority[r]:
-            more_important += found[s] * each
+        begun += part * each
         if not equals_as_own and visits.scv[s, k] != 1.0:
             # Work that was taken from a server waits with a residual, too: as much begun as more important work leaves.
-            begun = part / max(1.0 - _load_above(s, k, throughput, last, classes, visits), LEAST_LEFT)
-            varied += min(begun, found[s] / last) * service[s, k] * (visits.scv[s, k] - 1.0) / 2.0
-    each = backlog / ahead if ahead > 0.0 else own
-    left = max(1.0 - above, LEAST_LEFT)
-    tail = each / last / left
-    credits = _credits(own, each, above, tail, capacity, levels)
+            taken = part / max(1.0 - _load_above(s, k, throughput, last, classes, visits), LEAST_LEFT)
+            varied += min(taken, found[s] / last) * service[s, k] * (visits.scv[s, k] - 1.0) / 2.0
+    each = begun / load if load > 0.0 else own
+    alone = _alone(own, each, above, each / last / left, capacity, levels)
     most = _most_found(r, k, users, classes, visits)
-    credit, busy, _, log_x = idle_credit(ahead, capacity, 1.0 / capacity, credits, levels, most, slope, log_x)
+    time, busy, served, log_x = idle_credit(
+        load * last, capacity, 1.0 / capacity, alone, levels, most, slope, log_x, True
+    )
     crowded = min(load, ahead) if levels == 1 else busy
-    residual = crowded * varied / load / last / left if load > 0.0 else 0.0
-    if more_important > 0.0:
-        ahead -= (1.0 - drained(int(users_above(r, k, users, classes, visits)), left)) * more_important / each
-    return visits.demands[r, k] / own * max(ahead * tail + credit + residual, own), log_x
+    if levels == 1:
+        served = crowded
+    faster = drained(int(users_above(r, k, users, classes, visits)), left)
+    waited = 0.0
+    for s in range(len(found)):
+        if priority[s] < priority[r] or visits.demands[s, k] <= 0.0:
+            continue
+        each = own if equals_as_own and priority[s] == priority[r] else service[s, k]
+        part = throughput[s] * visits.demands[s, k] / last / load if load > 0.0 else 0.0
+        first = faster if priority[s] > priority[r] else 1.0
+        waited += first * (crowded * part + max(found[s] - served * part, 0.0)) * each
+    waited += crowded * varied / load if load > 0.0 else 0.0
+    return visits.demands[r, k] / own * max(time + waited / last / left, own), log_x
 
 
 @with_room(njit(cache=True), __file__)
@@ -96,7 +104,7 @@ def _most_found(r: int, k: int, users: Floats, classes: Classes, visits: Visits)
 
 
 @with_room(njit(cache=True, error_model="numpy"), __file__)
-def _credits(own: float, each: float, above: float, tail: float, capacity: Floats, levels: int) -> Floats:
+def _alone(own: float, each: float, above: float, tail: float, capacity: Floats, levels: int) -> Floats:
     """(levels,) time of a customer that finds 0, 1, ... customers ahead, less ``tail`` for each of them.
 
     Each of those ahead leaves after ``each`` at a server, more important ones ask for the part ``above`` of the
@@ -115,6 +123,4 @@ def _credits(own: float, each: float, above: float, tail: float, capacity: Float
     time[last] = (time[last] + part[last] * tail) / (1.0 - part[last])
     for n in range(last - 1, -1, -1):
         time[n] += part[n] * time[n + 1]
-    for n in range(levels):
-        time[n] -= n * tail
     return time

@@ -61,6 +61,7 @@ def idle_credit(
     population: float,
     slope: float,
     log_x: float,
+    by_work: bool,
 ) -> tuple[float, float, float, float]:
     """(phi, busy, served, log_x) of a station that works at ``capacity[n - 1]`` with n customers.
 
@@ -80,13 +81,17 @@ def idle_credit(
     rate = np.exp(log_x)
     # Multiplied through by 1 + slope (population - 1), so that x stays of the order of an arrival rate.
     share = rate * (1.0 + slope * (population - 1.0)) / population if population >= 0.0 else rate
-    weight, total, first, second, credit, idle, short = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    weight, total, first, of, second, credit, idle, short = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     n, count = 0, 0.0
     while True:
         level = min(n, levels - 1)
         total += weight
         first += count * weight
-        second += count * count * weight
+        matched = count
+        if by_work:
+            matched = capacity[level if n > level else level - 1] if n > 0 else 0.0
+        of += matched * weight
+        second += matched * count * weight
         credit += weight * credits[level]
         if n < levels:
             idle += weight
@@ -104,12 +109,18 @@ def idle_credit(
         if weight < 1e-9 * total and (n > levels or ratio < 0.5):
             break
         if weight > 1e200:
-            weight, total, first, second = weight * 1e-200, total * 1e-200, first * 1e-200, second * 1e-200
+            weight, total, first, second, of = (
+                weight * 1e-200,
+                total * 1e-200,
+                first * 1e-200,
+                second * 1e-200,
+                of * 1e-200,
+            )
             credit, idle, short = credit * 1e-200, idle * 1e-200, short * 1e-200
         if n > 200000:
             break
-    at = first / total
-    variance = max(second / total - at * at, 1e-9)
+    at = of / total
+    variance = max(second / total - at * first / total, 1e-9)
     step = min(max((mean - at) / variance, -1.0), 1.0)
     log_x = log_x + step
     if population < 0.0:

@@ -127,16 +127,16 @@ def mmck(
     throughput = arrival_rate * (1 - p[-1])
     length = float(p @ n)
     response = length / throughput
-    wait = max(response - service, 0.0)
+    waiting = float(p @ np.maximum(n - (c if work is None else len(work)), 0))
     servers_shown = c if servers < 0 else servers
     waits = float(p[c:capacity].sum() / (1 - p[-1])) if c < capacity else 0.0
     return StationResult(
         throughput * service / servers_shown,
         float(throughput),
         waits,
-        wait,
+        waiting / float(throughput),
         response,
-        float(throughput * wait),
+        waiting,
         length,
         float(p[0]),
         float(p[-1]),

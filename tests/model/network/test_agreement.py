@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.network import Acquire, CfRequest, Fork, Network, Release, Resource, Smt, Station
+from model.network import Acquire, Cec, CfRequest, Fork, LparShare, Network, Overflow, Release, Resource, Smt, Station
 from model.network.simulator import simulate
 from model.network.solvers import solve
 from tests.model.network.simulator.build import EXP, closed_class, network, open_class, visit
@@ -72,3 +72,64 @@ def test_using_and_waiting_mean_the_same(net):
     for limit, other in zip(solved.limits, simulated.limits, strict=True):
         assert (limit.name, limit.kind) == (other.name, other.kind)
         assert limit.rate_per_s == pytest.approx(other.rate_per_s, rel=0.05)
+
+
+def by_class(net: Network, horizon: int = 150_000) -> tuple[dict[str, float], dict[str, float]]:
+    """Mean response of each class, solved and simulated."""
+    solved, simulated = solve(net), simulate(net, seed=1, horizon=horizon)
+    return (
+        dict(zip(net.class_names, map(float, solved.response_s), strict=True)),
+        {name: simulated.classes[name].response_s.value for name in net.class_names},
+    )
+
+
+def test_transactions_of_unequal_work_overflow_alike():
+    ziip = Station(
+        name="ziip",
+        servers=2,
+        scheduling="ps",
+        smt=Smt(gain=1.25),
+        overflow=Overflow(to="cp", waiting=2),
+        source="test",
+    )
+    net = network(
+        [ziip, Station(name="cp", servers=4, scheduling="ps")],
+        open_class(1.2, visit("ziip", 1.0), name="long"),
+        open_class(4.0, visit("ziip", 0.1), name="short"),
+    )
+    solved, simulated = by_class(net)
+    assert solved == pytest.approx(simulated, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("loads", "most_off"),
+    [
+        ({"high": (1.2, 1.0, 3), "middle": (8.0, 0.1, 2), "low": (1.0, 0.5, 1)}, 0.10),
+        ({"high": (1.5, 0.1, 3), "middle": (1.5, 1.0, 2), "low": (8.0, 0.1, 1)}, 0.08),
+    ],
+)
+def test_short_work_below_long_work_waits_for_what_is_begun_alone(loads, most_off):
+    net = network(
+        [Station(name="cp", servers=4, scheduling="priority_ps")],
+        *(open_class(rate, visit("cp", work), name=n, priority=p) for n, (rate, work, p) in loads.items()),
+    )
+    solved, simulated = by_class(net, 300_000)
+    assert solved == pytest.approx(simulated, rel=most_off)
+
+
+def test_engines_of_an_lpar_cost_more_the_more_are_busy():
+    pool = Station(
+        name="cp",
+        servers=4,
+        scheduling="priority_ps",
+        cost_by_busy=(1.0, 1.1, 1.2, 1.3),
+        lpar=LparShare(cec="m", weight=1.0),
+        source="test",
+    )
+    net = network(
+        [pool],
+        *(open_class(1.5, visit("cp", 1.0), name=f"level {p}", priority=p) for p in (1, 2)),
+        cecs=(Cec(name="m", engines=4),),
+    )
+    simulated = simulate(net, seed=1, horizon=100_000).stations["cp"].utilization.value
+    assert solve(net).utilisation[:, 0].sum() == pytest.approx(simulated, rel=0.02)

@@ -16,7 +16,7 @@ from model.network.solvers.layers.facilities import (
     visit_variation,
 )
 from model.network.solvers.layers.state import LayerState
-from model.network.solvers.load_dependent import busy_at_queue_length
+from model.network.solvers.load_dependent import open_load_dependent
 from model.network.solvers.reduction import Reduced, in_service
 from model.network.solvers.stations import mmck
 
@@ -82,15 +82,26 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
     if not result.converged:
         _mark_saturated(net, state, asked)
     hold_engines(net, state, asked.own, engines, result.queue_length.sum(axis=1))
-    _set_use(net, state, asked, facilities, result.queue_length.sum(axis=1))
+    _set_use(net, state, asked, facilities)
 
 
 def _set_capacity(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
-    work, _ = net.curves[k]
-    if net.network.stations[k].lpar is not None:
+    station = net.network.stations[k]
+    work, used = net.curves[k]
+    if station.cost_by_busy and station.smt is None and station.scheduling in ("hol", "preemptive", "priority_ps"):
+        # What one class sees of the engines does not tell how busy all work makes them.
+        asked.demand[:, k] *= _mean_cost(float(state.throughput @ asked.demand[:, k]), work, used)
+        work = used
+    if station.lpar is not None:
         asked.curves[k] = _lpar_capacity(net, state, k, work)
     elif not net.plain[k]:
         asked.curves[k] = work
+
+
+def _mean_cost(load: float, work: Floats, used: Floats) -> float:
+    """Engine seconds of a second of work, where ``load`` seconds of it come a second."""
+    load = min(load, float(work[-1]) * (1 - 1e-9))
+    return open_load_dependent(load, work, used).busy / load if load > 0 else 1.0
 
 
 def _turn_away(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
@@ -115,7 +126,10 @@ def _turn_away(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
         asked.visits[:, k] *= 1 - moved
     else:
         asked.lost += asked.visits[:, k] * full.loss_probability
-    asked.fixed[k] = np.where(asked.demand[:, k] > 0, asked.visits[:, k] * full.response, 0.0)
+    # Those who share stretch each other's visits in proportion; those who wait in order wait alike.
+    wait = full.wait if station.smt or station.scheduling != "ps" else 0.0
+    stretch = (full.response - wait) * rate / load
+    asked.fixed[k] = np.where(asked.demand[:, k] > 0, asked.visits[:, k] * wait + asked.demand[:, k] * stretch, 0.0)
 
 
 def _mean_values(net: Reduced, state: LayerState, asked: _Asked) -> AmvaResult:
@@ -148,7 +162,7 @@ def _mark_saturated(net: Reduced, state: LayerState, asked: _Asked) -> None:
     state.residence[state.residence > DIVERGED * asked.demand.sum(axis=1, keepdims=True)] = np.inf
 
 
-def _set_use(net: Reduced, state: LayerState, asked: _Asked, facilities: set[int], queue_length: Floats) -> None:
+def _set_use(net: Reduced, state: LayerState, asked: _Asked, facilities: set[int]) -> None:
     """Time for which stations are busy and in use, from the work that stayed with them."""
     state.busy = state.throughput[:, None] * (asked.own + state.hold)
     for k in facilities:
@@ -156,8 +170,7 @@ def _set_use(net: Reduced, state: LayerState, asked: _Asked, facilities: set[int
     for k, code in enumerate(asked.codes):
         total = state.busy[:, k].sum()
         if code != DELAY and not net.plain[k] and total > 0:
-            capacity, used = net.curves[k]
-            state.busy[:, k] *= busy_at_queue_length(float(queue_length[k]), capacity, used) / total
+            state.busy[:, k] *= _mean_cost(total, *net.curves[k])
     state.using = in_service(net, state.throughput, asked.own, state.busy)
 
 
@@ -178,6 +191,7 @@ def _lpar_capacity(net: Reduced, state: LayerState, k: int, work: Floats) -> Flo
         got = min(got, float(lpar.cap))
     got = min(got, float(station.servers), float(engines))
     n = np.minimum(np.arange(1, int(np.ceil(got)) + 1, dtype=float), got)
+    dearer = n / np.interp(n, np.arange(len(work) + 1), np.concatenate(([0.0], work)))
     if lpar.low_cost > 1:
         n = np.minimum(n, share) + np.maximum(n - share, 0.0) / lpar.low_cost
-    return n * (work[0] if len(work) else 1.0)
+    return np.asarray(n / dearer)
