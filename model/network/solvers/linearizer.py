@@ -15,7 +15,7 @@ from model.network.kernel_cache import with_room
 from model.network.solvers.arrays import DELAY, PREEMPTIVE, PRIORITY_SHARING, SHARING, Classes, Floats, Stations, Visits
 from model.network.solvers.preemption import preempted
 from model.network.solvers.residence import residence
-from model.network.solvers.servers import Servers, feed, idle_credit, one_less, servers_of
+from model.network.solvers.servers import Servers, feed, mean_found, one_less, servers_of
 
 ITERATIONS = 2000
 FEWER_TOLERANCE = 1e-4
@@ -89,8 +89,8 @@ def _settle(
                     limit = sources[k] - 1.0
                     seen *= limit / sources[k]
                 before = log_x[k]
-                phi[k], busy[k], served[k], log_x[k] = idle_credit(
-                    seen, capacity[k], inverse[k], credits[k], levels[k], limit, slopes[k], before, False
+                phi[k], busy[k], served[k], log_x[k] = mean_found(
+                    seen, False, capacity[k], inverse[k], credits[k], levels[k], limit, slopes[k], before
                 )
                 largest = max(largest, min(abs(log_x[k] - before), 1.0) * 1e-2)
                 if discipline[k] == SHARING:

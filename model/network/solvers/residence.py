@@ -41,7 +41,7 @@ def residence(
     """Residence of class r per passage through station k.
 
     ``found`` (classes,) are the customers that an arrival finds, ``queue`` (classes, stations) those there on average;
-    ``phi``, ``busy`` and ``served`` come from :func:`model.network.solvers.servers.idle_credit`.
+    ``phi``, ``busy`` and ``served`` come from :func:`model.network.solvers.servers.mean_found`.
     """
     code = stations.discipline[k]
     c = stations.capacity[k, stations.levels[k] - 1]

@@ -52,47 +52,47 @@ def one_less(servers: Servers) -> Servers:
 
 
 @with_room(njit(cache=True), __file__)
-def idle_credit(
+def mean_found(
     mean: float,
+    by_work: bool,
     capacity: Floats,
     inverse: Floats,
-    credits: Floats,
+    values: Floats,
     levels: int,
     population: float,
     slope: float,
     log_x: float,
-    by_work: bool,
 ) -> tuple[float, float, float, float]:
-    """(phi, busy, served, log_x) of a station that works at ``capacity[n - 1]`` with n customers.
+    """(value, busy, served, log_x): what an arrival finds at a station that works at ``capacity[n - 1]`` with n there.
 
-    The last of ``levels`` capacities, and of their ``inverse``, holds beyond. phi is the mean of (n+1)/capacity(n+1) -
-    n/capacity(infinity), given in ``credits[n]``, over what an arrival finds; busy is the chance that the last level is
-    reached, and served the mean number of customers at servers. n has the distribution of that station fed by the rest
-    of the network: ``population`` customers at most (infinite below zero), the rest giving x j / (1 + slope (j - 1))
-    with j customers there; x = exp(log_x) moves one Newton step towards ``mean``.
+    The last of ``levels`` capacities, of their ``inverse`` and of ``values`` holds beyond. ``value`` is the mean of
+    ``values[n]``, ``busy`` the chance that the last level is reached, ``served`` the mean number of customers at
+    servers. n has the distribution of that station fed by the rest of the network: ``population`` customers at most
+    (infinite below zero), the rest giving x j / (1 + slope (j - 1)) with j customers there. x = exp(log_x) moves one
+    Newton step towards the one with which the ``mean`` of n, or ``by_work`` of the capacity at work, is as given.
     """
     last = capacity[levels - 1]
     if population >= 0.0 and mean >= population - 1e-9:
         n = int(population)
         full = 1.0 if n >= levels else 0.0
-        return credits[min(n, levels - 1)], full, float(min(n, levels)), log_x
+        return values[min(n, levels - 1)], full, float(min(n, levels)), log_x
     if mean < 1e-9:
-        return credits[0], 0.0, 0.0, log_x
+        return values[0], 0.0, 0.0, log_x
     rate = np.exp(log_x)
     # Multiplied through by 1 + slope (population - 1), so that x stays of the order of an arrival rate.
     share = rate * (1.0 + slope * (population - 1.0)) / population if population >= 0.0 else rate
-    weight, total, first, of, second, credit, idle, short = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    weight, total, first, done, product, value, idle, short = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     n, count = 0, 0.0
     while True:
         level = min(n, levels - 1)
         total += weight
-        first += count * weight
         matched = count
         if by_work:
-            matched = capacity[level if n > level else level - 1] if n > 0 else 0.0
-        of += matched * weight
-        second += matched * count * weight
-        credit += weight * credits[level]
+            matched = capacity[min(n, levels) - 1] if n > 0 else 0.0
+        first += count * weight
+        done += matched * weight
+        product += matched * count * weight
+        value += weight * values[level]
         if n < levels:
             idle += weight
             short += (levels - n) * weight
@@ -109,23 +109,16 @@ def idle_credit(
         if weight < 1e-9 * total and (n > levels or ratio < 0.5):
             break
         if weight > 1e200:
-            weight, total, first, second, of = (
-                weight * 1e-200,
-                total * 1e-200,
-                first * 1e-200,
-                second * 1e-200,
-                of * 1e-200,
-            )
-            credit, idle, short = credit * 1e-200, idle * 1e-200, short * 1e-200
+            weight, total, first, done = weight * 1e-200, total * 1e-200, first * 1e-200, done * 1e-200
+            product, value, idle, short = product * 1e-200, value * 1e-200, idle * 1e-200, short * 1e-200
         if n > 200000:
             break
-    at = of / total
-    variance = max(second / total - at * first / total, 1e-9)
-    step = min(max((mean - at) / variance, -1.0), 1.0)
+    variance = max(product / total - done / total * first / total, 1e-9)
+    step = min(max((mean - done / total) / variance, -1.0), 1.0)
     log_x = log_x + step
     if population < 0.0:
         log_x = min(log_x, np.log(last * (1.0 - 1e-6)))
-    return credit / total, 1.0 - idle / total, levels - short / total, min(max(log_x, -60.0), 60.0)
+    return value / total, 1.0 - idle / total, levels - short / total, min(max(log_x, -60.0), 60.0)
 
 
 @with_room(njit(cache=True), __file__)
