@@ -109,7 +109,7 @@ def test_the_faster_machine_borrows_what_was_not_measured_on_it(bundle):
     assert found["total_ims_response_ms"]["condition"] == "group=response; machine=z14; quantity=value"
     ratio = found["ims_cpu_us_per_tran"]["value"] / 35.95
     assert ratio == pytest.approx(498.90 / 532.99, rel=0.01)
-    assert any(note.startswith("ims: not measured; from ims14-ff-haldb-z13") for note in answer["notes"])
+    assert any(note.startswith("CPU of ims: not measured; from ims14-ff-haldb-z13") for note in answer["notes"])
     wider = [
         found[m]["hi"] / found[m]["value"]
         for m in ("ims_cpu_us_per_tran", "dependent_regions_cpu_us_per_tran", "cpu_us_per_tran")
