@@ -290,8 +290,9 @@ def sql(
         typer.echo(forms.dumps(list(forms.records(snapshot.query(published, statement))), indent=2))
     else:
         with snapshot.asked(published, statement) as relation:
-            names = forms.distinct(relation.columns if relation else ())
-            rows = forms.shown(relation) if relation else []
+            # Its truth is whether it has rows, for which DuckDB runs the query once more.
+            names = [] if relation is None else forms.distinct(relation.columns)
+            rows = [] if relation is None else forms.shown(relation)
         typer.echo(text.table(rows, {name: name for name in names}, number=text.exact))
         typer.echo(f"({text.counted(len(rows), 'row')})", err=True)
 

@@ -147,6 +147,12 @@ def test_counts_are_said_in_the_right_number(published):
     assert "(2 rows)" in ask(published, "select unnest([1, 2]) as a")[2]
 
 
+def test_a_query_without_rows_shows_its_columns(published):
+    code, said, told = ask(published, "select path, bytes from meta.ledger where false")
+    assert (code, said.split()[:2]) == (0, ["path", "bytes"])
+    assert "(0 rows)" in told
+
+
 def test_publishing_nothing_says_what_to_ingest_first(state):
     code, _, said = run("publish")
     assert code == Exit.NOT_READY
