@@ -62,6 +62,7 @@ def test_a_copy_taken_at_any_moment_of_a_load_opens_and_goes_on(tmp_path, databa
                     shutil.copy(source, f"{copies[-1]}{end}")
 
     load([inputs], database, layouts, progress=copy)
+    assert len(copies) == 3
     for one in copies:
         load([inputs], one, layouts)
         assert content_hash(one) == whole
