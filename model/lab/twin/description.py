@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from model.capacity.questions import cap_asked, threads_asked
+from model.capacity.questions import QuestionError, cap_asked, threads_asked
 from model.lab.errors import LabError
 from model.lab.twin.hours import hour_factors
 from model.lab.twin.when import PEAK, recorded_at
@@ -216,8 +216,11 @@ def _question(name: str, entry: Mapping[str, Any]) -> Question:
     if unknown:
         raise LabError(f"ask.{name}: no change {', '.join(unknown)}; known: {', '.join(AT_KEYS)}")
     for key, read in (("cap", cap_asked), ("smt", threads_asked)):
-        if key in at:
-            read(at[key])
+        try:
+            if key in at:
+                read(at[key])
+        except QuestionError as error:
+            raise LabError(f"ask.{name}: {error}") from None
     return Question(name, str(entry.get("system", "")), at)
 
 
