@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 
 COLOURS = ("#0b6bab", "#c4560c", "#0a7d5a", "#9a4c86", "#8a6d00", "#b03a48", "#2b3a45", "#6b7a86")
 WIDTH, HEIGHT = 8.6, 3.3
+ACROSS, BESIDE = 136, 12
+"""Characters that a line of the legend has room for, and those of a label's mark and of the space around it."""
 
 
 def drawing(up: str, across: str = "", title: str = "", height: float = HEIGHT) -> tuple[Figure, Axes]:
@@ -29,7 +31,9 @@ def drawing(up: str, across: str = "", title: str = "", height: float = HEIGHT) 
 
 def svg(figure: Figure) -> str:
     """The drawing with its legend below, to stand in a page or in a file of its own."""
-    figure.legend(fontsize=8, ncols=4, loc="outside lower center", frameon=False)
+    longest = max((len(label) for axes in figure.axes for label in axes.get_legend_handles_labels()[1]), default=0)
+    columns = max(min(ACROSS // (longest + BESIDE), 4), 1)
+    figure.legend(fontsize=8, ncols=columns, loc="outside lower center", frameon=False)
     sink = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "etalon", "svg.fonttype": "none", "font.family": "sans-serif"}):
         FigureCanvasSVG(figure).print_svg(sink, metadata={"Date": None})
