@@ -40,9 +40,9 @@ def fit(
 
 
 def evaluator(model: Mapping[str, Any]) -> Evaluator:
-    """What answers from a fitted model, also one whose rows say more than is used."""
+    """What answers from a fitted model."""
     return Evaluator(
-        Tables(Row(**{name: row[name] for name in Row.__dataclass_fields__}) for row in model["rows"]),
+        Tables(Row(**row) for row in model["rows"]),
         model["facts"],
         tuple(
             Identity(**{**entry, "operands": tuple(Operand(**operand) for operand in entry["operands"])})
