@@ -115,11 +115,12 @@ def grown(system: System, weeks: Array) -> Array:
     return np.asarray(np.exp(each[:, None, :] * weeks[None, :, None]))
 
 
-def _as_few(system: System, rates: Array) -> Array:
-    """(draws, 1, streams) how far the mean of few recorded ``rates`` (streams, intervals) may be from what is usual,
-    as factors."""
-    count = rates.shape[1]
-    error = rates.std(axis=1, ddof=1) / np.sqrt(count) if count > 1 else np.zeros(len(rates))
+def _as_few(system: System, rates: Array, days: NDArray[np.datetime64]) -> Array:
+    """(draws, 1, streams) how far the mean of recorded ``rates`` (streams, intervals) of a few ``days`` may be from what
+    is usual, as factors. Intervals of one day are alike, and count as one."""
+    known = np.unique(days)
+    of_day = np.stack([rates[:, days == day].mean(axis=1) for day in known], axis=1)
+    error = of_day.std(axis=1, ddof=1) / np.sqrt(len(known)) if len(known) > 1 else np.zeros(len(rates))
     relative = error / np.maximum(rates.mean(axis=1), 1e-12)
     drawn = np.stack([deviates(system.draws, FEW + stream) for stream in range(len(rates))], axis=1)
     return np.maximum(1.0 + relative * drawn, 0.0)[:, None, :]
@@ -163,7 +164,8 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
     history = recorded(profile)
     rates = history.rates[:, index].mean(axis=1)[None, None, :]
     if weeks > 0.0:
-        rates = rates * grown(system, np.array([weeks])) * _as_few(system, history.rates[:, index])
+        days = history.times[index].astype("datetime64[D]")
+        rates = rates * grown(system, np.array([weeks])) * _as_few(system, history.rates[:, index], days)
     extra = {name: values[index].mean(keepdims=True)[None] for name, values in history.extra.items()}
     others = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
     start = profile["start_local"][int(index[len(index) // 2])]

@@ -67,6 +67,19 @@ def test_a_date_to_come_is_answered_as_that_date():
     assert (load.at["when"], load.start) == ("2026-12-01", "2026-12-01T00:00:00")
 
 
+@pytest.mark.parametrize("parts", [1, 2, 4])
+def test_an_hour_to_come_is_no_surer_for_intervals_that_are_shorter(parts):
+    weeks = [100.0, 120.0, 90.0, 110.0]
+    starts = [f"2026-11-{day:02d}T10:{60 // parts * part:02d}:00" for day in (2, 9, 16, 23) for part in range(parts)]
+    own = np.repeat(weeks, parts).tolist()
+    profile = {"start_local": starts, "seconds": 3600 // parts, "rates": [own, own], "others": own}
+    trend = [{"centre": 0.0, "draws": [0.0] * 40}] * 2
+    load = understand(System({**HISTORY, "profile": profile, "growth_per_week": trend}), {"when": "2026-11-30T10:30"})
+    found = load.scenario.rates[:, 0, 0]
+    assert found[0] == np.mean(weeks)
+    assert found[1:].std() / found[0] == pytest.approx(np.std(weeks, ddof=1) / 2 / np.mean(weeks), rel=0.3)
+
+
 def test_growth_of_all_and_of_one_class():
     assert rates(growth_pct=10) == pytest.approx([187.0, 62.7])
     assert rates(growth_pct__online=50) == pytest.approx([255.0, 57.0])
