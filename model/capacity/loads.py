@@ -116,8 +116,8 @@ def grown(system: System, weeks: Array) -> Array:
 
 
 def _as_few(system: System, rates: Array, days: NDArray[np.datetime64]) -> Array:
-    """(draws, 1, streams) how far the mean of recorded ``rates`` (streams, intervals) of a few ``days`` may be from what
-    is usual, as factors. Intervals of one day are alike, and count as one."""
+    """(draws, 1, streams) how far the mean of recorded ``rates`` (streams, intervals) of a few ``days`` may be from
+    what is usual, as factors. Intervals of one day are alike, and count as one."""
     known = np.unique(days)
     of_day = np.stack([rates[:, days == day].mean(axis=1) for day in known], axis=1)
     error = of_day.std(axis=1, ddof=1) / np.sqrt(len(known)) if len(known) > 1 else np.zeros(len(rates))
