@@ -42,11 +42,12 @@ class Reduced:
     """Arrays are (classes, ...) and in seconds.
 
     ``visits``, ``service``, ``scv``, ``demand`` (classes, stations) count synchronous facility requests too;
-    ``inside`` (classes, resources, stations) is the part of the demand run while holding a resource, ``acquires``
-    (classes, resources) units taken, ``nested`` (classes, resources, resources) units of the last taken while holding
-    the one before; ``largest`` (resources,) units taken at once. ``poisson`` and ``dispersion`` (classes,) are those of
-    the arrivals, ``batch`` the mean number that come at once; ``order`` has the stations of each class as its route
-    first reaches them; ``occupied`` (stations,) are engines taken by work that is left out of the arrays.
+    ``inside`` (classes, resources, stations) is the part of the demand run while holding a resource, with
+    ``inside_variance`` the sum of the variances of its visits; ``acquires`` (classes, resources) are units taken,
+    ``nested`` (classes, resources, resources) units of the last taken while holding the one before; ``largest``
+    (resources,) units taken at once. ``poisson`` and ``dispersion`` (classes,) are those of the arrivals, ``batch`` the
+    mean number that come at once; ``order`` has the stations of each class as its route first reaches them;
+    ``occupied`` (stations,) are engines taken by work that is left out of the arrays.
     """
 
     network: Network
@@ -61,6 +62,7 @@ class Reduced:
     weight: Floats
     acquires: Floats
     inside: Floats
+    inside_variance: Floats
     nested: Floats
     largest: Floats
     ample: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
@@ -110,6 +112,7 @@ def _reduce(network: Network) -> Reduced:
         np.array([c.weight for c in network.classes]),
         base.acquires,
         np.zeros((classes, resources, stations)),
+        np.zeros((classes, resources, stations)),
         np.zeros((classes, resources, resources)),
         np.ones(resources),
     )
@@ -135,6 +138,7 @@ def _reduce(network: Network) -> Reduced:
                     services[k].add((round(mean, 15), op.service.scv if is_exponential else -1.0))
                 for rho in held:
                     out.inside[row, rho, k] += flow * op.count * mean
+                    out.inside_variance[row, rho, k] += flow * op.count * op.service.scv * op.service.mean**2
                 if op.retain:
                     out.sync.append(_sync_request(flow_of, at, row, column, mean))
             elif op.kind == "acquire":
@@ -146,7 +150,9 @@ def _reduce(network: Network) -> Reduced:
                 visits, work = _branches(flow_of, at, row, column, stations)
                 out.forks.append(ForkBranches(row, flow, visits, work))
                 for rho in held:
-                    out.inside[row, rho] += flow * work[work.sum(axis=1).argmax()]
+                    longest = work[work.sum(axis=1).argmax()]
+                    out.inside[row, rho] += flow * longest
+                    out.inside_variance[row, rho] += flow * longest**2
         out.order.append(list(order))
     _leave_out_ample(out)
     out.equal_fcfs = np.array([len(found) <= 1 and all(scv == 1.0 for _, scv in found) for found in services])

@@ -2,7 +2,20 @@
 
 import pytest
 
-from model.network import Acquire, Cec, CfRequest, Fork, LparShare, Network, Overflow, Release, Resource, Smt, Station
+from model.network import (
+    Acquire,
+    Cec,
+    CfRequest,
+    Distribution,
+    Fork,
+    LparShare,
+    Network,
+    Overflow,
+    Release,
+    Resource,
+    Smt,
+    Station,
+)
 from model.network.simulator import simulate
 from model.network.solvers import solve
 from tests.model.network.simulator.build import EXP, closed_class, network, open_class, visit
@@ -133,3 +146,20 @@ def test_engines_of_an_lpar_cost_more_the_more_are_busy():
     )
     simulated = simulate(net, seed=1, horizon=100_000).stations["cp"].utilization.value
     assert solve(net).utilisation[:, 0].sum() == pytest.approx(simulated, rel=0.02)
+
+
+def test_what_is_done_without_a_lock_does_not_make_holding_it_more_even():
+    stations = [Station(name="cp", scheduling="delay"), Station(name="disk", scheduling="delay")]
+    held = visit("cp", 1.0, holding=("lock",))
+    net = network(
+        stations,
+        open_class(0.5, held, visit("cp", 0.01, count=5), visit("disk", 0.1)),
+        resources=(Resource(name="lock", capacity=1),),
+    )
+    assert solve(net).wait_s[0, 0] == pytest.approx(1.0, rel=0.02)
+    steady = network(
+        stations,
+        open_class(0.5, visit("cp", Distribution.deterministic(1.0), holding=("lock",))),
+        resources=(Resource(name="lock", capacity=1),),
+    )
+    assert solve(steady).wait_s[0, 0] == pytest.approx(0.5, rel=0.06)

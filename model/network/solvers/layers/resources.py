@@ -71,12 +71,11 @@ def _resource_wait(
 
 
 def holding_variation(net: Reduced, rho: int, residence: Floats) -> Floats:
-    """(classes,) squared variation of the time a resource is held: a sum of exponential visits."""
+    """(classes,) squared variation of the time a resource is held: a sum of visits."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        times = np.where(net.demand > 0, residence * net.inside[:, rho, :] / net.demand, 0.0)
-        visits = np.where(net.service > 0, net.inside[:, rho, :] / net.service, 0.0)
+        stretch = np.where(net.demand > 0, residence / net.demand, 0.0)
+        held = (stretch * net.inside[:, rho]).sum(axis=1)
+        variance = (stretch**2 * net.inside_variance[:, rho]).sum(axis=1)
         taken = net.acquires[:, rho] / net.largest[rho]
-        each = np.where(visits > 0, times**2 / np.maximum(visits, 1e-300), 0.0)
-        total = times.sum(axis=1)
-        out = np.where(total > 0, each.sum(axis=1) * taken / total**2, 1.0)
-    return np.clip(np.nan_to_num(out, nan=1.0), 0.05, 2.0)
+        out = np.where(held > 0, variance * taken / held**2, 1.0)
+    return np.clip(np.nan_to_num(out, nan=1.0), 0.05, 4.0)
