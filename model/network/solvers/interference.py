@@ -5,6 +5,8 @@ Source: Kleinrock, *Queueing Systems I*, 1975, section 3.8 (finite customer popu
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 
@@ -12,7 +14,10 @@ from model.network.kernel_cache import with_room
 from model.network.solvers.arrays import Classes, Floats, Visits
 
 MOST_USERS = 100
-"""Of more important classes, beyond which they come as a stream."""
+"""Of more important classes; more are taken for so many, who are nearly a stream."""
+MOST_LEFT = 1.0 - 1e-6
+"""Above it nobody more important is met."""
+NEWTON_STEPS = 50
 
 
 @with_room(njit(cache=True), __file__)
@@ -34,27 +39,27 @@ def drained(users: int, left: float) -> float:
     Users who are there do not come: the longer the queue, the fewer. One server, whose users come back after
     exponential times such that the part ``left`` of it is idle (machine interference: Erlang's loss formula).
     """
-    if users == 0:
+    if users == 0 or left >= MOST_LEFT:
         return 1.0
     users = min(users, MOST_USERS)
-    low, high = 1e-6, 1e6
-    for _ in range(40):
-        offered, idle = np.sqrt(low * high), 1.0
+    # Erlang's formula is below offered ** users / users!, and concave in logarithms: Newton's method stays below.
+    log_offered = (np.log(left) + math.lgamma(users + 1.0)) / users
+    for _ in range(NEWTON_STEPS):
+        offered, idle = np.exp(log_offered), 1.0
         for i in range(1, users + 1):
             idle = offered * idle / (i + offered * idle)
-        if idle > left:
-            high = offered
-        else:
-            low = offered
-    back = 1.0 / np.sqrt(low * high)
+        step = np.log(left / idle) / (users - offered * (1.0 - idle))
+        log_offered += step
+        if step < 1e-10:
+            break
+    back = np.exp(-log_offered)
     # The chance of so many there, and how long it takes until one less is there, from all of them down.
-    weight, above, drain, total, mean = 1.0, 0.0, 0.0, 0.0, 0.0
+    weight, above, drain, mean = 1.0, 0.0, 0.0, 0.0
     steps = np.zeros(users + 2)
     for i in range(users, 0, -1):
         steps[i] = 1.0 + back * (users - i) * steps[i + 1]
     for i in range(users + 1):
         above += steps[i]
-        total += weight
         drain += weight * above
         mean += weight * i
         weight *= back * (users - i)
