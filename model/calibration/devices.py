@@ -62,10 +62,18 @@ def beside(h: History, found: Mapping[str, History]) -> History:
         theirs = np.zeros(len(h.seconds))
         for one in others:
             if name in one.devices and group.waited_s.any():
-                at = np.searchsorted(one.start_utc, h.start_utc).clip(0, len(one.start_utc) - 1)
-                theirs += np.where(one.start_utc[at] == h.start_utc, one.devices[name].busy_s[at], 0.0)
+                theirs += _meanwhile(h, one, one.devices[name].busy_s)
         groups[name] = replace(group, others_s=theirs)
     return replace(h, devices=groups)
+
+
+def _meanwhile(h: History, other: History, busy_s: Array) -> Array:
+    """(I,) seconds of those in another LPAR's intervals that fall into those of ``h``, by overlap in time."""
+    begin, start = ((one.start_utc - h.start_utc[0]) / np.timedelta64(1, "s") for one in (other, h))
+    end = np.minimum(begin + other.seconds, np.append(begin[1:], np.inf))
+    until = np.cumsum(busy_s)
+    edges, done = (np.column_stack(pair).ravel() for pair in ((begin, end), (until - busy_s, until)))
+    return np.interp(start + h.seconds, edges, done) - np.interp(start, edges, done)
 
 
 def with_device_waits(h: History, ios: Array) -> History:

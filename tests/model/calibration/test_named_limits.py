@@ -106,6 +106,27 @@ def test_volumes_work_for_the_lpars_of_the_machine_that_name_them_alike():
     assert "FAST beside" in network.class_names
 
 
+@pytest.mark.parametrize(("parts", "late_s", "missing"), [(1, 0, 0), (3, 0, 0), (3, 600, 2)])
+def test_work_of_others_on_volumes_counts_by_overlap_in_time(parts, late_s, missing):
+    plain = history()
+    each_s = plain.seconds[0] / parts
+    start = np.repeat(plain.start_utc, parts) + np.tile(np.arange(parts), len(plain.seconds)) * np.timedelta64(300, "s")
+    many = len(start)
+    theirs = Devices(4.0, np.ones(many), np.full(many, 0.4 * each_s), np.ones(many))
+    machine = SharedMachine("M1", 20.0, 700.0, 1000.0, False, 0.0 * plain.seconds, 0.0 * plain.seconds)
+    own = replace(plain, devices={"FAST": Devices(4.0, plain.seconds, plain.seconds, plain.seconds)}, machine=machine)
+    other = replace(
+        plain,
+        start_utc=start + np.timedelta64(late_s, "s"),
+        seconds=np.full(many, each_s),
+        devices={"FAST": theirs},
+        machine=machine,
+    )
+    found = beside(own, {"PRDA": own, "PRDB": other}).devices["FAST"].others_s
+    assert found[0] == pytest.approx(0.4 * each_s * (parts - missing))
+    assert found[1:] == pytest.approx(0.4 * plain.seconds[1:])
+
+
 def test_volumes_may_have_a_queue_each():
     plain, volumes = history(), 4.0
     rate, requests = plain.ended[:, 0] / plain.seconds, IOS * plain.ended[:, 0]
