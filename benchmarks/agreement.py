@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.lpar_networks import lpar_network
 from model.network import (
     Acquire,
     Arrivals,
@@ -256,7 +257,7 @@ def error(row: dict[str, Any], what: str) -> float:
 def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Error quantiles by feature, exact answers apart."""
     out = []
-    for feature in (*FEATURES, "all"):
+    for feature in (*FEATURES, "lpar", "all"):
         for exact in (True, False):
             some = [r for r in rows if (feature in ("all", r["feature"])) and r["exact"] is exact]
             if not some:
@@ -280,14 +281,14 @@ def by_approximation(rows: list[dict[str, Any]]) -> dict[str, tuple[float, float
     return out
 
 
-def run(networks: int, seed: int, horizon: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """Rows of all networks, and what could not be compared."""
+def run(networks: int, seed: int, horizon: int, lpars: bool = False) -> tuple[list[dict[str, Any]], list[str]]:
+    """Rows of all networks (or whole LPARs), and what could not be compared."""
     generator = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
     failures: list[str] = []
     for index in range(networks):
-        feature = FEATURES[index % len(FEATURES)]
-        network = random_network(generator, feature)
+        feature = "lpar" if lpars else FEATURES[index % len(FEATURES)]
+        network = lpar_network(generator) if lpars else random_network(generator, feature)
         try:
             rows += [row | {"network": index} for row in compare(network, seed + index, horizon)]
         except (SimulationError, NetworkError, ValueError) as problem:
@@ -299,11 +300,12 @@ def main() -> None:
     """Run and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--networks", type=int, default=140)
+    parser.add_argument("--lpars", action="store_true", help="networks of whole LPARs, hard features together")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--horizon", type=int, default=200_000)
     parser.add_argument("--out", type=Path, help="write every row as JSON")
     options = parser.parse_args()
-    rows, failures = run(options.networks, options.seed, options.horizon)
+    rows, failures = run(options.networks, options.seed, options.horizon, options.lpars)
     print(
         f"{'feature':24} {'':6} {'n':>5} {'response 50%':>12} {'90%':>7} {'99%':>7} {'max':>7} {'throughput max':>15}"
     )

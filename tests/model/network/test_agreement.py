@@ -148,6 +148,14 @@ def test_engines_of_an_lpar_cost_more_the_more_are_busy():
     assert solve(net).utilisation[:, 0].sum() == pytest.approx(simulated, rel=0.02)
 
 
+def test_engines_that_wait_for_a_facility_cost_more_the_more_are_busy():
+    request = CfRequest(station="cf", engine="cp", service=EXP(0.3), issue=EXP(0.1))
+    pool = Station(name="cp", servers=2, scheduling="priority_ps", cost_by_busy=(1.0, 1.5), source="test")
+    net = network([pool, Station(name="cf")], open_class(0.7, visit("cp", 1.0), request))
+    solved, simulated = by_class(net)
+    assert solved == pytest.approx(simulated, rel=0.05)
+
+
 def test_what_is_done_without_a_lock_does_not_make_holding_it_more_even():
     stations = [Station(name="cp", scheduling="delay"), Station(name="disk", scheduling="delay")]
     held = visit("cp", 1.0, holding=("lock",))

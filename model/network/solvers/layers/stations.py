@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -58,6 +59,11 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
     facilities = {request.facility for request in net.sync}
     for k in facilities:
         asked.fixed[k] = asked.visits[:, k] * state.facility[:, k]
+    for k in {request.engine for request in net.sync}:
+        if net.network.stations[k].cost_by_busy and net.network.stations[k].smt is None:
+            cost = _mean_cost(float(state.throughput @ (asked.own[:, k] + state.hold[:, k])), *net.curves[k])
+            asked.own[:, k] *= cost
+            asked.demand[:, k] *= cost
     engines = engines_held(net, state, asked.own)
     for k, (alone, curve) in engines.items():
         asked.demand[:, k] += alone
@@ -82,7 +88,7 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
     if not result.converged:
         _mark_saturated(net, state, asked)
     hold_engines(net, state, asked.own, engines, result.queue_length.sum(axis=1))
-    _set_use(net, state, asked, facilities)
+    _set_use(net, state, asked, facilities, engines)
 
 
 def _set_capacity(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
@@ -162,14 +168,15 @@ def _mark_saturated(net: Reduced, state: LayerState, asked: _Asked) -> None:
     state.residence[state.residence > DIVERGED * asked.demand.sum(axis=1, keepdims=True)] = np.inf
 
 
-def _set_use(net: Reduced, state: LayerState, asked: _Asked, facilities: set[int]) -> None:
-    """Time for which stations are busy and in use, from the work that stayed with them."""
+def _set_use(net: Reduced, state: LayerState, asked: _Asked, facilities: set[int], engines: Container[int]) -> None:
+    """Time for which stations are busy and in use, from the work that stayed with them; at ``engines`` of facilities it
+    has what busy ones cost already."""
     state.busy = state.throughput[:, None] * (asked.own + state.hold)
     for k in facilities:
         state.busy[:, k] = state.throughput * net.demand[:, k] * net.pace[k]
     for k, code in enumerate(asked.codes):
         total = state.busy[:, k].sum()
-        if code != DELAY and not net.plain[k] and total > 0:
+        if code != DELAY and not net.plain[k] and k not in engines and total > 0:
             state.busy[:, k] *= _mean_cost(total, *net.curves[k])
     state.using = in_service(net, state.throughput, asked.own, state.busy)
 
