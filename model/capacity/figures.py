@@ -302,7 +302,7 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
     for name, share in zip(named, shares, strict=True):
         share = share.moved(each * moved.get(name, 0.0))
         parts.append(Station(f"of which {name}", share.value, share.lo, share.hi))
-    top = stations[0]
+    top, cps = stations[0], ranked.index(names.index(CPS)) + 1
     return Bottleneck(
         top.resource,
         top.utilization_pct,
@@ -310,7 +310,7 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
         top.hi,
         top.probability,
         stations[1] if len(stations) > 1 else None,
-        (*stations, *parts),
+        (*stations[:cps], *parts, *stations[cps:]),
     )
 
 

@@ -109,6 +109,20 @@ def test_bottleneck_is_named_with_its_utilisation(bundle):
     assert {station["resource"] for station in bottleneck["stations"]} >= {"of which front", "of which back"}
 
 
+def test_parts_of_the_engines_busy_follow_the_engines():
+    entry = {**HISTORY, **RECORDED, "intervals": 8, "seconds": 14400.0}
+    for table in ("usage", "response"):
+        entry[table] = {name: {**law, "origin": "measured", "part": True} for name, law in entry[table].items()}
+    entry["on_machine"] = {**entry["on_machine"], "engines": 800}
+    answer = predict({"model_version": "test/1", "systems": {"PRDA": entry}}, "PRDA")
+    names = [station["resource"] for station in answer["bottleneck"]["stations"]]
+    parts = [name for name in names if name.startswith("of which ")]
+    after = names.index("general-purpose CPs of the LPAR") + 1
+    assert len(parts) > 0
+    assert names[after : after + len(parts)] == parts
+    assert after + len(parts) < len(names)
+
+
 def test_size_finds_the_fewest_engines_within_a_busy_target(bundle):
     answer = size(bundle, "shop", {"etr_tps": 6000.0}, max_busy_pct=70)
     engines = answer["engines"]
