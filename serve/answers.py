@@ -139,7 +139,7 @@ class Engines(Part):
 
 
 class SizeStep(Part):
-    """What one number of engines would do, and the probability that it meets the targets."""
+    """What one number of engines would do, the longest response of any class, and how probably it meets the targets."""
 
     engines: int
     cpu_busy_pct: Estimate

@@ -39,7 +39,8 @@ def size(
     """The smallest number of engines that carries a load within a busy and a response target.
 
     ``engines.value`` meets the targets at even odds, ``lo`` with probability 5 % and ``hi`` with 95 %; null where no
-    number up to 256 does. The busy target is that of every resource, as for :func:`max_rate`: engines, machine, share
+    number up to 256 does. ``table`` has the numbers next to these three, each with its busy and its longest response of
+    any class. The busy target is that of every resource, as for :func:`max_rate`: engines, machine, share
     by weight, limits. Without it none must be saturated. ``machines`` has the same of each
     of the machines named, beside the answer for the one that ``at`` speaks of.
 
@@ -58,7 +59,7 @@ def size(
     lo, value, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in ODDS)
     chosen = ready.evaluate(on_engines(ready, load.scenario, value or min(int(ready.engines), MOST_ENGINES)))
     likeliest = max(rows, key=lambda row: (row["probability"], row["engines"]))["engines"]
-    first, last = (lo or likeliest) - 2, (hi or max(value or 1, likeliest)) + 1
+    told = (lo or likeliest, value or likeliest, hi or max(value or 1, likeliest))
     return answered(
         bundle,
         system,
@@ -68,8 +69,12 @@ def size(
         engines={"value": value, "lo": lo, "hi": hi},
         bottleneck=asdict(bottleneck(ready, chosen)),
         extrapolated=extrapolated(ready, chosen),
-        notes=[*notes_on(ready, load, chosen), *_size_notes(ready, chosen, value, hi, busy_pct)],
-        table=[row for row in rows if first <= row["engines"] <= last],
+        notes=[
+            *notes_on(ready, load, chosen),
+            *_size_notes(ready, chosen, value, hi, busy_pct),
+            *_too_slow(ready, load.scenario, likeliest, value, response_ms),
+        ],
+        table=[row for row in rows if any(-2 <= row["engines"] - engines <= 1 for engines in told)],
         machines=elsewhere,
     )
 
@@ -128,6 +133,18 @@ def _size_notes(ready: System, chosen: State, value: int | None, hi: int | None,
     return notes
 
 
+def _too_slow(
+    ready: System, scenario: Scenario, likeliest: int, value: int | None, target_ms: float | None
+) -> list[str]:
+    """The class whose response keeps every number of engines from meeting the target, if it is one."""
+    if value is not None or target_ms is None:
+        return []
+    state = ready.evaluate(on_engines(ready, scenario, likeliest))
+    if _worst(state)[0, 0] <= target_ms:
+        return []
+    return [f"response of {_slowest(state)} is above {target_ms:g} ms with {likeliest} engines, too"]
+
+
 def _on_machine(
     machine: str, at: Mapping[str, Any] | None, sized: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 ) -> dict[str, Any]:
@@ -163,7 +180,7 @@ def on_engines(ready: System, scenario: Scenario, engines: int) -> Scenario:
 def _size_row(ready: System, state: State, engines: int, part_of_targets: Array) -> dict[str, Any]:
     response = None
     if ready.responses:
-        values = state.response_ms[min(state.response_ms)][:, 0]
+        values = _worst(state)[:, 0]
         response = Estimate.of(values) if np.isfinite(values[0]) else None
     probability = float(np.mean(part_of_targets <= 1.0))
     return {
@@ -250,9 +267,7 @@ def _reached(ready: System, scenario: Scenario, busy_pct: float, target_ms: floa
     names = list(share_of_target(np.ones((ready.draws, 1))))
     factors = crossing(beyond, (ready.draws, len(names)))
     if target_ms is not None:
-        longest = at_rates(factors[:, -1:]).response_ms
-        _, slowest = max(longest, key=lambda key: float(longest[key][0, 0]))
-        names[-1] = f"response of {slowest} above {target_ms:g} ms"
+        names[-1] = f"response of {_slowest(at_rates(factors[:, -1:]))} above {target_ms:g} ms"
     return dict(zip(names, factors.T, strict=True))
 
 
@@ -274,3 +289,8 @@ def checked(
 def _worst(state: State) -> Array:
     """The longest mean response of any class, (draws, loads)."""
     return np.asarray(np.max(list(state.response_ms.values()), axis=0))
+
+
+def _slowest(state: State) -> str:
+    """The class of the longest mean response at the first load."""
+    return max(state.response_ms, key=lambda key: float(state.response_ms[key][0, 0]))[1]

@@ -148,6 +148,9 @@ def test_size_says_when_no_number_of_engines_will_do(bundle):
     answer = size(bundle, "shop", {"etr_tps": 6000.0}, max_response_ms=1.0)
     assert answer["engines"] == {"value": None, "lo": None, "hi": None}
     assert any("no number of engines" in note for note in answer["notes"])
+    slowest = {row["response_ms"]["value"] for row in answer["table"] if row["response_ms"]}
+    assert min(slowest) > 1.0
+    assert any("is above 1 ms with" in note for note in answer["notes"])
     # More engines than these bring no transaction nearer to the target.
     assert answer["table"][-1]["engines"] < 40
 
@@ -167,6 +170,13 @@ def test_size_far_beyond_every_machine_is_as_impossible_on_one_engine_as_on_many
     answer = size(bundle, "shop", {"etr_tps": 1e9}, max_busy_pct=90)
     assert answer["engines"] == {"value": None, "lo": None, "hi": None}
     assert len(answer["table"]) <= 4
+
+
+def test_size_far_from_sure_shows_the_numbers_next_to_its_limits_alone(bundle):
+    answer = size(bundle, "shop", {"etr_tps": 60000.0}, max_busy_pct=70)
+    shown = [row["engines"] for row in answer["table"]]
+    assert answer["engines"]["lo"] in shown
+    assert len(shown) <= 12
 
 
 def test_engines_alone_are_asked_at_the_highest_measured_rate_which_the_answer_says(bundle):
