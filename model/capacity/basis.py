@@ -149,6 +149,12 @@ def _gate(gate: Mapping[str, Any] | None) -> list[str]:
             f"validation: with the fullest resource {worst['filled_pct']:g} % used, the simulator gives a {of} "
             f"{abs(off):.0f} % {'above' if off > 0 else 'below'} the solver's, whose error is stated as at least that"
         )
+        busy = float(worst["busy_error_pct"])
+        if worst["class"] and abs(busy) > simulated["allowed_pct"]["busy"]:
+            notes.append(
+                f"validation: it then has the engines {abs(busy):.1f} % {'busier' if busy > 0 else 'less busy'}, which "
+                "the interval of busy does not count"
+            )
     replayed = gate.get("replayed")
     if replayed and not replayed["passed"]:
         far = [one for one in replayed["classes"] if one["wasserstein"] > replayed["allowed"]]

@@ -36,3 +36,12 @@ def test_answers_that_the_simulator_does_not_confirm_say_so(wrong):
     assert answer.solver["relative_error"] == pytest.approx(found["worst_pct"] / 100.0)
     assert answer.solver["relative_error"] > SOLVER["relative_error"]
     assert any("the simulator gives" in note for note in answer.notes)
+    assert not any("busier" in note for note in answer.notes)
+
+
+def test_answers_say_where_the_simulator_has_the_engines_busier():
+    load = {"filled_pct": 85.0, "busy_error_pct": 3.1, "response_error_pct": 55.0, "class": "LOW", "agrees": False}
+    found = {"passed": False, "allowed_pct": {"busy": 1.0, "response": 42.9}, "worst_pct": 43.0, "loads": [load]}
+    gate = {"passed": None, "checks": [], "behind_baseline": [], "simulated": found}
+    answer = predict(build({"PRDA": CALIBRATED | {"gate": gate}}, data={}, validation={}), "PRDA")
+    assert any("the engines 3.1 % busier" in note for note in answer.notes)
