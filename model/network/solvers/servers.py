@@ -114,7 +114,9 @@ def mean_found(
         if n > 200000:
             break
     variance = max(product / total - done / total * first / total, 1e-9)
-    step = min(max((mean - done / total) / variance, -1.0), 1.0)
+    # What is at work grows as x itself until it is full: its logarithm is nearly straight, which it is not.
+    off = np.log(mean * total / done) * done / total if by_work and done > 0.0 else mean - done / total
+    step = min(max(off / variance, -1.0), 1.0)
     log_x = log_x + step
     if population < 0.0:
         log_x = min(log_x, np.log(last * (1.0 - 1e-6)))

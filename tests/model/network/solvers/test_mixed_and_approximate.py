@@ -161,3 +161,17 @@ def test_users_who_are_there_do_not_come(discipline, scv, service, priority, mos
     found = amva(users, [service], [1], think, discipline=[code], scv=[[scv, scv]], priority=priority)
     exact = chain.queue_length[0] / chain.throughput[0]
     assert found.residence[0] == pytest.approx(exact, rel=most_off)
+
+
+@pytest.mark.parametrize("servers", [1, 4])
+@pytest.mark.parametrize("think", [6.0, 10.0])
+def test_many_users_of_several_priorities_settle(servers, think) -> None:
+    found = amva(
+        [100] * 3,
+        [[0.02, 0.03, 0.05], [0.01, 0.01, 0.02]],
+        [1, servers],
+        [think] * 3,
+        discipline=[PREEMPTIVE] * 2,
+        priority=[0.0, 1.0, 2.0],
+    )
+    assert found.converged
