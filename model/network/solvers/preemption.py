@@ -60,12 +60,13 @@ def preempted(
     if load <= 0.0:
         return visits.demands[r, k], log_x
     alone = _alone(own, begun / load, above, left, capacity, levels)
-    most = _most_found(r, k, users, classes, visits)
-    at_server, busy, served, log_x = mean_found(
-        load * last, True, capacity, 1.0 / capacity, alone, levels, most, slope, log_x
-    )
     if levels == 1:
-        busy = served = min(load, ahead)
+        at_server, busy, served = alone[0], min(load, ahead), min(load, ahead)
+    else:
+        most = _most_found(r, k, users, classes, visits)
+        at_server, busy, served, log_x = mean_found(
+            load * last, True, capacity, 1.0 / capacity, alone, levels, most, slope, log_x
+        )
     faster = drained(int(users_above(r, k, users, classes, visits)), left)
     waited = busy * varied / load
     for s in range(len(found)):

@@ -116,7 +116,8 @@ def _in_order(
     slowed = 1.0 + visits.slowed[r, k] * (phi + (served - busy) / c - 1.0)
     light = (1.0 - load) * (c - 1.0) * (np.sqrt(4.0 + 5.0 * c) - 2.0) / (16.0 * load * c)
     varied = 1.0 - min(max(light, 0.0), (c - 1.0) / (c + 1.0))
-    away = _away(r, k, queue, throughput, users, classes, visits)
+    is_user = classes.rates[r] < 0.0 and throughput[r] > 0.0
+    away = _away(r, k, queue, throughput, users, visits) if is_user else 0.0
     left = max(1.0 - above, LEAST_LEFT)
     faster = drained(int(users_above(r, k, users, classes, visits)), left) if above > 0.0 else 1.0
     begun, begun_even, seen, waiting = 0.0, 0.0, 0.0, 0.0
@@ -127,24 +128,25 @@ def _in_order(
         part = _found_part(throughput[s] * visits.demands[s, k] / c, found[s], queue[s, k]) / load
         first = faster if priority[s] > priority[r] and code == HEAD_OF_LINE else 1.0
         rest = first * busy * part * one * (1.0 + varied * (scv - 1.0) / 2.0)
-        # A user comes at most once during one piece of work: the longer that is, the less often for its time.
-        longest = away + one * (1.0 + scv) / 2.0 / c
         begun += rest
-        seen += rest * (away + work / rate / c) / longest
-        begun_even += rest * min((away + one / c) / longest, 1.0)
+        if is_user:
+            # A user comes at most once during one piece of work: the longer that is, the less often for its time.
+            longest = away + one * (1.0 + scv) / 2.0 / c
+            seen += rest * (away + work / rate / c) / longest
+            begun_even += rest * min((away + one / c) / longest, 1.0)
         if code == FCFS or priority[s] >= priority[r]:
             waiting += first * max(found[s] - served * part, 0.0) * one
-    # Those who wait behind long work are met as seldom as it is, unless the server is always busy.
-    met = load + (1.0 - load) * begun_even / begun if begun > 0.0 else 1.0
-    return slowed * service[r, k] + (seen + waiting * met) / c / left
+    if is_user and begun > 0.0:
+        # Those who wait behind long work are met as seldom as it is, unless the server is always busy.
+        waiting *= load + (1.0 - load) * begun_even / begun
+        begun = seen
+    return slowed * service[r, k] + (begun + waiting) / c / left
 
 
 @_kernel
-def _away(r: int, k: int, queue: Floats, throughput: Floats, users: Floats, classes: Classes, visits: Visits) -> float:
-    """Seconds from leaving station k until a user of class r is back; without end where the class is open."""
+def _away(r: int, k: int, queue: Floats, throughput: Floats, users: Floats, visits: Visits) -> float:
+    """Seconds from leaving station k until a user of class r is back."""
     passed = throughput[r] * visits.demands[r, k] / visits.service[r, k]
-    if classes.rates[r] >= 0.0 or passed <= 0.0:
-        return 1e300
     return max(users[r] - queue[r, k], 0.0) / passed
 
 

@@ -114,7 +114,7 @@ def mean_found(
         if n > 200000:
             break
     variance = max(product / total - done / total * first / total, 1e-9)
-    # What is at work grows as x itself until it is full: its logarithm is nearly straight, which it is not.
+    # What is at work grows in proportion to x until it is full: steps between logarithms do not jump over that.
     off = np.log(mean * total / done) * done / total if by_work and done > 0.0 else mean - done / total
     step = min(max(off / variance, -1.0), 1.0)
     log_x = log_x + step
