@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+MOST_SYSTEMS = 5
+"""Of those named beside a finding in one line."""
+
 
 class QualityError(Exception):
     """The warehouse cannot be examined; the message says what is missing and what to do."""
@@ -54,10 +57,15 @@ class Finding:
 
     @property
     def line(self) -> str:
-        """Status, what was expected, of which systems among the examples it is not so, and what to do."""
+        """Status, what was expected and what to do: the same as long as it is not met."""
+        return f"{self.status}: {self.title}: {self.advice}"
+
+    @property
+    def where(self) -> str:
+        """The systems among the examples; empty where they name none."""
         systems = sorted({str(example["system"]) for example in self.examples if example.get("system")})
-        where = f" ({', '.join(systems)})" if systems else ""
-        return f"{self.status}: {self.title}{where}: {self.advice}"
+        more = f" and {len(systems) - MOST_SYSTEMS} more" if len(systems) > MOST_SYSTEMS else ""
+        return ", ".join(systems[:MOST_SYSTEMS]) + more
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,7 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
         with as_failures():
             result = steps.check(Home.from_environment())
         link = _link(Path(result.report))
-        problems = [found.line for found in result.problems]
+        problems = [found.line + (f" ({found.where})" if found.where else "") for found in result.problems]
         counts = result.counts
         about: dict[str, Any] = {
             "report": link,

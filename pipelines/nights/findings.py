@@ -82,6 +82,8 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
     for problem in quality.get("problems", ()):
         status, _, text = problem.partition(": ")
         severity = "failure" if status == "fail" else "remark"
-        found.append(Finding(problem, severity, f"not met: {text}", QUALITY_PAGE))
+        where = quality.get("where", {}).get(problem)
+        of = f" of {where}" if where else ""
+        found.append(Finding(problem, severity, f"not met{of}: {text}", QUALITY_PAGE))
     order = ("failure", "warning", "remark", "news")
     return sorted(found, key=lambda finding: order.index(finding.severity))

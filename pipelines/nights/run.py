@@ -179,6 +179,7 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
                 "verdict": result.verdict,
                 "counts": result.counts,
                 "problems": [found.line for found in result.problems if found.rule not in of_files],
+                "where": {found.line: found.where for found in result.problems if found.where},
             }
         if result.verdict == "fail":
             codes.append(Exit.QUALITY)
