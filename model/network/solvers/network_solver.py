@@ -173,6 +173,8 @@ def _solution(
     held = _held(net, figures, residence)
     throughput = figures.throughput
     response = residence.sum(axis=1) + wait.sum(axis=1) - figures.fork_saving
+    # What is left of sums that should be nothing.
+    wait = np.where(wait < 1e-9 * np.where(np.isfinite(response), response, 0.0)[:, None], 0.0, wait)
     with np.errstate(invalid="ignore"):
         queue = np.where(throughput[:, None] > 0, throughput[:, None] * residence, 0.0)
         population = np.where(throughput > 0, throughput * response, 0.0)
