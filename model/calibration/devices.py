@@ -30,14 +30,14 @@ class Devices:
     """A group of volumes, or a coupling facility's processors, by interval (I,).
 
     ``requests``, and seconds for which ``servers`` worked and requests waited; ``others_s`` they worked for other
-    LPARs. Requests to a facility are not told by class, nor how long they waited: the time its processors worked stands
-    for them.
+    LPARs. Requests to a facility are not told by class, nor how long they waited, which is then None: the time its
+    processors worked stands for them.
     """
 
     servers: float
     requests: Array
     busy_s: Array
-    waited_s: Array
+    waited_s: Array | None
     others_s: Array | float = 0.0
 
     def others(self, seconds: Array) -> Array:
@@ -47,7 +47,8 @@ class Devices:
     def rows(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Devices:
         """The intervals chosen."""
         others = self.others_s[kept] if isinstance(self.others_s, np.ndarray) else self.others_s
-        return Devices(self.servers, self.requests[kept], self.busy_s[kept], self.waited_s[kept], others)
+        waited_s = None if self.waited_s is None else self.waited_s[kept]
+        return Devices(self.servers, self.requests[kept], self.busy_s[kept], waited_s, others)
 
 
 def beside(h: History, found: Mapping[str, History]) -> History:
@@ -61,7 +62,7 @@ def beside(h: History, found: Mapping[str, History]) -> History:
     for name, group in h.devices.items():
         theirs = np.zeros(len(h.seconds))
         for one in others:
-            if name in one.devices and group.waited_s.any():
+            if name in one.devices and group.waited_s is not None:
                 theirs += _meanwhile(h, one, one.devices[name].busy_s)
         groups[name] = replace(group, others_s=theirs)
     return replace(h, devices=groups)
@@ -84,7 +85,7 @@ def with_device_waits(h: History, ios: Array) -> History:
     """
     found, devices = dict(h.waited_s), {}
     for called, group in h.devices.items():
-        waited = _waits(h, group, np.nan_to_num(ios) if group.waited_s.any() else h.ended)
+        waited = _waits(h, group, h.ended if group.waited_s is None else np.nan_to_num(ios))
         if waited is not None:
             # Transactions may wait for a resource of the same name.
             name = called if called not in h.waited_s else f"{called} volumes"
@@ -104,7 +105,9 @@ def _waits(h: History, group: Devices, ios: Array) -> Array | None:
     shares = fit(design, target, 1.0 / target, h.day[kept], prior, SHARE_SD * prior)
     requests = np.zeros(ios.shape)
     requests[:, asking] = ios[:, asking] * np.maximum(shares.mean, 0.0)
-    total_s = np.maximum(group.waited_s, LEAST_WAIT * group.busy_s)
+    total_s = (
+        LEAST_WAIT * group.busy_s if group.waited_s is None else np.maximum(group.waited_s, LEAST_WAIT * group.busy_s)
+    )
     waited = total_s[:, None] * requests / np.maximum(requests.sum(axis=1), 1e-12)[:, None]
     response_s = np.nansum(h.response_ms * h.ended, axis=0) / 1e3
     own = waited.sum(axis=0) <= MOST_OF_RESPONSE * response_s

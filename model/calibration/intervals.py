@@ -147,7 +147,8 @@ def histories(
         costs: rows of ``fct_address_space_cost`` of address-space groups; with ``transactions``.
         states: rows of ``fct_transaction_state`` of resources that a subsystem names; None where there are none.
         devices: by interval, storage groups and coupling facilities (``fct_device``, ``fct_facility_utilization``)
-            with ``name``, ``servers``, ``requests``, ``busy_s`` and ``waited_s``; None where there are none.
+            with ``name``, ``servers``, ``requests``, ``busy_s`` and ``waited_s``, NULL where it is a facility; None
+            where there are none.
 
     Returns:
         By system id; by system and SMF identifier (``system/SID``) where a system has several LPARs.
@@ -249,8 +250,11 @@ def _devices(devices: pd.DataFrame | None, keys: pd.Index) -> dict[str, Devices]
     found = {}
     for name, part in () if devices is None else devices[devices["interval_key"].isin(keys)].groupby("name"):
         own = part.set_index("interval_key").reindex(keys)
-        columns = (own[column].fillna(0.0).to_numpy(float) for column in ("requests", "busy_s", "waited_s"))
-        found[str(name)] = Devices(float(own["servers"].median()), *columns)
+        requests, busy_s, waited_s = (
+            own[column].astype(float).fillna(0.0).to_numpy() for column in ("requests", "busy_s", "waited_s")
+        )
+        told = bool(own["waited_s"].notna().any())
+        found[str(name)] = Devices(float(own["servers"].median()), requests, busy_s, waited_s if told else None)
     return found
 
 

@@ -206,7 +206,7 @@ def _streams(classes: _Classes) -> _Streams:
 def _own_use(h: History, limits: Sequence[Mapping[str, Any]]) -> list[str]:
     """What to say of volumes that other LPARs of the machine may use as well: records tell the own requests."""
     named = {one["name"]: h.devices[one["name"]] for one in limits if one["name"] in h.devices}
-    volumes = [name for name, group in named.items() if group.waited_s.any() and not np.any(group.others_s)]
+    volumes = [name for name, group in named.items() if group.waited_s is not None and not np.any(group.others_s)]
     if not volumes or h.machine is None or not h.machine.others:
         return []
     return [

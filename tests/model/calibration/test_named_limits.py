@@ -125,6 +125,10 @@ def test_work_of_others_on_volumes_counts_by_overlap_in_time(parts, late_s, miss
     found = beside(own, {"PRDA": own, "PRDB": other}).devices["FAST"].others_s
     assert found[0] == pytest.approx(0.4 * each_s * (parts - missing))
     assert found[1:] == pytest.approx(0.4 * plain.seconds[1:])
+    for waited_s, counted in ((0.0 * plain.seconds, True), (None, False)):
+        group = replace(own.devices["FAST"], waited_s=waited_s)
+        quiet = beside(replace(own, devices={"FAST": group}), {"PRDA": own, "PRDB": other}).devices["FAST"]
+        assert bool(np.any(quiet.others_s)) is counted, "volumes nobody waited for are shared, facilities are not"
 
 
 def test_volumes_may_have_a_queue_each():
