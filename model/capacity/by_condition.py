@@ -47,7 +47,10 @@ def by_condition(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] |
     found = _figures(bundle, system, at)
     if not found.outputs:
         asked = " and ".join(f"{key}={value}" for key, value in (at or {}).items())
-        raise QuestionError("at", dict(at or {}), f"at: no figure of {system} has {asked}; ask with fewer conditions")
+        message = f"{system} has no figure"
+        if asked:
+            message = f"no figure of {system} has {asked}; ask with fewer conditions"
+        raise QuestionError("at", dict(at or {}), f"at: {message}")
     return Answer(
         system=system,
         at=dict(at or {}),

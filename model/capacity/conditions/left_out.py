@@ -154,8 +154,8 @@ def behind(figures: Iterable[LeftOut]) -> list[str]:
         if min(figure.measured, figure.value, figure.naive) > 0:
             errors = abs(math.log(figure.value / figure.measured)), abs(math.log(figure.naive / figure.measured))
             off_by[figure.family].append(errors)
-    medians = {family: np.median(np.array(found), axis=0) for family, found in off_by.items()}
-    return sorted(family for family, (error, naive) in medians.items() if error > naive + ROUNDING)
+    medians = {name: np.median(np.array(found), axis=0) for name, found in off_by.items()}
+    return sorted(name for name, (error, naive) in medians.items() if error > naive + ROUNDING)
 
 
 def _factor(of_kin: Array, of_family: Array) -> float:

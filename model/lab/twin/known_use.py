@@ -99,8 +99,10 @@ def _plain(station: Station) -> bool:
 
 def _used(network: Network, station: Station, result: SimulationResult, work: dict[tuple[str, str], float]) -> Estimate:
     found = result.stations[station.name]
-    if station.scheduling == "delay" or station.name in result.overloaded:
-        return _all_there_is(network, station, found) if station.name in result.overloaded else found.utilization
+    if station.name in result.overloaded:
+        return _all_there_is(network, station, found)
+    if station.scheduling == "delay":
+        return found.utilization
     by_class = found.utilization_by_class
     known = {c: used / station.servers for (c, where), used in work.items() if where == station.name}
     unsure = any(used > 0 for c, used in by_class.items() if c not in known)
