@@ -154,6 +154,8 @@ def test_engines_that_wait_for_a_facility_cost_more_the_more_are_busy():
     net = network([pool, Station(name="cf")], open_class(0.7, visit("cp", 1.0), request))
     solved, simulated = by_class(net)
     assert solved == pytest.approx(simulated, rel=0.05)
+    # What busy engines cost more is waiting: alone, the work takes its own second and the issue of the request.
+    assert solve(net).service_s[0, 0] == pytest.approx(1.1, rel=1e-6)
 
 
 def test_what_is_done_without_a_lock_does_not_make_holding_it_more_even():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,7 +28,8 @@ class _Asked:
     """What the stations are asked for in this round; (classes, stations) arrays.
 
     ``demand`` contains the time in facilities and residences that are known (``fixed``); ``own`` does not. ``curves``
-    are capacities by customers, ``lost`` (classes,) the chance of being turned away.
+    are capacities by customers, ``lost`` (classes,) the chance of being turned away, ``cost`` (stations,) what a second
+    of work takes of engines where ``own`` contains that.
     """
 
     visits: Floats
@@ -38,6 +38,7 @@ class _Asked:
     codes: Ints
     servers: Ints
     lost: Floats
+    cost: Floats
     curves: dict[int, Floats] = field(default_factory=dict)
     fixed: dict[int, Floats] = field(default_factory=dict)
 
@@ -46,7 +47,18 @@ class _Asked:
         demand = net.demand * net.pace + asynchronous_issue(net, state)
         codes = np.array([CODES[s.scheduling] for s in net.network.stations])
         lost = np.zeros(len(net.rates))
-        return cls(net.visits.copy(), demand, demand.copy(), codes, net.servers.copy(), lost)
+        return cls(net.visits.copy(), demand, demand.copy(), codes, net.servers.copy(), lost, np.ones(len(codes)))
+
+    def pay_for_busy(self, net: Reduced, state: LayerState) -> None:
+        """Adds what busy engines cost, where what a class or facility sees of them does not tell how busy they are."""
+        calling = {request.engine for request in net.sync}
+        for k, station in enumerate(net.network.stations):
+            ranked = station.scheduling in ("hol", "preemptive", "priority_ps")
+            if station.cost_by_busy and station.smt is None and (ranked or k in calling):
+                load = float(state.throughput @ (self.own[:, k] + state.hold[:, k]))
+                self.cost[k] = _mean_cost(load, *net.curves[k])
+                self.own[:, k] *= self.cost[k]
+                self.demand[:, k] *= self.cost[k]
 
     def ceiling(self, k: int) -> float:
         """Most work that a station does at a time."""
@@ -59,11 +71,7 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
     facilities = {request.facility for request in net.sync}
     for k in facilities:
         asked.fixed[k] = asked.visits[:, k] * state.facility[:, k]
-    for k in {request.engine for request in net.sync}:
-        if net.network.stations[k].cost_by_busy and net.network.stations[k].smt is None:
-            cost = _mean_cost(float(state.throughput @ (asked.own[:, k] + state.hold[:, k])), *net.curves[k])
-            asked.own[:, k] *= cost
-            asked.demand[:, k] *= cost
+    asked.pay_for_busy(net, state)
     engines = engines_held(net, state, asked.own)
     for k, (alone, curve) in engines.items():
         asked.demand[:, k] += alone
@@ -88,15 +96,13 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
     if not result.converged:
         _mark_saturated(net, state, asked)
     hold_engines(net, state, asked.own, engines, result.queue_length.sum(axis=1))
-    _set_use(net, state, asked, facilities, engines)
+    _set_use(net, state, asked, facilities)
 
 
 def _set_capacity(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
     station = net.network.stations[k]
     work, used = net.curves[k]
-    if station.cost_by_busy and station.smt is None and station.scheduling in ("hol", "preemptive", "priority_ps"):
-        # What one class sees of the engines does not tell how busy all work makes them.
-        asked.demand[:, k] *= _mean_cost(float(state.throughput @ asked.demand[:, k]), work, used)
+    if asked.cost[k] != 1:
         work = used
     if station.lpar is not None:
         asked.curves[k] = _lpar_capacity(net, state, k, work)
@@ -124,7 +130,7 @@ def _turn_away(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
     if station.overflow:
         to = net.network.station_names.index(station.overflow.to)
         moved = full.loss_probability
-        shift = moved * net.demand[:, k] * net.pace[to]
+        shift = moved * net.demand[:, k] * net.pace[to] * asked.cost[to]
         for work_of in (asked.demand, asked.own):
             work_of[:, to] += shift
             work_of[:, k] *= 1 - moved
@@ -168,17 +174,16 @@ def _mark_saturated(net: Reduced, state: LayerState, asked: _Asked) -> None:
     state.residence[state.residence > DIVERGED * asked.demand.sum(axis=1, keepdims=True)] = np.inf
 
 
-def _set_use(net: Reduced, state: LayerState, asked: _Asked, facilities: set[int], engines: Container[int]) -> None:
-    """Time for which stations are busy and in use, from the work that stayed with them; at ``engines`` of facilities it
-    has what busy ones cost already."""
+def _set_use(net: Reduced, state: LayerState, asked: _Asked, facilities: set[int]) -> None:
+    """Time for which stations are busy and in use, from the work that stayed with them."""
     state.busy = state.throughput[:, None] * (asked.own + state.hold)
     for k in facilities:
         state.busy[:, k] = state.throughput * net.demand[:, k] * net.pace[k]
     for k, code in enumerate(asked.codes):
         total = state.busy[:, k].sum()
-        if code != DELAY and not net.plain[k] and k not in engines and total > 0:
+        if code != DELAY and not net.plain[k] and asked.cost[k] == 1 and total > 0:
             state.busy[:, k] *= _mean_cost(total, *net.curves[k])
-    state.using = in_service(net, state.throughput, asked.own, state.busy)
+    state.using = in_service(net, state.throughput, asked.own / asked.cost, state.busy)
 
 
 def _lpar_capacity(net: Reduced, state: LayerState, k: int, work: Floats) -> Floats:
