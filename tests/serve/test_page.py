@@ -58,7 +58,12 @@ class Seen:
         self.page.set_default_timeout(20_000)
         self.address, self.faults = address, []
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
-        self.page.on("requestfailed", lambda request: self.faults.append(request.url))
+        self.page.on("requestfailed", self._failed)
+
+    def _failed(self, request):
+        """Note a request that failed, unless the browser itself ended it because the page was left."""
+        if request.failure != "net::ERR_ABORTED":
+            self.faults.append(f"{request.url}: {request.failure}")
 
     def go(self, view):
         """Open a view and wait until it has been drawn."""
