@@ -22,6 +22,7 @@ def run(settings: Settings) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         http=LimitedProtocol,
         ws="none",
         backlog=BACKLOG,

@@ -105,13 +105,11 @@ class System:
         return Limit(limit["name"], kind, members, weights, "servers" in limit, **known)
 
     def stream(self, scenario: Scenario, name: str) -> Array:
-        """Transactions/s of a stream, or of a workload or transaction class made of streams, (draws, loads)."""
+        """Transactions/s of a stream, or of a workload or class made of streams, (draws or 1, loads) as the rates."""
         mix = self.mixes.get(name)
         if mix:
-            rates = scenario.rates[:, :, list(mix)] @ np.array(list(mix.values()))
-        else:
-            rates = scenario.rates[:, :, self.numbers[name]]
-        return np.broadcast_to(rates, (self.draws, rates.shape[1]))
+            return np.asarray(scenario.rates[:, :, list(mix)] @ np.array(list(mix.values())))
+        return scenario.rates[:, :, self.numbers[name]]
 
     def usage(self, scenario: Scenario) -> tuple[dict[str, Array], Array, Array | None]:
         """Engines in use by series, by the LPAR, and zIIPs in use; each (draws, loads)."""
@@ -120,11 +118,10 @@ class System:
         alone: dict[str, Array] = {}
         for name, law in self.laws.items():
             if law.driver in self.streams or law.driver in self.mixes:
-                alone[name] = law.usage(self.stream(scenario, law.driver)) * self._faster(scenario, law)
-        cost = np.broadcast_to(np.asarray(scenario.cost, float).reshape(-1, 1), shape)
+                alone[name] = self._alone(scenario, law)
+        cost = np.asarray(scenario.cost, float).reshape(-1, 1)
         ziip_work = self._sum(alone, "ziip", shape) + sum(
-            (np.broadcast_to(value, shape) for name, value in scenario.extra.items() if self._engine(name) == "ziip"),
-            start=np.zeros(shape),
+            value for name, value in scenario.extra.items() if self._engine(name) == "ziip"
         )
         spilled = self._overflow(ziip_work, scenario) if self.ziips else np.zeros(shape)
         busy = np.zeros(shape)
@@ -137,8 +134,7 @@ class System:
             found = {}
             for name, value in alone.items():
                 if self._engine(name) == "cp":
-                    extra = np.broadcast_to(scenario.extra.get(name, 0.0), shape)
-                    found[name] = (value + extra) * dear
+                    found[name] = (value + scenario.extra.get(name, 0.0)) * dear
             for name, value in alone.items():
                 if self._engine(name) == "ziip":
                     found[name] = value * (1.0 - spilled)
@@ -148,8 +144,8 @@ class System:
             work = sum((v for n, v in found.items() if self._engine(n) == "cp" and self.laws[n].part), np.zeros(shape))
             for name, law in self.laws.items():
                 if law.driver == WORK:
-                    extra = np.broadcast_to(scenario.extra.get(name, 0.0), shape)
-                    found[name] = np.maximum(law.usage(work / cost) * cost + extra * dear, 0.0)
+                    extra = scenario.extra.get(name, 0.0) * dear
+                    found[name] = np.maximum(law.usage(work / cost) * cost + extra, 0.0)
             captured = sum((found[n] for n in found if self.laws[n].part and self._engine(n) == "cp"), np.zeros(shape))
             for name, law in self.laws.items():
                 if law.driver in (CAPTURED, CAPTURED_BUT_ZIIP):
@@ -166,10 +162,10 @@ class System:
         full, _, busy = self._ziip_pool(work, scenario)
         return self.laws[ZIIP_WORK].usage(on_ziips * busy / np.maximum(work * (1.0 - full), 1e-12))
 
-    def _faster(self, scenario: Scenario, law: Law) -> Array:
-        """(draws, 1) factor of the time of zIIP work; that of CPs is in the cost."""
-        factor = scenario.ziip_cost if law.engine == "ziip" else 1.0
-        return np.broadcast_to(np.asarray(factor, float).reshape(-1, 1), (self.draws, 1))
+    def _alone(self, scenario: Scenario, law: Law) -> Array:
+        """Engines that a law takes by its own rates, (draws, loads), zIIP work at its cost; that of CPs comes after."""
+        used = law.usage(self.stream(scenario, law.driver))
+        return used * np.asarray(scenario.ziip_cost, float).reshape(-1, 1) if law.engine == "ziip" else used
 
     def _engine(self, name: str) -> str:
         law = self.laws.get(name)
@@ -234,7 +230,7 @@ class System:
         """Engines the LPAR can get, (draws, loads): its own, or what the machine leaves it by weight and cap."""
         shape, sharing = (self.draws, scenario.rates.shape[1]), self.sharing(scenario)
         got = scenario.engines if sharing is None else sharing.limit(self.others(scenario))
-        return np.broadcast_to(np.asarray(got, float), shape)
+        return np.full(shape, got, float)
 
     def _pool(self, scenario: Scenario, used: Array) -> Array:
         """Engines of a pool of its own in which the LPAR's work waits as long as on its machine, (draws, loads)."""
@@ -256,7 +252,7 @@ class System:
         ziip_stretch = None
         if self.ziips and scenario.ziips > 0:
             eligible = {
-                name: law.usage(self.stream(scenario, law.driver)) * self._faster(scenario, law)
+                name: self._alone(scenario, law)
                 for name, law in self.laws.items()
                 if law.engine == "ziip" and law.driver in self.streams
             }

@@ -25,7 +25,7 @@ SHARE = "share of the machine by weight or cap"
 def condition_of(ready: System, load: Load, spec: Mapping[str, Any]) -> str:
     """The condition of a figure: its class or station; as published at a measured point, else what all points share and
     the question."""
-    return _conditions([_shared(ready, load, spec["metric"])], spec)[0]
+    return _conditions([_shared(ready, load, _asked(load), spec["metric"])], spec)[0]
 
 
 def _conditions(shared: Sequence[str], spec: Mapping[str, Any]) -> list[str]:
@@ -34,19 +34,26 @@ def _conditions(shared: Sequence[str], spec: Mapping[str, Any]) -> list[str]:
     return ["; ".join([*before, *filter(None, [one]), *after]) for one in shared]
 
 
-def _shared(ready: System, load: Load, metric: str) -> str:
+def _asked(load: Load) -> dict[str, str]:
+    """What was asked beside a measured point, each key as ``key=value``."""
+    return {
+        key: f"{key}={value if isinstance(value, str) else as_text(float(value))}"
+        for key, value in load.asked.items()
+        if key != "point"
+    }
+
+
+def _shared(ready: System, load: Load, asked: Mapping[str, str], metric: str) -> str:
     entry = ready.entry
-    extra = {key: value for key, value in load.asked.items() if key != "point"}
-    if load.point is not None and not extra:
+    if load.point is not None and not asked:
         return str(load.point["conditions"].get(metric, ""))
     if not entry["points"] or entry.get("profile"):
         return ""
-    asked = [f"{key}={value if isinstance(value, str) else as_text(float(value))}" for key, value in extra.items()]
     if load.point is not None:
         kept = _pairs(load.point, metric)
     else:
         kept = derived(entry["points"][0], ("conditions", metric), lambda: _common(entry["points"], metric))
-    return "; ".join([*(pair for pair in kept if pair.partition("=")[0] not in extra), *asked])
+    return "; ".join([*(pair for pair in kept if pair.partition("=")[0] not in asked), *asked.values()])
 
 
 def _pairs(point: Mapping[str, Any], metric: str) -> list[str]:
@@ -83,7 +90,8 @@ def outputs_of_each(
     tables = [figure_table(ready, state, spec) if spec["form"] != "total_rate" or free else None for spec in specs]
     known = [table for table in tables if table is not None]
     every = iter(Estimate.each(np.concatenate(known, axis=1)) if known else ())
-    shared = {metric: [_shared(ready, load, metric) for load in loads] for metric in {spec["metric"] for spec in specs}}
+    worded = [(load, _asked(load)) for load in loads]
+    shared = {metric: [_shared(ready, *one, metric) for one in worded] for metric in {spec["metric"] for spec in specs}}
     for spec, table in zip(specs, tables, strict=True):
         metric, form = spec["metric"], spec["form"]
         if table is None and form == "total_rate":
@@ -108,14 +116,9 @@ def outputs_of_each(
     return rows
 
 
-def total_rate(state: State) -> Array:
-    """Transactions/s of all classes at load 0, (draws,)."""
-    return _total_rates(state)[:, 0]
-
-
 def _rate_at_point(ready: System, load: Load, state: State) -> Estimate | None:
     """The rate at a measured point with its own busy: within the rates at which the model is as busy."""
-    total = total_rate(state)
+    total = _spread(_total_rates(state), state)[:, 0]
     if "etr_tps" in load.asked or total[0] <= 0 or load.point is None:
         return None
     if set(load.asked) > {"point"}:
@@ -141,7 +144,7 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
     form, engines = spec["form"], state.scenario.engines
     with np.errstate(divide="ignore", invalid="ignore"):
         if form == "total_rate":
-            return _total_rates(state)
+            return _spread(_total_rates(state), state)
         if form == "pct":
             return 100.0 * state.usage[spec["series"]]
         if form == "us_per_tran":
@@ -163,7 +166,7 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
             rate = _total_rates(state) * engines / np.maximum(state.busy, 1e-12)
             return np.where(state.busy[0] > 0, rate, np.nan)
         if form == "rate":
-            return ready.stream(state.scenario, spec["stream"])
+            return _spread(ready.stream(state.scenario, spec["stream"]), state)
         if form == "limit_pct":
             used = state.limits.get(spec["station"])
             return None if used is None else np.minimum(100.0 * used, 100.0)
@@ -196,11 +199,17 @@ def machine_asked(ready: System, state: State) -> Array | None:
 
 
 def _total_rates(state: State) -> Array:
-    return np.broadcast_to(state.scenario.rates.sum(axis=2), state.busy.shape)
+    """Transactions/s of all classes, (draws or 1, loads)."""
+    return np.asarray(state.scenario.rates.sum(axis=2))
+
+
+def _spread(rates: Array, state: State) -> Array:
+    """Rates that may be the same for all draws, (draws, loads)."""
+    return np.broadcast_to(rates, state.busy.shape)
 
 
 def _rate_of(ready: System, state: State, spec: Mapping[str, Any]) -> Array:
-    """Transactions/s that a cost is for, (draws, loads)."""
+    """Transactions/s that a cost is for, (draws or 1, loads)."""
     return _total_rates(state) if spec.get("stream") is None else ready.stream(state.scenario, spec["stream"])
 
 
@@ -214,12 +223,11 @@ def reconciled_each(ready: System, state: State) -> list[dict[str, float]]:
     entry, loads = ready.entry, range(state.busy.shape[1])
     if not entry.get("exhaustive"):
         return [{} for _ in loads]
-    parts = {
-        name: Estimate.each(state.usage[name]) for name, law in entry["usage"].items() if law["part"] and law["points"]
-    }
+    parts = [name for name, law in entry["usage"].items() if law["part"] and law["points"]]
+    known = Estimate.each(np.concatenate([state.usage[name] for name in parts], axis=1)) if parts else []
     rows = []
     for i in loads:
-        own = {name: (known[i].value or 0.0, _half(known[i])) for name, known in parts.items()}
+        own = {name: (one.value or 0.0, _half(one)) for name, one in zip(parts, known[i :: len(loads)], strict=True)}
         found = _adding_up(own, float(state.usage[entry["main_total"]][0, i]))
         rows.append({name: found[name] - own[name][0] for name in own})
     return rows
@@ -290,18 +298,17 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
     first = np.argmax(table[:, 1:], axis=0) if table.shape[1] > 1 else np.argmax(table, axis=0)
     chances = [float(np.mean(first == i)) for i in range(len(names))]
     ranked = sorted(range(len(names)), key=lambda i: -table[i, 0])
-    stations = [_station(names[i], table[i], chances[i]) for i in ranked]
     moved, each = reconciled(ready, state), 100.0 / state.scenario.engines
     named = [
         name
         for name, law in sorted(ready.entry["usage"].items())
         if law["part"] and name in state.usage and law.get("engine", "cp") == "cp"
     ]
-    shares = Estimate.each(each * np.stack([state.usage[name][:, 0] for name in named], axis=1)) if named else []
+    estimates = Estimate.each(np.stack([*(100.0 * table), *(each * state.usage[name][:, 0] for name in named)], axis=1))
+    stations = [_station(names[i], estimates[i], chances[i]) for i in ranked]
     parts = []
-    for name, share in zip(named, shares, strict=True):
-        share = share.moved(each * moved.get(name, 0.0))
-        parts.append(Station(f"of which {name}", share.value, share.lo, share.hi))
+    for name, share in zip(named, estimates[len(names) :], strict=True):
+        parts.append(_station(f"of which {name}", share.moved(each * moved.get(name, 0.0))))
     top, cps = stations[0], ranked.index(names.index(CPS)) + 1
     return Bottleneck(
         top.resource,
@@ -314,9 +321,8 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
     )
 
 
-def _station(name: str, used: Array, chance: float) -> Station:
-    estimate = Estimate.of(100.0 * used)
-    return Station(name, estimate.value, estimate.lo, estimate.hi, chance)
+def _station(name: str, used_pct: Estimate, chance: float = 0.0) -> Station:
+    return Station(name, used_pct.value, used_pct.lo, used_pct.hi, chance)
 
 
 def times(state: State) -> list[dict[str, Any]]:
