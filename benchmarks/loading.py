@@ -19,7 +19,7 @@ from ingest import registry
 from ingest.allocation import keep_freed_memory
 from ingest.formats.smf import decode_batches
 from ingest.warehouse import load
-from ingest.warehouse.tables import Tables
+from ingest.warehouse.tables import Tables, of_file
 from ingest.warehouse.writer import open_writer
 
 RUNS = 3
@@ -64,11 +64,11 @@ def main() -> int:
 
 def _insert(batches: list[dict[str, pa.Table]], path: Path) -> None:
     with open_writer(path) as con:
-        rows = Tables(con).held(1)
+        rows = Tables(con).held()
         con.execute("BEGIN")
         for batch in batches:
             for name, part in batch.items():
-                rows.add(name, part)
+                rows.add(name, of_file(1, part))
         rows.write()
         con.execute("COMMIT")
 

@@ -19,7 +19,7 @@ from ingest.identity import read_identities
 from ingest.registry import Registry
 from ingest.warehouse import overlaps
 from ingest.warehouse.ledger import WAITING
-from ingest.warehouse.tables import Tables
+from ingest.warehouse.tables import Tables, of_file
 from ingest.warehouse.writer import transaction
 
 HANDLER = "cics_monitoring"
@@ -89,12 +89,12 @@ def _decode_some(
     waiting: set[int] = set()
     counts: dict[str, int] = {}
     dump = b"".join(raw for _, raw in rows)
-    own_rows = tables.held(file_id)
+    own_rows = tables.held()
     for batch in decode_batches(dump, registry, handlers={HANDLER: MonitoringDecoder(memory)}):
         waiting.update(piece.record_seq for piece in batch.quarantined if piece.record_seq is not None)
         for name, table in batch.tables.items():
             own = of_numbers(sequence[numbers_of(table.column("record_seq"))])
-            own_rows.add(name, table.set_column(0, "record_seq", own))
+            own_rows.add(name, of_file(file_id, table.set_column(0, "record_seq", own)))
             counts[name] = counts.get(name, 0) + table.num_rows
     own_rows.write()
     done = [place for place in range(len(rows)) if place not in waiting]

@@ -1,6 +1,7 @@
-"""Loads files into the warehouse: one transaction per file, each content once, every byte accounted for.
+"""Loads files into the warehouse: all of a file or nothing, each content once, every byte accounted for.
 
-Killed at any moment, a load leaves whole files or nothing of them; run again, it does what is missing.
+Small files share a transaction. Killed at any moment, a load leaves whole files or nothing of them; run again, it does
+what is missing.
 """
 
 import os
@@ -31,7 +32,7 @@ from ingest.files.outcome import (
 from ingest.formats.identify import HEAD_BYTES, Identity, Kind, identify
 from ingest.registry import Registry
 from ingest.warehouse import ledger, overlaps
-from ingest.warehouse.tables import Tables, layouts_version
+from ingest.warehouse.tables import Tables, layouts_version, of_file
 from ingest.warehouse.writer import open_writer
 
 #: When to load content again that the ledger already has: never, when layouts have changed since, or always.
@@ -43,6 +44,8 @@ Progress = Callable[[str, str, int], None]
 _SCRATCH = ".unpack-"
 _ATTEMPTS = 2
 _REPLACING = ("etalon_run", "etalon_group")
+_TOGETHER_BYTES = 4 << 20
+"""Files share a transaction until they have so many bytes, and so the statements that write their rows."""
 
 
 def load(
@@ -72,6 +75,7 @@ def load(
         reports: list[FileReport] = []
         for item in inputs:
             reports += [item] if isinstance(item, FileReport) else loader.load(item)
+        loader.commit()
         if loader.finish():
             reports = [loader.anew(report) for report in reports]
         return reports
@@ -117,6 +121,9 @@ class _Loader:
         ledger.create(con)
         self._tables = Tables(con)
         self._tables.bring_up_to(registry)
+        self._rows = self._tables.held()
+        self._together: list[tuple[Path, FileReport]] = []
+        self._together_bytes = 0
 
     @cached_property
     def _handlers(self) -> dict[str, Handler]:
@@ -183,22 +190,25 @@ class _Loader:
             damaged(report, member.damage + (container.may_grow if report.decoded else ""))
         return report
 
-    def _load_steady(self, path: Path, name: str, identity: Identity | None = None) -> FileReport:
+    def _load_steady(self, path: Path, name: str, identity: Identity | None = None, apart: bool = False) -> FileReport:
         """Load one file, trying again where it changes while it is read."""
         for _ in range(_ATTEMPTS):
             try:
-                return self._load(path, name, identity)
+                return self._load(path, name, identity, apart)
             except StillChanging:
                 continue
             except OSError as error:
                 return unreadable(name, error)
         return _busy(name)
 
-    def _load(self, path: Path, name: str, identity: Identity | None) -> FileReport:
+    def _load(self, path: Path, name: str, identity: Identity | None, apart: bool = False) -> FileReport:
         before = Fingerprint.of(path)
         if before.size == 0:
             return empty(name)
         spooled = self._scratch in path.parents
+        apart = apart or spooled or identity is not None or before.size >= _TOGETHER_BYTES
+        if apart:
+            self.commit()
         real = name if spooled else os.path.realpath(path)
         self._progress(name, "hash", 0)
         earlier = ledger.of_path(self._con, real)
@@ -214,7 +224,8 @@ class _Loader:
             report = FileReport(name, bytes=before.size, kind=str(identity.kind))
             file_id = known.file_id if known else self._new_id(content)
             content.make_way()
-            self._con.execute("BEGIN")
+            if not self._together:
+                self._con.execute("BEGIN")
             try:
                 self._clear(content, known, earlier, identity.kind)
                 accounts, replaced = self._insert(path, name, identity, file_id)
@@ -227,24 +238,50 @@ class _Loader:
                 report.overlap = overlaps.settle(self._con, file_id)
                 report.overlap_with = overlaps.counted_elsewhere(self._con, file_id) if report.overlap else {}
                 ledger.write(self._con, report, file_id, real, self._version)
-                self._progress(name, "commit", accounts.records)
-                self._con.execute("COMMIT")
-            except (StillChanging, OSError):
-                self._roll_back()
-                raise
-            except Exception as error:
-                self._roll_back()
+                if apart:
+                    self._commit(name, accounts.records)
+            except BaseException as error:
+                undone = self._roll_back()
+                if undone and isinstance(error, Exception):
+                    self._load_apart(undone)
+                    return self._load(path, name, identity, apart=True)
+                if isinstance(error, (StillChanging, OSError)) or not isinstance(error, Exception):
+                    raise
                 report.sha256 = content.digest.sha256
                 if Fingerprint.of(path) != before:
                     raise StillChanging from error
                 return self._failed(report, error, file_id, real)
-            except BaseException:
-                self._roll_back()
-                raise
         if report.decoded and accounts.quarantined_to == before.size and not spooled:
             report.message = f"{report.message}{before.may_grow}"
         self._progress(name, "done", accounts.records)
+        if not apart:
+            self._together.append((path, report))
+            self._together_bytes += report.bytes
+            if self._together_bytes >= _TOGETHER_BYTES:
+                self.commit()
         return report
+
+    def commit(self) -> None:
+        """Commit the files that share a transaction; where that fails, each is loaded again in one of its own."""
+        if self._together:
+            try:
+                self._commit(*((last := self._together[-1][1]).path, last.records))
+            except BaseException as error:
+                undone = self._roll_back()
+                if not isinstance(error, Exception):
+                    raise
+                self._load_apart(undone)
+            self._together, self._together_bytes = [], 0
+
+    def _commit(self, name: str, records: int) -> None:
+        self._rows.write()
+        self._progress(name, "commit", records)
+        self._con.execute("COMMIT")
+
+    def _load_apart(self, files: list[tuple[Path, FileReport]]) -> None:
+        """Load files whose transaction was rolled back, each in one of its own, and bring their reports up to date."""
+        for path, report in files:
+            vars(report).update(vars(self._load_steady(path, report.path, apart=True)))
 
     def _insert(self, path: Path, name: str, identity: Identity, file_id: int) -> tuple[Accounts, list[int]]:
         """Decode a file and write its rows, its records' identities and what is quarantined of it.
@@ -254,7 +291,7 @@ class _Loader:
         # What loads nothing does without every kind of reader.
         from ingest.formats.readers import read
 
-        accounts, rows, replaced = Accounts(), self._tables.held(file_id), list[int]()
+        accounts, replaced = Accounts(), list[int]()
         handlers = self._handlers if identity.kind is Kind.SMF else None
         with (
             closing(made_ahead(read(path, identity, self._registry, handlers))) as batches,
@@ -263,15 +300,14 @@ class _Loader:
             for batch in batches:
                 for table, part in batch.tables.items():
                     if table in _REPLACING:
-                        rows.write()
+                        self._rows.write()
                         replaced += self._replace(table, part)
-                    rows.add(table, part)
+                    self._rows.add(table, of_file(file_id, part))
                 recorder.add(batch.tables, file_id)
                 overlaps.record_incomplete(self._con, file_id, batch.incomplete)
                 ledger.quarantine(self._con, file_id, batch.quarantined)
                 accounts.add(batch)
                 self._progress(name, "batch", accounts.records)
-            rows.write()
             recorder.write(file_id)
         return accounts, replaced
 
@@ -293,6 +329,8 @@ class _Loader:
 
     def _clear(self, content: Content, known: ledger.Entry | None, earlier: list[ledger.Entry], kind: Kind) -> None:
         """Remove what this content, or what the file held before it grew or was corrected, once put into the tables."""
+        if known is not None or earlier:
+            self._rows.write()
         if known is not None:
             self._tables.remove(known.file_id, list(known.row_counts))
             overlaps.release(self._con, known.file_id)
@@ -338,10 +376,14 @@ class _Loader:
             ledger.write(self._con, report, file_id, real, self._version)
         return report
 
-    def _roll_back(self) -> None:
+    def _roll_back(self) -> list[tuple[Path, FileReport]]:
+        """Undo the open transaction; the files before the present one that shared it."""
         with suppress(duckdb.Error):
             self._con.execute("ROLLBACK")
         self._tables.forget()
+        self._rows = self._tables.held()
+        undone, self._together, self._together_bytes = self._together, [], 0
+        return undone
 
 
 def _busy(name: str) -> FileReport:

@@ -7,8 +7,10 @@ from importlib.resources import files
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
+from ingest.arrays import of_numbers
 from ingest.files.held import Held
 from ingest.formats.schemas import DATA_FILES
 from ingest.formats.schemas import schemas as report_schemas
@@ -83,19 +85,19 @@ class Tables:
         finally:
             self.forget()
 
-    def append(self, name: str, rows: pa.Table, file_id: int) -> None:
-        """Write rows of a file to a table, in their order; columns the table lacks are added first."""
+    def append(self, name: str, rows: pa.Table) -> None:
+        """Write rows with the `file_id` of their files to a table, in order; columns it lacks are added first."""
         con = self._con
         # Queries find `rows` by its name: a registered table would be held until the transaction ends.
         known = self._columns.get(name)
         if known is None or not known.keys() >= set(rows.column_names):
             described = con.execute("DESCRIBE SELECT * FROM rows").fetchall()
-            self._ensure(name, [("file_id", "UBIGINT NOT NULL"), *((row[0], row[1]) for row in described)])
-        con.execute(f"INSERT INTO raw.{_quoted(name)} BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM rows")
+            self._ensure(name, [(row[0], row[1] + " NOT NULL" * (row[0] == "file_id")) for row in described])
+        con.execute(f"INSERT INTO raw.{_quoted(name)} BY NAME SELECT * FROM rows")
 
-    def held(self, file_id: int) -> Held:
-        """Rows of a file on their way into the tables: a statement for several hundred columns takes milliseconds."""
-        return Held(lambda name, rows: self.append(name, rows, file_id), _HELD_BYTES)
+    def held(self) -> Held:
+        """Rows on their way into the tables: a statement for several hundred columns takes milliseconds."""
+        return Held(self.append, _HELD_BYTES)
 
     def remove(self, file_id: int, names: Sequence[str] | None = None) -> None:
         """Remove what a file once put into the tables named (all, unless named) and into the quarantine."""
@@ -158,6 +160,11 @@ class Tables:
         ).fetchall():
             found.setdefault(table, {})[column] = kind
         self._columns = found
+
+
+def of_file(file_id: int, rows: pa.Table) -> pa.Table:
+    """Rows with the `file_id` of the file that they are of."""
+    return rows.add_column(0, "file_id", of_numbers(np.full(len(rows), file_id, np.uint64)))
 
 
 def _quoted(name: str) -> str:

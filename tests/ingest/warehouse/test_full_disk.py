@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,10 @@ def test_a_full_disk_leaves_the_snapshot_that_there_was(tmp_path, database, inpu
     assert [path.name for path in snapshot.parent.iterdir()] == [snapshot.name]
 
 
-def test_a_copy_taken_at_any_moment_of_a_load_opens_and_goes_on(tmp_path, database, inputs, layouts, whole):
+def test_a_copy_taken_at_any_moment_of_a_load_opens_and_goes_on(
+    tmp_path, database, inputs, layouts, whole, monkeypatch
+):
+    monkeypatch.setattr(sys.modules["ingest.warehouse.load"], "_TOGETHER_BYTES", 1)
     copies: list[Path] = []
 
     def copy(path: str, step: str, records: int) -> None:

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from ingest.batch import Quarantined
 from ingest.warehouse import ledger, overlaps
-from ingest.warehouse.tables import Tables
+from ingest.warehouse.tables import Tables, of_file
 from ingest.warehouse.writer import open_writer
 
 
@@ -23,7 +23,7 @@ def test_rows_are_let_go_before_the_transaction_ends(tmp_path: Path):
             identities = pa.table({name: pa.array([1], pa.uint64()) for name in ("written_raw", "digest")})
             identities = identities.append_column("record_seq", rows["record_seq"])
             held += [weakref.ref(rows), weakref.ref(identities)]
-            tables.append("letters", rows, 7)
+            tables.append("letters", of_file(7, rows))
             overlaps.record(con, 7, identities)
             ledger.quarantine(con, 7, [Quarantined(place, 1, "reason", "detail", b"x", record_seq=place)])
             del rows, identities

@@ -7,7 +7,7 @@ import pytest
 
 from ingest.files import held
 from ingest.warehouse import tables
-from ingest.warehouse.tables import Tables
+from ingest.warehouse.tables import Tables, of_file
 from ingest.warehouse.writer import open_writer
 
 
@@ -16,11 +16,11 @@ def test_parts_of_a_table_arrive_in_order_also_with_new_columns(tmp_path: Path, 
     monkeypatch.setattr(tables, "_HELD_BYTES", room)
     with open_writer(tmp_path / "etalon.duckdb") as con:
         con.execute("CREATE SCHEMA raw")
-        rows = Tables(con).held(7)
+        rows = Tables(con).held()
         for place in range(6):
             part = {"record_seq": pa.array([place], pa.uint32())}
-            rows.add("letters", pa.table(part | ({"name": ["A"]} if place in (2, 3) else {})))
-            rows.add("figures", pa.table(part))
+            rows.add("letters", of_file(7, pa.table(part | ({"name": ["A"]} if place in (2, 3) else {}))))
+            rows.add("figures", of_file(7, pa.table(part)))
         rows.write()
         rows.write()
         found = con.execute("SELECT * FROM raw.letters").fetchall()
@@ -29,11 +29,11 @@ def test_parts_of_a_table_arrive_in_order_also_with_new_columns(tmp_path: Path, 
 
 
 def test_what_is_held_is_bounded(tmp_path: Path, monkeypatch):
-    part = pa.table({"record_seq": pa.array(range(1000), pa.uint32())})
+    part = of_file(7, pa.table({"record_seq": pa.array(range(1000), pa.uint32())}))
     monkeypatch.setattr(tables, "_HELD_BYTES", 3 * (part.nbytes + held._COLUMN_BYTES))
     with open_writer(tmp_path / "etalon.duckdb") as con:
         con.execute("CREATE SCHEMA raw")
-        rows = Tables(con).held(7)
+        rows = Tables(con).held()
         rows.add("figures", part)
         rows.add("figures", part)
         assert not con.execute("SELECT * FROM duckdb_tables() WHERE table_name = 'figures'").fetchall()
@@ -42,10 +42,10 @@ def test_what_is_held_is_bounded(tmp_path: Path, monkeypatch):
 
 
 def test_many_short_tables_are_held_no_longer_than_long_ones(tmp_path: Path):
-    wide = pa.table({f"c{place}": pa.array([place], pa.uint32()) for place in range(500)})
+    wide = of_file(7, pa.table({f"c{place}": pa.array([place], pa.uint32()) for place in range(500)}))
     with open_writer(tmp_path / "etalon.duckdb") as con:
         con.execute("CREATE SCHEMA raw")
-        rows = Tables(con).held(7)
+        rows = Tables(con).held()
         batches = 2 * tables._HELD_BYTES // (wide.nbytes + 1000 * wide.num_columns)
         for _ in range(batches):
             rows.add("wide", wide)

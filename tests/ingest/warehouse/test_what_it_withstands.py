@@ -36,6 +36,7 @@ KILLED = textwrap.dedent(
     from ingest.warehouse import load
 
     database, folder, fatal = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    sys.modules["ingest.warehouse.load"]._TOGETHER_BYTES = 8000
     steps = 0
 
     def progress(path, step, records):
@@ -72,12 +73,13 @@ def inputs(tmp_path, dump):
 
 
 @pytest.mark.slow
-def test_killed_at_every_step_and_run_again_gives_the_same_tables(tmp_path, inputs, layouts):
+def test_killed_at_every_step_and_run_again_gives_the_same_tables(tmp_path, inputs, layouts, monkeypatch):
+    monkeypatch.setattr(sys.modules["ingest.warehouse.load"], "_TOGETHER_BYTES", 8000)
     undisturbed = tmp_path / "undisturbed.duckdb"
     steps = []
     load([inputs], undisturbed, layouts, progress=lambda path, step, records: steps.append(step))
     expected = content_hash(undisturbed)
-    assert steps.count("commit") == 7
+    assert steps.count("commit") == 4
     database = tmp_path / "killed.duckdb"
     for step in (2, 3, 6, 9):
         assert run_and_die(database, inputs, step) == -signal.SIGKILL
@@ -189,7 +191,7 @@ def test_a_file_that_was_written_to_once_is_read_again(tmp_path, ingest, rows):
     assert rows("SELECT mvs_busy_pct FROM raw.rmf_cpu_processor") == [(1,), (2,)]
 
 
-def test_an_interrupt_leaves_no_trace_of_the_file(tmp_path, ingest, rows):
+def test_an_interrupt_leaves_no_trace_of_files_that_share_a_transaction(tmp_path, ingest, rows):
     folder = write(tmp_path / "in", a__xml=report_xml(1), b__xml=report_xml(2))
 
     def interrupt(path, step, _records):
@@ -198,8 +200,8 @@ def test_an_interrupt_leaves_no_trace_of_the_file(tmp_path, ingest, rows):
 
     with pytest.raises(KeyboardInterrupt):
         ingest(folder, progress=interrupt)
-    assert rows("SELECT mvs_busy_pct FROM raw.rmf_cpu_processor") == [(1,)]
-    assert [r.status for r in ingest(folder)] == ["unchanged", "loaded"]
+    assert rows("SELECT mvs_busy_pct FROM raw.rmf_cpu_processor") == []
+    assert [r.status for r in ingest(folder)] == ["loaded", "loaded"]
 
 
 def test_a_second_writer_is_told_to_wait(tmp_path, ingest, database, layouts):
@@ -342,3 +344,20 @@ def test_kinds_are_told_from_content_not_from_names():
     assert identify("report.dmp", b'\xef\xbb\xbf<?xml version="1.0"?>').kind == Kind.RMF_XML
     assert identify("list.txt", RUNS.encode()).kind == Kind.RUNS
     assert identify("x.xml", b"\0\x1e\0\0\x5e\x02" + bytes(24)).kind == Kind.SMF
+
+
+@pytest.mark.parametrize("fatal", ["b.xml", "c.xml"], ids=["in the middle", "at the commit"])
+def test_a_file_that_cannot_be_loaded_keeps_none_out_that_share_its_transaction(tmp_path, ingest, rows, fatal):
+    folder = write(tmp_path / "in", a__xml=report_xml(1), b__xml=report_xml(2), c__xml=report_xml(3))
+
+    def fail(path, step, _records):
+        if path.endswith(fatal) and step == ("batch" if fatal == "b.xml" else "commit"):
+            raise RuntimeError("a defect")
+
+    reports = ingest(folder, progress=fail)
+    assert [r.status for r in reports if not r.path.endswith(fatal)] == ["loaded", "loaded"]
+    assert [r.message for r in reports if r.status == "failed"] == [
+        f"{folder / fatal}: nothing of it was loaded: RuntimeError: a defect"
+    ]
+    assert rows("SELECT count(*) FROM raw.rmf_cpu_processor") == [(2,)]
+    assert sorted(r.status for r in ingest(folder)) == ["loaded", "unchanged", "unchanged"]
