@@ -1,4 +1,4 @@
-"""From the intervals of an LPAR to its network: demands, uncaptured time, zIIP overflow, machine, growth."""
+"""From the intervals of an LPAR to its network: demands, uncaptured time, machine, growth."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from model.calibration.regression import Fit, fit
 from model.calibration.responses import responses
 from model.calibration.serving import served
 from model.calibration.uncaptured import uncaptured
-from model.capacity.parts import WORK, ZIIP_WORK, Limit
-from model.capacity.queues import bounded_pool
+from model.calibration.ziips import ziip_pool
+from model.capacity.parts import WORK, Limit
 
 Array = NDArray[np.float64]
 
@@ -29,12 +29,6 @@ FEWEST_A_DAY = 20.0
 CONTRADICTION = 1.02
 # Of a class whose CPU is all on zIIPs.
 NO_COST = Fit(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 1.0), np.zeros(DRAWS)
-# What a second thread of a zIIP core adds to the work of one, held beforehand.
-GAIN, GAIN_SD = 0.25, 0.15
-# Busy zIIPs beyond the measured, beside what the pool's queue has: relative deviation for each e-fold.
-BENT_DRIFT = 0.02
-# What overflows beyond the measured work, or on other cores or threads: relative deviation for each e-fold.
-OVERFLOW_DRIFT = 0.2
 # Growth a week: what is held beforehand, and how many whole days say more.
 GROWTH_SD, FEWEST_TREND_DAYS = 0.01, 10
 
@@ -62,7 +56,7 @@ def entry(history: History) -> dict[str, Any]:
         usage[h.classes[c]], extra[h.classes[c]] = _background(h, c, found.work)
     usage["uncaptured"] = uncaptured(h, captured)
     streams = classes.streams
-    ziip = _ziip(h, streams, usage)
+    ziip = ziip_pool(h, streams, usage)
     short, too_short = below_service(h, streams)
     notes += too_short + come_and_gone(h, streams)
     laws = responses(h, [c for c in streams if c not in short], ziip, h.system_id)
@@ -250,70 +244,6 @@ def _background(h: History, c: int, work: Array) -> tuple[dict[str, Any], list[f
         law = driven_law(x, flat, [True, False, False], WORK, name, int(h.importance[c]), True)
         expected = np.full(len(x), flat.mean[0])
     return law, (y - expected).tolist()
-
-
-def _ziip(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The zIIP pool: engines, threads, SMT gain, what overflows, and busy against work."""
-    if not h.ziips.max() > 0 or not any(law["engine"] == "ziip" for law in usage.values()):
-        return {}
-    cores, name = float(h.ziips[-1]), f"{h.system_id} zIIP"
-    on_zip, on_cp = h.ziip_s[:, streams].sum(axis=1), h.ziip_on_cp_s[:, streams].sum(axis=1)
-    eligible = on_zip + on_cp
-    smt = bool(np.median(h.density) > 1.0005)
-    busy = h.ziip_busy_s / h.seconds
-    used = eligible > 0
-    # Without a second thread its gain is what is held beforehand, for those who ask what it would bring.
-    gain = around(1.0 + GAIN, GAIN_SD, f"{name} gain")
-    if smt:
-        x = busy * (h.density - 1.0)
-        found = fit(x[:, None], on_zip / h.seconds - busy, 1.0 / np.maximum(busy, 0.01), h.day, [GAIN], [GAIN_SD])
-        gain = around(1.0 + float(np.clip(found.mean[0], 0.0, 0.9)), float(np.sqrt(found.cov[0, 0])), f"{name} gain")
-    threads = 2.0 if smt else 1.0
-    work, on_zips = eligible[used] / h.seconds[used], on_zip[used] / h.seconds[used]
-    share = on_cp[used] / eligible[used]
-    overflow = _overflow(work, share, cores, threads, gain["centre"], h.day[used], name)
-    waiting = int(overflow["waiting"]["centre"]) if overflow else None
-    full, _, as_queued = bounded_pool(work, max(round(cores), 1), gain["centre"], round(threads), waiting)
-    x = on_zips * as_queued / (work * (1.0 - full))
-    bent = fit(np.column_stack([x, x**2]), busy[used], 1.0 / np.maximum(x, 0.02 * x.max()), h.day[used])
-    usage[ZIIP_WORK] = {
-        **driven_law(x, bent, [False, True, True], ZIIP_WORK, f"{name} busy", 0, False, BENT_DRIFT),
-        "engine": "ziip_busy",
-    }
-    return {
-        "engines": cores,
-        "threads": threads,
-        "gain": gain,
-        "most_work": float(on_zips.max()),
-        "overflow": overflow,
-    }
-
-
-def _overflow(
-    work: Array, share: Array, cores: float, threads: float, gain: float, day: NDArray[np.int64], name: str
-) -> dict[str, Any]:
-    """Share of zIIP work that runs on CPs, against the probability of finding the pool full."""
-    if share.max() < 1e-4:
-        return {}
-    fits = []
-    for waiting in range(13):
-        full, _, _ = bounded_pool(work, max(round(cores), 1), gain, round(threads), waiting)
-        design = np.column_stack([np.ones_like(full), full])
-        fits.append((waiting, fit(design, share, work, day, [0.0, 1.0], [0.02, 0.3])))
-    best = min(found.bic for _, found in fits)
-    chance = np.exp(-0.5 * np.array([found.bic - best for _, found in fits]))
-    chance /= chance.sum()
-    picked = np.searchsorted(np.cumsum(chance), (np.arange(DRAWS) + 0.5) / DRAWS)
-    centre = int(np.argmax(chance))
-    drawn = [found.drawn(f"{name} overflow") for _, found in fits]
-    rows = np.array([drawn[min(p, len(fits) - 1)][k] for k, p in enumerate(picked)])
-    mean = fits[centre][1].mean
-    return {
-        "waiting": {"centre": float(fits[centre][0]), "draws": [float(fits[min(p, len(fits) - 1)][0]) for p in picked]},
-        "floor": {"centre": float(mean[0]), "draws": rows[:, 0].tolist()},
-        "factor": {"centre": float(mean[1]), "draws": rows[:, 1].tolist()},
-        "drift": around(0.0, OVERFLOW_DRIFT, f"{name} overflow drift"),
-    }
 
 
 def _trend(h: History, streams: list[int]) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from model.calibration.intervals import History
 from model.calibration.regression import Fit, positive
+from model.calibration.ziips import waited_for_cps
 from model.capacity import queues
 
 Array = NDArray[np.float64]
@@ -184,9 +185,12 @@ def _ziip_stretch(h: History, ziip: Mapping[str, Any]) -> Array:
     if not ziip:
         return np.ones(len(h.seconds))
     work = (h.ziip_s + h.ziip_on_cp_s).sum(axis=1) / h.seconds
-    waiting = int(ziip["overflow"]["waiting"]["centre"]) if ziip["overflow"] else None
-    cores, threads = max(round(ziip["engines"]), 1), round(ziip["threads"])
-    return queues.bounded_pool(work, cores, ziip["gain"]["centre"], threads, waiting)[1]
+    cores, threads, gain = max(round(ziip["engines"]), 1), round(ziip["threads"]), ziip["gain"]["centre"]
+    if not ziip["overflow"]:
+        return queues.bounded_pool(work, cores, gain, threads)[1]
+    waiting, always, behind = (ziip["overflow"][key]["centre"] for key in ("waiting", "bunched", "bunched_behind_cps"))
+    bunched = queues.bunched(always, behind, waited_for_cps(h))
+    return queues.bounded_pool(work, cores, gain, threads, int(waiting), bunched)[1]
 
 
 def _by_day(h: History, top: Array, bottom: Array) -> Array:

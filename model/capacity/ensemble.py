@@ -123,10 +123,11 @@ class System:
         ziip_work = self._sum(alone, "ziip", shape) + sum(
             value for name, value in scenario.extra.items() if self._engine(name) == "ziip"
         )
-        spilled = self._overflow(ziip_work, scenario) if self.ziips else np.zeros(shape)
-        busy = np.zeros(shape)
+        busy, spilled = np.zeros(shape), np.zeros(shape)
         found: dict[str, Array] = {}
-        for _ in range(TURNS if np.any(self.growth) else 1):
+        for _ in range(TURNS if np.any(self.growth) or self.overflow else 1):
+            if self.ziips:
+                spilled = self._overflow(ziip_work, found, scenario)
             dear = cost
             if np.any(self.growth):
                 beside = queues.together(busy, max(round(scenario.engines), 1))
@@ -154,13 +155,13 @@ class System:
             busy = sum((found[name] for name in self.capacity), np.zeros(shape))
         ziip_busy = None
         if ZIIP_WORK in self.laws:
-            ziip_busy = self._cores_busy(ziip_work, ziip_work * (1.0 - spilled), scenario)
+            ziip_busy = self._cores_busy(ziip_work, ziip_work * (1.0 - spilled), found, scenario)
         return found, busy, ziip_busy
 
-    def _cores_busy(self, work: Array, on_ziips: Array, scenario: Scenario) -> Array:
+    def _cores_busy(self, work: Array, on_ziips: Array, usage: Mapping[str, Array], scenario: Scenario) -> Array:
         """Busy zIIP cores, (draws, loads): those of the pool's queue, as far off as they were where it was measured."""
-        full, _, busy = self._ziip_pool(work, scenario)
-        return self.laws[ZIIP_WORK].usage(on_ziips * busy / np.maximum(work * (1.0 - full), 1e-12))
+        full, _, cores = self._ziip_pool(work, usage, scenario)
+        return self.laws[ZIIP_WORK].usage(on_ziips * cores / np.maximum(work * (1.0 - full), 1e-12))
 
     def _alone(self, scenario: Scenario, law: Law) -> Array:
         """Engines that a law takes by its own rates, (draws, loads), zIIP work at its cost; that of CPs comes after."""
@@ -176,12 +177,11 @@ class System:
         parts = (value for name, value in found.items() if self._engine(name) == engine and self.laws[name].part)
         return sum(parts, np.zeros(shape))
 
-    def _overflow(self, work: Array, scenario: Scenario) -> Array:
-        """Part of zIIP work that finds the engines full and runs on CPs, (draws, loads)."""
+    def _overflow(self, work: Array, usage: Mapping[str, Array], scenario: Scenario) -> Array:
+        """Part of zIIP work that finds the engines full and runs on CPs, where series use them so, (draws, loads)."""
         if not self.overflow or scenario.ziips <= 0:
             return np.ones(work.shape) if scenario.ziips <= 0 else np.zeros(work.shape)
-        full = self._ziip_pool(work, scenario)[0]
-        share = np.clip(self.overflow["floor"][:, None] + self.overflow["factor"][:, None] * full, 0.0, 1.0)
+        share = np.clip(self.overflow["floor"][:, None] + self._ziip_pool(work, usage, scenario)[0], 0.0, 1.0)
         if "drift" not in self.overflow:
             return share
         further = self.overflow["drift"][:, None] * self._unlike(work * (1.0 - share), scenario)
@@ -192,16 +192,25 @@ class System:
         pool = math.log(scenario.ziips * (scenario.threads or self.threads) / (self.ziips * self.threads))
         return np.log(np.maximum(on_ziips / self.most_ziip_work, 1.0)) + abs(pool)
 
-    def _ziip_pool(self, work: Array, scenario: Scenario) -> tuple[Array, Array, Array]:
+    def bunched(self, usage: Mapping[str, Array], scenario: Scenario) -> Array:
+        """How far work comes to the zIIPs in batches, (draws, loads or 1): as it waits for CPs, from no less important
+        work than its own."""
+        always, behind = (self.overflow[key][:, None] for key in ("bunched", "bunched_behind_cps"))
+        least = max((law.level for law in self.laws.values() if law.engine == "ziip" and law.part), default=0)
+        before = (usage[n] for n in self.capacity if n in usage and self.laws[n].level <= least)
+        return queues.bunched(always, behind, queues.erlang_c(sum(before, np.zeros(always.shape)), scenario.engines))
+
+    def _ziip_pool(self, work: Array, usage: Mapping[str, Array], scenario: Scenario) -> tuple[Array, Array, Array]:
         """Part of the work that finds the zIIPs full, stretch of what runs on them, busy cores; (draws, loads) each."""
         cores, threads = max(round(scenario.ziips), 1), round(scenario.threads or self.threads)
         gain = self.smt_gain if threads > 1 else np.ones(self.draws)
         if not self.overflow:
             return queues.bounded_pool(work, cores, gain[:, None], threads)
+        bunched = np.broadcast_to(self.bunched(usage, scenario), work.shape)
         found = np.zeros(work.shape), np.ones(work.shape), np.zeros(work.shape)
         for places in np.unique(self.overflow["waiting"]):
             rows = self.overflow["waiting"] == places
-            pool = queues.bounded_pool(work[rows], cores, gain[rows, None], threads, int(places))
+            pool = queues.bounded_pool(work[rows], cores, gain[rows, None], threads, int(places), bunched[rows])
             for whole, part in zip(found, pool, strict=True):
                 whole[rows] = part
         return found
@@ -256,7 +265,7 @@ class System:
                 for name, law in self.laws.items()
                 if law.engine == "ziip" and law.driver in self.streams
             }
-            ziip_stretch = self._ziip_pool(self._sum(eligible, "ziip", busy.shape), scenario)[1]
+            ziip_stretch = self._ziip_pool(self._sum(eligible, "ziip", busy.shape), usage, scenario)[1]
         responses: dict[tuple[str, str], Array] = {}
         using: dict[tuple[str, str], Array] = {}
         waiting: dict[tuple[str, str], dict[str, Array]] = {}

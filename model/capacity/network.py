@@ -165,11 +165,11 @@ class _Description:
             return spilled, 0.0
         cores, threads = max(round(scenario.ziips), 1), round(scenario.threads or ready.threads)
         gain = float(ready.smt_gain[0]) if threads > 1 else 1.0
-        waiting = int(ready.overflow["waiting"][0])
+        waiting, bunched = int(ready.overflow["waiting"][0]), float(ready.bunched(self.state.usage, scenario)[0, 0])
         low, high = 0.0, spilled
         for _ in range(40):
             direct = (low + high) / 2.0
-            full = float(queues.bounded_pool(work * (1.0 - direct), cores, gain, threads, waiting)[0])
+            full = float(queues.bounded_pool(work * (1.0 - direct), cores, gain, threads, waiting, bunched)[0])
             more = direct + (1.0 - direct) * full < spilled
             low, high = (direct, high) if more else (low, direct)
         return spilled, (low + high) / 2.0 if low > 0 else 0.0

@@ -13,6 +13,7 @@ Array = NDArray[np.float64]
 
 # Longest queue that is told apart from no steady state.
 FULL = 1.0 - 1e-9
+MOST_BUNCHED = 0.9
 
 
 def erlang_c(offered: ArrayLike, servers: ArrayLike) -> Array:
@@ -40,7 +41,12 @@ def _waiting(load: Array, servers: Array, blocking: Array) -> Array:
 
 
 def bounded_pool(
-    offered: ArrayLike, cores: int, gain: ArrayLike = 1.0, threads: int = 1, waiting: int | None = None
+    offered: ArrayLike,
+    cores: int,
+    gain: ArrayLike = 1.0,
+    threads: int = 1,
+    waiting: int | None = None,
+    bunched: ArrayLike = 0.0,
 ) -> tuple[Array, Array, Array]:
     """Part of the work that finds a pool full, the stretch of the rest, and busy cores: SMT and a bounded queue.
 
@@ -49,18 +55,23 @@ def bounded_pool(
 
     Args:
         offered: work that arrives in a second, in seconds of one thread alone.
+        bunched: chance that with an arrival comes another, below 1: batches of geometric size, where the queue is
+            bounded.
     """
-    load, faster = np.broadcast_arrays(np.asarray(offered, float), np.asarray(gain, float))
+    load, faster, more = np.broadcast_arrays(*(np.asarray(one, float) for one in (offered, gain, bunched)))
     most = cores * threads
-    places = most + (2000 if waiting is None else waiting)
-    term, total, mean = np.ones(load.shape), np.ones(load.shape), np.zeros(load.shape)
-    rate, busy = np.ones(load.shape), np.zeros(load.shape)
-    for n in range(1, most + 1):
-        rate = min(n, cores) + max(n - cores, 0) * (faster - 1.0) / max(threads - 1, 1)
-        term = term * load / rate
+    batches = load * (1.0 - more)
+    # What comes to n inside: batches that found fewer, and are as large as that or larger.
+    term, coming, total = np.ones(load.shape), np.ones(load.shape), np.ones(load.shape)
+    mean, busy, rate = np.zeros(load.shape), np.zeros(load.shape), np.ones(load.shape)
+    for n in range(1, most + 1 + (waiting or 0)):
+        if n <= most:
+            rate = min(n, cores) + max(n - cores, 0) * (faster - 1.0) / max(threads - 1, 1)
+        term = batches * coming / rate
+        coming = more * coming + term
         total, mean, busy = total + term, mean + n * term, busy + min(n, cores) * term
-    ratio = np.asarray(load / rate)
     if waiting is None:
+        ratio = np.asarray(load / rate)
         steady = ratio < FULL
         bound = np.where(steady, ratio, 0.0)
         rest = term * bound / (1.0 - bound)
@@ -68,12 +79,18 @@ def bounded_pool(
         full = np.zeros(load.shape)
         total, busy = total + rest, np.where(steady, busy + cores * rest, cores * total)
     else:
-        for n in range(most + 1, places + 1):
-            term = term * ratio
-            total, mean, busy = total + term, mean + n * term, busy + cores * term
-        full = term / total
+        # Of a batch that is too large, the rest goes elsewhere.
+        full = coming / total
     done = np.maximum(load * (1.0 - full), 1e-9)
     return full, np.where(load > 1e-9, np.maximum(mean / total / done, 1.0), 1.0), busy / total
+
+
+def bunched(always: ArrayLike, behind: ArrayLike, waited: ArrayLike) -> Array:
+    """Chance that with work comes more, the part ``waited`` of it from a queue that lets several go at once.
+
+    ``behind`` is the chance for work that waited, ``always`` that for all.
+    """
+    return np.clip(np.asarray(always) + np.asarray(behind) * np.asarray(waited), 0.0, MOST_BUNCHED)
 
 
 def inside(offered: ArrayLike, servers: ArrayLike) -> Array:

@@ -206,17 +206,19 @@ def test_an_lpar_of_no_weight_gets_what_is_left():
 
 
 def test_ziip_work_overflows_to_general_processors_only_where_the_ziips_are_full():
-    ziip = {
-        "engines": 2.0,
-        "overflow": {"waiting": {"centre": 0.0, "draws": []}, "floor": {"centre": 0.0, "draws": []}},
-    }
-    ziip["overflow"]["factor"] = {"centre": 1.0, "draws": []}
+    overflow = {key: {"centre": 0.0, "draws": []} for key in ("waiting", "floor", "bunched", "bunched_behind_cps")}
+    ziip = {"engines": 2.0, "overflow": overflow}
     laws = ENTRY["usage"] | {"online:ziip": usage("online", 1e-3, 0, 3) | {"engine": "ziip"}}
     laws["ziip"] = usage("ziip_work", 1e-3, 0, 4) | {"engine": "ziip", "driver": "ziip_work"}
     system = System({**ENTRY, "usage": laws, "ziip": ziip})
     spilt = [system.evaluate(scenario(rate, 1e-9, ziips=2.0)).usage["online"][0, 0] / rate for rate in (100.0, 2000.0)]
     assert spilt[0] == pytest.approx(2e-3, rel=0.01)
     assert spilt[1] > 1.1 * spilt[0]
+    behind = {**ziip, "overflow": {**overflow, "bunched_behind_cps": {"centre": 0.5, "draws": []}}}
+    together = System({**ENTRY, "usage": laws, "ziip": behind})
+    more = [together.evaluate(scenario(rate, 1e-9, ziips=2.0)).usage["online"][0, 0] / rate for rate in (100.0, 2000.0)]
+    assert more[0] == pytest.approx(spilt[0], rel=1e-3)
+    assert more[1] > 1.01 * spilt[1]
     none = system.evaluate(scenario(1000.0, 1e-9, ziips=0.0))
     assert none.usage["online"][0, 0] == pytest.approx(3.0, rel=1e-6)
 

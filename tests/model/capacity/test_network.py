@@ -115,7 +115,7 @@ def test_overflowing_ziip_work_is_played_as_it_is_answered():
     laws["ziip_work"] = usage("ziip_work", 1e-3, 0, 4) | {"engine": "ziip_busy", "driver": "ziip_work", "part": False}
     answered = ENTRY["response"] | {"online": response("online") | {"ziip_series": ["online:ziip"]}}
     nothing = {"centre": 0.0, "draws": []}
-    overflow = {"waiting": nothing, "floor": drawn(0.05, 0.0, 1), "factor": {"centre": 1.0, "draws": []}}
+    overflow = {"waiting": nothing, "floor": drawn(0.05, 0.0, 1), "bunched": nothing, "bunched_behind_cps": nothing}
     system = ranked(usage=laws, response=answered, ziip={"engines": 2.0, "overflow": overflow})
     found, result = played(system, scenario(900.0, 200.0, ziips=2.0))
     agree(found, result, within=0.05)
