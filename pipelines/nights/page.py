@@ -1,16 +1,18 @@
 """The morning's page: what became of a night, and the nights before."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pipelines import pages
 from pipelines.home import Home
-from pipelines.nights.findings import FILES, QUALITY_PAGE, UNDECODED, Finding, findings, page_of
+from pipelines.nights.findings import FILES, QUALITY_PAGE, UNDECODED, Finding, findings, page_of, undecoded
 
 _HEX_BYTES, _HEX_LINE = 256, 16
 _MOST_NIGHTS = 400
+_SUMS = ("bytes", "records", "decoded", "quarantined", "overlap")
 
 
 def write_pages(home: Home) -> Path:
@@ -24,9 +26,9 @@ def write_pages(home: Home) -> Path:
         tables = {
             "Findings": _findings(night, before),
             "Found the night before, not this night": _gone(night, before),
-            FILES: [_file(file) for file in night["files"]],
+            FILES: _files(night["files"]),
             UNDECODED: _first_bad(home, night["files"]),
-            "Left where they are": [{"file": name, "why": why} for name, why in night.get("left", {}).items()],
+            "Left where they are": _left(night.get("left", {})),
             "Said on the way": [{"message": line} for line in night["notes"]],
             "Steps": [{"step": name, "seconds": f"{seconds:.1f}"} for name, seconds in night["steps"].items()],
         }
@@ -51,9 +53,37 @@ def write_pages(home: Home) -> Path:
     return pages.write(home.nights / "index.html", "Nights", "The latest first.", {"": rows})
 
 
-def _file(file: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("path", "status", "bytes", "records", "decoded", "quarantined", "overlap")
-    return {name: file.get(name) for name in names}
+def _files(files: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What came of files: those with names alike in one line, those that could not be decoded each in its own."""
+    alike: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for file in files:
+        name = file["path"] if undecoded([file]) else _pattern(file["path"])
+        alike.setdefault((name, file["status"]), []).append(file)
+    return [
+        {
+            "file": name if len(group) > 1 else group[0]["path"],
+            "files": len(group),
+            "status": status,
+            **{what: sum(file.get(what) or 0 for file in group) for what in _SUMS},
+        }
+        for (name, status), group in alike.items()
+    ]
+
+
+def _left(left: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What was left in the landing folder, and why: files with names alike in one line."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, why in left.items():
+        alike.setdefault((_pattern(name), why), []).append(name)
+    return [
+        {"file": pattern if len(names) > 1 else names[0], "files": len(names), "why": why}
+        for (pattern, why), names in alike.items()
+    ]
+
+
+def _pattern(name: str) -> str:
+    """What the names of files of a kind have in common: all but their numbers."""
+    return re.sub(r"\d+", "*", name)
 
 
 def _findings(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:

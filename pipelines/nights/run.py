@@ -226,21 +226,29 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
     marks = before.get("marks", {})
     known = before.get("layouts") == version and home.warehouse.exists()
     done = before.get("loaded", {}) if known else {}
+    folder = landing.local(home, rules.landing) if remote is None else remote.copies
     if remote is None:
-        folder = landing.local(home, rules.landing)
         seen = landing.arrivals(folder, rules.landing, marks)
     else:
         night.left = remote.fetch(again=not home.warehouse.exists())
         seen = remote.arrivals(marks)
-    night.left |= {str(found.path): found.why_left for found in seen if found.why_left}
+
+    def here(text: str) -> str:
+        """Files as they are called in the landing folder, wherever on the machine that is."""
+        return text.replace(f"{folder}/", "")
+
+    night.left |= {here(str(found.path)): found.why_left for found in seen if found.why_left}
     wanted = [found for found in seen if not found.why_left and done.get(str(found.path)) != found.mark]
     marks = {str(found.path): found.mark for found in seen}
     if wanted:
         reports = patiently(lambda: steps.ingest(home, [found.path for found in wanted]))
-        night.files = [report.to_dict() for report in reports]
+        night.files = [
+            {**report.to_dict(), "path": here(report.path), "message": report.message and here(report.message)}
+            for report in reports
+        ]
         codes += [Exit(int(report.exit_code)) for report in reports if report.exit_code]
-        held = [file["path"] for file in undecoded(night.files)]
-        night.notes += [report.message for report in reports if report.message and report.path not in held]
+        bad = undecoded(night.files)
+        night.notes += [file["message"] for file in night.files if file["message"] and file not in bad]
         wrong = [report.path for report in reports if report.status in ("failed", "busy", "quarantined")]
         # A file in an archive is called `archive!file`.
         loaded = [
@@ -256,7 +264,7 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
                     try:
                         landing.archive(found.path, folder, Path(rules.landing.archive), found.mark, rules.landing)
                     except OSError as error:
-                        night.left[str(found.path)] = f"loaded, but could not be archived: {error}"
+                        night.left[here(str(found.path))] = f"loaded, but could not be archived: {error}"
         else:
             done = {**done, **{str(found.path): found.mark for found in loaded}}
     kept = {path: mark for path, mark in done.items() if path in marks}

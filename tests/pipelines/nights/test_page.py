@@ -4,7 +4,7 @@ import json
 
 from pipelines.home import Home
 from pipelines.nights import findings, page, run
-from tests.pipelines.nights.conftest import DAY
+from tests.pipelines.nights.conftest import DAY, landed
 
 
 def test_a_bad_record_is_shown_in_hexadecimal_digits_and_ebcdic():
@@ -60,3 +60,30 @@ def test_a_night_that_checked_nothing_says_of_no_finding_that_it_is_gone(made_up
     assert run.run(home, DAY).quality is None
     latest = max(home.nights.glob("20*.html"))
     assert "some hours are short" not in latest.read_text()
+
+
+def test_files_stand_by_their_names_in_the_landing_folder_those_alike_in_one_line(made_up):
+    home, _ = made_up
+    for number in (7, 8):
+        landed(home.landing, f"prda/D{number}.bin").write_bytes(bytes(number))
+    landed(home.landing, "b.txt", age_s=-3600)
+    (home.landing / "link").symlink_to(home.root)
+    night = run.run(home, DAY)
+    assert [file["path"] for file in night.files] == ["a.runs.csv", "prda/D7.bin", "prda/D8.bin"]
+    assert night.left == {"b.txt": "still arriving", "link": "is a link: put the file itself here"}
+    [written] = home.nights.glob("20*.html")
+    assert str(home.landing) not in written.read_text()
+
+
+def test_many_files_with_names_alike_are_one_line_with_their_sums():
+    came = {"status": "loaded", "bytes": 10, "records": 2, "decoded": 2, "quarantined": 0, "overlap": 0}
+    files = [{**came, "path": f"prda/D{number}.smf"} for number in range(3)]
+    bad = {**came, "path": "prda/D9.smf", "quarantined": 1}
+    assert page._files([*files, bad]) == [
+        {"file": "prda/D*.smf", "files": 3, **came, "bytes": 30, "records": 6, "decoded": 6},
+        {"file": "prda/D9.smf", "files": 1, **came, "quarantined": 1},
+    ]
+    assert page._left({"x1": "why", "x2": "why", "y1": "why"}) == [
+        {"file": "x*", "files": 2, "why": "why"},
+        {"file": "y1", "files": 1, "why": "why"},
+    ]
