@@ -10,12 +10,13 @@ from typing import Any
 Convert = Callable[[Any], Any]
 
 _SHOWN = 60
-"""Characters of a nested value that a reader is shown."""
+"""Characters of a nested value, or of bytes, that a reader is shown."""
 
 _JSON = "to_json(#{})::VARCHAR"
+_BYTES = "format('X''{{}}''', hex(#{}))"
 _TEXTS = (
     dict.fromkeys(("list", "array", "struct", "map", "union"), _JSON)
-    | {"blob": "lower(hex(#{}))", "decimal": "#{}::DOUBLE"}
+    | {"blob": _BYTES, "decimal": "#{}::DOUBLE"}
     | dict.fromkeys(("boolean", "float", "double", "hugeint", "uhugeint", "varchar"), "#{}")
     | {f"{sign}{size}int": "#{}" for sign in ("", "u") for size in ("tiny", "small", "big")}
     | {"integer": "#{}", "uinteger": "#{}"}
@@ -33,15 +34,15 @@ def records(table: Any) -> Iterator[dict[str, Any]]:
 
 
 def shown(relation: Any) -> list[dict[str, Any]]:
-    """Rows of a DuckDB relation for a reader: the beginning of nested values as JSON, bytes in hexadecimal digits.
+    """Rows of a DuckDB relation for a reader: the beginning of nested values as JSON, of bytes as X'C1F0'.
 
     Figures stay figures, all else is text. Arrow is not loaded, which takes as long as most queries.
     """
     texts = ", ".join(_TEXTS.get(kind.id, "#{}::VARCHAR").format(n) for n, kind in enumerate(relation.types, start=1))
-    nested = [_TEXTS.get(kind.id) == _JSON for kind in relation.types]
+    long = [_TEXTS.get(kind.id) in (_JSON, _BYTES) for kind in relation.types]
     names = distinct(relation.columns)
     return [
-        {name: _cut(value) if cut else value for name, value, cut in zip(names, row, nested, strict=True)}
+        {name: _cut(value) if cut else value for name, value, cut in zip(names, row, long, strict=True)}
         for row in relation.project(texts).fetchall()
     ]
 

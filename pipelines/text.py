@@ -40,6 +40,7 @@ def table(
     Without rows there is only the heading.
     """
     heads = dict(columns) if columns is not None else {name: name for name in (rows[0] if rows else {})}
+    heads = {name: _line_of(head) for name, head in heads.items()}
     cells = [[_cell(row.get(name), number) for name in heads] for row in rows]
     right = [bool(rows) and all(isinstance(row.get(name), int | float | None) for row in rows) for name in heads]
     widths = [max(len(line[i]) for line in [list(heads.values()), *cells]) for i in range(len(heads))]
@@ -68,4 +69,9 @@ def _cell(value: Any, number: Callable[[float | None], str]) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return number(value) if isinstance(value, float) else str(value)
+    return number(value) if isinstance(value, float) else _line_of(str(value))
+
+
+def _line_of(text: str) -> str:
+    """A text that stays in its line, and does nothing to a terminal: what cannot be printed as Python writes it."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

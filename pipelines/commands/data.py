@@ -271,8 +271,8 @@ def sql(
 ) -> None:
     """Query the published snapshot.
 
-    `show tables` lists the marts and the ledger, `show all tables` every table with its schema. Bytes are printed in
-    hexadecimal digits; lists, maps and structures are cut, but whole in CSV, as JSON, and in JSON, where maps are
+    `show tables` lists the marts and the ledger, `show all tables` every table with its schema. Bytes (X'C1F0'), lists,
+    maps and structures are cut, but whole in CSV, as hexadecimal digits and JSON, and in JSON, where maps are
     objects, times ISO 8601, decimals numbers, and what is no number (NaN, infinity) is null. Other files are neither
     read nor written: redirect the output.
     """

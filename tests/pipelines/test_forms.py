@@ -6,7 +6,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from pipelines import forms
+from pipelines import forms, text
 
 
 @pytest.fixture
@@ -70,7 +70,12 @@ def test_a_reader_is_shown_values_of_every_type():
         low, high, nothing = forms.shown(relation)
     assert set(nothing.values()) == {None}
     assert {type(value) for value in high.values()} == {bool, int, float, str}
-    assert (low["smallint"], high["dec_4_1"], high["blob"]) == (-32768, 999.9, "00000061")
+    assert (low["smallint"], high["dec_4_1"], high["blob"]) == (-32768, 999.9, "X'00000061'")
     assert high["int_array"] == "[42,999,null,null,-42]"
-    assert len(high["timestamp_array"]) == 60
+    assert len(high["timestamp_array"]) == len(low["blob"]) == 60
     assert high["timestamp_tz"] == "294247-01-10 04:00:54.775806+00"
+
+
+def test_a_cell_stays_in_its_line_and_cannot_steer_the_terminal():
+    rows = [{"said\n": "one\ntwo\tthree \x1b[2J 中 é"}]
+    assert text.table(rows).splitlines()[2] == "one\\ntwo\\tthree \\x1b[2J 中 é"
