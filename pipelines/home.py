@@ -137,7 +137,8 @@ class Home:
         """Put `environment()` in force for this process and its children. Raises EtalonError where no folder can be."""
         os.environ.update(self.environment())
         try:
-            self.cache.mkdir(parents=True, exist_ok=True)
+            self._make()
+            self.cache.mkdir(exist_ok=True)
         except OSError as error:
             if not os.path.isdir(self.root):  # noqa: PTH112 (does not raise where nothing may be looked at)
                 raise EtalonError(self.refusal(error)) from error
@@ -145,10 +146,14 @@ class Home:
             if Path(os.environ["NUMBA_CACHE_DIR"]).is_relative_to(self.root):
                 del os.environ["NUMBA_CACHE_DIR"]
 
+    def _make(self) -> None:
+        """Make the state folder, for its owner alone, unless it is there."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+
     def require_writable(self) -> None:
         """Raise EtalonError, naming ETALON_HOME and what to do, unless files can be made in the state folder."""
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            self._make()
             with tempfile.TemporaryFile(dir=self.root):
                 pass
         except OSError as error:

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from model.studies.document import Table
 from pipelines import text
+from pipelines.nights import files
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _NUMBER = re.compile(r"[-+−]?[,.]?\d[\d,.]*( %)?|–")
@@ -82,9 +83,8 @@ def write(
     links: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a page of tables, each under its heading, with links to other pages; its path."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     sections = {heading: table(rows) for heading, rows in tables.items()}
-    path.write_text(document(title, lead, sections, links), encoding="utf-8")
+    files.write(path, document(title, lead, sections, links))
     return path
 
 

@@ -17,8 +17,9 @@ def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None
 
     With a registry, the copy gets the staging views over its raw tables that the warehouse itself does without. Readers
     of the old snapshot keep it until they close it; who opens afterwards sees the new one; there is never a moment
-    without a whole snapshot. Raises WarehouseLocked while another process writes, WarehouseMissing if there is no
-    warehouse.
+    without a whole snapshot. Who may read its folder may read it.
+
+    Raises WarehouseLocked while another process writes, WarehouseMissing if there is no warehouse.
     """
     source, target = Path(db_path), Path(snapshot)
     if not source.is_file():
@@ -36,7 +37,7 @@ def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None
             if registry is not None:
                 _add_staging_views(name, registry)
             _sync(name)
-            Path(name).chmod(0o644)
+            Path(name).chmod(target.parent.stat().st_mode & 0o644)
             Path(name).replace(target)
             _sync(target.parent)
         except BaseException:

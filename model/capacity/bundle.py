@@ -94,13 +94,13 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def write(bundle: Mapping[str, Any], path: Path) -> Path:
-    """Write the bundle beside ``path`` and swap it in, so that a reader never sees half of it."""
+    """Write the bundle beside ``path`` and swap it in, so that there is never half of it, for readers of the folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(dumps(bundle))
-        Path(temporary).chmod(0o644)
+        Path(temporary).chmod(path.parent.stat().st_mode & 0o644)
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

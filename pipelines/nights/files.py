@@ -1,4 +1,4 @@
-"""Small files of nights: there whole or not at all, and for their owner only."""
+"""Small files and pages: there whole or not at all."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def write(path: Path, text: str) -> None:
-    """Put a text in the place of a file in one step."""
+    """Put a text in the place of a file in one step. Who may read its folder may read it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -17,6 +17,7 @@ def write(path: Path, text: str) -> None:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
+        Path(name).chmod(path.parent.stat().st_mode & 0o644)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from ingest.warehouse import open_writer, publish
+from model.capacity import bundle
+from pipelines import pages
 from pipelines.cli import app
 from pipelines.commands.running import lacking
 from pipelines.exits import EtalonError, Exit
@@ -100,3 +103,18 @@ def test_the_benchmarks_explain_themselves():
     )
     assert "decode " in done.stdout
     assert "usage: python -m benchmarks" in done.stdout
+
+
+def test_a_state_folder_is_its_owners_and_what_is_exchanged_in_it_is_shared_as_its_folder(tmp_path):
+    home = Home(tmp_path / "state")
+    home.require_writable()
+    assert home.root.stat().st_mode & 0o777 == 0o700
+    for folder_mode, mode in ((0o700, 0o600), (0o750, 0o640), (0o755, 0o644)):
+        for path in (home.champion, home.snapshot, home.nights / "index.html"):
+            path.parent.mkdir(exist_ok=True)
+            path.parent.chmod(folder_mode)
+        with open_writer(home.warehouse):
+            pass
+        written = [bundle.write({}, home.champion), publish(home.warehouse, home.snapshot)]
+        written.append(pages.write(home.nights / "index.html", "Nights", "", {}))
+        assert [path.stat().st_mode & 0o777 for path in written] == [mode] * 3
