@@ -234,7 +234,7 @@ class Beliefs:
 
     def _factor(self, table: Table, cell: Cell) -> float:
         """How much wider than said an interval is."""
-        return self._widening.get(kin(table, cell), self._widening.get(family(table, cell), 1.0))
+        return scale(self._widening, relatives(table, cell))
 
     def donors(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:
         """Cells of the same metric that differ in one name, with that name; a sibling is another system."""
@@ -267,13 +267,22 @@ def family(table: Table, cell: Cell) -> str:
     return f"{table.block[0]} {table.block[1]}: {table.kind(cell)}"
 
 
-def kin(table: Table, cell: Cell) -> str:
-    """Figures of a family that err most alike: one metric, and at the same named levels in a series."""
-    name = f"{family(table, cell)}, {cell.metric}"
+def relatives(table: Table, cell: Cell) -> tuple[str, ...]:
+    """Names of the figures that err alike: the family; those of one metric, in a series at the same named levels; and
+    of these the ones within the measured levels, or beyond them.
+    """
+    of_metric = f"{family(table, cell)}, {cell.metric}"
     if table.numeric is None:
-        return name
+        return family(table, cell), of_metric
     levels = "; ".join(f"{key}={level}" for key, level in cell.labels)
-    return f"{name} of {table.groups.get(cell.system, cell.system)} [{levels}]"
+    series = f"{of_metric} of {table.groups.get(cell.system, cell.system)} [{levels}]"
+    points = table.series(cell)
+    return family(table, cell), series, f"{series} {'within' if points and _spans(points, cell.x) else 'beyond'}"
+
+
+def scale(widening: Mapping[str, float], names: tuple[str, ...]) -> float:
+    """How much wider an interval is to be: as of its nearest relatives of which that is known."""
+    return next((widening[name] for name in reversed(names) if name in widening), 1.0)
 
 
 def is_closed(table: Table, cell: Cell) -> bool:

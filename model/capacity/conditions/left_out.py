@@ -13,30 +13,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.capacity.conditions.beliefs import Beliefs, family, kin
+from model.capacity.conditions.beliefs import Beliefs, relatives, scale
 from model.capacity.conditions.evaluating import Evaluator
-from model.capacity.conditions.laws import Array
 from model.capacity.conditions.rows import Row
 from model.capacity.conditions.tables import ALTERNATIVES, POINT, RATES, SYSTEM, Cell, Table, Tables, number
 
 LEAST_POINTS = 2
-FAMILY_CASES = 2.0
-"""How many figures of its kin a family counts for."""
-COVERED, FEW = 0.9, 0.4
-"""Share of figures to be held, and by how much, over the root of their number, more is taken for fewer figures."""
+COVERED = 0.9
+"""Share of figures that intervals are to hold."""
+MEANS_COVERED = 2.06
+"""Errors of a normal distribution are within so many times their mean size in that share of cases."""
+WIDER_CASES = 2.0
+"""How many figures of a group the wider group that it belongs to counts for."""
+FEW = 0.8
+"""By how much, over the root of their number, intervals are wider that rest on few figures."""
 ROUNDING = 1e-9
-LEAST_WIDENING, MOST_WIDENING = 0.1, 4.0
+LEAST_WIDENING, MOST_WIDENING = 0.2, 4.0
 
 Facts = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A figure left out: what the others say of it with a 90 % interval, and the naive answer."""
+    """A figure left out: what the others say of it with a 90 % interval, and the naive answer.
+
+    `relatives` are the names of the figures that err alike, all first and the most alike last.
+    """
 
     cell: Cell
-    family: str
-    kin: str
+    relatives: tuple[str, ...]
     measured: float
     low: float
     value: float
@@ -56,7 +61,7 @@ class LeftOut:
         """The interval with its ends as many times as far off as `widening` says, in proportions above zero."""
         if self.low <= 0:
             return self.low, self.value, self.high
-        factor = widening.get(self.kin, widening.get(self.family, 1.0))
+        factor = scale(widening, self.relatives)
         low, high = (self.value * (end / self.value) ** factor for end in (self.low, self.high))
         return low, self.value, high
 
@@ -87,7 +92,7 @@ def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
                 assert inference is not None
                 low, value, high = inference.belief.quantiles(0.05, 0.5, 0.95)
                 naive = neighbours(points, cell.x)
-                found.append(LeftOut(cell, family(kept, cell), kin(kept, cell), y, low, value, high, naive))
+                found.append(LeftOut(cell, relatives(kept, cell), y, low, value, high, naive))
     return found
 
 
@@ -129,21 +134,31 @@ def _single(rows: list[Row], facts: Facts, table: Table, cell: Cell) -> LeftOut 
     found = evaluator.value(cell) if donors else None
     if found is None:
         return None
-    names, measured = (family(table, cell), kin(table, cell)), table.values[cell][0]
-    return LeftOut(cell, *names, measured, found.low, found.value, found.high, donors[0][2])
+    measured = table.values[cell][0]
+    return LeftOut(cell, relatives(table, cell), measured, found.low, found.value, found.high, donors[0][2])
 
 
 def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str, float]:
-    """How much wider intervals must be to hold 90 % of the figures but some: by family, and by kin within it."""
-    missed: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    """How much wider intervals must be to hold 90 % of the figures but some: by the names of their relatives.
+
+    Of a family it is the 90 % quantile of errors over half-widths; of figures more alike, what their mean says, in
+    the geometric mean with the wider group.
+    """
+    missed: dict[tuple[str, ...], list[float]] = defaultdict(list)
     for figure in figures:
         if figure.missed is not None and figure.cell not in but:
-            missed[figure.family].append((figure.kin, figure.missed))
+            for count in range(len(figure.relatives)):
+                missed[figure.relatives[: count + 1]].append(figure.missed)
+    logs: dict[tuple[str, ...], float] = {}
     factors = {}
-    for common, found in missed.items():
-        names, errors = np.array([name for name, _ in found]), np.array([error for _, error in found])
-        factors[common] = _factor(errors[:0], errors)
-        factors |= {name: _factor(errors[names == name], errors) for name in dict.fromkeys(names.tolist())}
+    for names, errors in sorted(missed.items(), key=lambda entry: len(entry[0])):
+        cases, wider = float(len(errors)), logs.get(names[:-1])
+        said = np.quantile(errors, COVERED, method="hazen") if wider is None else MEANS_COVERED * np.mean(errors)
+        logs[names] = math.log(np.clip(said, LEAST_WIDENING, MOST_WIDENING))
+        if wider is not None:
+            logs[names] = (WIDER_CASES * wider + cases * logs[names]) / (WIDER_CASES + cases)
+            cases += WIDER_CASES
+        factors[names[-1]] = math.exp(logs[names]) * (1.0 + FEW / math.sqrt(cases))
     return factors
 
 
@@ -153,15 +168,6 @@ def behind(figures: Iterable[LeftOut]) -> list[str]:
     for figure in figures:
         if min(figure.measured, figure.value, figure.naive) > 0:
             errors = abs(math.log(figure.value / figure.measured)), abs(math.log(figure.naive / figure.measured))
-            off_by[figure.family].append(errors)
+            off_by[figure.relatives[0]].append(errors)
     medians = {name: np.median(np.array(found), axis=0) for name, found in off_by.items()}
     return sorted(name for name, (error, naive) in medians.items() if error > naive + ROUNDING)
-
-
-def _factor(of_kin: Array, of_family: Array) -> float:
-    """The 90 % quantile of errors over half-widths: geometric mean of that of the kin and that of the family."""
-    both = (of_kin, of_family)
-    quantiles = [np.quantile(missed, COVERED, method="hazen") if len(missed) else 1.0 for missed in both]
-    logs = np.log(np.clip(quantiles, LEAST_WIDENING, MOST_WIDENING))
-    cases = len(of_kin) + FAMILY_CASES
-    return math.exp((len(of_kin) * logs[0] + FAMILY_CASES * logs[1]) / cases) * (1.0 + FEW / math.sqrt(cases))

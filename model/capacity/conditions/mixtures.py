@@ -41,7 +41,8 @@ class Belief:
         """The same with distances from its median `factor` times as large, those of logarithms at most `MOST_AWAY`."""
         middle, most = self._quantiles((0.5,))[0], MOST_AWAY if self.logarithmic else np.inf
         away = np.clip(factor * (self.mean - middle), -most, most)
-        return replace(self, mean=middle + away, sd=np.minimum(factor * self.sd, most))
+        wider = replace(self, mean=middle + away, sd=np.minimum(factor * self.sd, most))
+        return replace(wider, mean=wider.mean + middle - wider._quantiles((0.5,))[0])
 
     def scaled(self, factor: float, relative_sd: float) -> "Belief":
         """Multiplied by a factor above zero, known to a relative standard deviation."""

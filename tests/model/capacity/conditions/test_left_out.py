@@ -45,7 +45,7 @@ def test_a_metric_in_two_units_has_an_interval_for_each():
     ]
     figures = left_out(Tables(told), {})
     assert len(figures) == 4
-    assert len({figure.kin for figure in figures}) == 2
+    assert len({figure.relatives for figure in figures}) == 2
 
 
 def test_intervals_are_as_wide_as_figures_left_out_scatter():
