@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from model.capacity.conditions.identities import is_total
-from model.capacity.conditions.laws import Explained, Series, explain, prior
+from model.capacity.conditions.laws import Explained, Fitted, Series, prior
 from model.capacity.conditions.mixtures import Belief
 from model.capacity.conditions.populations import response_growth
 from model.capacity.conditions.ratios import Ratio, Ratios
@@ -58,6 +58,7 @@ class Beliefs:
         self._widening = widening or {}
         self._cache: dict[Cell, Inference | None] = {}
         self._siblings_alone: dict[Cell, tuple[float, float] | None] = {}
+        self._fitted: dict[tuple[Cell, tuple[Cell, ...], float], Fitted] = {}
 
     def infer(self, cell: Cell) -> Inference | None:
         """What is believed of a cell; None when nothing measured is related to it."""
@@ -109,40 +110,46 @@ class Beliefs:
     def by_law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Belief:
         """What the laws say of a cell, given the points of its series."""
         assert cell.x is not None
-        series, at_siblings = self.series(table, cell, points)
-        belief = combine(explain(series, cell.x, at_siblings), reasonable(table, cell))
+        think, closed = self.think_time(cell, points), is_closed(table, cell)
+        siblings = () if closed and think else self._known_siblings(table, cell)
+        there = [self._alone(table, replace(sibling, x=cell.x)) for sibling in siblings]
+        found = self._fit(table, cell, siblings, think).at(cell.x, [value for value in there if value is not None])
+        belief = combine(found, reasonable(table, cell))
         if table.unit(cell) in TIMES:
             belief = belief.scaled(1.0, REPEATED_WITHIN)
-        return belief.of_population(cell.x, self.think_time(cell, points)) if is_closed(table, cell) else belief
+        return belief.of_population(cell.x, think) if closed else belief
 
-    def series(
-        self, table: Table, cell: Cell, points: list[tuple[float, float, float]]
-    ) -> tuple[Series, tuple[tuple[float, float], ...]]:
-        """A cell's own series with its siblings, and the siblings at the cell.
+    def _fit(self, table: Table, cell: Cell, siblings: tuple[Cell, ...], think: float) -> Fitted:
+        place = replace(cell, x=None), siblings, think
+        if place not in self._fitted:
+            self._fitted[place] = Fitted(self._series(table, cell, siblings, think))
+        return self._fitted[place]
+
+    def _series(self, table: Table, cell: Cell, siblings: tuple[Cell, ...], think: float) -> Series:
+        """A cell's own series with its siblings.
 
         The throughput of a population is turned into the time of one cycle, population over throughput; into the
         response alone where think time is known.
         """
-        x = np.array([point[0] for point in points])
-        y = np.array([point[1] for point in points])
-        se = np.array([point[2] for point in points])
+        x, y, se = (np.array(column) for column in zip(*table.series(cell), strict=True))
         if is_closed(table, cell):
-            think = self.think_time(cell, points)
             se, y = x / y * (se / y), x / y - think
-            if think:
-                return Series(x, y, se), ()
-        siblings, at_siblings = [], []
-        for sibling in self._siblings(table, cell):
-            if not _spans(table.series(sibling), cell.x):
-                continue
-            there = self._alone(table, replace(sibling, x=cell.x))
-            values = [self._alone(table, replace(sibling, x=float(level))) for level in x]
-            known = [value for value in values if value is not None]
-            if there is None or len(known) < len(values):
-                continue
-            siblings.append((np.array([value for value, _ in known]), np.array([sd for _, sd in known])))
-            at_siblings.append(there)
-        return Series(x, y, se, tuple(siblings), rises(table, cell)), tuple(at_siblings)
+        curves = []
+        for sibling in siblings:
+            known = [self._alone(table, replace(sibling, x=float(level))) for level in x]
+            values, sds = zip(*[value for value in known if value is not None], strict=True)
+            curves.append((np.array(values), np.array(sds)))
+        return Series(x, y, se, tuple(curves), not (is_closed(table, cell) and think) and rises(table, cell))
+
+    def _known_siblings(self, table: Table, cell: Cell) -> tuple[Cell, ...]:
+        """Siblings that are known at the cell and at all its measured levels."""
+        levels = [cell.x, *(x for x, _, _ in table.series(cell))]
+        return tuple(
+            sibling
+            for sibling in self._siblings(table, cell)
+            if _spans(table.series(sibling), cell.x)
+            and all(self._alone(table, replace(sibling, x=level)) is not None for level in levels)
+        )
 
     def think_time(self, cell: Cell, points: list[tuple[float, float, float]]) -> float:
         """Seconds between requests, where they are known and shorter than every measured cycle; else 0."""
@@ -190,10 +197,7 @@ class Beliefs:
                 return x / y if is_closed(table, cell) else y, noise / y
         if len(points) < 2 or any(y <= 0 for _, y, _ in points):
             return None
-        levels, values, se = (np.array(column) for column in zip(*points, strict=True))
-        closed = is_closed(table, cell)
-        series = Series(levels, levels / values if closed else values, levels / values**2 * se if closed else se)
-        belief = combine(explain(series, cell.x), reasonable(table, cell))
+        belief = combine(self._fit(table, cell, (), 0.0).at(cell.x), reasonable(table, cell))
         return belief.median(), belief.relative_sd()
 
     def _related(self, table: Table, cell: Cell) -> Inference | None:

@@ -8,8 +8,9 @@ gives reason for, and by the marginal likelihood, which is that of the law made 
 The values `y` and the condition `x` are those of one series, shapes (n,), both above zero.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,45 +90,66 @@ class Explained:
 
 @dataclass(frozen=True)
 class _Instance:
-    """A law with the columns of its (at most two) coefficients at the measured and at the asked condition."""
+    """A law with the columns of its (at most two) coefficients at the measured conditions.
+
+    `sibling` is the place of the relative whose curve it is, and `level` what that is relative to.
+    """
 
     law: str
     share: float
     columns: list[Array]
-    there: list[float]
     noise: Array
-    there_sd: float = 0.0
+    sibling: int | None = None
+    level: float = 1.0
     prior_sd: float = COEFFICIENT_SD
     centre: float = 0.0
 
+    def there(self, x: float, at_siblings: Sequence[tuple[float, float]]) -> list[float]:
+        """The columns at another condition."""
+        if self.sibling is None:
+            return [float(column[0]) for column in LAWS[self.law](np.array([x]))]
+        return [1.0] * (len(self.columns) - 1) + [at_siblings[self.sibling][0] / self.level]
 
-def explain(series: Series, at: float, at_siblings: tuple[tuple[float, float], ...] = ()) -> Explained:
-    """Fit every law to a series and predict at a condition; siblings are (value, relative sd) there."""
-    reference = float(np.exp(np.mean(np.log(series.x))))
-    scale = float(np.exp(np.mean(np.log(series.y))))
-    x, z, here = series.x / reference, series.y / scale, np.array([at / reference])
-    noise = series.se / series.y
-    kernels = _kernels(x, x), _kernels(x, here)[:, :, 0]
-    instances = []
-    for name, columns in LAWS.items():
-        there = [float(column[0]) for column in columns(here)]
-        instances.append(_Instance(name, 1.0, columns(x), there, noise))
-    one, part = np.ones_like(x), 1.0 / max(len(series.siblings), 1)
-    for (values, sds), (value, value_sd) in zip(series.siblings, at_siblings, strict=True):
-        level = float(np.exp(np.mean(np.log(values))))
-        column, sibling, both = values / level, value / level, np.hypot(noise, sds)
-        instances += [
-            _Instance(SIBLING, part, [column], [sibling], both, value_sd, RATIO_SD, 1.0),
-            _Instance(SIBLING_AND_CONSTANT, part, [one, column], [1.0, sibling], both, value_sd),
-        ]
-    if len(x) >= LEAST_WITH_OUTLIER:
-        instances += [doubted for instance in instances if instance.law in ROBUST for doubted in _doubted(instance)]
-    found = zip(_linear(instances, z, kernels), _power(x, z, here[0], noise, kernels), strict=True)
-    evidence, mean, sd, falls = (np.concatenate(both) for both in found)
-    doubt = FALLING * np.asarray(series.rising & (falls > LEAST_FALL), dtype=np.float64)
-    law = np.array([NAMES.index(name) for name in (*(instance.law for instance in instances), POWER)])
-    share = np.array([*(instance.share for instance in instances), 1.0])
-    return Explained(law, share, evidence, mean + np.log(scale), sd, doubt)
+
+class Fitted:
+    """All laws fitted to a series, to be asked at any number of conditions."""
+
+    def __init__(self, series: Series) -> None:
+        self._reference = float(np.exp(np.mean(np.log(series.x))))
+        self._scale = float(np.exp(np.mean(np.log(series.y))))
+        self._x = x = series.x / self._reference
+        z, noise = series.y / self._scale, series.se / series.y
+        self._instances = instances = [_Instance(name, 1.0, columns(x), noise) for name, columns in LAWS.items()]
+        one, part = np.ones_like(x), 1.0 / max(len(series.siblings), 1)
+        for i, (values, sds) in enumerate(series.siblings):
+            level = float(np.exp(np.mean(np.log(values))))
+            column, both = values / level, np.hypot(noise, sds)
+            instances += [
+                _Instance(SIBLING, part, [column], both, i, level, RATIO_SD, 1.0),
+                _Instance(SIBLING_AND_CONSTANT, part, [one, column], both, i, level),
+            ]
+        if len(x) >= LEAST_WITH_OUTLIER:
+            instances += [doubted for instance in instances if instance.law in ROBUST for doubted in _doubted(instance)]
+        kernels = _kernels(x, x)
+        self._linear = _Linear(instances, z, kernels)
+        self._power = _Power(x, z, noise, kernels)
+        falls = np.concatenate((self._linear.falls, self._power.falls))
+        self._doubt = FALLING * np.asarray(series.rising & (falls > LEAST_FALL), dtype=np.float64)
+        self._law = np.array([NAMES.index(name) for name in (*(instance.law for instance in instances), POWER)])
+        self._share = np.array([*(instance.share for instance in instances), 1.0])
+
+    def at(self, condition: float, at_siblings: Sequence[tuple[float, float]] = ()) -> Explained:
+        """What the laws predict at a condition; siblings are (value, relative standard deviation) there."""
+        here = condition / self._reference
+        across = NODES[:, 1, None] ** 2 * _kernels(self._x, np.array([here]))[:, :, 0]
+        there, there_sd = np.zeros((len(self._instances), 2)), np.zeros(len(self._instances))
+        for i, instance in enumerate(self._instances):
+            columns = instance.there(here, at_siblings)
+            there[i, : len(columns)] = columns
+            there_sd[i] = 0.0 if instance.sibling is None else at_siblings[instance.sibling][1]
+        said = self._linear.at(there, there_sd, across), self._power.at(here, across)
+        evidence, mean, sd = (np.concatenate(both) for both in zip(*said, strict=True))
+        return Explained(self._law, self._share, evidence, mean + np.log(self._scale), sd, self._doubt)
 
 
 def prior(reasonable: Collection[str] = ()) -> Array:
@@ -153,44 +175,54 @@ def _kernels(one: Array, other: Array) -> Array:
     return both[NODES[:, 2].astype(int)]
 
 
-def _linear(instances: list[_Instance], z: Array, kernels: tuple[Array, Array]) -> tuple[Array, ...]:
-    """Log evidence, mean and standard deviation of ln y of linear laws at every grid node, and how much ln y falls.
+class _Linear:
+    """Linear laws at every grid node, by Gauss-Newton steps; `falls` is how much ln y does, (instances, nodes)."""
 
-    By Gauss-Newton steps; all of shape (instances, nodes).
-    """
-    design, there = np.zeros((len(instances), len(z), 2)), np.zeros((len(instances), 2))
-    for i, instance in enumerate(instances):
-        for j, column in enumerate(instance.columns):
-            design[i, :, j], there[i, j] = column, instance.there[j]
-    noise = np.stack([instance.noise for instance in instances])
-    there_sd, prior_sd, centre = (
-        np.array([getattr(instance, name) for instance in instances]) for name in ("there_sd", "prior_sd", "centre")
-    )
-    least, log_z, around = LEAST_SHARE * z, np.log(z), _Around(noise, kernels)
-    relative = design / z[:, None]
-    transposed = relative.transpose(0, 2, 1)
-    start = np.linalg.solve(transposed @ relative + 1e-6 * np.eye(2), relative.sum(axis=1)[:, :, None])[:, :, 0]
-    coefficients = np.repeat(start[:, None], len(NODES), axis=1)
-    centre, prior_sd = centre[:, None, None], prior_sd[:, None, None]
-    fitted = np.maximum(coefficients @ design.transpose(0, 2, 1), least)
-    for _ in range(STEPS):
-        tangent = design[:, None] / fitted[..., None]
-        residual = log_z - np.log(fitted) + _times(tangent, coefficients - centre)
-        said = around.regression(prior_sd[..., None] * tangent, residual)
-        coefficients = centre + prior_sd * said.coefficients
+    def __init__(self, instances: list[_Instance], z: Array, kernels: Array) -> None:
+        design = np.zeros((len(instances), len(z), 2))
+        for i, instance in enumerate(instances):
+            for j, column in enumerate(instance.columns):
+                design[i, :, j] = column
+        prior_sd, centre = (
+            np.array([getattr(instance, name) for instance in instances])[:, None, None]
+            for name in ("prior_sd", "centre")
+        )
+        around = _Around(np.stack([instance.noise for instance in instances]), kernels)
+        least, log_z = LEAST_SHARE * z, np.log(z)
+        relative = design / z[:, None]
+        transposed = relative.transpose(0, 2, 1)
+        start = np.linalg.solve(transposed @ relative + 1e-6 * np.eye(2), relative.sum(axis=1)[:, :, None])[:, :, 0]
+        coefficients = np.repeat(start[:, None], len(NODES), axis=1)
         fitted = np.maximum(coefficients @ design.transpose(0, 2, 1), least)
-    end = np.maximum((coefficients * there[:, None]).sum(axis=2), LEAST_SHARE * z.min())
-    falls = np.log(fitted[..., 0] / fitted[..., -1])
-    return *said.predicted(prior_sd * there[:, None] / end[..., None], np.log(end), there_sd), falls
+        for _ in range(STEPS):
+            tangent = design[:, None] / fitted[..., None]
+            residual = log_z - np.log(fitted) + _times(tangent, coefficients - centre)
+            self._said = around.regression(prior_sd[..., None] * tangent, residual)
+            coefficients = centre + prior_sd * self._said.coefficients
+            fitted = np.maximum(coefficients @ design.transpose(0, 2, 1), least)
+        self._prior_sd, self._coefficients, self._least = prior_sd, coefficients, LEAST_SHARE * z.min()
+        self.falls = np.log(fitted[..., 0] / fitted[..., -1])
+
+    def at(self, there: Array, there_sd: Array, across: Array) -> tuple[Array, Array, Array]:
+        """Log evidence, mean and standard deviation of ln y where the columns are `there`; (instances, nodes)."""
+        end = np.maximum((self._coefficients * there[:, None]).sum(axis=2), self._least)
+        slope = self._prior_sd * there[:, None] / end[..., None]
+        return self._said.predicted(slope, np.log(end), there_sd, across)
 
 
-def _power(x: Array, z: Array, at: float, noise: Array, kernels: tuple[Array, Array]) -> tuple[Array, ...]:
+class _Power:
     """A power of the condition: affine in logarithms as it stands."""
-    design = np.broadcast_to(np.stack([np.ones_like(x), POWER_SD * np.log(x)], 1), (1, len(NODES), len(x), 2))
-    slope = np.broadcast_to(np.array([1.0, POWER_SD * np.log(at)]), (1, len(NODES), 2))
-    said = _Around(noise[None], kernels).regression(design, np.broadcast_to(np.log(z), (1, len(NODES), len(x))))
-    falls = -POWER_SD * said.coefficients[..., 1] * np.log(x[-1] / x[0])
-    return *said.predicted(slope, (slope * said.coefficients).sum(axis=2), np.zeros(1)), falls
+
+    def __init__(self, x: Array, z: Array, noise: Array, kernels: Array) -> None:
+        design = np.broadcast_to(np.stack([np.ones_like(x), POWER_SD * np.log(x)], 1), (1, len(NODES), len(x), 2))
+        around = _Around(noise[None], kernels)
+        self._said = around.regression(design, np.broadcast_to(np.log(z), (1, len(NODES), len(x))))
+        self.falls = -POWER_SD * self._said.coefficients[..., 1] * np.log(x[-1] / x[0])
+
+    def at(self, x: float, across: Array) -> tuple[Array, Array, Array]:
+        """As of `_Linear`."""
+        slope = np.broadcast_to(np.array([1.0, POWER_SD * np.log(x)]), (1, len(NODES), 2))
+        return self._said.predicted(slope, (slope * self._said.coefficients).sum(axis=2), np.zeros(1), across)
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
@@ -198,14 +230,13 @@ def _times(matrices: Array, vectors: Array) -> Array:
 
 
 class _Around:
-    """Discrepancy and scatter around the laws, with what they say at the asked condition."""
+    """Discrepancy and scatter around the laws."""
 
-    def __init__(self, noise: Array, kernels: tuple[Array, Array]) -> None:
+    def __init__(self, noise: Array, kernels: Array) -> None:
         own = NODES[:, 0, None] ** 2 + noise[:, None] ** 2
-        covariance = NODES[:, 1, None, None] ** 2 * kernels[0] + own[..., None] * np.eye(noise.shape[1])
+        covariance = NODES[:, 1, None, None] ** 2 * kernels + own[..., None] * np.eye(noise.shape[1])
         self.inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
         self.log_det = np.linalg.slogdet(covariance)[1]
-        self.across = NODES[:, 1, None] ** 2 * kernels[1]
 
     def regression(self, design: Array, residual: Array) -> "_Regression":
         """The best two unit-normal coefficients of residuals, and how sure they are."""
@@ -225,15 +256,21 @@ class _Regression:
     weighted: Array
     information: Array
 
-    def predicted(self, slope: Array, mean: Array, there_sd: Array) -> tuple[Array, Array, Array]:
-        """Log density of the residuals, mean with the discrepancy, and standard deviation of one more measurement."""
-        across, inverse = self.around.across, self.around.inverse
+    @cached_property
+    def evidence(self) -> Array:
+        """Log density of the residuals."""
         log_det = self.around.log_det + np.linalg.slogdet(self.information)[1]
-        misfit = (self.left * _times(inverse, self.left)).sum(axis=2) + (self.coefficients**2).sum(axis=2)
-        evidence = -0.5 * (misfit + log_det + self.left.shape[2] * np.log(2.0 * np.pi))
-        kriging = _times(inverse, across)
+        misfit = (self.left * _times(self.around.inverse, self.left)).sum(axis=2) + (self.coefficients**2).sum(axis=2)
+        return np.asarray(-0.5 * (misfit + log_det + self.left.shape[2] * np.log(2.0 * np.pi)), dtype=np.float64)
+
+    def predicted(self, slope: Array, mean: Array, there_sd: Array, across: Array) -> tuple[Array, Array, Array]:
+        """Log evidence, mean with the discrepancy, and standard deviation of one more measurement.
+
+        `across` is the covariance of the discrepancy there with that at the measured conditions, (nodes, n).
+        """
+        kriging = _times(self.around.inverse, across)
         rest = slope - _times(self.weighted.swapaxes(2, 3), across)
         unsure = (rest * np.linalg.solve(self.information, rest[..., None])[..., 0]).sum(axis=2)
         discrepancy = np.maximum(NODES[:, 1] ** 2 - (across * kriging).sum(axis=2), 0.0)
         sd = np.sqrt(discrepancy + np.maximum(unsure, 0.0) + NODES[:, 0] ** 2 + there_sd[:, None] ** 2)
-        return evidence, mean + (kriging * self.left).sum(axis=2), np.minimum(sd, MOST_SD)
+        return self.evidence, mean + (kriging * self.left).sum(axis=2), np.minimum(sd, MOST_SD)

@@ -10,8 +10,8 @@ Array = NDArray[np.float64]
 
 DRAWS = 100
 MOST_AWAY = 1.5
-STEPS, PLACES = 8, 33
-"""Quantiles are sought between so many places, so many times over."""
+STEPS, PLACES = 5, 33
+"""Quantiles are sought between so many places, so many times over, and taken in proportion between the last two."""
 _INVERSE = np.array([NormalDist().inv_cdf((i + 0.5) / DRAWS) for i in range(DRAWS)])
 
 
@@ -42,6 +42,8 @@ class Belief:
         middle, most = self._quantiles((0.5,))[0], MOST_AWAY if self.logarithmic else np.inf
         away = np.clip(factor * (self.mean - middle), -most, most)
         wider = replace(self, mean=middle + away, sd=np.minimum(factor * self.sd, most))
+        if factor * max(np.abs(self.mean - middle).max(), self.sd.max()) <= most:
+            return wider
         return replace(wider, mean=wider.mean + middle - wider._quantiles((0.5,))[0])
 
     def scaled(self, factor: float, relative_sd: float) -> "Belief":
@@ -93,10 +95,13 @@ class Belief:
         parts = np.linspace(0.0, 1.0, PLACES)
         for _ in range(STEPS):
             places = low[:, None] + (high - low)[:, None] * parts
-            below = _normal_cdf((places[..., None] - self.mean) / sd) @ self.weight < wanted[:, None]
-            first = np.maximum(below.sum(axis=1), 1)[:, None]
-            low, high = (np.take_along_axis(places, np.minimum(i, PLACES - 1), 1)[:, 0] for i in (first - 1, first))
-        return 0.5 * (low + high)
+            below = _normal_cdf((places[..., None] - self.mean) / sd) @ self.weight
+            first = np.clip((below < wanted[:, None]).sum(axis=1), 1, PLACES - 1)[:, None]
+            (low, under), (high, over) = (
+                [np.take_along_axis(values, i, 1)[:, 0] for values in (places, below)] for i in (first - 1, first)
+            )
+        share = np.clip((wanted - under) / np.maximum(over - under, 1e-300), 0.0, 1.0)
+        return np.asarray(low + share * (high - low), dtype=np.float64)
 
 
 def _normal_cdf(z: Array) -> Array:
