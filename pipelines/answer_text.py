@@ -8,6 +8,7 @@ from pipelines.text import counted, figure, table
 
 FEW = 3
 MOST_COLUMNS = 8
+MOST_ROWS = 20
 
 
 def answer(found: Mapping[str, Any], details: bool = False) -> str:
@@ -27,11 +28,45 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
     columns = {"metric": "metric", "of": "of", "value": "value", "within": f"{found['interval_pct']} % interval"}
     if not any(row["of"] for row in rows):
         del columns["of"]
-    lines = [f"{found['system']} at {described(found['at'])}", table(rows, columns | {"unit": "unit"}, "  ")]
+    figures = _by_number(found) if len(rows) > MOST_ROWS else None
+    figures = figures or table(rows, columns | {"unit": "unit"}, "  ")
+    lines = [f"{found['system']} at {described(found['at'])}", figures]
     if "figures" in found["evidence"]:
         return "\n".join([*lines, *_laws(found, details)])
     lines.append(f"  bottleneck: {bottleneck(found)}")
     return "\n".join([*lines, *(_details(found) if details else []), *basis(found)])
+
+
+def _by_number(found: Mapping[str, Any]) -> str | None:
+    """Figures at all numbers of a condition, such as users: a line for each figure, a column for each number; None
+    where they are not at several, or at more than a line has room for.
+    """
+    written = [_levels(output["condition"]) for output in found["outputs"]]
+    levels: dict[str, set[str]] = {}
+    for condition in written:
+        for key, level in condition.items():
+            levels.setdefault(key, set()).add(level)
+    keys = [key for key, known in levels.items() if len(known) > 1 and all(map(_is_number, known))]
+    numbers = sorted({level for key in keys for level in levels[key]}, key=float)
+    if not keys or len(numbers) > MOST_COLUMNS:
+        return None
+    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    names = subjects(found["outputs"], {*found["at"], *keys})
+    for output, of, condition in zip(found["outputs"], names, written, strict=True):
+        row = rows.setdefault((output["metric"], of, output["unit"]), {"metric": output["metric"], "of": of})
+        row.update({condition[key]: output["value"] for key in keys if key in condition}, unit=output["unit"])
+    named = {"of": "of"} if any(row["of"] for row in rows.values()) else {}
+    heads = {"metric": "metric"} | named | {number: f"{float(number):,.12g}" for number in numbers} | {"unit": "unit"}
+    head = f"  by {' or '.join(keys)}; with intervals at one, as in --at {keys[0]}={numbers[-1]}"
+    return f"{head}\n{table(list(rows.values()), heads, '  ')}"
+
+
+def _is_number(level: str) -> bool:
+    try:
+        float(level)
+    except ValueError:
+        return False
+    return True
 
 
 def subjects(outputs: Sequence[Mapping[str, Any]], asked: Container[str] = ()) -> list[str]:

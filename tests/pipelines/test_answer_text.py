@@ -101,3 +101,20 @@ def test_every_question_has_its_words(bundle):
     elsewhere = {"machine": "z99", "engines": found["engines"], "bottleneck": found["bottleneck"], **row}
     lines = answer_text.sizing(found | {"machines": [elsewhere]}).splitlines()
     assert ["z99", str(found["engines"]["value"])] in [line.split()[:2] for line in lines]
+
+
+def test_figures_at_many_numbers_of_users_stand_beside_each_other():
+    outputs = [
+        {"metric": "storage_kb", "condition": f"component={part}; users={users}", "value": 100.0 * users, "unit": "KB"}
+        | {"lo": 99.0 * users, "hi": 101.0 * users}
+        for part in ("private", "common", "Total")
+        for users in (8, 16, 32, 64, 128, 256, 1000)
+    ]
+    found = {"system": "shop", "at": {}, "outputs": outputs, "interval_pct": 90, "model_version": "test/1"}
+    found["evidence"] = {"figures": [{"table": "storage"}]}
+    said = answer_text.answer(found)
+    assert len(said.splitlines()) == 8
+    assert "--at users=1000" in said
+    assert [line.split()[-2] for line in said.splitlines() if "storage_kb" in line] == ["100,000"] * 3
+    one = {**found, "outputs": outputs[:7]}
+    assert "99,000 … 101,000" in answer_text.answer(one)
