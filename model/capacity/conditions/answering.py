@@ -15,6 +15,8 @@ from model.capacity.conditions.tables import RELEASES, SYSTEM, Cell, Table, numb
 from model.capacity.questions import QuestionError
 
 FEW_POINTS = 3
+NEARER_LEVELS = "levels left out were nearer to the mean of their neighbours than to the law"
+NEARER_FIGURES = "figures left out were nearer to their other level than to the ratio"
 MOST = 1e12
 
 
@@ -277,12 +279,8 @@ class Laws:
             if found.inference.extrapolated:
                 notes.append(f"outside the measured levels of {table.numeric}")
             behind = family(table, cell) in self._model.get("behind", ())
-            if behind and found.inference.points and measured is None:
-                notes.append(
-                    f"{cell.metric}: levels left out were nearer to the mean of their neighbours than to the law"
-                )
-            elif behind and measured is None:
-                notes.append(f"{cell.metric}: figures left out were nearer to their other level than to the ratio")
+            if behind and measured is None:
+                notes.append(NEARER_LEVELS if found.inference.points else NEARER_FIGURES)
         return Output(
             cell.metric,
             table.condition(cell),

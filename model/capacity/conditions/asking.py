@@ -6,9 +6,11 @@ from typing import Any
 
 from model.capacity import answer
 from model.capacity.adjustments import Adjustment, adjusted, asked, factor, quantity_of
-from model.capacity.conditions.answering import predict
+from model.capacity.conditions.answering import NEARER_FIGURES, NEARER_LEVELS, predict
 
 PERCENT, FULL_PCT = "pct", 100.0
+TOO_FEW = "the engines may be too few for this rate with what is adjusted"
+OF_METRICS = (TOO_FEW, NEARER_LEVELS, NEARER_FIGURES)
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ def figures(
     parts = {level for row in model["rows"] if row["system"] == system for level in row["condition"].values()}
     rest, chosen = asked(at or {}, adjustments, parts)
     outputs, evidence = [], []
-    notes = dict.fromkeys(adjustment.note for adjustment in chosen)
+    notes: dict[str, list[str]] = {adjustment.note: [] for adjustment in chosen}
     for found in predict(model, system, rest):
         ends = found.value, found.lo, found.hi
         quantity = quantity_of(found.metric, found.unit)
@@ -39,10 +41,16 @@ def figures(
             ends = adjusted(*ends, factor(chosen, quantity))
             if found.unit == PERCENT and ends[2] > FULL_PCT:
                 ends = min(ends[0], FULL_PCT), min(ends[1], FULL_PCT), FULL_PCT
-                notes[f"{found.metric}: the engines may be too few for this rate with what is adjusted"] = None
+                notes.setdefault(TOO_FEW, []).append(found.metric)
         condition = "; ".join(f"{key}={level}" for key, level in found.condition.items())
         outputs.append(answer.Output(found.metric, condition, *ends, found.unit))
         evidence.append({"metric": found.metric, "condition": condition, **found.evidence})
-        notes.update(dict.fromkeys(found.notes))
+        for note in found.notes:
+            notes.setdefault(note, []).append(found.metric)
     outside = any(entry.get("extrapolated") for entry in evidence)
-    return Figures(tuple(outputs), tuple(notes), tuple(evidence), outside)
+    return Figures(tuple(outputs), tuple(_said(note, of) for note, of in notes.items()), tuple(evidence), outside)
+
+
+def _said(note: str, metrics: list[str]) -> str:
+    """A note, with the metrics it is about where it does not hold for all."""
+    return f"{', '.join(dict.fromkeys(metrics))}: {note}" if note in OF_METRICS else note

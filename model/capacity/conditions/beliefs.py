@@ -71,14 +71,17 @@ class Beliefs:
         if cell.x is not None:
             points = table.series(cell)
             if points:
-                return self._law(table, cell, points)
+                by_law = self._law(table, cell, points)
+                related = self._related(table, cell) if len(points) == 1 and points[0][0] != cell.x else None
+                surest = related and related.belief.relative_sd() < by_law.belief.relative_sd()
+                return related if surest else by_law
         measured = table.values.get(cell)
         if measured is not None:
             value, se = measured
             return Inference(Belief.of(value, max(se, REPEATABILITY * abs(value))), "measured", 1)
         return self._related(table, cell)
 
-    def _law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Inference | None:
+    def _law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Inference:
         x = np.array([point[0] for point in points])
         y = np.array([point[1] for point in points])
         basis = f"law over {len(points)} measured level{'s' if len(points) > 1 else ''} of {table.numeric}"
@@ -205,7 +208,8 @@ class Beliefs:
         best: tuple[float, Inference] | None = None
         zero: Inference | None = None
         for donor, key in self.donors(table, cell):
-            inference = self._infer(donor) if donor.x is not None else None
+            points = table.series(donor) if donor.x is not None else []
+            inference = self._law(table, donor, points) if points else None
             measured = table.values.get(donor)
             if inference is None:
                 if measured is None:

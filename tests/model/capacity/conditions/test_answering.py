@@ -279,3 +279,16 @@ def test_a_measured_level_is_answered_by_what_was_measured_there():
     found = [predict(model, "one", {"sessions": count})[0] for count in SESSIONS]
     assert [output.value for output in found] == pytest.approx(steps)
     assert all(output.lo < output.value < output.hi for output in found)
+
+
+def test_a_level_measured_once_follows_the_other_option_over_the_sizes():
+    links = {"ctc": 20.0, "mtm": 15.0, "vtam": 18.0}
+    rows = [
+        row(system, "send_s", {"bandwidth_mode": mode, "buffer_kb": size}, factor * (base + 16.0 / size), "s", "links")
+        for system, base in links.items()
+        for mode, factor in (("no", 2.0), ("yes", 1.0))
+        for size in ((4,) if mode == "no" else (4, 8, 32))
+    ]
+    (found,) = predict(fit(rows, {}), "vtam", {"bandwidth_mode": "no", "buffer_kb": 16})
+    assert found.value == pytest.approx(2.0 * 19.0, rel=0.06)
+    assert found.hi < 2.0 * found.lo
