@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from statistics import fmean, stdev
+from statistics import fmean
 
-from serve.history import CLASS_FIGURES, CLASS_SUMS
+from serve.evidence import number
+from serve.history import CLASS_SUMS
 from serve.records import Change
 from serve.snapshot import Snapshot
 
@@ -14,22 +15,24 @@ FEWEST_PAIRS = 3
 Z_95 = 1.6448536
 UNITS = {"cpu_busy_pct": "pct", "rate_tps": "tran/s", "cpu_us_per_tran": "us/tran", "response_ms": "ms"}
 
-# A row for each day of the week and each metric of the LPAR and of each service class.
+# Sums whose ratio is the metric, for each day of the week, of the LPAR and of each service class. Seconds pass once for
+# all LPARs of a system.
 _WEEKDAYS = f"""
     SELECT isodow(interval_start_local) AS weekday, 'cpu_busy_pct' AS metric, '' AS class_name,
-      100 * sum(busy_s) / sum(online_s) AS value
+      100 * sum(busy_s) AS above, sum(online_s) AS below
     FROM marts.fct_interval_utilization
     WHERE system_id = $system AND engine_type = 'CP' AND interval_start_local BETWEEN $first AND $last GROUP BY ALL
     UNION ALL
     SELECT weekday, unnest(['rate_tps', 'cpu_us_per_tran', 'response_ms']), class_name,
-      unnest([rate_tps, cpu_us_per_tran, response_ms])
-    FROM (SELECT weekday, class_name, {CLASS_FIGURES}
-          FROM (SELECT isodow(interval_start_local) AS weekday, class_name, {CLASS_SUMS}
-                FROM marts.fct_transaction_cost
-                WHERE system_id = $system AND class_kind = 'service_class'
-                  AND interval_start_local BETWEEN $first AND $last GROUP BY ALL)
-          GROUP BY ALL)
+      unnest([sum(ended / seconds) * max(seconds), sum(cpu_s) * 1e6, sum(response)]),
+      unnest([max(seconds), sum(ended), sum(timed)])
+    FROM (SELECT isodow(interval_start_local) AS weekday, class_name, {CLASS_SUMS}
+          FROM marts.fct_transaction_cost
+          WHERE system_id = $system AND class_kind = 'service_class'
+            AND interval_start_local BETWEEN $first AND $last GROUP BY ALL)
+    GROUP BY weekday, class_name
 """
+Sums = tuple[float, float]
 
 
 def compared(
@@ -37,50 +40,60 @@ def compared(
 ) -> list[Change]:
     """Each metric in both periods (first and last day), over the days of the week that both have.
 
-    The interval of a change is Student's, from how much the days of the week differ in it. `other` names the system
-    of period b.
+    A metric is a ratio of sums over these days, as it is of the LPAR's last seven. The interval of a change is
+    Student's, from how much it would differ without one of the days. `other` names the system of period b.
     """
     before, after = _by_weekday(snapshot, system, *a), _by_weekday(snapshot, other or system, *b)
     changes = []
     for (metric, class_name), days in before.items():
         later = after.get((metric, class_name), {})
         pairs = [(days[day], later[day]) for day in sorted(set(days) & set(later))]
-        if pairs and sum(first for first, _ in pairs) > 0:
+        if pairs and sum(first for (first, _), _ in pairs) > 0:
             changes.append(_change(metric, class_name, pairs))
     return changes
 
 
 def _by_weekday(
     snapshot: Snapshot, system: str, first: dt.date, last: dt.date
-) -> dict[tuple[str, str], dict[int, float]]:
+) -> dict[tuple[str, str], dict[int, Sums]]:
     limits = {"first": dt.datetime.combine(first, dt.time.min), "last": dt.datetime.combine(last, dt.time.max)}
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    found: dict[tuple[str, str], dict[int, Sums]] = {}
     with snapshot.cursor() as cursor:
         cursor.execute(_WEEKDAYS, {"system": system, **limits})
-        for weekday, metric, class_name, value in sorted(cursor.fetchall(), key=lambda row: (row[2], row[1], row[0])):
-            if value is not None and math.isfinite(value):
-                found.setdefault((metric, class_name), {})[weekday] = float(value)
+        for weekday, metric, class_name, *sums in sorted(cursor.fetchall(), key=lambda row: (row[2], row[1], row[0])):
+            above, below = (number(one) for one in sums)
+            if above is not None and below:
+                found.setdefault((metric, class_name), {})[weekday] = above, below
     return found
 
 
-def _change(metric: str, class_name: str, pairs: list[tuple[float, float]]) -> Change:
-    mean_a, mean_b = fmean(a for a, _ in pairs), fmean(b for _, b in pairs)
-    change = 100.0 * (mean_b / mean_a - 1.0)
-    half = None
-    if len(pairs) >= FEWEST_PAIRS:
-        scatter = stdev(b - mean_b / mean_a * a for a, b in pairs)
-        half = 100.0 * student_95(len(pairs) - 1) * scatter / mean_a / math.sqrt(len(pairs))
+def _change(metric: str, class_name: str, pairs: list[tuple[Sums, Sums]]) -> Change:
+    a, b = _ratios(pairs)
+    change, half = 100.0 * (b / a - 1.0), None
+    # The jackknife: what the change would be without each of the days.
+    without = [_ratios(pairs[:i] + pairs[i + 1 :]) for i in range(len(pairs)) if len(pairs) >= FEWEST_PAIRS]
+    changes = [100.0 * (later / before - 1.0) for before, later in without if before]
+    if (days := len(changes)) >= FEWEST_PAIRS:
+        mean = fmean(changes)
+        half = student_95(days - 1) * math.sqrt(sum((one - mean) ** 2 for one in changes) * (days - 1) / days)
     return Change(
         metric=metric,
         class_name=class_name,
         unit=UNITS[metric],
-        a=mean_a,
-        b=mean_b,
+        a=a,
+        b=b,
         change_pct=change,
         lo_pct=None if half is None else change - half,
         hi_pct=None if half is None else change + half,
         significant=None if half is None else abs(change) > half,
     )
+
+
+def _ratios(pairs: list[tuple[Sums, Sums]]) -> tuple[float, float]:
+    """A metric in both periods over some days."""
+    a, b = zip(*pairs, strict=True)
+    before, later = (sum(above for above, _ in side) / sum(below for _, below in side) for side in (a, b))
+    return before, later
 
 
 def student_95(freedom: int) -> float:
