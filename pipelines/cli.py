@@ -99,7 +99,9 @@ def _with_remedy(error: click.ClickException) -> click.ClickException:
         return error
     from model.capacity.questions import KEYS, PREFIXES
 
-    key = error.option_name.lstrip("-").replace("-", "_")
+    # The name of a class or limit stays as it is written.
+    kind, dot, name = error.option_name.lstrip("-").partition(".")
+    key = f"{kind.replace('-', '_')}{dot}{name}"
     asks = any("--at" in option.opts for option in error.ctx.command.params)
     if asks and (key in KEYS or key.startswith(PREFIXES)):
         return click.UsageError(f"{error.option_name} is a key of the question: --at {key}=…", error.ctx)

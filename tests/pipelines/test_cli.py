@@ -73,7 +73,7 @@ def test_the_help_loads_nothing_heavy():
         (["solve", "/nowhere/model.toml"], Exit.NO_INPUT, "/nowhere/model.toml"),
         (["predict", "shop", "--at", "etr_tps"], Exit.USAGE, "KEY=VALUE"),
         (["predict", "shop", "--etr-tps", "5"], Exit.USAGE, "--at etr_tps="),
-        (["size", "shop", "--growth-pct.batch=5"], Exit.USAGE, "--at growth_pct.batch="),
+        (["size", "shop", "--growth-pct.NIGHT-BATCH=5"], Exit.USAGE, "--at growth_pct.NIGHT-BATCH="),
         (["size", "shop", "--at", "etr_tps=5"], Exit.USAGE, "name a target"),
         (["sweep", "shop", "engines=4"], Exit.USAGE, "KEY=FROM:TO"),
         (["what-if", "shop"], Exit.USAGE, "--with"),
