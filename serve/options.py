@@ -40,5 +40,7 @@ def options(entry: Mapping[str, Any]) -> list[Option]:
         found.append(Option(key=f"limit.{limit['name']}", label=label, today=places, least=1, most=4 * places))
     for name, about in sorted(from_plain(entry.get("adjustments", {})).items()):
         if {"cpu", "itr"} & set(about.factors) and about.concerns(parts_of(entry)):
-            found.append(Option(key=f"adjust.{name}", label=about.title, today="off", choices=["off", "on"]))
+            effect = Option(key=f"adjust.{name}", label=about.title, today="off", choices=["off", "on"])
+            effect.measured_on = list(dict.fromkeys(source.partition(":")[0] for source in about.sources))
+            found.append(effect)
     return found

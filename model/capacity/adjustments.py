@@ -39,7 +39,7 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """A what-if with a factor for each quantity it changes, and its sources; `scope` is the traffic it is about."""
+    """A what-if with a factor for each quantity it changes, and its sources; `scope` its traffic or product."""
 
     name: str
     title: str
@@ -117,7 +117,7 @@ def asked(
             raise QuestionError(key, value, f"{key}: {value!r} is neither on nor off", ("on", "off"))
         if str(value) == "on":
             if not known[name].concerns(parts):
-                text = f"{key}: is about {known[name].scope} traffic; no workload or component here is named so"
+                text = f"{key}: is about {known[name].scope}; no workload or component here is named so"
                 raise QuestionError(key, name, text, [one for one in known if known[one].concerns(parts)])
             chosen.append(known[name])
     return rest, tuple(chosen)

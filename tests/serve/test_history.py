@@ -121,6 +121,21 @@ def test_a_change_beyond_the_scatter_of_days_is_significant_and_one_within_is_no
     assert not changes["cpu_busy_pct", ""]["significant"]
 
 
+def test_two_weeks_compared_are_those_of_the_class_table(client, history):
+    """The last week has a day of few dear transactions, which a mean over days would count like any other."""
+    with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
+        con.execute(
+            "UPDATE marts.fct_transaction_cost SET transactions_ended = 360.0, appl_cp_pct = 40.0, response_ms = 90.0 "
+            "WHERE interval_start_local::date = DATE '2026-09-20'"
+        )
+    (row,) = client("GET", "/v1/systems/PRDA/classes").json()["classes"]
+    path = "/v1/systems/PRDA/periods?a_from=2026-09-09&a_to=2026-09-15&b_from=2026-09-16&b_to=2026-09-22"
+    changes = {one["metric"]: one for one in client("GET", path).json()["changes"] if one["class_name"]}
+    for metric in ("rate_tps", "cpu_us_per_tran", "response_ms"):
+        assert changes[metric]["b"] == pytest.approx(row[metric])
+        assert changes[metric]["change_pct"] == pytest.approx(row[f"{metric}_change_pct"])
+
+
 def test_periods_without_a_day_of_the_week_in_common_are_refused_with_the_reason(client, history):
     path = "/v1/systems/PRDA/periods?a_from=2026-09-07&a_to=2026-09-08&b_from=2026-09-09&b_to=2026-09-10"
     answer = client("GET", path)
@@ -160,7 +175,12 @@ def test_a_system_of_points_has_no_recorded_intervals_to_set_the_model_beside(cl
 
 def claim(title, quantity, scope=""):
     factors = {quantity: {"log": 0.1, "log_sd": 0.01}}
-    return {"title": title, "factors": factors, "sources": ["a study"], "scope": scope}
+    return {
+        "title": title,
+        "factors": factors,
+        "sources": ["system-a: a study, a table", "system-a: another table"],
+        "scope": scope,
+    }
 
 
 def test_options_offer_what_the_records_show():
@@ -192,6 +212,7 @@ def test_options_offer_what_the_records_show():
         ("limit.HIGH", 20.0),
         ("adjust.encryption", "off"),
     ]
+    assert options(entry)[-1].measured_on == ["system-a"]
 
 
 def test_students_quantile_is_that_of_the_tables():

@@ -34,7 +34,7 @@ function slider(key, label, least, most, today, given, step = 1) {
   };
 }
 
-function choice(key, label, choices, today, given) {
+function choice(key, label, choices, today, given, below = null) {
   const select = h(
     "select",
     {},
@@ -44,7 +44,7 @@ function choice(key, label, choices, today, given) {
   return {
     key,
     group: "at",
-    node: h("label", { className: "field" }, label, select),
+    node: h("label", { className: "field" }, label, select, below),
     read: () => (select.value === today ? null : select.value),
     reset: () => {
       select.value = today;
@@ -98,6 +98,7 @@ export function fieldsOf(system, given) {
           one.choices.map((value) => [value, value || "as it is"]),
           one.today,
           given[one.key],
+          one.measured_on.length ? h("span", { className: "quiet" }, `Measured on ${one.measured_on.join(", ")}.`) : null,
         )
       : slider(one.key, one.label, one.least, one.most, one.today, given[one.key], one.least < 1 && one.least > 0 ? 0.1 : 1);
   const effects = system.options.filter((one) => one.key.startsWith("adjust.")).map(option);
