@@ -185,9 +185,10 @@ def sizing(found: Mapping[str, Any]) -> str:
     columns = {
         "engines": "engines",
         "cpu": "CPU busy %",
-        "response": "response ms",
+        "response": "longest response ms",
         "probability": "probability",
         "meets": "meets",
+        "limit": "nearest its target",
     }
     sure = f"5 % to 95 % sure: {engines['lo']} to {engines['hi'] or 'more than can be said'}"
     need = f"  engines: {engines['value'] or 'none suffice'}" + (f" ({sure})" if engines["lo"] else "")
@@ -217,7 +218,7 @@ def _sized_machines(machines: Sequence[Mapping[str, Any]]) -> str:
         "engines": "engines",
         "sure": "5 % to 95 % sure",
         "cpu": "CPU busy %",
-        "response": "response ms",
+        "response": "longest response ms",
         "bottleneck": "bottleneck",
     }
     return table(rows, columns, "  ")

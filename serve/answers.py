@@ -139,13 +139,17 @@ class Engines(Part):
 
 
 class SizeStep(Part):
-    """What one number of engines would do, the longest response of any class, and how probably it meets the targets."""
+    """What one number of engines would do, the longest response of any class, and how probably it meets the targets.
+
+    The limit is what is nearest to its target, or furthest beyond: a resource, or ``response of CLASS``.
+    """
 
     engines: int
     cpu_busy_pct: Estimate
     response_ms: Estimate | None
     probability: float
     meets: bool
+    limit: str
 
 
 class SizeOnMachine(Part):

@@ -39,9 +39,10 @@ def size(
     """The smallest number of engines that carries a load within a busy and a response target.
 
     ``engines.value`` meets the targets at even odds, ``lo`` with probability 5 % and ``hi`` with 95 %; null where no
-    number up to 256 does. ``table`` has the numbers next to these three, each with its busy and its longest response of
-    any class. The busy target is that of every resource, as for :func:`max_rate`: engines, machine, share
-    by weight, limits. Without it none must be saturated. ``machines`` has the same of each
+    number up to 256 does. ``table`` has the numbers next to these three, each with its busy, its longest response of
+    any class, and the ``limit``: what is nearest to its target, or furthest beyond. The busy target is that of every
+    resource, as for :func:`max_rate`: engines, machine, share by weight, limits. Without it none must be saturated.
+    ``machines`` has the same of each
     of the machines named, beside the answer for the one that ``at`` speaks of.
 
     Raises:
@@ -71,8 +72,7 @@ def size(
         extrapolated=extrapolated(ready, chosen),
         notes=[
             *notes_on(ready, load, chosen),
-            *_size_notes(ready, chosen, value, hi, busy_pct),
-            *_too_slow(ready, load.scenario, likeliest, value, response_ms),
+            *_size_notes(ready, chosen, next(row for row in rows if row["engines"] == likeliest), value, hi, busy_pct),
         ],
         table=[row for row in rows if any(-2 <= row["engines"] - engines <= 1 for engines in told)],
         machines=elsewhere,
@@ -90,59 +90,52 @@ def _tried(ready: System, scenario: Scenario, busy_pct: float, response_ms: floa
 
     first = bisect_left(range(1, MOST_ENGINES), ODDS[0], key=enough) + 1
     rows: list[dict[str, Any]] = []
-    before, best = np.full((2, ready.draws - 1), np.inf), 0.0
+    before, best = np.full((2, ready.draws), np.inf), 0.0
     for engines in range(max(first - 2, 1), MOST_ENGINES + 1):
         state = ready.evaluate(on_engines(ready, scenario, engines))
-        parts = _parts_of_targets(ready, state, busy_pct, response_ms)
-        rows.append(_size_row(ready, state, engines, parts.max(axis=0)))
+        fullest, parts = _parts_of_targets(ready, state, busy_pct, response_ms)
+        rows.append(_size_row(ready, state, engines, fullest, parts))
         best = max(best, rows[-1]["probability"])
         if best >= ODDS[-1]:
             break
         # Beyond its machine's engines an LPAR is taken to be on a larger one, which may help again.
         if engines > max(first, ready.machine.engines if ready.machine else 0):
             # Where a response has no end, the resource that is full says whether it may get one.
-            closer = (parts < before * (1.0 - LEAST_HELP)) | (parts <= 1.0) | np.isinf(parts)
+            closer = ((parts < before * (1.0 - LEAST_HELP)) | (parts <= 1.0) | np.isinf(parts))[:, 1:]
             if np.mean(closer.all(axis=0)) < next(chance for chance in ODDS if best < chance):
                 break
         before = parts
     return rows
 
 
-def _parts_of_targets(ready: System, state: State, busy_pct: float, response_ms: float | None) -> Array:
-    """(2, draws - 1) the fullest resource and the longest response, as parts of their targets; 0 without a target."""
-    fullest = np.max([used[1:, 0] for used in resources(ready, state).values()], axis=0)
-    longest = np.zeros(len(fullest)) if response_ms is None else _worst(state)[1:, 0] / response_ms
-    return np.stack([100.0 * fullest / busy_pct, longest])
+def _parts_of_targets(ready: System, state: State, busy_pct: float, response_ms: float | None) -> tuple[str, Array]:
+    """The fullest resource by name, and (2, draws) it and the longest response as parts of their targets; 0 without."""
+    used = {name: found[:, 0] for name, found in resources(ready, state).items()}
+    longest = np.zeros(ready.draws) if response_ms is None else _worst(state)[:, 0] / response_ms
+    fullest = 100.0 * np.max(list(used.values()), axis=0) / busy_pct
+    return max(used, key=lambda name: float(used[name][0])), np.stack([fullest, longest])
 
 
-def _size_notes(ready: System, chosen: State, value: int | None, hi: int | None, busy_pct: float) -> list[str]:
-    """What to know of the number of engines that was found, or of the present one where none was."""
+def _size_notes(
+    ready: System, chosen: State, likeliest: Mapping[str, Any], value: int | None, hi: int | None, busy_pct: float
+) -> list[str]:
+    """What to know of the number of engines that was found; where none was, of the present one and the likeliest."""
     notes, limit = [], bottleneck(ready, chosen)
     if ready.machine is not None and chosen.scenario.engines > ready.machine.engines:
         found = f"{chosen.scenario.engines:g}"
         notes.append(f"engines: the machine has {ready.machine.engines:g}; taken to get {found}")
     if value is None:
         notes.append(f"no number of engines up to {MOST_ENGINES} meets the targets at this rate")
+        found = f"{likeliest['engines']} engines, the likeliest number"
+        notes.append(f"{likeliest['limit']} keeps {found}, from the targets")
     elif hi is None:
         notes.append(
             "no number of engines is sure to meet the targets: what more engines cannot change is too uncertain"
         )
-    if limit.resource != CPS:
+    if value is not None and limit.resource != CPS:
         beyond = f" and is busier than {busy_pct:g} %" if (limit.utilization_pct or 0.0) > busy_pct else ""
         notes.append(f"{limit.resource} is fuller than the engines{beyond}")
     return notes
-
-
-def _too_slow(
-    ready: System, scenario: Scenario, likeliest: int, value: int | None, target_ms: float | None
-) -> list[str]:
-    """The class whose response keeps every number of engines from meeting the target, if it is one."""
-    if value is not None or target_ms is None:
-        return []
-    state = ready.evaluate(on_engines(ready, scenario, likeliest))
-    if _worst(state)[0, 0] <= target_ms:
-        return []
-    return [f"response of {_slowest(state)} is above {target_ms:g} ms with {likeliest} engines, too"]
 
 
 def _on_machine(
@@ -177,18 +170,20 @@ def on_engines(ready: System, scenario: Scenario, engines: int) -> Scenario:
     return changed
 
 
-def _size_row(ready: System, state: State, engines: int, part_of_targets: Array) -> dict[str, Any]:
+def _size_row(ready: System, state: State, engines: int, fullest: str, parts: Array) -> dict[str, Any]:
     response = None
     if ready.responses:
         values = _worst(state)[:, 0]
         response = Estimate.of(values) if np.isfinite(values[0]) else None
-    probability = float(np.mean(part_of_targets <= 1.0))
+    probability = float(np.mean(parts[:, 1:].max(axis=0) <= 1.0))
     return {
         "engines": engines,
         "cpu_busy_pct": Estimate.of(100.0 * state.busy[:, 0] / engines).to_dict(),
         "response_ms": None if response is None else response.to_dict(),
         "probability": probability,
         "meets": probability >= 0.5,
+        # A response without end comes from a resource that is full.
+        "limit": f"response of {_slowest(state)}" if parts[0, 0] < parts[1, 0] < np.inf else fullest,
     }
 
 

@@ -56,7 +56,7 @@ const WAITS = { cp: "CPs", ziip: "zIIPs", other: "elsewhere" };
 export const found = (answer, metric, of = "") =>
   answer.outputs.find((output) => output.metric === metric && subject(output) === of);
 
-const CPS = "general-purpose CPs of the LPAR";
+export const CPS = "general-purpose CPs of the LPAR";
 export const resourceName = (name) => name.replace(/^of which /, "").replace(/ of the LPAR$/, "");
 
 export function stations(today, asked) {

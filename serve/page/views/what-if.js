@@ -3,7 +3,7 @@
 import { ask } from "/static/client.js";
 import { h, notes, refusal, section } from "/static/dom.js";
 import { change, figure, whole, within } from "/static/figures.js";
-import { found, responses, resourceName, stations } from "/static/parts.js";
+import { CPS, found, responses, resourceName, stations } from "/static/parts.js";
 import { keep, without } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
@@ -116,14 +116,15 @@ function reach(limit, today_tps, targets) {
 
 function shown(both, limit, curve, sizing, question, metric, against) {
   const { a: today, b: asked } = both;
-  const busy = found(asked, "cpu_busy_pct"),
-    rate = rateOf(asked);
+  const rate = rateOf(asked);
   const head = asked.bottleneck,
     next = head.next;
   const most = limit instanceof Error ? null : limit.etr_tps.value;
   const room_pct = most === null || !rate ? null : 100 * (most / rate - 1);
   const fits = room_pct === null ? head.utilization_pct <= question.targets.max_busy_pct : room_pct >= 0;
-  const usedPct = busy?.value ?? head.utilization_pct;
+  // What the work asks of the engines, as the table below has it; they cannot be busier than 100 %.
+  const cps = head.stations.find((station) => station.resource === CPS);
+  const asks = { ...cps, value: cps.utilization_pct };
   return [
     h(
       "section",
@@ -131,9 +132,9 @@ function shown(both, limit, curve, sizing, question, metric, against) {
       h(
         "p",
         { className: "headline", id: "headline" },
-        `At ${figure(rate, 5)} transactions/s the LPAR is `,
-        h("strong", {}, `${figure(usedPct, 3)} % busy`),
-        within(busy, 3) && ` (${within(busy, 3)})`,
+        `At ${figure(rate, 5)} transactions/s the ${asks.value > 100 ? "work asks for" : "LPAR is"} `,
+        h("strong", {}, `${figure(asks.value, 3)} % ${asks.value > 100 ? "of the engines" : "busy"}`),
+        within(asks, 3) && ` (${within(asks, 3)}${asks.value <= 100 && asks.hi > 100 ? " asked for" : ""})`,
         room_pct !== null && room_pct >= 0 ? ["; ", term("headroom"), `: ${figure(room_pct, 2)} % more of this mix.`] : ".",
       ),
       h(
@@ -197,9 +198,10 @@ function engines(sizing, targets, said) {
         { name: "CPs", number: true, text: whole },
         { name: "CPU busy", unit: "%", number: true },
         { name: "interval" },
-        { name: "response", unit: "ms", number: true },
+        { name: "longest response", unit: "ms", number: true },
         { name: "chance to meet", number: true, text: (v) => `${figure(100 * v, 2)} %` },
         { name: "meets" },
+        { name: "nearest its target" },
       ]),
       sizing.table.map((row) =>
         kept([
@@ -209,6 +211,7 @@ function engines(sizing, targets, said) {
           row.response_ms?.value ?? null,
           row.probability,
           row.meets ? "yes" : "no",
+          resourceName(row.limit),
         ]),
       ),
       "What each number of engines would do",

@@ -133,6 +133,7 @@ def test_size_finds_the_fewest_engines_within_a_busy_target(bundle):
     assert not rows[engines["value"] - 1]["meets"]
     assert rows[engines["hi"]]["probability"] >= 0.95
     assert answer["targets"] == {"max_busy_pct": 70, "max_response_ms": None}
+    assert {row["limit"] for row in answer["table"]} == {"general-purpose CPs of the LPAR"}
     assert json.loads(json.dumps(answer, allow_nan=False)) == answer
 
 
@@ -150,7 +151,8 @@ def test_size_says_when_no_number_of_engines_will_do(bundle):
     assert any("no number of engines" in note for note in answer["notes"])
     slowest = {row["response_ms"]["value"] for row in answer["table"] if row["response_ms"]}
     assert min(slowest) > 1.0
-    assert any("is above 1 ms with" in note for note in answer["notes"])
+    assert answer["table"][-1]["limit"].startswith("response of ")
+    assert any(note.startswith("response of ") and "from the targets" in note for note in answer["notes"])
     # More engines than these bring no transaction nearer to the target.
     assert answer["table"][-1]["engines"] < 40
 
@@ -164,6 +166,7 @@ def test_size_asks_of_the_machine_to_be_no_busier_than_the_engines():
     assert answer["bottleneck"]["utilization_pct"] <= 60
     assert answer["engines"]["value"] > entry["on_machine"]["engines"]
     assert any("the machine has 8; taken to get 15" in note for note in answer["notes"])
+    assert {row["limit"] for row in answer["table"] if not row["meets"]} == {"machine M1"}
 
 
 def test_size_far_beyond_every_machine_is_as_impossible_on_one_engine_as_on_many(bundle):
