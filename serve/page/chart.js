@@ -120,6 +120,7 @@ function options(spec, width) {
       stroke: colour,
       width: 1,
       fill: i === 0 ? faint(colour, 45) : undefined,
+      area: faint(colour, 45),
       points: { show: false },
       value: said(part.values, spec.y.unit),
     });
@@ -205,10 +206,13 @@ function options(spec, width) {
       },
     ],
     cursor: { drag: { x: true, y: false }, points: { size: 6 } },
-    legend: { live: true },
+    legend: { live: true, markers: { dash: (_, i) => dashed(series[i].dash), fill: (_, i) => series[i].area ?? null } },
     hooks: { draw: [(u) => marks(u, spec)] },
   };
 }
+
+// The border of a line's mark in the legend: short dashes are dots there.
+const dashed = (dash) => (dash ? (dash[0] > 3 ? "dashed" : "dotted") : "solid");
 
 // Ticks of local time: the month, the day or the minute, by how far they are apart.
 function dates(_, ticks, __, ___, apart_s) {

@@ -17,7 +17,10 @@ export function within(part, digits = 4) {
 
 export const whole = (value) =>
   value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumFractionDigits: 0 });
-export const change = (pct) => (pct === null || pct === undefined ? "–" : `${pct > 0 ? "+" : ""}${figure(pct, 2)} %`);
+export const change = (pct) => {
+  const text = figure(pct, 2);
+  return text === "–" ? text : `${pct > 0 && /[1-9]/.test(text) ? "+" : ""}${text} %`;
+};
 export const day = (iso) => (iso ? iso.slice(0, 10) : "–");
 export const minute = (iso) => iso.slice(0, 16).replace("T", " ");
 // Local times of the records have no zone: they are drawn as they stand.

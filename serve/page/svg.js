@@ -1,6 +1,6 @@
 // A drawn chart as an SVG file that stands alone, in the light colours of print.
 
-import { figure, local, minute } from "/static/figures.js";
+import { local, minute } from "/static/figures.js";
 
 const WIDTH = 900,
   HEIGHT = 420,
@@ -40,21 +40,21 @@ export function drawing(plot, spec, paint) {
     return kept.length ? `M${[...edge(upper, kept), ...edge(lower, kept.toReversed())].join("L")}Z` : "";
   };
   const parts = [
-    `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
+    `<rect width="100%" height="100%" fill="#fff"/>`,
     `<text x="${LEFT}" y="22" font-size="16" font-weight="600">${escape(spec.title)}</text>`,
   ];
-  for (let i = 0; i <= 5; i++) {
-    const value = bottom + ((top - bottom) * i) / 5,
-      at = low + ((high - low) * i) / 5;
+  // The ticks of the chart on the page.
+  const [across, up] = plot.axes.map((axis) => axis._splits.map((at, i) => [at, axis._values[i]]));
+  for (const [value, text] of up)
     parts.push(
       `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(value)}" y2="${y(value)}" stroke="#ddd"/>`,
-      `<text x="${LEFT - 8}" y="${y(value) + 4}" text-anchor="end">${figure(value, 3)}</text>`,
-      `<text x="${x(at)}" y="${HEIGHT - BOTTOM + 18}" text-anchor="${i === 5 ? "end" : "middle"}">${spec.x.time ? minute(local(at)).slice(0, 10) : figure(at, 3)}</text>`,
+      `<text x="${LEFT - 8}" y="${y(value) + 4}" text-anchor="end">${escape(text)}</text>`,
     );
-  }
+  for (const [at, text] of across)
+    parts.push(`<text x="${x(at)}" y="${HEIGHT - BOTTOM + 18}" text-anchor="middle">${escape(text ?? "")}</text>`);
   parts.push(
     `<text x="${LEFT - 8}" y="${TOP - 8}" text-anchor="end">${escape(spec.y.unit ?? "")}</text>`,
-    `<text x="${WIDTH - RIGHT}" y="${HEIGHT - BOTTOM + 36}" text-anchor="end">${spec.x.time ? "" : escape(spec.x.label)}</text>`,
+    `<text x="${WIDTH - RIGHT}" y="${HEIGHT - BOTTOM + 36}" text-anchor="end">${spec.x.time ? [low, high].map((at) => minute(local(at))).join(" to ") : escape(spec.x.label)}</text>`,
   );
   const legend = [];
   let row = 1;
@@ -73,7 +73,7 @@ export function drawing(plot, spec, paint) {
     parts.push(
       `<path d="${path(plot.data[row])}" fill="none" stroke="${colour}" stroke-width="2"${line.dash ? ` stroke-dasharray="${line.dash.join(" ")}"` : ""}/>`,
     );
-    legend.push([line.name, colour]);
+    legend.push([line.name, colour, line.dash ?? []]);
     row += line.lo ? 3 : 1;
   });
   (spec.points ?? []).forEach((one, i) => {
@@ -93,12 +93,19 @@ export function drawing(plot, spec, paint) {
       `<text x="${x(mark.x) + 5}" y="${TOP + 12}">${escape(mark.label)}</text>`,
     );
   }
-  let at = LEFT;
-  for (const [name, colour] of legend) {
+  let at = LEFT,
+    line = HEIGHT - 18;
+  for (const [name, colour, dash] of legend) {
+    const wide = 34 + 6.6 * name.length;
+    if (at > LEFT && at + wide > WIDTH) [at, line] = [LEFT, line + 18];
     parts.push(
-      `<rect x="${at}" y="${HEIGHT - 24}" width="12" height="12" fill="${colour}"/><text x="${at + 17}" y="${HEIGHT - 14}">${escape(name)}</text>`,
+      dash
+        ? `<line x1="${at}" x2="${at + 14}" y1="${line}" y2="${line}" stroke="${colour}" stroke-width="2" stroke-dasharray="${dash.join(" ")}"/>`
+        : `<rect x="${at}" y="${line - 6}" width="12" height="12" fill="${colour}"/>`,
+      `<text x="${at + 17}" y="${line + 4}">${escape(name)}</text>`,
     );
-    at += 34 + 6.6 * name.length;
+    at += wide;
   }
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="system-ui, sans-serif" font-size="12" fill="#222">${parts.join("")}</svg>\n`;
+  const height = line + 18;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="12" fill="#222">${parts.join("")}</svg>\n`;
 }

@@ -55,7 +55,7 @@ class Seen:
 
     def __init__(self, browser, address):
         self.page = browser.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(60_000)
         self.address, self.faults = address, []
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         self.page.on("requestfailed", self._failed)
@@ -104,7 +104,6 @@ def test_no_view_keeps_anyone_out_in_light_in_dark_or_on_a_phone(seen, view):
     assert not {"null", "undefined", "NaN"} & set(seen.text().split())
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        page.wait_for_timeout(300)
         assert not barriers(page), scheme
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -133,6 +132,16 @@ def test_a_question_stands_in_its_address_and_comes_back_from_it(seen):
     assert "limited by" in seen.text("#verdict")
     seen.go(page.url.split("#/")[1])
     assert seen.text("#headline") == first
+
+
+@pytest.mark.parametrize(("growth_pct", "said"), [(40, "% busy"), (900, "% of the engines")])
+def test_the_headline_has_the_busy_of_the_table_below(seen, growth_pct, said):
+    page = seen.go(f"what-if?system=PRDA&growth_pct={growth_pct}")
+    cells = page.locator("main section[aria-label^='Busy by resource'] tbody tr", has_text="general-purpose CPs")
+    _, _, asked, interval, *_ = cells.first.locator("td").all_inner_texts()
+    headline = seen.text("#headline")
+    assert said in headline and interval in headline
+    assert float(re.search(r"([\d.]+) %", headline)[1]) == pytest.approx(float(asked), rel=1e-3)
 
 
 def test_a_load_fits_only_within_all_targets(seen):
@@ -174,6 +183,24 @@ def test_a_chart_saves_as_svg_and_csv_that_stand_alone(seen):
     with page.expect_download() as got:
         page.get_by_role("button", name="CSV of").first.click()
     assert Path(got.value.path()).read_text(encoding="utf-8").startswith("transaction rate,")
+
+
+def test_groups_beyond_the_colours_are_one_area_and_lines_are_told_apart_by_dashes(seen):
+    def crowded(route):
+        found = route.fetch().json()
+        group = next(one for one in found["columns"] if one["kind"] == "class_group")
+        found["columns"] += [{**group, "name": f"GROUP{i}"} for i in range(9)]
+        route.fulfill(json=found)
+
+    seen.page.route("**/history?**", crowded)
+    page = seen.go("lpar?system=PRDA")
+    legend = page.locator("figure", has_text="engines in use by class group").locator(".u-legend")
+    assert "6 smaller groups" in legend.inner_text()
+    with page.expect_download() as got:
+        page.get_by_role("button", name="SVG of: General-purpose").click()
+    picture = Path(got.value.path()).read_text(encoding="utf-8")
+    marks = re.findall(r'stroke="(#\w+)" stroke-width="2" stroke-dasharray="([\d ]*)"/><text', picture)
+    assert len(marks) == len(set(marks)) >= 3
 
 
 def test_a_cap_is_asked_as_a_number_of_engines_and_the_machine_stands_above_its_lpars(seen):
@@ -290,6 +317,8 @@ def test_a_printed_view_takes_the_whole_width_and_says_its_question(seen):
 def test_what_can_be_changed_comes_with_the_fewest_engines_and_the_msu_to_come(seen):
     seen.go("what-if?system=shop&max_busy_pct=70")
     assert "CPs keep within 70 % busy" in seen.text()
+    rows = seen.page.locator("main section[aria-label='Fewest engines'] tbody tr").all_inner_texts()
+    assert all(row.endswith("general-purpose CPs") for row in rows)
     seen.go("headroom?system=PRDA&with=growth_pct%3D20")
     assert "growth_pct=20" in seen.text("main table")
     assert "MSU to come" in seen.text()

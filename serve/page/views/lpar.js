@@ -10,6 +10,8 @@ import { term } from "/static/terms.js";
 import { unit, words } from "/static/words.js";
 
 const TARGET_PCT = 90;
+// As many areas as there are colours to tell them apart; the lines over them have others, and dashes.
+const AREAS = ["c1", "c2", "c3", "c4", "c7", "c6"];
 
 export async function lpar(body, { system, params, known }) {
   const path = `/v1/systems/${encodeURIComponent(system)}`;
@@ -76,14 +78,29 @@ function timed(history, columns) {
 
 const EVERY = { interval: "each interval", hour: "means of an hour", day: "means of a day" };
 
-function engines(history) {
+// Uncaptured time and class groups, the largest first; those beyond the colours there are as one.
+function areas(history) {
   const groups = [...of(history, "uncaptured"), ...of(history, "class_group")];
+  const rest = groups.length > AREAS.length ? groups.splice(AREAS.length - 1) : [];
+  if (rest.length)
+    groups.push({
+      name: `${rest.length} smaller groups`,
+      values: rest[0].values.map((_, i) => {
+        const there = rest.map((group) => group.values[i]).filter((value) => value !== null);
+        return there.length ? there.reduce((sum, value) => sum + value, 0) : null;
+      }),
+    });
+  return groups.map((group, i) => ({ ...group, colour: AREAS[i] }));
+}
+
+function engines(history) {
+  const groups = areas(history);
   const lines = [
     ["cp_busy", "busy of all", "c5", undefined],
-    ["cp_peak", "highest interval", "c6", [2, 3]],
+    ["cp_peak", "highest interval", "c5", [2, 3]],
     ["cp_online", "CPs online", "c8", undefined],
-    ["cp_share", "share by weight", "c7", [8, 4]],
-    ["cp_cap", "absolute cap", "c2", [3, 3]],
+    ["cp_share", "share by weight", "c8", [8, 4]],
+    ["cp_cap", "absolute cap", "mark", [3, 3]],
     ["target", `target, ${TARGET_PCT} % busy`, "bad", [6, 4]],
   ]
     .filter(([kind]) => kind !== "cp_peak" || history.every !== "interval")
