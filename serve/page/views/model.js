@@ -159,7 +159,7 @@ function errors(all, system, version) {
 }
 
 function simulated(about) {
-  const loads = about?.gate?.simulated?.loads ?? [];
+  const { loads = [], allowed_pct, worst_pct, passed } = about?.gate?.simulated ?? {};
   if (!loads.length) return [];
   return [
     section(
@@ -184,6 +184,14 @@ function simulated(about) {
           load.agrees ? "yes" : h("strong", {}, "no"),
         ]),
         "Answers beside those of a simulation of the same network",
+      ),
+      h(
+        "p",
+        { className: "quiet" },
+        `A load agrees where busy is within ${figure(allowed_pct.busy, 2)} % and every response within ${figure(allowed_pct.response, 2)} %, beyond what the simulation itself is unsure of.`,
+        passed
+          ? ""
+          : ` The gate is about held-out data alone, so it may be passed where a load does not agree: answers then say so in a note, and state an error of the solver of ${figure(Math.max(worst_pct, allowed_pct.response), 2)} %.`,
       ),
     ),
   ];
