@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -30,7 +31,9 @@ CONTRADICTION = 1.02
 # Of a class whose CPU is all on zIIPs.
 NO_COST = Fit(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 1.0), np.zeros(DRAWS)
 # Growth a week: what is held beforehand, and how many whole days say more.
-GROWTH_SD, FEWEST_TREND_DAYS = 0.01, 10
+GROWTH_SD, LEVEL_SD, FEWEST_TREND_DAYS = 0.01, 10.0, 10
+# Standard errors beyond which it is plain that a class grows or ends.
+PLAINLY = 3.0
 
 
 class Unusable(ValueError):
@@ -259,16 +262,25 @@ def _trend(h: History, streams: list[int]) -> list[dict[str, Any]]:
         if kept.sum() < FEWEST_TREND_DAYS:
             found.append(around(0.0, GROWTH_SD, name))
             continue
-        week = (days[kept] - days[kept].mean()) / 7.0
-        weekday = (days[kept] + 3) % 7
-        dummies = [(weekday == d).astype(float) for d in np.unique(weekday)]
-        design = np.column_stack([week, *dummies])
-        sd = [GROWTH_SD, *([10.0] * len(dummies))]
-        level = float(np.mean(np.log(ended[kept])))
-        weeks = days[kept] // 7
-        fitted = fit(design, np.log(ended[kept]), np.ones(int(kept.sum())), weeks, [0.0, *([level] * len(dummies))], sd)
+        fitted = _growth(days[kept], np.log(ended[kept]))
         found.append(around(float(fitted.mean[0]), float(np.sqrt(fitted.cov[0, 0])), name))
     return found
+
+
+def _growth(days: NDArray[np.int64], logs: Array) -> Fit:
+    """Growth a week first, then the levels of the days of the week."""
+    weekday = (days + 3) % 7
+    design = np.column_stack([(days - days.mean()) / 7.0, *((weekday == d).astype(float) for d in np.unique(weekday))])
+    levels = design.shape[1] - 1
+
+    def within(sd: float) -> Fit:
+        prior = [0.0, *[float(logs.mean())] * levels], [sd, *[LEVEL_SD] * levels]
+        return fit(design, logs, np.ones(len(logs)), days // 7, *prior)
+
+    # A class that the records plainly show to come or go has a prior as wide as that.
+    free = within(LEVEL_SD)
+    plain = float(free.mean[0] ** 2 - PLAINLY**2 * free.cov[0, 0])
+    return within(max(GROWTH_SD, math.sqrt(max(plain, 0.0))))
 
 
 def _machine(h: History, varies: float) -> dict[str, Any]:

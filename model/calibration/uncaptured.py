@@ -14,15 +14,20 @@ from model.capacity.parts import CAPTURED, CAPTURED_BUT_ZIIP
 
 Array = NDArray[np.float64]
 
+# Engines this busy leave what no class reports no room, and this part of the intervals is enough without them.
+FULL, ENOUGH = 0.99, 0.5
+
 
 def uncaptured(h: History, captured: Array) -> dict[str, Any]:
     """Time of the LPAR that no class reports, against the captured: fixed, a share, a bend where it plainly has one.
 
     zIIP work on CPs is among the captured where no less of it says as much. Intervals in which a class has transactions
-    and no CPU figure say nothing.
+    and no CPU figure say nothing, nor do those in which the engines are full, where there is enough beside them.
     """
     known = ~(np.isnan(h.cp_s) & (h.ended > 0)).any(axis=1)
     known |= not known.any()
+    steady = known & (h.busy_s < FULL * h.engines * h.seconds)
+    known = steady if steady.sum() > ENOUGH * known.sum() else known
     name, day = f"{h.system_id} uncaptured", h.day[known]
     y = ((h.busy_s - captured) / h.seconds)[known]
     drivers = {CAPTURED: captured, CAPTURED_BUT_ZIIP: captured - h.ziip_on_cp_s.sum(axis=1)}

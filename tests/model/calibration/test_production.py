@@ -196,6 +196,12 @@ def test_headroom_names_the_week_in_which_the_target_is_crossed():
     assert found["first"]["lo"] <= found["first"]["value"]
 
 
+@pytest.mark.parametrize("weekly", [-1.2, 0.1])
+def test_a_class_that_comes_or_goes_is_forecast_to_go_on(weekly):
+    growth = entry(history(growth_per_week=weekly))["growth_per_week"][0]
+    assert growth["centre"] == pytest.approx(weekly, abs=0.05)
+
+
 def test_what_contradicts_itself_or_has_no_transactions_is_refused_with_the_reason():
     given = history()
     with pytest.raises(Unusable, match="records of one are missing"):
