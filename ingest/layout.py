@@ -250,8 +250,8 @@ class Layout:
         return tuple(section for section in self.sections if section.parent)
 
     def section(self, name: str) -> Section:
-        """The section with this name. Raises KeyError."""
-        for section in self.sections:
+        """The section with this name, read by its layout or by a handler. Raises KeyError."""
+        for section in (*self.sections, *self.handled):
             if section.name == name:
                 return section
         raise KeyError(f"{self.name} has no section {name}")

@@ -62,8 +62,9 @@ def page(database: Path) -> str:
         "What planners ask most, as SQL over the marts of the [data dictionary](data-dictionary/README.md). "
         "`etalon questions` lists them, `etalon questions NAME` answers one from the published snapshot, and "
         "`--sql` prints the query to start from. The answers shown come from the "
-        "[reference systems](reference-systems.md) as the lab renders them, and from made-up CICS tasks, as no study "
-        "publishes those. A question whose records neither has shows what it would answer.",
+        "[reference systems](reference-systems.md) as the lab renders them, and from made-up CICS tasks and a made-up "
+        "[night of subsystems](lab-writers.md#a-night-of-subsystems), as no study publishes those. A question whose "
+        "records none of them has shows what it would answer.",
     ]
     parts += [section(asked, answer(database, asked)) for asked in questions().values()]
     return "\n\n".join(parts) + "\n"

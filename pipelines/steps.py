@@ -26,13 +26,20 @@ LoadProgress = Callable[[str, str, int], None]
 def render(
     systems: Sequence[str], folder: Path, seed: int | None = None, progress: Progress | None = None
 ) -> list[Path]:
-    """Write the dumps of reference systems, with their runs, groups and manifests, into `folder`."""
-    from model.lab import rendering
+    """Write the dumps of reference systems, with their runs, groups and manifests, into `folder`.
+
+    `subsystems` stands for the made-up night with records of subsystems.
+    """
+    from model.lab import rendering, subsystems
+    from model.lab.renderable import SUBSYSTEMS
 
     written: list[Path] = []
     for system in systems:
         chosen = rendering.DEFAULT_SEED if seed is None else seed
-        written += rendering.render(system, folder, seed=chosen, progress=progress)
+        if system == SUBSYSTEMS:
+            written += subsystems.render(folder, chosen)
+        else:
+            written += rendering.render(system, folder, seed=chosen, progress=progress)
     return written
 
 
@@ -40,9 +47,9 @@ def require_renderable(systems: Sequence[str]) -> None:
     """Raise an EtalonError naming those that the lab can render, nearest first, unless it can render each of these."""
     from difflib import get_close_matches
 
-    from model.lab.renderable import renderable
+    from model.lab.renderable import SUBSYSTEMS, renderable
 
-    known = renderable()
+    known = (*renderable(), SUBSYSTEMS)
     for system in systems:
         if system not in known:
             near = get_close_matches(system, known, n=5, cutoff=0.4)

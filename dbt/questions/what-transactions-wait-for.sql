@@ -1,6 +1,6 @@
 -- What do transactions wait for?
 -- Mean milliseconds of a task, the ten transactions with the most time spent.
-select transaction_id, sum(tasks_ended) as tasks, round(sum(response_ms * tasks_ended) / sum(tasks_ended), 3) as response_ms,
+select transaction_id, sum(tasks_ended)::bigint as tasks, round(sum(response_ms * tasks_ended) / sum(tasks_ended), 3) as response_ms,
   round(sum(dispatch_ms * tasks_ended) / sum(tasks_ended), 3) as dispatch_ms,
   round(sum(first_dispatch_delay_ms * tasks_ended) / sum(tasks_ended), 3) as first_dispatch_ms,
   round(sum(redispatch_wait_ms * tasks_ended) / sum(tasks_ended), 3) as redispatch_ms,

@@ -6,6 +6,9 @@ from model.systems.catalogue import System
 from model.systems.targeting import targets_by_writer
 from model.systems.values import ACTIVITY
 
+SUBSYSTEMS = "subsystems"
+"""The made-up night with records of subsystems, which is no reference system."""
+
 
 def renderable() -> tuple[str, ...]:
     """Reference systems with at least one point that can be rendered, sorted."""

@@ -50,7 +50,11 @@ def register(app: typer.Typer) -> None:
 
 def lab(
     system: Annotated[
-        str | None, typer.Argument(help="A reference system, or `all`; `etalon systems` lists them.")
+        str | None,
+        typer.Argument(
+            help="A reference system, or `all`; `etalon systems` lists them. `subsystems`: a made-up night of MQ, Db2, "
+            "web requests, data sets."
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(file_okay=False, help="Folder to write into; ETALON_HOME/lab without it.")

@@ -2,7 +2,7 @@
 -- where their version tells it.
 with request as (
   select
-    'liberty' as server_kind, r.smf_sid, date_trunc('hour', r.written_local) as hour_local,
+    'Liberty' as server_kind, r.smf_sid, date_trunc('hour', r.written_local) as hour_local,
     trim(s.job_name) as job_name, split_part(r.uri, '?', 1) as resource, null::varchar as method,
     date_diff('microsecond', r.started_utc, r.ended_utc) as elapsed_us, r.cpu_end_us - r.cpu_start_us as cpu_us,
     r.cp_end_us - r.cp_start_us as cp_us, null::double as backend_us, null::boolean as is_error

@@ -1,0 +1,105 @@
+"""I/O by data set (42.6), by volume (74.1) and of its cache (74.5), and page data sets (75), hour by hour."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from model.lab.records.common import Record
+from model.lab.subsystems.night import BATCH_HOUR, CONNECT_US, DATA_SETS, HOURS, PENDING_US, DataSet, Night
+from model.lab.subsystems.recording import Recorder, Row
+
+INTERVAL_S = 3_600
+PAGE_DATA_SET, SLOTS, SLOTS_USED, SLOTS_USED_MAX = "PAGE.SUBS.LOCAL1", 200_000, 25_000, 30_000
+PAGES, PAGING_SAMPLES = 7_200, 36
+CONTENTIONS, CONTENTION_US = 3, 1_024_000
+CLOSED, INTERVAL_ENDED = 0, 1
+
+
+def records(make: Recorder, night: Night) -> Iterator[Record]:
+    """The records of every hour; of the batch job's data sets those of the hour in which it ran."""
+    for hour in range(HOURS):
+        used = [data_set for data_set in DATA_SETS if night.io(data_set, hour).ios]
+        for job in dict.fromkeys(data_set.job for data_set in used):
+            yield _by_data_set(make, night, hour, job, [one for one in used if one.job == job])
+        volumes = [_volume(night, hour, one) for one in used]
+        caches = [_cache(night, hour, one) for one in used]
+        yield rmf(make, night, hour, "smf74_1", control={"devices_total": len(used)}, device=volumes)
+        yield rmf(make, night, hour, "smf74_5", device=caches)
+        yield rmf(make, night, hour, "smf75", page_data_set=_paging())
+        if hour == BATCH_HOUR:
+            yield rmf(make, night, hour, "smf77", enqueue=_contention())
+
+
+def rmf(make: Recorder, night: Night, hour: int, layout: str, **sections: Any) -> Record:
+    """A record of RMF with the product section of an hour."""
+    start, end = night.hour(hour), night.hour(hour + 1)
+    product = {
+        "product_name": "RMF", "interval_start_clock_s": start, "interval_start_date": start, "interval_s": INTERVAL_S,
+        "sample_count": INTERVAL_S, "sampling_cycle_ms": 1_000, "os_level": "ZV020500", "interval_expiry_utc": end,
+        "gathering_end_utc": end, "local_offset_us": night.clock.offset_hours * 3_600_000_000,
+        "defined_interval_s": INTERVAL_S, "sysplex_name": "SUBSPLEX", "system_name": "SUBS",
+    }  # fmt: skip
+    return make.record(layout, end, product=product, **sections)
+
+
+def _by_data_set(make: Recorder, night: Night, hour: int, job: str, data_sets: list[DataSet]) -> Record:
+    end = night.hour(hour + 1)
+    online = data_sets[0].ios_per_quote > 0
+    head = {"job_name": job, "reason_code": INTERVAL_ENDED if online else CLOSED, "reader_start_clock_us": night.start}
+    rows = [
+        {
+            "parent_seq": 0, "data_set_name": one.name, "volume_serial": one.volume, "device_number": one.device,
+            "storage_class": "ONLINE" if online else "BATCH",
+        }
+        for one in data_sets
+    ]  # fmt: skip
+    io = [{"parent_seq": place, **_io(night, hour, one)} for place, one in enumerate(data_sets)]
+    product = {"interval_start_utc": night.hour(hour), "interval_end_utc": end}
+    return make.record("smf42_6", end, product=product, job=head, data_set=rows, io=io)
+
+
+def _io(night: Night, hour: int, data_set: DataSet) -> Row:
+    io = night.io(data_set, hour)
+    return {
+        "ios": io.ios, "reads": io.reads, "cache_candidates": io.ios, "cache_hits": io.read_hits + io.writes,
+        "write_candidates": io.writes, "write_hits": io.writes, "maximum_response_us": 8 * io.response_us,
+        "average_response_us": io.response_us, "average_response_fine_us": io.response_us,
+        "average_connect_us": CONNECT_US, "average_connect_fine_us": CONNECT_US,
+        "average_pending_us": PENDING_US, "average_pending_fine_us": PENDING_US,
+        "average_disconnect_us": data_set.disconnect_us, "average_disconnect_fine_us": data_set.disconnect_us,
+    }  # fmt: skip
+
+
+def _volume(night: Night, hour: int, data_set: DataSet) -> Row:
+    ios = night.io(data_set, hour).ios
+    return {
+        "device_number": data_set.device.to_bytes(2), "volume_serial": data_set.volume, "start_subchannels": ios,
+        "measured_operations": ios, "connect_us": ios * CONNECT_US, "pending_us": ios * PENDING_US,
+        "disconnect_us": ios * data_set.disconnect_us, "storage_group": "SGSHOP",
+    }  # fmt: skip
+
+
+def _cache(night: Night, hour: int, data_set: DataSet) -> Row:
+    io = night.io(data_set, hour)
+    return {
+        "device_number": data_set.device, "volume_serial": data_set.volume, "normal_read_requests": io.reads,
+        "normal_read_hits": io.read_hits, "normal_write_requests": io.writes, "normal_write_hits": io.writes,
+    }  # fmt: skip
+
+
+def _paging() -> Row:
+    return {
+        "page_data_set_name": PAGE_DATA_SET, "volume_serial": "PAGE01", "slots_in_data_set": SLOTS,
+        "most_slots_used": SLOTS_USED_MAX, "fewest_slots_used": SLOTS_USED, "average_slots_used": SLOTS_USED,
+        "average_slots_used_floating": SLOTS_USED, "in_use_samples": PAGING_SAMPLES, "io_requests": PAGES // 8,
+        "pages_transferred": PAGES,
+    }  # fmt: skip
+
+
+def _contention() -> Row:
+    """The batch job held its input while others wanted it."""
+    name = next(one.name for one in DATA_SETS if one.dd_name == "QUOTES")
+    return {
+        "resource_major_name": "SYSDSN", "resource_minor_name_first_44": name, "minor_name_length_bytes": len(name),
+        "contention_events": CONTENTIONS, "total_contention_us": CONTENTIONS * CONTENTION_US,
+        "shortest_contention_us": CONTENTION_US, "longest_contention_us": CONTENTION_US, "most_exclusive_waiters": 2,
+    }  # fmt: skip
