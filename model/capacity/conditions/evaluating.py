@@ -3,13 +3,14 @@
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from model.capacity.conditions.beliefs import Beliefs, Inference
+from model.capacity.conditions.beliefs import DOUBTFUL, Beliefs, Inference
 from model.capacity.conditions.definitions import following
-from model.capacity.conditions.identities import WHOLE_PCT, Sum, shares, sums
+from model.capacity.conditions.identities import WHOLE_PCT, Sum, repeated, shares, sums
 from model.capacity.conditions.mixtures import Array
 from model.capacity.conditions.rows import Identity, Operand
 from model.capacity.conditions.tables import Cell, Table, Tables
@@ -94,7 +95,30 @@ class Evaluator:
                 return self.identity(other, written)
         return None
 
+    @cached_property
+    def _same(self) -> Mapping[Cell, tuple[Cell, float, bool]]:
+        """Series that two tables have: by series, the other one, the factor to it, and whether that leads."""
+        pairs = repeated(self.tables).items()
+        followers = {again: (first, factor, True) for again, (first, factor) in pairs}
+        return followers | {first: (again, 1.0 / factor, False) for again, (first, factor) in pairs}
+
+    def _elsewhere(self, cell: Cell) -> Value | None:
+        """The same quantity in another table: where it was measured there alone, or nowhere and the other leads."""
+        same = self._same.get(replace(cell, x=None)) if cell.x is not None else None
+        if same is None or self._is_known(cell):
+            return None
+        other, factor, leads = same
+        there = replace(other, x=cell.x)
+        found = self.value(there) if leads or self._is_known(there) else None
+        return None if found is None else _times(found, factor)
+
+    def _is_known(self, cell: Cell) -> bool:
+        measured = self.tables.value(cell)
+        return measured is not None and measured[1] < DOUBTFUL * measured[0]
+
     def _following(self, cell: Cell) -> Value | None:
+        if (same := self._elsewhere(cell)) is not None:
+            return same
         block = cell.block
         table = self.tables.blocks[block]
         if block not in self._sums:

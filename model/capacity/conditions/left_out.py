@@ -9,12 +9,13 @@ American Statistical Association* 113).
 import math
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from model.capacity.conditions.beliefs import Beliefs, relatives, scale
 from model.capacity.conditions.evaluating import Evaluator
+from model.capacity.conditions.identities import repeated
 from model.capacity.conditions.rows import Row
 from model.capacity.conditions.tables import ALTERNATIVES, POINT, RATES, SYSTEM, Cell, Table, Tables, number
 
@@ -72,8 +73,11 @@ def left_out(tables: Tables, facts: Facts) -> list[LeftOut]:
 
 
 def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
-    """Every judged figure of a series that has two more levels, as the laws see it without its level."""
-    found = []
+    """Every judged figure of a series that has two more levels, as the laws see it without its level.
+
+    A series that two tables have counts once.
+    """
+    found, again = [], repeated(tables)
     for block, table in tables.blocks.items():
         rows = [row for row in tables.rows if (row.study or row.system, row.table) == block]
         for system, level in sorted({(cell.system, cell.x) for cell in table.values if cell.x is not None}):
@@ -85,7 +89,7 @@ def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
             beliefs = Beliefs(others, facts)
             for cell, (y, _) in table.values.items():
                 own = cell in table.judged and (cell.system, cell.x) == (system, level)
-                points = kept.series(cell) if own else []
+                points = kept.series(cell) if own and replace(cell, x=None) not in again else []
                 if y <= 0 or len(points) < LEAST_POINTS or any(other <= 0 for _, other, _ in points):
                     continue
                 inference = beliefs.infer(cell)

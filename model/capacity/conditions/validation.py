@@ -8,7 +8,7 @@ levels, the value at the system's other named level, or that of a sibling at the
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from model.capacity.conditions.beliefs import POPULATIONS
 from model.capacity.conditions.evaluating import Evaluator
+from model.capacity.conditions.identities import repeated
 from model.capacity.conditions.left_out import LeftOut, left_out, neighbours, widening
 from model.capacity.conditions.rows import Row, Study
 from model.capacity.conditions.tables import ALTERNATIVES, RATES, Cell, Table, Tables, kind_of, number
@@ -128,10 +129,10 @@ class StudyValidation:
 
 
 def validate(study: Study) -> StudyValidation:
-    """Leave every level out once."""
+    """Leave every level out once; a series that two tables have counts once."""
     whole = Tables(study.rows)
-    figures = left_out(whole, study.facts)
-    cases = [case for level in _levels(whole) for case in _without(study, whole, figures, *level)]
+    figures, again = left_out(whole, study.facts), repeated(whole)
+    cases = [case for level in _levels(whole) for case in _without(study, whole, figures, again, *level)]
     for figure in figures:
         table = whole.blocks[figure.cell.block]
         if table.numeric is None:
@@ -163,7 +164,13 @@ def _levels(tables: Tables) -> Iterator[tuple[str, tuple[str, ...], str]]:
 
 
 def _without(
-    study: Study, whole: Tables, figures: list[LeftOut], system: str, keys: tuple[str, ...], level: str
+    study: Study,
+    whole: Tables,
+    figures: list[LeftOut],
+    again: Container[Cell],
+    system: str,
+    keys: tuple[str, ...],
+    level: str,
 ) -> Iterator[Case]:
     numeric = number(level)
 
@@ -193,6 +200,8 @@ def _without(
         ]
         evaluator = Evaluator(kept, study.facts, widening=widening(figures, asked))
         for cell in table.judged.intersection(asked):
+            if replace(cell, x=None) in again:
+                continue
             found, naive = evaluator.value(cell), _naive(before, cell, keys)
             if found is not None and not math.isnan(naive):
                 left = f"{keys[0] if len(keys) == 1 else table.numeric}={level}"

@@ -7,8 +7,10 @@ import pytest
 
 from model.capacity.conditions.answering import Laws, predict
 from model.capacity.conditions.fitting import fit
+from model.capacity.conditions.left_out import left_out
 from model.capacity.conditions.reading import read_points
 from model.capacity.conditions.rows import WORKLOAD, Identity, Operand, Row
+from model.capacity.conditions.tables import Tables
 from model.capacity.questions import QuestionError
 
 SESSIONS = (1000, 2000, 4000, 16000)
@@ -292,3 +294,23 @@ def test_a_level_measured_once_follows_the_other_option_over_the_sizes():
     (found,) = predict(fit(rows, {}), "vtam", {"bandwidth_mode": "no", "buffer_kb": 16})
     assert found.value == pytest.approx(2.0 * 19.0, rel=0.06)
     assert found.hi < 2.0 * found.lo
+
+
+def test_what_two_tables_have_is_one_quantity():
+    counts, kb = (8, 16, 64, 128), (21430.0, 22500.0, 25580.0, 30750.0)
+    told = list(zip(counts, kb, strict=True))
+    rows = [row("one", "space_mb", {"users": n}, round(y / 1000.0, 2), "MB", "peaks") for n, y in told]
+    rows += [
+        row("one", "storage_kb", {"sessions": n, "component": part}, kb, "KB", "storage")
+        for n, y in told[:3]
+        for part, kb in (("Data Space", y), ("Below", 304.0))
+    ]
+    model = fit(rows, {})
+    for count in (32, 128):
+        space, stored = (
+            {o.condition.get("component", o.metric): o for o in predict(model, "one", {key: count})}
+            for key in ("users", "sessions")
+        )
+        assert space["space_mb"].value == pytest.approx(stored["Data Space"].value / 1000.0)
+    assert stored["Data Space"].value == 30750.0
+    assert len([figure for figure in left_out(Tables(rows), {}) if figure.cell.metric == "space_mb"]) == 0
