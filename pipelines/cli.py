@@ -22,7 +22,7 @@ from pipelines.commands import (
     running,
     twins,
 )
-from pipelines.exits import MEANINGS, EtalonError, Exit, code_of
+from pipelines.exits import MEANINGS, EtalonError, Exit, code_of, no_room
 from pipelines.home import Home
 
 EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning in MEANINGS.items()) + "."
@@ -125,10 +125,12 @@ def explain(error: Exception) -> tuple[str, Exit]:
         name = f"{kind.__module__}.{kind.__qualname__}"
         if name in own:
             return str(error), own[name]
-    code = code_of(error)
+    home, code = Home.from_environment(), code_of(error)
+    full = no_room(error, home.root) if home.root.exists() else None
+    if full is not None:
+        return full, Exit.FAILED
     if code is not None:
         return str(error), code
-    home = Home.from_environment()
     if isinstance(error, OSError) and error.filename and Path(str(error.filename)).is_relative_to(home.root):
         return home.refusal(error), Exit.FAILED
     if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError | NotADirectoryError):

@@ -1,6 +1,10 @@
 """Exit codes of the command line, and the error that carries one."""
 
+import errno
+import os
+import shutil
 from enum import IntEnum
+from pathlib import Path
 
 
 class Exit(IntEnum):
@@ -53,6 +57,19 @@ class EtalonError(Exception):
     def __init__(self, message: str, code: Exit = Exit.FAILED) -> None:
         super().__init__(message)
         self.code = code
+
+
+def no_room(error: BaseException, folder: Path) -> str | None:
+    """What to say where nothing more could be written into a folder, whoever met it; None for any other error."""
+    words = [os.strerror(code) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)]
+    line = next((line.strip() for line in str(error).splitlines() if any(word in line for word in words)), None)
+    if line is None:
+        return None
+    free_gb = shutil.disk_usage(folder).free / 1e9
+    return (
+        f"no room to write: {line}; {free_gb:,.1f} GB are free on the disk of {folder}: make room, or raise the quota "
+        "or limit of file sizes, and run it again; nothing is lost"
+    )
 
 
 def code_of(error: BaseException) -> Exit | None:

@@ -122,7 +122,7 @@ def _dbt(home: Home, database: Path, target: Path, *more: str) -> None:
     record_marts.make_empty(database, idle)
     more = (*more, "--exclude", *idle) if idle else more
     code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
-    command = [sys.executable, "-c", code, "--quiet", *BUILD, *more, *_parsed(home, target)]
+    command = [sys.executable, "-c", code, "--quiet", "--no-use-colors", *BUILD, *more, *_parsed(home, target)]
     command += ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT), "--target-path", str(target)]
     # Named from its own folder: what dbt parsed for one database holds for another of the same name.
     environment = {**os.environ, **home.environment(), **metrics.environment(home), "ETALON_WAREHOUSE": database.name}
@@ -330,7 +330,7 @@ def fit(home: Home, progress: Progress | None = None) -> Fitted:
             ratings = measured_ratings(home), imported_ratings(home)
             fitted = calibrate(points, intervals, descriptions, measured_figures(home), *ratings)
         except ValueError as error:
-            raise EtalonError(f"the published marts cannot be calibrated: {error}", Exit.NOT_READY) from error
+            raise EtalonError(str(error), Exit.NOT_READY) from error
         fitted = replace(fitted, systems=provenance.marked(home, fitted.systems))
         say("validating")
         validation = held_out(fitted.points, descriptions, usable(intervals))

@@ -15,7 +15,7 @@ from typing import Any
 
 from pipelines import settings as configured
 from pipelines import steps
-from pipelines.exits import EtalonError, Exit, code_of
+from pipelines.exits import EtalonError, Exit, code_of, no_room
 from pipelines.home import Home
 from pipelines.nights import acknowledged, coverage, headroom, landing, notify, page, retention
 from pipelines.nights.files import read, write
@@ -74,7 +74,8 @@ class Night:
             return f"failed: {' '.join(self.errors[0].split())[:_LONGEST_VERDICT]}"
         if self.quality is not None and self.quality["verdict"] == "fail":
             return NOT_PUBLISHED
-        came = (f"{counted(loaded, 'file')} loaded" if loaded else "nothing new") + " and published" * self.published
+        came = f"{counted(loaded, 'file')} loaded" if self.files else "no new files"
+        came += ", published" * self.published
         lacks = {lack_name(lack) for lack in self.lacks}
         warnings = [one.name for one in self.unacknowledged if one.severity == "warning"]
         missing = sum(name in lacks for name in warnings)
@@ -110,7 +111,8 @@ def run(home: Home, day: dt.date | None = None, reporter: Reporter | None = None
         try:
             _work(home, rules, night, reporter or Reporter(), codes)
         except Exception as error:
-            night.errors.append(f"{type(error).__name__}: {error}" if code_of(error) is None else str(error))
+            said = f"{type(error).__name__}: {error}" if code_of(error) is None else str(error)
+            night.errors.append(no_room(error, home.root) or said)
             codes.append(code_of(error) or Exit.FAILED)
         night.code = int(next((code for code in _WORST if code in codes), Exit.FAILED if night.errors else Exit.OK))
         night.acknowledged = acknowledged.shown(home, night.__dict__)

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from pipelines import steps
 from pipelines.building import merge, window
 from pipelines.building.touched import Span, _packed, union, written_limits
+from pipelines.exits import EtalonError
 from pipelines.home import DBT_PROJECT, Home
+from tests.full_disk import files_no_larger_than
 
 ROOT = Path(__file__).resolve().parents[2]
 HOURS = st.integers(0, 500).map(lambda hour: dt.datetime(2025, 12, 1) + dt.timedelta(hours=hour))
@@ -105,7 +107,7 @@ def marts(home: Home) -> dict[str, list[tuple[str, ...]]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_nights_with_late_files_and_overlaps_end_where_one_build_does(dumps, tmp_path):
+def test_nights_with_late_files_overlaps_and_full_disks_end_where_one_build_does(dumps, tmp_path):
     home = Home(tmp_path / "state")
     overlapping = tmp_path / "overlap.smf"
     overlapping.write_bytes(dumps["PRDB", 1].read_bytes() + dumps["PRDA", 1].read_bytes())
@@ -117,6 +119,8 @@ def test_nights_with_late_files_and_overlaps_end_where_one_build_does(dumps, tmp
     built = []
     for files in nights:
         steps.ingest(home, files)
+        with files_no_larger_than(500_000), pytest.raises((EtalonError, duckdb.Error), match="File too large"):
+            steps.build(home)
         built.append(steps.build(home))
         steps.publish(home)
     assert built[0] == "all of it: nothing is built yet"

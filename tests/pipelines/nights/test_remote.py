@@ -47,8 +47,8 @@ def test_files_are_fetched_and_loaded_once_and_again_when_they_grow(store, monke
     home, files, root = store
     files.pipe_file(f"{root}/landing/deep/a.runs.csv", runs("01"))
     files.pipe_file(f"{root}/landing/b.runs.csv.part", b"under way")
-    assert run.run(home, DAY).verdict == "1 file loaded and published"
-    assert run.run(home, DAY).verdict == "nothing new"
+    assert run.run(home, DAY).verdict == "1 file loaded, published"
+    assert run.run(home, DAY).verdict == "no new files"
     assert points(home) == ["01"]
     assert not [path for path in (home.root / "fetched").rglob("[!.]*") if path.is_file()]
     files.pipe_file(f"{root}/landing/deep/a.runs.csv", runs("01", "02"))
@@ -154,7 +154,7 @@ def test_a_file_taken_away_while_files_are_fetched_stops_no_night(store, monkeyp
 
     with monkeypatch.context() as patched:
         patched.setattr(type(files), "get_file", gone)
-        assert run.run(home, DAY).verdict == "1 file loaded and published"
+        assert run.run(home, DAY).verdict == "1 file loaded, published"
     run.run(home, DAY)
     assert points(home) == ["01", "02"]
 
@@ -172,7 +172,7 @@ def test_a_file_taken_away_while_it_is_loaded_stops_no_night(store, monkeypatch)
         return found
 
     monkeypatch.setattr(Remote, "listed", taken)
-    assert run.run(home, DAY).verdict == "1 file loaded and published"
+    assert run.run(home, DAY).verdict == "1 file loaded, published"
 
 
 def test_no_message_shows_a_password_or_hides_why_a_server_cannot_be_reached(made_up, monkeypatch):

@@ -65,7 +65,7 @@ def test_a_night_killed_at_a_step_is_done_whole_by_the_next(made_up, monkeypatch
         assert con.execute("SELECT point FROM raw.etalon_run").fetchall() == [("p",)]
         assert con.execute("SELECT count(*) FROM meta.ledger").fetchone() == (1,)
     again = run.run(home, DAY)
-    assert again.verdict == "nothing new"
+    assert again.verdict == "no new files"
     assert not again.built
 
 
@@ -114,19 +114,24 @@ def test_a_file_that_grew_while_it_was_loaded_is_not_archived_before_its_end_is(
         assert con.execute("SELECT point FROM raw.etalon_run ORDER BY 1").fetchall() == [("p",), ("q",)]
 
 
-def test_a_night_that_fails_says_so_in_its_page_its_code_and_a_message(made_up, monkeypatch):
+@pytest.mark.parametrize("step", ["ingest", "prepare", "build", "check", "publish"])
+def test_a_night_on_a_full_disk_says_so_wherever_it_meets_it_and_the_next_does_it_all(made_up, monkeypatch, step):
     home, _ = made_up
 
-    def full(home):
+    def full(home, *_, **__):
         raise OSError(28, "No space left on device", str(home.snapshot))
 
-    with serving(Webhook) as hook:
-        monkeypatch.setenv("ETALON_NOTIFY__WEBHOOK", f"http://127.0.0.1:{hook}/x")
-        monkeypatch.setattr(steps, "publish", full)
+    with serving(Webhook) as hook, monkeypatch.context() as patched:
+        patched.setenv("ETALON_NOTIFY__WEBHOOK", f"http://127.0.0.1:{hook}/x")
+        patched.setattr(steps, step, full)
         night = run.run(home, DAY)
     assert night.code == Exit.FAILED
-    assert "No space left on device" in Webhook.received[0]["text"]
-    assert "No space left on device" in (home.nights / "index.html").read_text()
+    for told in (Webhook.received[0]["text"], (home.nights / "index.html").read_text()):
+        assert "No space left on device" in told and "make room" in told
+    night = run.run(home, DAY)
+    assert (night.code, night.published) == (Exit.OK, True)
+    with duckdb.connect(str(home.snapshot), read_only=True) as con:
+        assert con.execute("SELECT point FROM raw.etalon_run").fetchall() == [("p",)]
 
 
 @pytest.mark.parametrize("step", ["prepare", "check", "publish"])
