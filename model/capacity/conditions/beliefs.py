@@ -24,6 +24,8 @@ TIMES, REPEATED_WITHIN = ("s", "ms", "us"), 0.03
 """Relative standard deviation within which times repeat from run to run, however closely a law goes through a few."""
 DOUBTFUL = 0.1
 """A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
+MOST_DOUBLINGS = 8
+"""Beyond so many doublings from the measured levels, laws alone are left."""
 POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
 CUSTOMERS = (*POPULATIONS, "ifp_regions")
 """Conditions that count who asks for service; others, such as buffers, count what serves."""
@@ -93,22 +95,29 @@ class Beliefs:
         belief = self.by_law(table, cell, points).widened(self._factor(table, cell))
         if outside:
             end = float(np.clip(cell.x, x.min(), x.max()))
-            belief = belief.scaled(self._risen(table, cell, end, belief), OUTSIDE_SD * abs(math.log(cell.x / end)))
+            risen = self._risen(table, cell, points, end, belief)
+            belief = belief.scaled(risen, OUTSIDE_SD * abs(math.log(cell.x / end)))
         measured, noise = table.values.get(cell, (0.0, 0.0))
         if measured > 0 and noise < DOUBTFUL * measured:
             belief = belief.scaled(measured / belief.median(), 0.0)
         return Inference(belief, basis, len(points), outside)
 
-    def _risen(self, table: Table, cell: Cell, end: float, belief: Belief) -> float:
+    def _risen(
+        self, table: Table, cell: Cell, points: list[tuple[float, float, float]], end: float, belief: Belief
+    ) -> float:
         """By which factor a belief is too low, or too high, for what is not expected to fall beyond the levels.
 
-        A sibling measured there knows better.
+        It is held against the last level and every doubling from there on. A sibling measured there knows better.
         """
+        assert cell.x is not None
         there = self.infer(replace(cell, x=end)) if rises(table, cell) and not is_closed(table, cell) else None
         if there is None or any(_spans(table.series(other), cell.x) for other in self._siblings(table, cell)):
             return 1.0
-        risen = there.belief.median() / belief.median()
-        return max(risen, 1.0) if cell.x is not None and cell.x > end else min(risen, 1.0)
+        doublings = range(1, min(math.ceil(abs(math.log2(cell.x / end))), MOST_DOUBLINGS))
+        nearer = [replace(cell, x=end * 2.0 ** (k if cell.x > end else -k)) for k in doublings]
+        medians = [there.belief.median(), *(self.by_law(table, other, points).median() for other in nearer)]
+        limit = max(medians) if cell.x > end else min(medians)
+        return (max if cell.x > end else min)(limit / belief.median(), 1.0)
 
     def by_law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Belief:
         """What the laws say of a cell, given the points of its series."""
