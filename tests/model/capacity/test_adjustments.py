@@ -44,7 +44,7 @@ def test_adjustments_multiply(known):
 
 
 def test_a_claim_about_traffic_is_for_systems_that_have_such_traffic(known):
-    with pytest.raises(QuestionError, match="tn3270 traffic") as refused:
+    with pytest.raises(QuestionError, match="about tn3270") as refused:
         asked({"adjust.attls": "on"}, known, ["aor", "cics-3270-http"])
     assert "encryption" in refused.value.allowed and "attls" not in refused.value.allowed
 
