@@ -82,6 +82,7 @@ def amva(
     priority: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     slowed: ArrayLike | None = None,
+    hindered: ArrayLike | None = None,
     load_dependent: Mapping[int, ArrayLike] | None = None,
     passes: int = OUTER_PASSES,
     tolerance: float = 1e-6,
@@ -100,6 +101,7 @@ def amva(
         priority: (classes,) larger goes first.
         weights: (classes,) shares under ``WEIGHTED``.
         slowed: (stations, classes) how much of what busy servers slow each other down falls on a visit; default 1.
+        hindered: (stations, classes) how much of what a mean queue delays a visit does; less inside limits, default 1.
         load_dependent: station index -> capacity with 1, 2, ... customers, in multiples of one server, the last beyond.
         passes: 1 is Bard-Schweitzer, 3 the Linearizer.
     """
@@ -117,7 +119,8 @@ def amva(
     one = d.copy() if service is None else np.asarray(service, dtype=float).T
     variation = np.ones_like(d) if scv is None else np.nan_to_num(np.asarray(scv, dtype=float), nan=1.0).T.copy()
     burden = np.ones_like(d) if slowed is None else np.asarray(slowed, dtype=float).T.copy()
-    visits = Visits(d, np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one)), variation, burden)
+    left = np.ones_like(d) if hindered is None else np.asarray(hindered, dtype=float).T.copy()
+    visits = Visits(d, np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one)), variation, burden, left)
     solution = Solution(np.zeros_like(d), np.zeros_like(d), np.zeros(len(n)))
     iterations, converged = linearizer(
         n, known, visits, Stations(np.where(m < 0, DELAY, codes), capacity, levels), passes, tolerance, solution

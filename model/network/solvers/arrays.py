@@ -44,13 +44,15 @@ class Visits(NamedTuple):
 
     ``demands`` are visits x service; ``service`` is the time of one visit and ``scv`` its squared coefficient of
     variation, which sharing stations and delays do not look at. ``slowed`` is how much of what busy servers slow each
-    other down falls on a visit in order, relative to all work there.
+    other down falls on a visit in order, relative to all work there. ``hindered`` is how much of what
+    those at a station on average would delay a visit does delay it: less than one where a limit lets only few be there.
     """
 
     demands: Floats
     service: Floats
     scv: Floats
     slowed: Floats
+    hindered: Floats
 
 
 class Stations(NamedTuple):

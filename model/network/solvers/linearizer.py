@@ -50,7 +50,7 @@ def _settle(
     """
     rates, levels, capacity, discipline = classes.rates, stations.levels, stations.capacity, stations.discipline
     queue, stay, throughput = solution.queue, solution.residence, solution.throughput
-    work = visits.demands
+    work, hindered = visits.demands, visits.hindered
     inverse, credits, sources, slopes, log_x = servers
     n_classes, n_stations = work.shape
     shift = _shifts(n, rates, delta)
@@ -112,7 +112,7 @@ def _settle(
                 seen = seen if seen > 0.0 else 0.0
                 factor = first[k] + seen * stretch[k]
                 factor = factor if factor > least[k] else least[k]
-                stay[r, k] = work[r, k] * factor
+                stay[r, k] = work[r, k] * (least[k] + (factor - least[k]) * hindered[r, k])
                 cycle += stay[r, k]
             for i in range(n_ordered):
                 k = ordered[i]
@@ -133,6 +133,8 @@ def _settle(
                         stay[r, k] = residence(
                             r, k, found, queue, throughput, phi[k], busy[k], served[k], n, classes, visits, stations
                         )
+                    alone = work[r, k] / capacity[k, 0]
+                    stay[r, k] = alone + (stay[r, k] - alone) * hindered[r, k]
                     cycle += stay[r, k]
             rate = rates[r] if is_open else n[r] / (classes.think[r] + cycle)
             throughput[r] = rate

@@ -20,8 +20,8 @@ from model.network.solvers.exact_network import (
 )
 from model.network.solvers.layers import layered
 from model.network.solvers.overload import most_work, overloaded_by_arrivals, without_starved
+from model.network.solvers.passive.parts import limited_parts
 from model.network.solvers.reduction import Reduced, reduce, unwaited_holding
-from model.network.solvers.regions import regions
 from model.network.solvers.solution import Floats, Limit, Solution, limits
 
 # Median and 99th percentile of the relative error of the mean response, beyond the simulation's own interval, by what
@@ -33,8 +33,8 @@ KNOWN_ERRORS: dict[str, tuple[float, float]] = {
     "variable fcfs": (0.003, 0.26),
     "priorities": (0.001, 0.55),
     "weighted sharing": (0.001, 0.12),
-    "passive resources": (0.010, 0.24),
-    "several resources": (0.025, 0.25),
+    "passive resources": (0.007, 0.26),
+    "several resources": (0.011, 0.26),
     "layered resources": (0.235, math.inf),
     "synchronous requests": (0.001, 0.14),
     "fork-join": (0.002, 0.05),
@@ -84,11 +84,8 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
         raise NetworkError(f"network {network.name!r} cannot be solved exactly: {reason}; leave the method at auto")
     if not overloaded and in_product_form(net) and all(p or d for p, d in zip(net.plain, net.delay, strict=True)):
         return _solution(net, _large_lattice(net), False, ["large lattice"], (), starved)
-    region = None if starved.all() else regions(work)
-    figures, settled = (region, True) if region is not None else layered(work)
+    figures, settled = layered(work)
     hard = _hard(net) or ["large lattice"]
-    if region is None and np.any(net.acquires > 0):
-        hard.append("layered resources")
     notes = [] if settled else ["the layers did not settle: take the figures as rough"]
     if starved.any() and not starved.all():
         figures = _with_starved(net, figures, starved)
@@ -143,6 +140,8 @@ def _hard(net: Reduced) -> list[str]:
         out.append("weighted sharing")
     if np.any(net.acquires > 0):
         out.append("passive resources" if (net.acquires > 0).any(axis=0).sum() == 1 else "several resources")
+        if limited_parts(net) is None:
+            out.append("layered resources")
     if net.sync:
         out.append("synchronous requests")
     if net.forks:

@@ -210,6 +210,17 @@ def unwaited_holding(net: Reduced, throughput: Floats, using: Floats) -> Floats:
     return np.asarray(inside @ np.divide(using, work, out=np.zeros_like(using), where=work > 0))
 
 
+def holding_variation(net: Reduced, rho: int, residence: Floats) -> Floats:
+    """(classes,) squared variation of the time a resource is held: a sum of visits."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        stretch = np.where(net.demand > 0, residence / net.demand, 0.0)
+        held = (stretch * net.inside[:, rho]).sum(axis=1)
+        variance = (stretch**2 * net.inside_variance[:, rho]).sum(axis=1)
+        taken = net.acquires[:, rho] / net.largest[rho]
+        out = np.where(held > 0, variance * taken / held**2, 1.0)
+    return np.clip(np.nan_to_num(out, nan=1.0), 0.05, 4.0)
+
+
 def _measure_stations(net: Reduced) -> None:
     stations = net.network.stations
     net.delay = np.array([s.scheduling == "delay" for s in stations])

@@ -14,6 +14,8 @@ from model.network.solvers.reduction import Reduced
 
 ROUNDS = 200
 TOLERANCE = 1e-6
+SHRINKS, LEAST_DAMPING = 0.7, 0.1
+"""Where a round changes more than this part of what the one before did, the next steps are half as long."""
 
 
 def layered(net: Reduced) -> tuple[Figures, bool]:
@@ -22,18 +24,22 @@ def layered(net: Reduced) -> tuple[Figures, bool]:
     if _has_one_layer(net):
         solve_stations(net, state)
         return _figures(net, state), True
+    damping, before = 1.0, np.inf
     for turn in range(ROUNDS):
         previous = state.response()
         solve_stations(net, state)
-        damping = 0.5 if turn < 50 else 0.2
         state.bunched += damping * (bunching(net, state.throughput) - state.bunched)
         wait_for_resources(net, state, damping)
         save_by_forks(net, state, damping)
         now = state.response()
         with np.errstate(invalid="ignore", divide="ignore"):
             change = np.abs(now - previous) / np.maximum(now, 1e-300)
-        if turn > 2 and np.all(~np.isfinite(now) | (change < TOLERANCE)):
+        largest = float(np.max(change, where=np.isfinite(now), initial=0.0))
+        if turn > 2 and largest < TOLERANCE:
             return _figures(net, state), True
+        if turn > 2 and largest > SHRINKS * before:
+            damping = max(damping / 2, LEAST_DAMPING)
+        before = largest
     return _figures(net, state), False
 
 

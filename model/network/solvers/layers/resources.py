@@ -6,8 +6,9 @@ import numpy as np
 
 from model.network.solvers.amva import amva
 from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, Floats
+from model.network.solvers.layers.limits import wait_at_limits
 from model.network.solvers.layers.state import LayerState
-from model.network.solvers.reduction import Reduced
+from model.network.solvers.reduction import Reduced, holding_variation
 from model.network.solvers.stations import mmc_response
 
 
@@ -16,9 +17,12 @@ def wait_for_resources(net: Reduced, state: LayerState, damping: float) -> None:
     resources = net.network.resources
     if not resources:
         return
+    solved = wait_at_limits(net, state, damping)
     stretch = state.stretch(net)
     total = np.nan_to_num(state.residence, posinf=1e9).sum(axis=1) + state.wait.sum(axis=1) - state.saving
     for rho, resource in enumerate(resources):
+        if rho in solved:
+            continue
         units = net.largest[rho]
         taken = net.acquires[:, rho] / units
         hold = (net.inside[:, rho, :] * stretch).sum(axis=1)
@@ -68,14 +72,3 @@ def _resource_wait(
     if load >= servers:
         wait = np.where(taken > 0, 1e9, 0.0)
     return np.maximum(wait, 0.0)
-
-
-def holding_variation(net: Reduced, rho: int, residence: Floats) -> Floats:
-    """(classes,) squared variation of the time a resource is held: a sum of visits."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        stretch = np.where(net.demand > 0, residence / net.demand, 0.0)
-        held = (stretch * net.inside[:, rho]).sum(axis=1)
-        variance = (stretch**2 * net.inside_variance[:, rho]).sum(axis=1)
-        taken = net.acquires[:, rho] / net.largest[rho]
-        out = np.where(held > 0, variance * taken / held**2, 1.0)
-    return np.clip(np.nan_to_num(out, nan=1.0), 0.05, 4.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.network.solvers.arrays import Floats
 from model.network.solvers.reduction import Reduced, unhindered
@@ -15,7 +16,10 @@ class LayerState:
     """Figures of the last round; (classes,), (classes, stations) or (classes, resources).
 
     ``facility`` is the time of a visit, ``hold`` that for which requests hold an engine besides its own work,
-    ``saving`` the time that branches run side by side, ``bunched`` what arrivals that are not Poisson add.
+    ``saving`` the time that branches run side by side, ``bunched`` what arrivals that are not Poisson add. ``hindered``
+    is how much of what those at a station on average would delay a visit does delay it, ``unlimited`` the residence
+    without limits, ``alike`` (stations,) whether all classes wait alike. ``asked`` is what the stations were asked for,
+    where a residence is known that; ``curves`` (customers,) what each of the others can do.
     """
 
     throughput: Floats
@@ -28,6 +32,11 @@ class LayerState:
     saving: Floats
     wait: Floats
     held: Floats
+    hindered: Floats
+    unlimited: Floats
+    alike: NDArray[np.bool_]
+    asked: Floats
+    curves: dict[int, Floats]
 
     @classmethod
     def of(cls, net: Reduced) -> LayerState:
@@ -46,6 +55,11 @@ class LayerState:
             saving=np.zeros(classes),
             wait=np.zeros((classes, resources)),
             held=np.zeros((classes, resources)),
+            hindered=np.ones((classes, stations)),
+            unlimited=net.demand.copy(),
+            alike=np.ones(stations, dtype=bool),
+            asked=net.demand.copy(),
+            curves={},
         )
 
     def response(self) -> Floats:

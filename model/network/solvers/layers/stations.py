@@ -90,11 +90,21 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
         asked.demand[:, k] = residence
         asked.codes[k], asked.servers[k] = DELAY, -1
         asked.curves.pop(k, None)
-    result = _mean_values(net, state, asked)
-    state.residence = np.maximum(result.residence.T + state.bunched, asked.demand) - state.hold
+    result = _mean_values(net, state, asked, state.hindered)
+    residence = np.maximum(result.residence.T + state.bunched, asked.demand)
+    state.residence, state.unlimited = residence - state.hold, residence
+    state.alike = (asked.codes == SHARING) | (asked.codes == DELAY)
+    if np.any(state.hindered[:, ~state.alike] < 1):
+        state.unlimited = _mean_values(net, state, asked, np.ones_like(state.hindered)).residence.T
     state.throughput = result.throughput * np.clip(1 - asked.lost, 0.0, 1.0)
     if not result.converged:
         _mark_saturated(net, state, asked)
+    state.asked = asked.demand
+    state.curves = {
+        k: asked.curves.get(k, np.arange(1.0, asked.servers[k] + 1))
+        for k, code in enumerate(asked.codes)
+        if code != DELAY
+    }
     hold_engines(net, state, asked.own, engines, result.queue_length.sum(axis=1))
     _set_use(net, state, asked, facilities)
 
@@ -144,7 +154,7 @@ def _turn_away(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
     asked.fixed[k] = np.where(asked.demand[:, k] > 0, asked.visits[:, k] * wait + asked.demand[:, k] * stretch, 0.0)
 
 
-def _mean_values(net: Reduced, state: LayerState, asked: _Asked) -> AmvaResult:
+def _mean_values(net: Reduced, state: LayerState, asked: _Asked, hindered: Floats) -> AmvaResult:
     with np.errstate(invalid="ignore", divide="ignore"):
         service = np.where(asked.visits > 0, asked.demand / asked.visits, 0.0)
     # Time in a facility while the engine is held is already part of the engine's own residence.
@@ -162,6 +172,7 @@ def _mean_values(net: Reduced, state: LayerState, asked: _Asked) -> AmvaResult:
         priority=net.priority,
         weights=net.weight,
         slowed=slowed.T,
+        hindered=hindered.T,
         load_dependent=asked.curves,
     )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.network import Acquire, Network, Release, Resource, Station
+from model.network import Acquire, Cec, LparShare, Network, Release, Resource, Station
 from model.network.simulator import simulate
 from model.network.solvers import solve
+from model.network.solvers.passive.parts import Limited, limited_parts
 from model.network.solvers.reduction import reduce
-from model.network.solvers.regions.parts import Limited, limited_parts
 from tests.model.network.simulator.build import closed_class, network, open_class, visit
 from tests.oracles.hardware_chains import passive_resource
 
@@ -41,7 +41,6 @@ def test_a_limit_within_a_limit_is_the_simulated_one(rate):
     net = region(5, 1, open_class(rate, *work(0.5, 0.8, 1.0)))
     answer = solve(net)
     found = simulate(net, seed=1, horizon=60_000).classes["a"].response_s
-    assert answer.method == "flow-equivalent regions"
     assert answer.response_s[0] == pytest.approx(found.value, rel=0.1)
 
 
@@ -49,12 +48,33 @@ def test_a_limit_that_is_nearly_always_held_is_no_more_than_full():
     users = closed_class(100, 300.0, *work(0.3, 0.5, 2.0), name="b")
     net = region(400, 1, open_class(0.8, *work(0.5, 0.8, 1.0)), users)
     answer = solve(net)
-    assert answer.method == "flow-equivalent regions"
     assert 0.8 < answer.held[:, 1].sum() < 1
     assert answer.held[:, 0] == pytest.approx(answer.throughput_per_s * (answer.response_s - answer.wait_s[:, 0]))
     found = simulate(net, seed=1, horizon=60_000)
     for r, name in enumerate(net.class_names):
         assert answer.response_s[r] == pytest.approx(found.classes[name].response_s.value, rel=0.25)
+
+
+@pytest.mark.parametrize("scheduling", ["ps", "priority_ps"])
+@pytest.mark.parametrize("cap", [None, 4.0])
+def test_a_limit_holds_up_its_own_and_spares_the_others(scheduling, cap):
+    """Eight at a time of two classes online, batch beside them below, on a machine of their own or a shared one."""
+    share = LparShare(cec="machine", weight=4.0, cap=cap) if cap else None
+    cp = Station(name="cp", servers=4, scheduling=scheduling, lpar=share)
+    inside = [
+        [Acquire(resource="mxt"), visit("cp", work_s), visit("disk", 2 * work_s), Release(resource="mxt")]
+        for work_s in (0.8, 1.0)
+    ]
+    online = (open_class(1.6, *inside[0], name="a", priority=3), open_class(1.4, *inside[1], name="b", priority=2))
+    batch = open_class(0.1, visit("cp", 4.0), name="c", priority=1)
+    net = network(
+        (cp, DISK), *online, batch, resources=(Resource(name="mxt", capacity=9),),
+        cecs=(Cec(name="machine", engines=6),) if cap else (),
+    )  # fmt: skip
+    answer, found = solve(net), simulate(net, seed=1, horizon=200_000)
+    assert answer.wait_s[0, 0] > 0.1
+    for r, name in enumerate(net.class_names):
+        assert answer.response_s[r] == pytest.approx(found.classes[name].response_s.value, rel=0.15), name
 
 
 def test_users_and_arrivals_share_nested_limits():
@@ -85,7 +105,7 @@ def test_copies_of_a_limit_before_nearly_full_engines_are_soon_answered(monkeypa
     assert answers[1] == pytest.approx(10 * answers[0], rel=0.1)
     many = Limited(0, 20, 5, np.ones(1), np.ones((1, 1)))
     whole = many.inside(3_000)
-    monkeypatch.setattr("model.network.solvers.regions.parts.SPREAD", 3_000)
+    monkeypatch.setattr("model.network.solvers.passive.parts.SPREAD", 3_000)
     assert whole == pytest.approx(many.inside(3_000), rel=5e-4)
 
 
@@ -108,7 +128,7 @@ def test_an_inner_limit_that_never_binds_changes_nothing():
 def test_a_limit_nobody_reaches_is_no_limit():
     wide = solve(region(900, 900, open_class(0.9, *work(0.5, 0.5, 1.0))))
     free = solve(network((CPU, DISK), open_class(0.9, visit("cp", 0.5), visit("cp", 0.5), visit("disk", 1.0))))
-    # The engines are met twice inside, which the region takes for two stations that slow each other down.
+    # The engines are met twice inside, which the inside of the limit takes for two stations that slow each other down.
     assert wide.response_s == pytest.approx(free.response_s, rel=0.03)
     assert wide.wait_s == pytest.approx(np.zeros((1, 2)), abs=1e-9)
 
@@ -120,12 +140,12 @@ def test_overlapping_limits_that_nobody_waits_for_are_left_out():
         (CPU, DISK), open_class(0.8, *work(0.3, 0.4, 1.0)), open_class(0.6, *both, name="b"), resources=limits
     )
     answer, found = solve(net), simulate(net, seed=1, horizon=40_000)
-    assert answer.method == "flow-equivalent regions" and answer.held[1, 1] > 0
+    assert "layered resources" not in answer.approximated and answer.held[1, 1] > 0
     for r, name in enumerate(net.class_names):
         assert answer.response_s[r] == pytest.approx(found.classes[name].response_s.value, rel=0.1)
 
 
-def test_limits_that_overlap_are_left_to_the_layers():
+def test_limits_that_overlap_are_answered_and_called_so():
     crossed = open_class(
         0.3, Acquire(resource="mxt"), Acquire(resource="qr"), visit("cp", 1.0),
         Release(resource="mxt"), visit("disk", 1.0), Release(resource="qr"),
@@ -137,5 +157,5 @@ def test_limits_that_overlap_are_left_to_the_layers():
     )  # fmt: skip
     assert limited_parts(reduce(region(2, 1, other, qr_first))) is None
     answer = solve(region(2, 1, other, qr_first))
-    assert "layered" in answer.method and "layered resources" in answer.approximated
+    assert "layered resources" in answer.approximated
     assert np.isfinite(solve(region(5, 2, crossed)).response_s).all()

@@ -8,10 +8,9 @@ import numpy as np
 from numba import njit
 
 from model.network.kernel_cache import with_room
-from model.network.solvers.layers.resources import holding_variation
+from model.network.solvers.passive.inside import ByPopulation, at_population, longer_waits, times_inside
+from model.network.solvers.passive.parts import Limited
 from model.network.solvers.reduction import Floats, Reduced
-from model.network.solvers.regions.inside import ByPopulation, at_population, times_inside
-from model.network.solvers.regions.parts import Limited
 from model.network.solvers.stations import birth_death
 
 
@@ -23,15 +22,23 @@ class Met(NamedTuple):
     populations: Floats
 
 
-def met(net: Reduced, part: Limited, found: ByPopulation, flow: Floats, elsewhere: Floats) -> Met | None:
+def met(
+    net: Reduced,
+    part: Limited,
+    found: ByPopulation,
+    flow: Floats,
+    elsewhere: Floats,
+    longer: Floats | float = 1.0,
+) -> Met | None:
     """What the arrivals of each class find at a limit; None where it is saturated.
 
-    ``elsewhere`` (classes,) are the seconds of a user's cycle neither in the limit nor waiting for it.
+    ``elsewhere`` (classes,) are the seconds of a user's cycle neither in the limit nor waiting for it; ``longer``
+    (classes, stations) is the time that a class spends inside besides its work over that of the mix.
     """
     classes, most = len(flow), len(found.rate)
     arrivals = net.rates.clip(0) * part.entries
     users = np.where(part.entries > 0, net.users, 0.0)
-    times = times_inside(part, found)
+    times = times_inside(part, found, longer)
     size, varies = int(users.sum()), np.ones(classes)
     if arrivals.sum() > 0:
         load = float(arrivals @ times[:, -1]) / most
@@ -39,11 +46,7 @@ def met(net: Reduced, part: Limited, found: ByPopulation, flow: Floats, elsewher
             return None
         # Users come on top of those who would be there without them.
         size += most + int(np.ceil(np.log(1e-12) / np.log(max(load, 1e-3))))
-        variation = holding_variation(net, part.rho, net.demand)
-        mean = float((flow * part.entries) @ variation) / float(flow @ part.entries)
-        # Who queues inside leaves at random; who does not, after so many visits.
-        served = float((flow * part.entries) @ times[:, 0]) / float((flow * part.entries) @ times[:, -1])
-        varies = np.where(net.rates > 0, 1 - served * (1 - mean) / 2, 1.0)
+        varies = np.where(net.rates > 0, longer_waits(net, part, times, flow), 1.0)
     away = np.divide(elsewhere, part.entries, out=np.full(classes, np.inf), where=users > 0).clip(1e-9)
     let_in = np.minimum(part.inside(size + 1), most)
     stay = at_population(times.T, let_in).T

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.network.solvers.mixed import open_folded
-from model.network.solvers.reduction import Floats, Reduced
-from model.network.solvers.regions.parts import Limited
-from model.network.solvers.regions.series import closed_chain
+from model.network.solvers.passive.parts import Limited
+from model.network.solvers.passive.series import closed_chain
+from model.network.solvers.reduction import Floats, Reduced, holding_variation
 
 
 @dataclass
@@ -17,13 +17,15 @@ class ByPopulation:
     """The inside of a limit with 1, 2, ... transactions: (population,) arrays.
 
     ``rate`` is entries a second; ``stretch`` (population, stations) residence over work at its own stations; ``wait``
-    (population,) by resource within, seconds an entry of that resource; ``inner`` what goes on in the limits within.
+    (population,) by resource within, seconds an entry of that resource; ``inner`` what goes on in the limits within,
+    ``longer`` how much longer their waits are for times inside that vary.
     """
 
     rate: Floats
     stretch: Floats
     wait: dict[int, Floats]
     inner: dict[int, Floats]
+    longer: dict[int, float]
 
 
 def by_population(net: Reduced, part: Limited, most: int, flow: Floats, loads: Floats) -> ByPopulation | None:
@@ -60,9 +62,13 @@ def by_population(net: Reduced, part: Limited, most: int, flow: Floats, loads: F
     stretch = np.ones((most, stations))
     for i, k in enumerate(used):
         stretch[:, k] = queue[:, i] / rate / (float(flow @ part.own[:, k]) / entering)
-    out = ByPopulation(rate, stretch, {}, {})
+    out = ByPopulation(rate, stretch, {}, {}, {})
     for at_child, (child, found, let_in) in zip(chances, inner, strict=True):
         entries = float(flow @ child.entries) / entering * rate
+        coming = flow * child.entries
+        from_outside = float(coming[net.rates > 0].sum()) / float(coming.sum())
+        out.longer[child.rho] = 1 + from_outside * (longer_waits(net, child, times_inside(child, found), flow) - 1)
+        out.longer |= found.longer
         out.wait[child.rho] = at_child @ (levels - let_in) / entries
         inside = at_child * let_in
         inside /= inside.sum(axis=1, keepdims=True)
@@ -89,16 +95,19 @@ def at_population(values: Floats, populations: Floats) -> Floats:
     return np.asarray(values[low - 1] * (1 - part) + values[high - 1] * part)
 
 
-def through(part: Limited, found: ByPopulation, populations: Floats, wait: Floats, held: Floats) -> Floats:
+def through(
+    part: Limited, found: ByPopulation, populations: Floats, wait: Floats, held: Floats, longer: Floats | float = 1.0
+) -> Floats:
     """(classes, stations) residence inside a limit of which each class meets (classes, population) so many; adds to
-    (classes, resources) ``wait`` for the limits within and ``held``, both in seconds a transaction."""
+    (classes, resources) ``wait`` for the limits within and ``held``, both in seconds a transaction. ``longer`` is
+    (classes, stations) the time that a class spends besides its work over that of the mix."""
 
     def pass_through(one: Limited) -> Floats:
         stretch = found.stretch if one is part else found.inner[one.rho]
-        inside = one.own * (populations @ stretch)
+        inside = one.own * (1 + longer * (populations @ stretch - 1))
         for child in one.within:
             if child.rho in found.wait:
-                waited = child.entries * (populations @ found.wait[child.rho])
+                waited = found.longer[child.rho] * child.entries * (populations @ found.wait[child.rho])
                 inside += pass_through(child)
                 wait[:, child.rho] += waited
                 held[:, one.rho] += waited + sum(wait[:, deeper.rho] for deeper in all_within(child))
@@ -112,10 +121,30 @@ def all_within(part: Limited) -> list[Limited]:
     return [inner for child in part.within for inner in (child, *all_within(child))]
 
 
-def times_inside(part: Limited, found: ByPopulation) -> Floats:
-    """(classes, population) seconds that an entry stays inside with so many in the limit."""
-    out = part.own @ found.stretch.T
+def times_inside(part: Limited, found: ByPopulation, longer: Floats | float = 1.0) -> Floats:
+    """(classes, population) seconds that an entry stays inside with so many in the limit; ``longer`` as for
+    :func:`through`."""
+
+    def stay(own: Floats, stretch: Floats) -> Floats:
+        return np.asarray(own.sum(axis=1)[:, None] + (own * longer) @ (stretch - 1).T)
+
+    out = stay(part.own, found.stretch)
     for child in all_within(part):
         if child.rho in found.wait:
-            out += child.own @ found.inner[child.rho].T + np.outer(child.entries, found.wait[child.rho])
+            out += stay(child.own, found.inner[child.rho]) + np.outer(child.entries, found.wait[child.rho])
     return np.divide(out, part.entries[:, None], out=np.zeros_like(out), where=part.entries[:, None] > 0)
+
+
+def longer_waits(net: Reduced, part: Limited, times: Floats, flow: Floats) -> float:
+    """How much longer those who come from outside wait for a limit than if all held it alike and exponentially.
+
+    ``times`` (classes, population) are those of :func:`times_inside`. Who queues inside leaves at random; who does not,
+    after visits that vary, and those of some classes are longer: as in M/G/1, waits follow the mean square.
+    """
+    coming, alone = flow * part.entries, times[:, 0]
+    mean = float(coming @ alone)
+    if mean <= 0:
+        return 1.0
+    square = float(coming @ (alone**2 * (1 + holding_variation(net, part.rho, net.demand))))
+    served = mean / float(coming @ times[:, min(part.most, times.shape[1]) - 1])
+    return 1 + served * (square * float(coming.sum()) / mean**2 / 2 - 1)

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from model.network.solvers.passive.series import log_convolved
 from model.network.solvers.reduction import Floats, Reduced, unhindered
-from model.network.solvers.regions.series import log_convolved
 from model.network.solvers.stations import erlang_c
 
+LARGEST = 1_000
+"""Of the transactions inside a limit."""
 SPREAD = 600
 """Of those at a limit, how many are spread over its copies one by one: beyond it takes time, and changes little."""
 
@@ -55,27 +57,31 @@ class Limited:
 
 
 def limited_parts(net: Reduced) -> list[Limited] | None:
-    """The outermost limits with those within; None where limits overlap, or something else stands in the way.
+    """The outermost limits with those within; None where limits overlap, or there are none.
 
     Where they do overlap, limits that hardly anybody waits for are left out.
     """
     used = [rho for rho in range(len(net.network.resources)) if np.any(net.acquires[:, rho] > 0)]
-    if not used or net.sync or net.forks or not np.all(net.poisson):
+    if not used:
         return None
-    for k, station in enumerate(net.network.stations):
-        if station.overflow or station.lpar or station.capacity is not None:
-            return None
-        # Of those inside, only their mix is known.
-        here = np.any(net.inside[:, used, k] > 0, axis=1)
-        if station.scheduling in ("hol", "preemptive", "priority_ps") and len(set(net.priority[here])) > 1:
-            return None
-        if station.scheduling == "dps" and len(set(net.weight[here])) > 1:
-            return None
     parts = _tree(net, used)
     waited_for = [rho for rho in used if not _hardly_waited_for(net, rho)]
     if parts is None and 0 < len(waited_for) < len(used):
         parts = _tree(net, waited_for)
     return parts
+
+
+def ever_inside(net: Reduced, part: Limited) -> int:
+    """How many come that are ever inside at a time, if nothing limits them."""
+    takers = part.entries > 0
+    rates, work = np.where(takers, net.rates.clip(0), 0.0), net.inside[:, part.rho] * net.pace
+    coming = int(net.users[takers].sum())
+    if rates.any():
+        ceiling = np.array([np.inf if d else curve[-1] for d, (curve, _) in zip(net.delay, net.curves, strict=True)])
+        offered = float((rates @ work).sum())
+        busiest = float((net.rates.clip(0) @ net.demand * net.pace / ceiling).max())
+        coming += int(offered + 10 * np.sqrt(offered) + np.log(1e-12) / np.log(min(max(busiest, 0.1), 0.9999)))
+    return max(coming, 1)
 
 
 def _hardly_waited_for(net: Reduced, rho: int) -> bool:

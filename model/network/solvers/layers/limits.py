@@ -1,0 +1,144 @@
+"""Limits (MXT, class limits, TCBs, locks), one within another or apart, solved by how many are inside.
+
+What goes on inside with 1, 2, ... there comes from :mod:`model.network.solvers.passive`, made to agree with what the
+stations say of each class. A limit keeps those who wait for it away from the stations, so that a visit inside meets
+fewer than there are on average.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from model.network.solvers.layers.facilities import goes_async
+from model.network.solvers.layers.state import LayerState
+from model.network.solvers.load_dependent import open_load_dependent
+from model.network.solvers.passive.arriving import met
+from model.network.solvers.passive.inside import all_within, by_population, through
+from model.network.solvers.passive.parts import LARGEST, Limited, ever_inside, limited_parts
+from model.network.solvers.reduction import Floats, Reduced
+
+ENDLESS_S = 1e9
+"""Wait for a limit that lets in less than comes."""
+LEAST = 1e-9
+"""Delay over work below which a visit is alone."""
+FULL = 0.999
+"""Of a station's capacity: the most that the mix is taken to ask of it."""
+RANKED = ("hol", "preemptive", "priority_ps")
+
+
+def wait_at_limits(net: Reduced, state: LayerState, damping: float) -> set[int]:
+    """Wait for the limits, how long they are held, and how much those at the stations delay each other inside.
+
+    Gives the resources so solved: those that overlap, or let more than ``LARGEST`` in, are not.
+    """
+    solved: set[int] = set()
+    asked = _as_asked(net, state)
+    hindered = np.ones_like(state.hindered)
+    for part in limited_parts(asked) or []:
+        passed = _pass(asked, state, part)
+        if passed is None:
+            continue
+        wait, held, stay = passed
+        hindered += _less_hindered(asked, state, asked.inside[:, part.rho], stay)
+        for rho in (part.rho, *(limit.rho for limit in all_within(part))):
+            state.wait[:, rho] += damping * (wait[:, rho] - state.wait[:, rho])
+            state.held[:, rho] = state.throughput * held[:, rho] * net.largest[rho]
+            solved.add(rho)
+    state.hindered += damping * (hindered.clip(LEAST, 1) - state.hindered)
+    return solved
+
+
+def _as_asked(net: Reduced, state: LayerState) -> Reduced:
+    """The network whose stations are those of this round: what they are asked for, and what they can do."""
+    asked = state.asked.copy()
+    for request in net.sync:
+        if not goes_async(state, request):
+            # The engine's time contains it.
+            asked[request.row, request.facility] -= request.flow * state.facility[request.row, request.facility]
+    asked = asked.clip(0)
+    ratio = np.divide(asked, net.demand, out=np.zeros_like(asked), where=net.demand > 0)[:, None]
+    stations = range(len(net.curves))
+    return replace(
+        net,
+        demand=asked,
+        inside=net.inside * ratio,
+        inside_variance=net.inside_variance * ratio**2,
+        pace=np.ones_like(net.pace),
+        delay=np.array([k not in state.curves for k in stations]),
+        curves=[(state.curves[k], state.curves[k]) if k in state.curves else net.curves[k] for k in stations],
+    )
+
+
+def _pass(net: Reduced, state: LayerState, part: Limited) -> tuple[Floats, Floats, Floats] | None:
+    """Waits and holding (classes, resources) and residence inside (classes, stations), seconds a transaction; None
+    where nobody comes, or more may be inside than can be followed."""
+    flow = state.throughput
+    most = min(part.most * part.copies, ever_inside(net, part))
+    if most > LARGEST or not np.any(flow[part.entries > 0] > 0):
+        return None
+    loads = _loads(net, part, flow)
+    found = by_population(net, part, most, flow, loads)
+    if found is None:
+        return None
+    longer = _longer(net, state, loads)
+    # Whatever goes first, so many inside get as much done.
+    work = flow[:, None] * net.inside[:, part.rho]
+    mean = np.divide((work * longer).sum(axis=0), work.sum(axis=0), out=np.ones_like(loads), where=work.any(axis=0))
+    arriving = met(net, part, found, flow, _elsewhere(net, state, part), longer / np.where(mean > 0, mean, 1.0))
+    full = np.zeros((len(flow), most))
+    full[:, -1] = 1.0
+    wait, held = np.zeros_like(net.acquires), np.zeros_like(net.acquires)
+    stay = through(part, found, arriving.populations if arriving else full, wait, held, longer)
+    wait[:, part.rho] = part.entries * (arriving.wait if arriving else ENDLESS_S)
+    return wait, held, stay
+
+
+def _loads(net: Reduced, part: Limited, flow: Floats) -> Floats:
+    """(stations,) work a second that those inside share the stations with, theirs included: where stations serve by
+    importance, of others only what goes before or beside them."""
+    inside = net.inside[:, part.rho]
+    others = (net.demand - inside).clip(0)
+    loads = flow @ net.demand
+    for k, station in enumerate(net.network.stations):
+        own = flow * inside[:, k]
+        if station.scheduling in RANKED and own.sum() > 0:
+            not_above = np.array([own[net.priority <= level].sum() for level in net.priority]) / own.sum()
+            loads[k] = own.sum() + (flow * others[:, k]) @ not_above
+    return np.asarray(loads)
+
+
+def _longer(net: Reduced, state: LayerState, loads: Floats) -> Floats:
+    """(classes, stations) how much longer than its work a visit is without limits, over that of the mix."""
+    out = np.ones_like(net.demand)
+    for k in np.flatnonzero((loads > 0) & ~state.alike):
+        curve = net.curves[k][0]
+        load = min(loads[k], FULL * curve[-1])
+        mix = open_load_dependent(load, curve).queue_length / load - 1
+        if mix > LEAST:
+            out[:, k] = _delay(state.unlimited[:, k], net.demand[:, k]) / mix
+    return out.clip(0)
+
+
+def _elsewhere(net: Reduced, state: LayerState, part: Limited) -> Floats:
+    """(classes,) seconds of a user's cycle neither in a limit nor waiting for it."""
+    limits = [limit.rho for limit in (part, *all_within(part))]
+    stretch = 1 + _delay(state.residence + state.hold, net.demand)
+    spent = (net.inside[:, part.rho] * stretch).sum(axis=1) + state.wait[:, limits].sum(axis=1)
+    cycle = net.think + state.response()
+    return np.where(np.isfinite(cycle) & np.isfinite(spent), np.maximum(cycle - spent, 0.0), 0.0)
+
+
+def _less_hindered(net: Reduced, state: LayerState, inside: Floats, stay: Floats) -> Floats:
+    """(classes, stations) by how much of what those at the stations would delay a visit the limit makes it shorter,
+    below zero; what is done outside the limit is delayed as ever."""
+    delay = _delay(state.residence + state.hold, net.demand) / state.hindered
+    share = np.divide(inside, net.demand, out=np.zeros_like(inside), where=(net.demand > 0) & (delay > LEAST))
+    wanted = np.divide(_delay(stay, inside), delay, out=np.zeros_like(inside), where=delay > LEAST)
+    return share * (wanted - 1)
+
+
+def _delay(time: Floats, work: Floats) -> Floats:
+    """How much longer than its work a visit takes, in units of its work."""
+    return np.divide(time, work, out=np.ones_like(work), where=work > 0) - 1
