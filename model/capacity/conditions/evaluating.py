@@ -19,7 +19,8 @@ from model.systems.arithmetic import compute
 FOLLOWS = "follows from other values"
 COUNTED = ("buffers", "count")
 DEEPEST = 8
-DIGITS = 10
+DIGITS, PREDICTED_DIGITS = 10, 7
+"""Significant digits of values: what was measured may have many, what laws say has none beyond these."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,8 @@ class Evaluator:
         unit = table.unit(cell)
         least, most = _bounds([table.values[other][0] for other in table.units[cell.metric][unit]], unit)
         ends = np.clip(belief.quantiles(0.05, 0.5, 0.95), least, most)
-        low, value, high = (float(f"{end:.{DIGITS}g}") for end in ends)
+        digits = DIGITS if cell in table.values else PREDICTED_DIGITS
+        low, value, high = (float(f"{end:.{digits}g}") for end in ends)
         if unit in COUNTED and _whole(table, cell.metric):
             low, value, high = (float(round(end)) for end in (low, value, high))
         seed = zlib.crc32(repr(cell).encode()) ^ self._seed
