@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, Request
 from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 
@@ -62,11 +62,12 @@ def create_app(settings: Settings) -> FastAPI:
     responses.install(app)
     # The boundary has looked at the token; this says so in the description.
     token = [Depends(HTTPBearer(auto_error=False, description="a token of `etalon token`, where one is asked for"))]
+    read = [*token, Depends(_known)]
     app.include_router(routes.questions(service), dependencies=token, responses=REFUSALS)
     named = {**REFUSALS, 404: {"description": "There is no system, class or job of that name", **PROBLEM}}
-    app.include_router(routes.catalogue(service), dependencies=token, responses=named)
-    app.include_router(job_routes.jobs(service), dependencies=token, responses=named)
-    app.include_router(reading.router(service), dependencies=token, responses=named)
+    app.include_router(routes.catalogue(service), dependencies=read, responses=named)
+    app.include_router(job_routes.jobs(service), dependencies=read, responses=named)
+    app.include_router(reading.router(service), dependencies=read, responses=named)
     app.include_router(routes.operations(service))
     app.include_router(pages(settings, service.tokens))
     app.mount("/static", StaticFiles(directory=PAGE), name="static")
@@ -75,6 +76,15 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.service = service
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
     return app
+
+
+def _known(request: Request) -> None:
+    """Refuse a parameter that the address does not take: one misspelt would be answered as if it had not been given."""
+    known = [field.alias for field in request.scope["route"].dependant.query_params]
+    unknown = next((name for name in request.query_params if name not in known), None)
+    if unknown is not None:
+        message = f"{unknown}: this parameter is not known here; use {', '.join(known) or 'none'}"
+        raise problems.Problem(422, "invalid-request", message, field=unknown, allowed=known)
 
 
 def _described(app: FastAPI) -> dict[str, Any]:

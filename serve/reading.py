@@ -124,11 +124,14 @@ def _local(field: str, given: dt.datetime) -> dt.datetime:
 def _span(
     snapshot: Snapshot, system: str, first: dt.datetime | None, to: dt.datetime | None
 ) -> tuple[dt.datetime, dt.datetime]:
-    """The asked span, as far as anything was recorded; Problem 404 for a system the snapshot does not know."""
+    """The asked span, as far as anything was recorded; Problem 404 for a system the snapshot does not know, 422 for a
+    span that ends before it begins."""
     known = history.span(snapshot, system)
     if known is None:
         message = f"the snapshot has no intervals of {system!r}; see /v1/overview"
         raise Problem(404, "unknown-system", message, field="system")
+    if first is not None and to is not None and to <= first:
+        raise Problem(422, "invalid-request", f"to: {to} should be after from, {first}", field="to")
     end = known[1] + dt.timedelta(seconds=1)
     begin = known[0] if first is None else max(_local("from", first), known[0])
     return begin, end if to is None else min(_local("to", to), end)

@@ -63,8 +63,17 @@ def test_a_snapshot_of_other_columns_is_not_usable(client, history, address):
 def test_a_span_keeps_to_its_limits_and_refuses_offsets(client, history):
     path = "/v1/systems/PRDA/history?from=2026-09-08T00:00:00&to=2026-09-08T03:00:00"
     assert len(client("GET", path).json()["start_local"]) == 3
+    backwards = client("GET", "/v1/systems/PRDA/history?from=2026-09-08T00:00:00&to=2026-09-07T00:00:00")
+    assert (backwards.status_code, backwards.json()["field"]) == (422, "to")
     refused = client("GET", "/v1/systems/PRDA/history?from=2026-09-08T00:00:00Z")
     assert (refused.status_code, refused.json()["field"]) == (422, "from")
+
+
+@pytest.mark.parametrize("path", ["history", "classes", "points", "fitted"])
+def test_a_misspelt_parameter_is_refused_with_those_that_are_known(client, history, path):
+    refused = client("GET", f"/v1/systems/PRDA/{path}?form=2026-09-08T00:00:00")
+    assert (refused.status_code, refused.json()["field"]) == (422, "form")
+    assert ("from" in refused.json()["allowed"]) == (path == "history")
 
 
 def test_a_span_is_cut_to_what_was_recorded_and_one_of_years_is_not_given_interval_by_interval(client, history):
