@@ -11,6 +11,7 @@ from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 
 from serve import job_routes, problems, reading, responses, routes
+from serve.examples import of_systems
 from serve.guard import Boundary
 from serve.pages import PAGE, pages
 from serve.schemas import ProblemDocument
@@ -74,7 +75,7 @@ def create_app(settings: Settings) -> FastAPI:
     hosts = settings.allowed_hosts | {settings.host.lower()}
     app.add_middleware(Boundary, telemetry=service.telemetry, tokens=service.tokens, hosts=hosts)
     app.state.service = service
-    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    app.openapi = lambda: of_systems(_described(app), service.champion.in_force)  # type: ignore[method-assign]
     return app
 
 

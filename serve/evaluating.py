@@ -53,7 +53,8 @@ def evaluate(connection: Connection) -> None:
         connection.send_bytes(as_json({"refused": str(refused)}))
         return
     del content
-    about = {"model_version": bundle["model_version"], "systems": list(bundle["systems"])}
+    histories = {name: bool(entry.get("period")) for name, entry in bundle["systems"].items()}
+    about = {"model_version": bundle["model_version"], "systems": histories}
     connection.send_bytes(as_json(about))
     while True:
         asked = orjson.loads(connection.recv_bytes())

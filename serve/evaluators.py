@@ -44,7 +44,8 @@ class Evaluators:
         self._idle = [first]
         self._retired = False
         self.model_version: str = first.about["model_version"]
-        self.systems = frozenset(first.about["systems"])
+        # Whether a history is recorded of each system.
+        self.systems: dict[str, bool] = first.about["systems"]
 
     @classmethod
     async def tried(cls, content: bytes) -> Evaluators:

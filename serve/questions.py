@@ -64,7 +64,7 @@ class PredictQuestion(Question):
     """What would this system do at this load?"""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"system": "cics53-18cp", "at": {"etr_tps": 110560.9}}]},
+        json_schema_extra={"examples": [{"system": "cics53-18cp", "at": {"growth_pct": 20}}]},
     )
 
     system: SystemId
@@ -75,7 +75,7 @@ class SizeQuestion(Question):
     """How few engines carry this load within these targets? At least one target is required."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"system": "cics53-18cp", "at": {"etr_tps": 150000}, "max_busy_pct": 90}]},
+        json_schema_extra={"examples": [{"system": "cics53-18cp", "at": {"growth_pct": 30}, "max_busy_pct": 90}]},
     )
 
     system: SystemId
@@ -101,7 +101,7 @@ class SweepQuestion(Question):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"system": "cics53-18cp", "key": "etr_tps", "from": 20000, "to": 180000, "steps": 9}]
+            "examples": [{"system": "cics53-18cp", "key": "growth_pct", "from": -50, "to": 50, "steps": 11}]
         },
     )
 

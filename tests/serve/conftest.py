@@ -93,6 +93,17 @@ class Client:
         return self("POST", path, json=question, **more)
 
 
+def examples(described: dict) -> list[tuple[str, dict]]:
+    """The address and the body of every example of an OpenAPI description."""
+    found = []
+    for path, methods in described["paths"].items():
+        body = methods.get("post", {}).get("requestBody")
+        if body:
+            name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+            found += [(path, example) for example in described["components"]["schemas"][name]["examples"]]
+    return found
+
+
 @pytest.fixture
 def client(home: Path) -> Client:
     """The service without a token."""

@@ -7,8 +7,9 @@ import pytest
 from pipelines import asking
 from pipelines.home import Home
 from serve.client import Client, Refused
-from tests.serve.conftest import publish, rows
+from tests.serve.conftest import examples, publish, rows
 
+JOBS = ("/v1/simulate", "/v1/replay")
 NETWORK = """
 name = "one engine"
 
@@ -115,6 +116,14 @@ def test_an_unknown_job_and_a_question_without_steady_state_are_refused(etalon):
         etalon.job("nothing")
     ended = etalon.wait(etalon.simulate("shop", {"etr_tps": 1e6}))
     assert (ended.state, ended.problem.field) == ("refused", "at")
+
+
+def test_examples_of_simulations_are_taken_as_they_stand(etalon):
+    assert etalon.predict("shop")
+    taken = [one for one in examples(json.loads(etalon._send("GET", "/openapi.json"))) if one[0] in JOBS]
+    assert len(taken) >= 3
+    for path, example in taken:
+        assert etalon.cancel(etalon.post(path, example)["job"]).state in ("cancelled", "done")
 
 
 def test_the_description_names_every_method_s_address(etalon):

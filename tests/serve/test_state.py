@@ -9,7 +9,7 @@ from model.capacity import bundle as bundles
 from serve import champion
 from serve.settings import SettingsError, settings
 from serve.snapshot import Snapshot
-from tests.serve.conftest import Client, publish, rows
+from tests.serve.conftest import Client, examples, publish, rows
 
 
 def version(client) -> str:
@@ -197,3 +197,15 @@ def test_every_response_is_valid_json_even_where_an_interval_has_no_end(client):
     response = client.ask("/v1/predict", {"system": "shop", "at": {"etr_tps": 1e7}})
     answer = json.loads(response.text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert answer["extrapolated"] is True
+
+
+def test_examples_of_the_description_are_answered_as_they_stand(recorded_home):
+    client = Client(recorded_home)
+    assert client("GET", "/readyz").json()["ready"]
+    described = client("GET", "/openapi.json").json()
+    asked = [one for one in examples(described) if one[0] not in ("/v1/simulate", "/v1/replay")]
+    assert len(asked) >= 10
+    for path, example in asked:
+        found = client.ask(path, example)
+        assert found.status_code == 200, (path, example, found.text)
+        assert not [one for one in found.json().get("answers", []) if one["status"] != 200]
