@@ -9,31 +9,12 @@ from numpy.typing import NDArray
 
 from ingest.codec.handlers import Handled, Problem
 from ingest.codec.rows import EncodeError
-from ingest.codec.tables import numbers_at, row_bytes, rows_table
-from ingest.formats.cics.resources import ordinals
-from ingest.layout import Layout, Place, Section, Sum
+from ingest.codec.tables import row_bytes, rows_table
+from ingest.formats.smf.kernels.following import count_following, place_following
+from ingest.layout import Layout, Section, Sum
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class _Records:
-    """Records that lie whole in a buffer: where each starts, and its length."""
-
-    buffer: Bytes
-    offset: Ints
-    length: Ints
-
-    def number(self, total: Sum, records: Ints, base: Ints) -> tuple[Ints, Flags]:
-        """What a sum says in these records, its field counted from `base` in them, and where the record holds it."""
-        item = total.field
-        if item is None:
-            return np.full(records.size, total.constant), np.ones(records.size, np.bool_)
-        held = base + item.end <= self.length[records]
-        at = np.where(held, self.offset[records] + base + item.offset, 0)
-        return np.where(held, numbers_at(self.buffer, at, item.length) + total.constant, 0), held
 
 
 class FollowingDecoder:
@@ -41,88 +22,75 @@ class FollowingDecoder:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._header = {item.ibm for item in layout.header.fields}
+        self._walks = [(section, _Walk.of(layout, section)) for section in layout.handled]
 
     def decode(self, buffer: Bytes, offset: Ints, length: Ints, record_seq: NDArray[np.uint32]) -> Handled:
         """Decode n records that lie whole in `buffer`; a record with a section outside it is a problem."""
-        records = _Records(buffer, offset, length)
         outside: dict[int, str] = {}
         found = []
         end = np.full(offset.size, self._layout.header.length)
-        for section in self._layout.handled:
-            assert section.place is not None
-            owner, at, size = self._rows(records, section, section.place, end, outside)
-            found.append((section, owner, at, size))
+        for section, walk in self._walks:
+            rows, strays = walk.rows(buffer, offset, length, end)
+            for record in np.flatnonzero(strays >= 0).tolist():
+                text = f"{self._layout.name}, {section.title}: starts at {strays[record]}, ends outside the record"
+                outside.setdefault(record, text)
+            found.append((section, rows))
         result = Handled(
             problems=[Problem(record, "section_outside_record", text) for record, text in sorted(outside.items())]
         )
         good = np.ones(offset.size, np.bool_)
         good[list(outside)] = False
-        for section, owner, at, size in found:
-            kept = good[owner]
-            if kept.any():
-                owner, at, size = owner[kept], offset[owner[kept]] + at[kept], size[kept]
-                seq = ordinals(owner).astype(np.uint32)
+        for section, rows in found:
+            owner, ordinal, at, size = (part[good[rows[0]]] for part in rows) if outside else rows
+            if owner.size:
+                seq = ordinal.astype(np.uint32)
                 result.tables[section.table] = rows_table(section, buffer, at, size, record_seq[owner], seq)
         return result
 
-    def _rows(
-        self, records: _Records, section: Section, place: Place, end: Ints, outside: dict[int, str]
-    ) -> tuple[Ints, Ints, Ints]:
-        """Record, offset in it and length of every row, in that order; moves `end` behind them."""
-        everything = np.arange(end.size)
-        at, limit, there, count = self._bounds(records, place, end)
-        counted = place.rows is not None and place.rows.field is not None
-        parts: list[tuple[Ints, Ints, Ints]] = []
-        active = everything[there]
-        while active.size:
-            size = self._sizes(records, place, active, at[active])
-            if not counted:  # Zeros that fill the record up are no row.
-                active, size = active[size > 0], size[size > 0]
-            inside = (size > 0) & (at[active] + size <= limit[active])
-            for record in active[~inside].tolist():
-                text = f"{self._layout.name}, {section.title}: starts at {at[record]}, ends outside the record"
-                outside.setdefault(record, text)
-            active, size = active[inside], size[inside]
-            parts.append((active, at[active], size))
-            at[active] += size
-            count[active] -= 1
-            active = active[(count[active] > 0) & (counted | (at[active] < limit[active]))]
-        end[there] = at[there]
-        parts = parts or [(everything[:0],) * 3]
-        owner, start, size = (np.concatenate(part) for part in zip(*parts, strict=True))
-        order = np.argsort(owner, kind="stable")
-        return owner[order], start[order], size[order]
 
-    def _bounds(self, records: _Records, place: Place, end: Ints) -> tuple[Ints, Ints, Flags, Ints]:
-        """Per record: where the rows start, where they must end, whether there are any, and how many at most."""
-        everything, zeros = np.arange(end.size), np.zeros(end.size, np.int64)
-        at, there = end.copy(), np.ones(end.size, np.bool_)
-        if place.start:
-            at, there = records.number(place.start, everything, zeros)
-            there &= (at > place.start.constant) if place.start.field else there
-        limit = records.number(place.until, everything, zeros)[0] if place.until else records.length
-        limit = np.minimum(limit, records.length)
-        count = records.number(place.rows, everything, zeros)[0] if place.rows else records.length.copy()
-        there &= count > 0
-        there &= (at < limit) | (place.rows is not None and place.rows.field is not None)
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Where a section stands, as compiled loops take it."""
+
+    start: Ints
+    size: Ints
+    count: Ints
+    until: Ints
+    is_own: bool
+    flag: Ints
+
+    @classmethod
+    def of(cls, layout: Layout, section: Section) -> "_Walk":
+        place = section.place
+        assert place is not None
+        header = {item.ibm: item for item in layout.header.fields}
+        flag = [0, 0, 0]
         if place.flag:
-            holder = next(item for item in self._layout.header.fields if item.ibm == place.flag.field)
-            held = holder.end <= records.length
-            byte = np.where(held, records.offset + holder.offset + place.flag.first // 8, 0)
-            there &= held & (records.buffer[byte] & (0x80 >> place.flag.first % 8) != 0)
-        if place.size and place.size.field and place.size.field.ibm in self._header:
-            there &= records.number(place.size, everything, zeros)[0] > 0
-        return at, limit, there, count
+            holder, bit = header[place.flag.field], place.flag.first
+            flag = [holder.offset + bit // 8, 0x80 >> bit % 8, holder.end]
+        is_own = place.size is not None and place.size.field is not None and place.size.field.ibm not in header
+        start, size, count, until = map(_numbers, (place.start, place.size, place.rows, place.until))
+        return cls(start, size, count, until, is_own, np.array(flag))
 
-    def _sizes(self, records: _Records, place: Place, active: Ints, at: Ints) -> Ints:
-        """Length of the row at `at` in each of these records; 0 where the record ends before it says so."""
-        if place.size is None:
-            return records.length[active] - at
-        in_header = place.size.field is not None and place.size.field.ibm in self._header
-        size, held = records.number(place.size, active, np.zeros_like(at) if in_header else at)
-        shortest = 1 if in_header or place.size.field is None else place.size.field.end
-        return np.where(held & (size >= shortest), size, 0)
+    def rows(self, data: Bytes, starts: Ints, lengths: Ints, end: Ints) -> tuple[tuple[Ints, Ints, Ints, Ints], Ints]:
+        """Record, ordinal in it, place and length of every row; per record, where a row starts that leaves it, or -1.
+
+        end: per record, where the section before ended; moved behind this one.
+        """
+        first, counts, outside = np.zeros((3, starts.size), np.int64)
+        told = (self.start, self.size, self.count, self.until)
+        count_following(data, starts, lengths, *told, self.is_own, self.flag, end, first, counts, outside)
+        owner, ordinal, place, limits = np.empty((4, int(counts.sum())), np.int64)
+        place_following(data, starts, lengths, self.size, self.is_own, first, counts, owner, ordinal, place, limits)
+        return (owner, ordinal, place, limits), outside
+
+
+def _numbers(total: Sum | None) -> Ints:
+    """A sum as compiled loops take it."""
+    if total is None:
+        return np.array([-1, -1, 0])
+    item = total.field
+    return np.array([total.constant, item.offset if item else -1, item.length if item else 0])
 
 
 def finish_following(
