@@ -3,7 +3,7 @@
 import pytest
 
 from model.capacity.conditions.fitting import evaluator, fit
-from model.capacity.conditions.left_out import left_out, widening
+from model.capacity.conditions.left_out import LeftOut, left_out, widening
 from model.capacity.conditions.rows import Row
 from model.capacity.conditions.tables import Cell, Tables
 
@@ -52,3 +52,17 @@ def test_intervals_are_as_wide_as_figures_left_out_scatter():
     close, apart = (widening(left_out(Tables(rows(s)), {})) for s in ((0.0, 0.001), (0.11, -0.12, 0.13, -0.1)))
     assert max(close.values()) < min(apart.values())
     assert fit(rows((0.0, 0.001)), {})["widening"] == close
+
+
+def test_levels_beyond_the_measured_ones_have_wider_intervals_than_those_within():
+    cell = Cell(("study", "storage"), "one", "storage_kb", "", (), 8.0)
+    figures = [
+        LeftOut(cell, ("all", "series", place), 100.0 * off, 90.0, 100.0, 111.0, 100.0)
+        for place, offs in (("within", (1.01, 0.98, 1.02)), ("beyond", (1.1, 0.88, 1.15)))
+        for off in offs
+    ]
+    scales = widening(figures)
+    assert scales["within"] < scales["series"] < scales["beyond"]
+    within, beyond = figures[0].widened(scales), figures[3].widened(scales)
+    assert beyond[0] < within[0] < within[1] == beyond[1] < within[2] < beyond[2]
+    assert within[0] < 98.0 and beyond[2] > 115.0
