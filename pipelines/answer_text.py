@@ -28,7 +28,7 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
     columns = {"metric": "metric", "of": "of", "value": "value", "within": f"{found['interval_pct']} % interval"}
     if not any(row["of"] for row in rows):
         del columns["of"]
-    figures = _by_number(found) if len(rows) > MOST_ROWS else None
+    figures = _by_number(found) if len(rows) > MOST_ROWS and not details else None
     figures = figures or table(rows, columns | {"unit": "unit"}, "  ")
     lines = [f"{found['system']} at {described(found['at'])}", figures]
     if "figures" in found["evidence"]:
@@ -39,7 +39,7 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
 
 def _by_number(found: Mapping[str, Any]) -> str | None:
     """Figures at all numbers of a condition, such as users: a line for each figure, a column for each number; None
-    where they are not at several, or at more than a line has room for.
+    where not every figure has such a place of its own, or there are more numbers than a line has room for.
     """
     written = [_levels(output["condition"]) for output in found["outputs"]]
     levels: dict[str, set[str]] = {}
@@ -53,8 +53,12 @@ def _by_number(found: Mapping[str, Any]) -> str | None:
     rows: dict[tuple[str, str, str], dict[str, Any]] = {}
     names = subjects(found["outputs"], {*found["at"], *keys})
     for output, of, condition in zip(found["outputs"], names, written, strict=True):
-        row = rows.setdefault((output["metric"], of, output["unit"]), {"metric": output["metric"], "of": of})
-        row.update({condition[key]: output["value"] for key in keys if key in condition}, unit=output["unit"])
+        metric, unit = output["metric"], output["unit"]
+        row = rows.setdefault((metric, of, unit), {"metric": metric, "of": of, "unit": unit})
+        places = [condition[key] for key in keys if key in condition]
+        if len(places) != 1 or places[0] in row:
+            return None
+        row[places[0]] = output["value"]
     named = {"of": "of"} if any(row["of"] for row in rows.values()) else {}
     heads = {"metric": "metric"} | named | {number: f"{float(number):,.12g}" for number in numbers} | {"unit": "unit"}
     head = f"  by {' or '.join(keys)}; with intervals at one, as in --at {keys[0]}={numbers[-1]}"

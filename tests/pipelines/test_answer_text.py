@@ -116,5 +116,6 @@ def test_figures_at_many_numbers_of_users_stand_beside_each_other():
     assert len(said.splitlines()) == 8
     assert "--at users=1000" in said
     assert [line.split()[-2] for line in said.splitlines() if "storage_kb" in line] == ["100,000"] * 3
-    one = {**found, "outputs": outputs[:7]}
-    assert "99,000 … 101,000" in answer_text.answer(one)
+    other = {"metric": "busy_pct", "condition": "class=ONLINE", "value": 7.0, "unit": "pct", "lo": 6.0, "hi": 8.0}
+    for shown in (outputs[:7], [*outputs, other]):
+        assert "99,000 … 101,000" in answer_text.answer({**found, "outputs": shown})
