@@ -312,6 +312,7 @@ def _outputs(found: Mapping[str, Any], labels: list[str]) -> list[dict[str, Any]
         rows.append({"metric": "machine_busy_pct", "form": "machine_busy_pct", "unit": "pct"})
     if found["ziip"]:
         rows.append({"metric": "ziip_busy_pct", "form": "ziip_busy_pct", "unit": "pct"})
+        rows.append({"metric": "ziip_us_per_tran", "form": "ziip_us_per_tran", "unit": "us/tran"})
     for label in labels:
         about = {"class": label, "stream": label}
         rows.append({"metric": "etr_tps", "form": "rate", "unit": "tran/s", **about})

@@ -113,6 +113,12 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     asked_of_machine = machine_asked(ready, state)
     if asked_of_machine is not None and asked_of_machine[0, 0] > 1.0:
         notes.append("the machine is saturated: its LPARs ask for more engines than it has")
+    never = [limit.name for limit in ready.limits if not limit.reached and limit.name not in state.limits]
+    if never:
+        notes.append(
+            f"next to nobody waited for {', '.join(never)} in the records: how many places there are, and how many are "
+            "taken, is not known"
+        )
     for name, used in state.limits.items():
         if used[0, 0] >= 1.0:
             notes.append(f"limit {name} is exceeded: its classes have no steady response")

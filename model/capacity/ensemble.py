@@ -6,7 +6,6 @@ last. Draw 0 is the centre of the posterior: values are its, limits are quantile
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,6 +27,7 @@ from model.capacity.parts import (
     beyond,
 )
 from model.capacity.sharing import Sharer, Sharing
+from model.capacity.ziips import ZiipPool
 
 Array = NDArray[np.float64]
 
@@ -52,12 +52,8 @@ class System:
         self.engines = float(entry["engines"])
         self.msu_per_engine: float | None = entry.get("msu_per_engine")
         self.service_units_per_s: float | None = entry.get("service_units_per_s")
-        ziip = entry.get("ziip") or {}
-        self.ziips = float(ziip.get("engines", 0.0))
-        self.threads = float(ziip.get("threads", 1.0))
-        self.most_ziip_work = float(ziip.get("most_work", np.inf))
-        self.smt_gain = self._drawn(ziip.get("gain", {"centre": 1.0, "draws": []}))
-        self.overflow = {key: self._drawn(value) for key, value in ziip.get("overflow", {}).items()}
+        self.ziip_pool = ZiipPool.of(entry.get("ziip") or {}, self._drawn)
+        self.ziips = self.ziip_pool.engines
         self.growth = self._drawn(entry.get("cost_by_busy", {"centre": 0.0, "draws": []}))
         self.growth_from = float(entry.get("cost_by_busy", {}).get("from", 0.0))
         self.in_line, self.to_its_end = bool(entry.get("in_line")), bool(entry.get("to_its_end"))
@@ -125,9 +121,10 @@ class System:
         )
         busy, spilled = np.zeros(shape), np.zeros(shape)
         found: dict[str, Array] = {}
-        for _ in range(TURNS if np.any(self.growth) or self.overflow else 1):
+        for _ in range(TURNS if np.any(self.growth) or self.ziip_pool.overflow else 1):
             if self.ziips:
-                spilled = self._overflow(ziip_work, found, scenario)
+                waited = self.waited_for_cps(found, scenario)
+                spilled = self.ziip_pool.overflowing(ziip_work, waited, scenario)
             dear = cost
             if np.any(self.growth):
                 beside = queues.together(busy, max(round(scenario.engines), 1))
@@ -160,7 +157,7 @@ class System:
 
     def _cores_busy(self, work: Array, on_ziips: Array, usage: Mapping[str, Array], scenario: Scenario) -> Array:
         """Busy zIIP cores, (draws, loads): those of the pool's queue, as far off as they were where it was measured."""
-        full, _, cores = self._ziip_pool(work, usage, scenario)
+        full, _, cores = self.ziip_pool.queue(work, self.waited_for_cps(usage, scenario), scenario)
         return self.laws[ZIIP_WORK].usage(on_ziips * cores / np.maximum(work * (1.0 - full), 1e-12))
 
     def _alone(self, scenario: Scenario, law: Law) -> Array:
@@ -177,43 +174,11 @@ class System:
         parts = (value for name, value in found.items() if self._engine(name) == engine and self.laws[name].part)
         return sum(parts, np.zeros(shape))
 
-    def _overflow(self, work: Array, usage: Mapping[str, Array], scenario: Scenario) -> Array:
-        """Part of zIIP work that finds the engines full and runs on CPs, where series use them so, (draws, loads)."""
-        if not self.overflow or scenario.ziips <= 0:
-            return np.ones(work.shape) if scenario.ziips <= 0 else np.zeros(work.shape)
-        share = np.clip(self.overflow["floor"][:, None] + self._ziip_pool(work, usage, scenario)[0], 0.0, 1.0)
-        if "drift" not in self.overflow:
-            return share
-        further = self.overflow["drift"][:, None] * self._unlike(work * (1.0 - share), scenario)
-        return np.clip(share * (1.0 + further), 0.0, 1.0)
-
-    def _unlike(self, on_ziips: Array, scenario: Scenario) -> Array:
-        """e-folds by which work on zIIPs is beyond the measured, and cores and threads differ, (draws, loads)."""
-        pool = math.log(scenario.ziips * (scenario.threads or self.threads) / (self.ziips * self.threads))
-        return np.log(np.maximum(on_ziips / self.most_ziip_work, 1.0)) + abs(pool)
-
-    def bunched(self, usage: Mapping[str, Array], scenario: Scenario) -> Array:
-        """How far work comes to the zIIPs in batches, (draws, loads or 1): as it waits for CPs, from no less important
-        work than its own."""
-        always, behind = (self.overflow[key][:, None] for key in ("bunched", "bunched_behind_cps"))
+    def waited_for_cps(self, usage: Mapping[str, Array], scenario: Scenario) -> Array:
+        """Part of the classes' work with zIIP time that waits for CPs: behind what is no less important than it."""
         least = max((law.level for law in self.laws.values() if law.engine == "ziip" and law.part), default=0)
         before = (usage[n] for n in self.capacity if n in usage and self.laws[n].level <= least)
-        return queues.bunched(always, behind, queues.erlang_c(sum(before, np.zeros(always.shape)), scenario.engines))
-
-    def _ziip_pool(self, work: Array, usage: Mapping[str, Array], scenario: Scenario) -> tuple[Array, Array, Array]:
-        """Part of the work that finds the zIIPs full, stretch of what runs on them, busy cores; (draws, loads) each."""
-        cores, threads = max(round(scenario.ziips), 1), round(scenario.threads or self.threads)
-        gain = self.smt_gain if threads > 1 else np.ones(self.draws)
-        if not self.overflow:
-            return queues.bounded_pool(work, cores, gain[:, None], threads)
-        bunched = np.broadcast_to(self.bunched(usage, scenario), work.shape)
-        found = np.zeros(work.shape), np.ones(work.shape), np.zeros(work.shape)
-        for places in np.unique(self.overflow["waiting"]):
-            rows = self.overflow["waiting"] == places
-            pool = queues.bounded_pool(work[rows], cores, gain[rows, None], threads, int(places), bunched[rows])
-            for whole, part in zip(found, pool, strict=True):
-                whole[rows] = part
-        return found
+        return queues.erlang_c(sum(before, np.zeros((self.draws, 1))), scenario.engines)
 
     def others(self, scenario: Scenario) -> Array:
         """Engines that the other LPARs use, (draws, loads or 1): about as recorded, under another weight if asked."""
@@ -265,7 +230,8 @@ class System:
                 for name, law in self.laws.items()
                 if law.engine == "ziip" and law.driver in self.streams
             }
-            ziip_stretch = self._ziip_pool(self._sum(eligible, "ziip", busy.shape), usage, scenario)[1]
+            work = self._sum(eligible, "ziip", busy.shape)
+            ziip_stretch = self.ziip_pool.queue(work, self.waited_for_cps(usage, scenario), scenario)[1]
         responses: dict[tuple[str, str], Array] = {}
         using: dict[tuple[str, str], Array] = {}
         waiting: dict[tuple[str, str], dict[str, Array]] = {}

@@ -155,11 +155,16 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
             return 100.0 * state.served / engines
         if form == "machine_busy_pct":
             return _machine_busy_pct(ready, state)
-        if form == "ziip_busy_pct":
+        if form in ("ziip_busy_pct", "ziip_us_per_tran"):
             ziips = state.scenario.ziips
             if state.ziip_busy is None or ziips <= 0:
                 return None
-            return np.asarray(np.minimum(100.0 * state.ziip_busy / ziips, 100.0))
+            cores = np.minimum(state.ziip_busy, ziips)
+            if form == "ziip_busy_pct":
+                return np.asarray(100.0 * cores / ziips)
+            rate = _total_rates(state)
+            active = ready.ziip_pool.active_threads(_ziip_work(ready, state), cores, state.scenario)
+            return np.where(rate > 0, 1e6 * active / rate, np.nan)
         if form in ("msu", "machine_msu", "msu_4hra"):
             return msu(ready, state, form)
         if form == "internal_rate":
@@ -271,7 +276,7 @@ def resources(ready: System, state: State) -> dict[str, Array]:
         if bool(np.any(state.available < state.scenario.engines - 1e-9)):
             found[SHARE] = state.busy / state.available
     found.update({one.resource: state.limits[one.name] for one in ready.limits if one.name in state.limits})
-    if not ready.overflow:
+    if not ready.ziip_pool.overflow:
         found.update(_ziips(ready, state))
     return found
 
@@ -280,11 +285,14 @@ def _ziips(ready: System, state: State) -> dict[str, Array]:
     """Work on the zIIPs as a part of what they can do, with all threads active; empty without zIIPs."""
     if state.ziip_busy is None or state.scenario.ziips <= 0:
         return {}
+    most = state.scenario.ziips * ready.ziip_pool.asked(state.scenario)[2]
+    return {ZIIPS: _ziip_work(ready, state) / most}
+
+
+def _ziip_work(ready: System, state: State) -> Array:
+    """Work on the zIIPs, in seconds of one thread alone a second."""
     own = [name for name, law in ready.laws.items() if law.engine == "ziip" and law.part]
-    work = sum((state.usage[name] for name in own), np.zeros(state.busy.shape))
-    several = (state.scenario.threads or ready.threads) > 1.0
-    most = state.scenario.ziips * (ready.smt_gain[:, None] if several else 1.0)
-    return {ZIIPS: work / most}
+    return sum((state.usage[name] for name in own), np.zeros(state.busy.shape))
 
 
 def bottleneck(ready: System, state: State) -> Bottleneck:
@@ -304,7 +312,9 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
         for name, law in sorted(ready.entry["usage"].items())
         if law["part"] and name in state.usage and law.get("engine", "cp") == "cp"
     ]
-    estimates = Estimate.each(np.stack([*(100.0 * table), *(each * state.usage[name][:, 0] for name in named)], axis=1))
+    # Its LPARs may ask for more than a machine has; more than all of it is not used.
+    used_pct = 100.0 * np.where([[name.startswith("machine ")] for name in names], np.minimum(table, 1.0), table)
+    estimates = Estimate.each(np.stack([*used_pct, *(each * state.usage[name][:, 0] for name in named)], axis=1))
     stations = [_station(names[i], estimates[i], chances[i]) for i in ranked]
     parts = []
     for name, share in zip(named, estimates[len(names) :], strict=True):

@@ -16,7 +16,7 @@ from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.moves import deviates, is_own, moved
 from model.capacity.parts import Limit, Scenario
-from model.capacity.profile import recorded
+from model.capacity.profile import Profile, recorded
 from model.capacity.questions import (
     MOST_TPS,
     QuestionError,
@@ -115,13 +115,17 @@ def grown(system: System, weeks: Array) -> Array:
     return np.asarray(np.exp(each[:, None, :] * weeks[None, :, None]))
 
 
-def _as_few(system: System, rates: Array, days: NDArray[np.datetime64]) -> Array:
-    """(draws, 1, streams) how far the mean of recorded ``rates`` (streams, intervals) of a few ``days`` may be from
-    what is usual, as factors. Intervals of one day are alike, and count as one."""
-    known = np.unique(days)
-    of_day = np.stack([rates[:, days == day].mean(axis=1) for day in known], axis=1)
-    error = of_day.std(axis=1, ddof=1) / np.sqrt(len(known)) if len(known) > 1 else np.zeros(len(rates))
-    relative = error / np.maximum(rates.mean(axis=1), 1e-12)
+def _as_few(system: System, history: Profile, index: NDArray[np.int64]) -> Array:
+    """(draws, 1, streams) how far the mean rates of a few recorded intervals of an hour of the week may be from what is
+    usual, as factors. Intervals of one day are alike, and count as one; of a single day, that hour of the other days
+    says how much days differ, though they are of other kinds."""
+    hours = (history.times - history.times.astype("datetime64[D]")).astype("timedelta64[h]")
+    several = len(np.unique(history.times[index].astype("datetime64[D]"))) > 1
+    alike = index if several else np.flatnonzero(hours == hours[index[0]])
+    days, rates = history.times[alike].astype("datetime64[D]"), history.rates[:, alike]
+    of_day = np.stack([rates[:, days == day].mean(axis=1) for day in np.unique(days)], axis=1)
+    error = of_day.std(axis=1, ddof=1) if of_day.shape[1] > 1 else np.zeros(len(rates))
+    relative = error / np.sqrt(of_day.shape[1] if several else 1.0) / np.maximum(rates.mean(axis=1), 1e-12)
     drawn = np.stack([deviates(system.draws, FEW + stream) for stream in range(len(rates))], axis=1)
     return np.maximum(1.0 + relative * drawn, 0.0)[:, None, :]
 
@@ -164,8 +168,9 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
     history = recorded(profile)
     rates = history.rates[:, index].mean(axis=1)[None, None, :]
     if weeks > 0.0:
-        days = history.times[index].astype("datetime64[D]")
-        rates = rates * grown(system, np.array([weeks])) * _as_few(system, history.rates[:, index], days)
+        rates = rates * grown(system, np.array([weeks]))
+        if not _whole_day(str(asked["when"]).strip()):
+            rates = rates * _as_few(system, history, index)
     extra = {name: values[index].mean(keepdims=True)[None] for name, values in history.extra.items()}
     others = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
     start = profile["start_local"][int(index[len(index) // 2])]
@@ -188,7 +193,7 @@ def _recorded(
     if text[:3] in DAYS and not text[:1].isdigit():
         return _of_the_week(times, when)
     moment = _moment(when)
-    asked_for, whole_day = np.datetime64(moment, "s"), len(when) <= 10
+    asked_for, whole_day = np.datetime64(moment, "s"), _whole_day(when)
     of_day = np.flatnonzero(times.astype("datetime64[D]") == asked_for) if whole_day else np.array([], int)
     if len(of_day):
         load = np.array(profile.get("cpu_busy_pct") or np.sum(profile["rates"], axis=0), float)
@@ -212,6 +217,11 @@ def _recorded(
     middle = times[same].astype("datetime64[s]").astype(np.int64).mean().astype("datetime64[s]")
     said = f"when: the mean of {len(same)} intervals of that hour of the week, grown as the history trends"
     return same, [said], float((asked_for - middle) / np.timedelta64(7, "D"))
+
+
+def _whole_day(when: str) -> bool:
+    """Whether a time that is asked for is a date alone."""
+    return len(when) <= len("2026-11-10")
 
 
 def _of_the_week(times: NDArray[np.datetime64], when: str) -> tuple[NDArray[np.int64], list[str], float]:
@@ -316,8 +326,8 @@ def _threads(system: System, value: Any, notes: list[str]) -> float:
     threads = threads_asked(value)
     if system.ziips <= 0:
         raise QuestionError("smt", value, "smt: the records show no zIIPs")
-    if threads > system.threads:
-        low, high = (100.0 * float(np.quantile(system.smt_gain, q) - 1.0) for q in (0.05, 0.95))
+    if threads > system.ziip_pool.threads:
+        low, high = (100.0 * float(np.quantile(system.ziip_pool.gain, q) - 1.0) for q in (0.05, 0.95))
         notes.append(f"smt: a second thread was not active here; taken to add {low:.0f} to {high:.0f} % of one's work")
     return threads
 

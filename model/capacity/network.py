@@ -161,11 +161,11 @@ class _Description:
         if not work:
             return 0.0, 0.0
         spilled = 1.0 - sum(self.usage[name] for name in eligible) / work
-        if not ready.overflow or scenario.ziips <= 0:
+        if not ready.ziip_pool.overflow or scenario.ziips <= 0:
             return spilled, 0.0
-        cores, threads = max(round(scenario.ziips), 1), round(scenario.threads or ready.threads)
-        gain = float(ready.smt_gain[0]) if threads > 1 else 1.0
-        waiting, bunched = int(ready.overflow["waiting"][0]), float(ready.bunched(self.state.usage, scenario)[0, 0])
+        (cores, threads, gains), waiting = ready.ziip_pool.asked(scenario), int(ready.ziip_pool.overflow["waiting"][0])
+        gain = float(gains[0, 0])
+        bunched = float(ready.ziip_pool.bunched(ready.waited_for_cps(self.state.usage, scenario))[0, 0])
         low, high = 0.0, spilled
         for _ in range(40):
             direct = (low + high) / 2.0
@@ -339,10 +339,10 @@ class _Description:
         return tuple(found)
 
     def _ziip_station(self) -> Station:
-        ready, threads = self.ready, round(self.scenario.threads or self.ready.threads)
-        smt = Smt(gain=min(max(float(ready.smt_gain[0]), 1.0), 2.0)) if threads > 1 else None
-        overflow = Overflow(to=CP, waiting=int(ready.overflow["waiting"][0])) if ready.overflow else None
-        cores = max(round(self.scenario.ziips), 1)
+        pool = self.ready.ziip_pool
+        cores, threads, gain = pool.asked(self.scenario)
+        smt = Smt(gain=min(max(float(gain[0, 0]), 1.0), 2.0)) if threads > 1 else None
+        overflow = Overflow(to=CP, waiting=int(pool.overflow["waiting"][0])) if pool.overflow else None
         return Station(
             name=ZIIP,
             component=ZIIP,

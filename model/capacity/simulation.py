@@ -107,8 +107,12 @@ def _figure(found: Described, result: SimulationResult, spec: Mapping[str, Any])
         return busy.scaled(each * found.network.station(CP).servers)
     if form == "machine_busy_pct":
         return _machine_busy(found, result)
-    if form == "ziip_busy_pct":
-        return result.stations[ZIIP].utilization.scaled(100.0) if ZIIP in result.stations else None
+    if form in ("ziip_busy_pct", "ziip_us_per_tran"):
+        pool = result.stations.get(ZIIP)
+        if pool is None or form == "ziip_busy_pct":
+            return None if pool is None else pool.utilization.scaled(100.0)
+        threads = 1.0 if pool.thread_density is None else pool.thread_density.value
+        return pool.utilization.over(rate).scaled(1e6 * found.network.station(ZIIP).servers * threads)
     if form == "limit_pct":
         return result.resources[spec["station"]].utilization.scaled(100.0)
     stream = str(spec.get("stream", ""))

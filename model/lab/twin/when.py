@@ -27,16 +27,18 @@ def recorded_at(times: Sequence[datetime], length: timedelta, when: str) -> Name
     Raises LabError for a time that is past and was not recorded, or written otherwise.
     """
     everything = list(range(len(times)))
-    if when == PEAK:
+    if when.casefold() == PEAK:
         return Named(everything, busiest=True)
     if when[:3].casefold() in DAYS:
         return Named(_hour_of_week(times, when))
     try:
-        moment = datetime.fromisoformat(when).replace(tzinfo=None)
+        moment = datetime.fromisoformat(when)
     except ValueError:
         raise LabError(
             f"when: {when!r} is neither {PEAK}, a local time like 2026-09-10T10:45, a date, nor an hour like mon 10:00"
         ) from None
+    if moment.tzinfo is not None:
+        raise LabError(f"when: {when} says an offset; give the local time of the records without one")
     whole_day = len(when) <= len("2026-09-10")
     of_day = [row for row in everything if whole_day and times[row].date() == moment.date()]
     if of_day:

@@ -198,6 +198,7 @@ def test_more_places_take_the_wait_away_and_use_of_the_limit_is_told(bundle):
 def test_a_limit_nobody_waited_for_holds_back_only_where_places_are_asked_for(bundle):
     now, few = (predict(bundle, "PRDA", at) for at in ({}, {"limit.FREE": 10}))
     assert "station=FREE" not in by_name(now, "utilization_pct")
+    assert any("nobody waited for FREE" in note and "not known" in note for note in now.notes)
     assert any("nobody waited for FREE" in note and note.endswith("HIGH, LOW") for note in few.notes)
     assert by_name(few, "response_ms")["class=HIGH"].value > by_name(now, "response_ms")["class=HIGH"].value
 

@@ -233,6 +233,9 @@ def test_threads_share_ziips_as_the_queue_of_the_pool_has_it():
     two, one = (system.evaluate(scenario(1000.0, 1e-9, ziips=n)) for n in (2.0, 1.0))
     by_queue = [queues.bounded_pool(1.0, n, gain, 2)[2] for n in (2, 1)]
     assert [two.ziip_busy[0, 0], one.ziip_busy[0, 0]] == pytest.approx([0.9 * busy for busy in by_queue])
+    busy = two.ziip_busy
+    active = system.ziip_pool.active_threads(busy * 1.1, busy, two.scenario)
+    assert active - busy == pytest.approx(0.1 * busy / (gain - 1.0))
 
 
 def test_ziip_work_that_runs_on_general_processors_is_in_the_response_once():

@@ -80,6 +80,20 @@ def test_an_hour_to_come_is_no_surer_for_intervals_that_are_shorter(parts):
     assert found[1:].std() / found[0] == pytest.approx(np.std(weeks, ddof=1) / 2 / np.mean(weeks), rel=0.3)
 
 
+def test_an_hour_that_was_recorded_once_is_as_unsure_as_days_differ_at_that_hour():
+    starts = [f"2026-11-{day:02d}T10:00:00" for day in (2, 3, 4, 5)]
+    own = [100.0, 120.0, 90.0, 110.0]
+    profile = {"start_local": starts, "seconds": 3600, "rates": [own, own], "others": own}
+    trend = [{"centre": 0.0, "draws": [0.0] * 40}] * 2
+    system = System({**HISTORY, "profile": profile, "growth_per_week": trend, "operating": 3})
+    hour, day = (
+        understand(system, {"when": when}).scenario.rates[:, 0, 0] for when in ("2026-11-09T10:30", "2026-11-09")
+    )
+    assert hour[0] == 100.0
+    assert hour[1:].std() / hour[0] == pytest.approx(np.std(own, ddof=1) / np.mean(own), rel=0.3)
+    assert np.ptp(day) == 0.0
+
+
 def test_growth_of_all_and_of_one_class():
     assert rates(growth_pct=10) == pytest.approx([187.0, 62.7])
     assert rates(growth_pct__online=50) == pytest.approx([255.0, 57.0])

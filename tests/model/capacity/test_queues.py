@@ -58,9 +58,7 @@ def test_cores_of_one_thread_are_busy_with_the_work_they_take(load, servers, wai
     assert busy == pytest.approx(load * servers * (1.0 - full), rel=1e-9)
 
 
-@given(
-    load=st.floats(0.05, 3.0), servers=st.integers(1, 12), waiting=st.integers(0, 5), bunched=st.floats(0.01, 0.9)
-)
+@given(load=st.floats(0.05, 3.0), servers=st.integers(1, 12), waiting=st.integers(0, 5), bunched=st.floats(0.01, 0.9))
 def test_batches_lose_more_and_the_cores_are_busy_with_what_is_left(load, servers, waiting, bunched):
     full, _, busy = queues.bounded_pool(load * servers, servers, waiting=waiting, bunched=bunched)
     assert full > queues.bounded_pool(load * servers, servers, waiting=waiting)[0]

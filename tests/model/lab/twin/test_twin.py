@@ -174,7 +174,7 @@ def test_a_question_may_start_from_an_hour_of_the_week_a_day_or_a_time_to_come()
     inquiry = "etr_tps", "class=CICSHI"
     expected = 100 * hour_factors("office")[12]
     assert asked_of("PRDA", when="2026-09-14T12:30")[inquiry] == pytest.approx(expected)
-    assert asked_of("PRDA", when="2026-10-01")[inquiry] == pytest.approx(asked_of("PRDA", when="peak")[inquiry])
+    assert asked_of("PRDA", when="2026-10-01")[inquiry] == pytest.approx(asked_of("PRDA", when="Peak")[inquiry])
 
 
 def test_a_question_may_ask_for_a_busy() -> None:
@@ -240,6 +240,7 @@ def test_hours_have_a_mean_of_one() -> None:
         ({"classes": {"inquiry": {"service_class": "CICSHI"}}}, "orders must stand both here and in the network"),
         ({"ask": {"x": {"at": {"engine": 3}}}}, "ask.x: no change engine"),
         ({"ask": {"x": {"at": {"when": "2026-09-08T12:00"}}}}, "ask.x: when: no interval was recorded at"),
+        ({"ask": {"x": {"at": {"when": "2026-09-07T12:00+02:00"}}}}, "ask.x: when: .* says an offset"),
         ({"ask": {"x": {"at": {"cap": "half"}}}}, "ask.x: cap: takes on"),
         ({"start_utc": "today"}, "write it as 2026-09-07T00:00:00Z"),
     ],

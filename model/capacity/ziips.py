@@ -1,0 +1,92 @@
+"""The zIIP pool of a calibrated LPAR: what overflows onto CPs, how long its work takes, busy cores, active threads.
+
+Arrays have the draws first and the loads second, ``(draws, loads)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity import queues
+from model.capacity.parts import Scenario
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ZiipPool:
+    """Engines, threads a core, the most work measured on them, and by draw: SMT gain (draws,), what overflows.
+
+    ``overflow`` has the places of a ``waiting`` line, the ``floor`` that never comes to the pool, and how far work
+    comes in batches: ``bunched`` always, ``bunched_behind_cps`` where it waited for CPs; ``drift`` is relative, for
+    each e-fold beyond the measured. It is empty where nothing overflows.
+    """
+
+    engines: float
+    threads: float
+    most_work: float
+    gain: Array
+    overflow: Mapping[str, Array]
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any], drawn: Callable[[Mapping[str, Any]], Array]) -> ZiipPool:
+        """The pool as it stands in a bundle, its values ``drawn`` as arrays; empty: no zIIPs."""
+        return cls(
+            float(entry.get("engines", 0.0)),
+            float(entry.get("threads", 1.0)),
+            float(entry.get("most_work", np.inf)),
+            drawn(entry.get("gain", {"centre": 1.0, "draws": []})),
+            {key: drawn(value) for key, value in entry.get("overflow", {}).items()},
+        )
+
+    def asked(self, scenario: Scenario) -> tuple[int, int, Array]:
+        """Cores, threads and what the second one gains, (draws, 1), in a scenario."""
+        threads = round(scenario.threads or self.threads)
+        gain = self.gain if threads > 1 else np.ones(self.gain.shape)
+        return max(round(scenario.ziips), 1), threads, gain[:, None]
+
+    def bunched(self, waited: Array) -> Array:
+        """How far work comes in batches, where a part of it ``waited`` for CPs."""
+        return queues.bunched(self.overflow["bunched"][:, None], self.overflow["bunched_behind_cps"][:, None], waited)
+
+    def queue(self, work: Array, waited: Array, scenario: Scenario) -> tuple[Array, Array, Array]:
+        """Part of the work that finds the pool full, stretch of what runs on it, busy cores."""
+        cores, threads, gain = self.asked(scenario)
+        if not self.overflow:
+            return queues.bounded_pool(work, cores, gain, threads)
+        bunched = np.broadcast_to(self.bunched(waited), work.shape)
+        found = np.zeros(work.shape), np.ones(work.shape), np.zeros(work.shape)
+        for places in np.unique(self.overflow["waiting"]):
+            rows = self.overflow["waiting"] == places
+            pool = queues.bounded_pool(work[rows], cores, gain[rows], threads, int(places), bunched[rows])
+            for whole, part in zip(found, pool, strict=True):
+                whole[rows] = part
+        return found
+
+    def overflowing(self, work: Array, waited: Array, scenario: Scenario) -> Array:
+        """Part of the work that runs on CPs."""
+        if scenario.ziips <= 0:
+            return np.ones(work.shape)
+        if not self.overflow:
+            return np.zeros(work.shape)
+        share = np.clip(self.overflow["floor"][:, None] + self.queue(work, waited, scenario)[0], 0.0, 1.0)
+        if "drift" not in self.overflow:
+            return share
+        further = self.overflow["drift"][:, None] * self._unlike(work * (1.0 - share), scenario)
+        return np.clip(share * (1.0 + further), 0.0, 1.0)
+
+    def _unlike(self, on_ziips: Array, scenario: Scenario) -> Array:
+        """e-folds by which work on zIIPs is beyond the measured, and cores and threads differ."""
+        pool = math.log(scenario.ziips * (scenario.threads or self.threads) / (self.engines * self.threads))
+        return np.log(np.maximum(on_ziips / self.most_work, 1.0)) + abs(pool)
+
+    def active_threads(self, work: Array, cores: Array, scenario: Scenario) -> Array:
+        """Threads that are active on so many busy ``cores``: what these do beyond one thread each, second ones add."""
+        _, threads, gain = self.asked(scenario)
+        return np.clip(cores + (work - cores) / np.maximum(gain - 1.0, 1e-9), cores, threads * cores)
