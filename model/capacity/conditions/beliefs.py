@@ -92,13 +92,15 @@ class Beliefs:
         if np.any(y <= 0):
             near = float(np.interp(math.log(cell.x), np.log(x), y))
             return Inference(Belief.of(near, float(np.std(y))), basis, len(points), outside)
-        belief = self.by_law(table, cell, points).widened(self._factor(table, cell))
+        measured, noise = table.values.get(cell, (0.0, 0.0))
+        known = measured > 0 and noise < DOUBTFUL * measured
+        factor = self._factor(table, cell)
+        belief = self.by_law(table, cell, points).widened(min(factor, 1.0) if known else factor)
         if outside:
             end = float(np.clip(cell.x, x.min(), x.max()))
             risen = self._risen(table, cell, points, end, belief)
             belief = belief.scaled(risen, OUTSIDE_SD * abs(math.log(cell.x / end)))
-        measured, noise = table.values.get(cell, (0.0, 0.0))
-        if measured > 0 and noise < DOUBTFUL * measured:
+        if known:
             belief = belief.scaled(measured / belief.median(), 0.0)
         return Inference(belief, basis, len(points), outside)
 

@@ -281,6 +281,8 @@ def test_a_measured_level_is_answered_by_what_was_measured_there():
     found = [predict(model, "one", {"sessions": count})[0] for count in SESSIONS]
     assert [output.value for output in found] == pytest.approx(steps)
     assert all(output.lo < output.value < output.hi for output in found)
+    between = predict(model, "one", {"sessions": 8000})[0]
+    assert all(output.hi / output.lo < between.hi / between.lo for output in found)
 
 
 def test_a_level_measured_once_follows_the_other_option_over_the_sizes():
