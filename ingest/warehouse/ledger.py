@@ -17,7 +17,6 @@ WAITING = "cics_dictionary_missing"
 """The reason for which records are quarantined whose CICS dictionary is not known yet."""
 
 _CREATE = (
-    "CREATE SCHEMA IF NOT EXISTS meta",
     """CREATE TABLE IF NOT EXISTS meta.ledger (
         file_id UBIGINT NOT NULL, path VARCHAR NOT NULL, sha256 VARCHAR NOT NULL, bytes UBIGINT NOT NULL,
         kind VARCHAR NOT NULL, status VARCHAR NOT NULL,
@@ -64,13 +63,17 @@ class Entry:
 
 
 def create(con: duckdb.DuckDBPyConnection) -> None:
-    """Make the tables of the schema `meta` unless they are there; where there are none yet, with their version."""
+    """Make the tables of the schema `meta` unless they are there; where there are none yet, with their version.
+
+    The version comes first: a process that is killed here leaves a warehouse of this version, not of none.
+    """
     tables = con.execute("SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'meta'").fetchone()
+    con.execute("CREATE SCHEMA IF NOT EXISTS meta")
+    if tables == (0,):
+        version.write(con)
     for statement in _CREATE:
         con.execute(statement)
     overlaps.create(con)
-    if tables == (0,):
-        version.write(con)
 
 
 def waiting(con: duckdb.DuckDBPyConnection) -> list[int]:

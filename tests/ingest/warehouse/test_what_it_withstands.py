@@ -21,9 +21,11 @@ from ingest.warehouse import (
     WarehouseLocked,
     WarehouseMissing,
     exit_code,
+    ledger,
     load,
     publish,
     query,
+    version,
 )
 from ingest.warehouse.writer import open_writer
 from tests.ingest.warehouse.content import content_hash
@@ -108,6 +110,25 @@ def test_killed_at_any_moment_and_run_again_gives_the_same_tables(tmp_path, inpu
         process.stdout.close()
         load([inputs], database, layouts)
         assert content_hash(database) == expected
+
+
+@pytest.mark.parametrize("statements", range(2, 6))
+def test_a_warehouse_whose_making_was_cut_short_is_of_this_version(statements, tmp_path):
+    class Killed:
+        def __init__(self, con):
+            self.con, self.left = con, statements
+
+        def execute(self, sql):
+            if not self.left:
+                raise KeyboardInterrupt
+            self.left -= 1
+            return self.con.execute(sql)
+
+    with open_writer(tmp_path / "etalon.duckdb") as con:
+        with pytest.raises(KeyboardInterrupt):
+            ledger.create(Killed(con))
+        ledger.create(con)
+        assert version.read(con) == version.SCHEMA
 
 
 def test_what_is_no_file_is_told_and_the_rest_is_loaded(tmp_path, ingest, rows):
