@@ -266,7 +266,7 @@ def _classes(
     arrays["src_i"] = np.array(sources, np.int64).reshape(-1, L.A_WIDTH)
     arrays["src_f"] = np.zeros((len(sources), 1))
     arrays["trace_time"] = trace.arrival_s if trace else np.zeros(0)
-    arrays["trace_class"] = trace.class_index if trace else np.zeros(0, np.int16)
+    arrays["trace_class"] = trace.class_index if trace else np.zeros(0, np.uint16)
     arrays["trace_work"] = trace.work_s if trace else np.zeros((0, 1))
     if not sources and not any(c.users for c in network.classes):
         raise NetworkError(f"network {network.name!r}: no class has arrivals or users, so nothing would happen")
