@@ -251,13 +251,14 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
         codes += [Exit(int(report.exit_code)) for report in reports if report.exit_code]
         bad = undecoded(night.files)
         night.notes += [file["message"] for file in night.files if file["message"] and file not in bad]
-        wrong = [report.path for report in reports if report.status in ("failed", "busy", "quarantined")]
-        # A file in an archive is called `archive!file`.
-        loaded = [
-            found
-            for found in wanted
-            if not any(path == str(found.path) or path.startswith(f"{found.path}!") for path in wrong)
-        ]
+        missed = [report.path for report in reports if report.status in ("failed", "busy")]
+        unknown = [report.path for report in reports if int(report.exit_code) == Exit.UNRECOGNISED]
+        stays = [found for found in wanted if _is_of(found.path, [*missed, *unknown])]
+        loaded = [found for found in wanted if found not in stays]
+        for found in stays:
+            if not _is_of(found.path, missed):
+                done = {**done, str(found.path): found.mark}
+                night.left[here(str(found.path))] = "could not be decoded; looked at again when it or layouts change"
         if remote is not None:
             night.left |= remote.loaded(found.path for found in loaded)
         elif rules.landing.archive is not None:
@@ -271,6 +272,11 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
             done = {**done, **{str(found.path): found.mark for found in loaded}}
     kept = {path: mark for path, mark in done.items() if path in marks}
     return {memory: json.dumps({"layouts": version, "marks": marks, "loaded": kept})}
+
+
+def _is_of(path: Path, names: list[str]) -> bool:
+    """Whether a file, or one in it where it is an archive (`archive!file`), is among those named."""
+    return any(name == str(path) or name.startswith(f"{path}!") for name in names)
 
 
 def _fit(home: Home, rules: Settings, night: Night) -> dict[Path, str]:

@@ -12,7 +12,7 @@ from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.nights import coverage, retention, run
 from pipelines.nights.coverage import Lack
-from tests.pipelines.nights.conftest import DAY
+from tests.pipelines.nights.conftest import DAY, landed
 from tests.pipelines.nights.receivers import Webhook, serving
 
 
@@ -215,3 +215,19 @@ def test_a_night_calibrates_where_data_days_or_ratings_are_others(made_up, monke
 
 def rated(home):
     home.machines.write_text("machine,engines,su_per_s\nNEW-705,5,90000\n")
+
+
+@pytest.mark.parametrize("archive", [True, False])
+def test_a_file_of_no_known_kind_stays_and_is_told_once_until_it_changes(made_up, archive):
+    home, _ = made_up
+    noise = landed(home.landing, "noise.bin")
+    noise.write_bytes(bytes(range(1, 200)))
+    if archive:
+        with (home.root / "etalon.toml").open("a") as settings:
+            settings.write(f'archive = "{home.root.parent / "archive"}"\n')
+    first = run.run(home, DAY)
+    assert (first.code, list(first.left)) == (Exit.UNRECOGNISED, ["noise.bin"])
+    second = run.run(home, DAY)
+    assert (second.code, second.files, noise.exists()) == (Exit.OK, [], True)
+    noise.write_bytes(bytes(range(1, 210)))
+    assert [file["status"] for file in run.run(home, DAY).files] == ["quarantined"]
