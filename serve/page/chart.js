@@ -55,20 +55,25 @@ export function chart(spec) {
     drawn?.destroy();
     drawn = new uPlot(options(spec, Math.max(LEAST_WIDTH, plot.clientWidth)), data(spec), plot);
   };
+  const one = { make, plot };
   const watcher = new ResizeObserver(() => {
-    if (!plot.isConnected) return;
-    if (!drawn) make();
+    if (!plot.isConnected) {
+      // Left with its view: whatever holds it lets it go.
+      watcher.disconnect();
+      alive.delete(one);
+      drawn?.destroy();
+    } else if (!drawn) make();
     else if (Math.abs(drawn.width - plot.clientWidth) > 4)
       drawn.setSize({ width: Math.max(LEAST_WIDTH, plot.clientWidth), height: HEIGHT });
   });
   watcher.observe(plot);
-  alive.add({ make, plot });
+  alive.add(one);
   return figureNode;
 }
 
 // Colours are read when a chart is drawn, so a change of theme draws all anew.
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  for (const one of alive) one.plot.isConnected ? one.make() : alive.delete(one);
+  for (const one of alive) if (one.plot.isConnected) one.make();
 });
 
 const paint = (spec, kind, i) => {

@@ -144,6 +144,24 @@ def test_the_headline_has_the_busy_of_the_table_below(seen, growth_pct, said):
     assert float(re.search(r"([\d.]+) %", headline)[1]) == pytest.approx(float(asked), rel=1e-3)
 
 
+def test_charts_of_answers_of_before_are_let_go(seen):
+    # The number of charts that are watched, on the root element.
+    seen.page.add_init_script("""
+        let watched = 0;
+        const count = (more) => { document.documentElement.dataset.charts = watched += more; };
+        window.ResizeObserver = class extends ResizeObserver {
+          observe(...given) { count(1); super.observe(...given); }
+          disconnect() { count(-1); super.disconnect(); }
+        };
+    """)
+    page = seen.go("what-if?system=PRDA")
+    for growth_pct in (10, 20, 30):
+        page.get_by_label("Growth of all classes, %", exact=True).fill(str(growth_pct))
+        page.wait_for_url(f"**growth_pct={growth_pct}**")
+        page.wait_for_selector(".answers:not([aria-busy])")
+    page.wait_for_selector('html[data-charts="1"]')
+
+
 def test_a_load_fits_only_within_all_targets(seen):
     seen.go("what-if?system=PRDA")
     assert seen.text("#verdict").startswith("Fits") and "headroom" in seen.text("#headline")
