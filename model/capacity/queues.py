@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 # Longest queue that is told apart from no steady state.
 FULL = 1.0 - 1e-9
 MOST_BUNCHED = 0.9
+# Power of the load with which waits of work that runs to its end grow beyond those of M/M/m.
+CROWDING = 3
 
 
 def erlang_c(offered: ArrayLike, servers: ArrayLike) -> Array:
@@ -149,12 +151,13 @@ def crowded(stretch: ArrayLike, offered: ArrayLike, servers: ArrayLike) -> Array
     """What a stretch of work that runs to its end has beyond 1, in the part that grows with how full the engines are.
 
     Where services vary more than exponential ones, waits of M/G/m are at low load nearer to those of M/M/m than at
-    high load (T. Kimura, *A two-moment approximation for the mean waiting time in the GI/G/s queue*, 1986): about a
-    part of them, and another in proportion to the load. 0 where there is no steady state.
+    high load (T. Kimura, *A two-moment approximation for the mean waiting time in the GI/G/s queue*, 1986); where
+    transactions come back to the engines many times, as after requests to a coupling facility, those who wait meet
+    again. With how high a power of the load both grow was tried on simulated systems. 0 without steady state.
     """
     with np.errstate(invalid="ignore"):
-        part = np.asarray(offered, float) / np.asarray(servers, float)
-        return np.nan_to_num((np.asarray(stretch, float) - 1.0) * np.minimum(part, 1.0), nan=0.0, posinf=0.0)
+        part = np.minimum(np.asarray(offered, float) / np.asarray(servers, float), 1.0)
+        return np.nan_to_num((np.asarray(stretch, float) - 1.0) * part**CROWDING, nan=0.0, posinf=0.0)
 
 
 def stretch_below(offered: ArrayLike, servers: ArrayLike, above: ArrayLike) -> Array:
