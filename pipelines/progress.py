@@ -69,5 +69,26 @@ class Reporter:
         self.stream.flush()
 
 
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Say on standard error when a block has numba compile loops: the first time, that takes tens of seconds."""
+    from numba.core import event
+
+    class Told(event.Listener):
+        said = False
+
+        def on_start(self, event: object) -> None:
+            if not self.said:
+                self.said = True
+                sys.stderr.write("compiling loops, which are kept: the first time only, this takes up to a minute\n")
+                sys.stderr.flush()
+
+        def on_end(self, event: object) -> None:
+            """Nothing: the answer follows."""
+
+    with event.install_listener("numba:compile", Told()):
+        yield
+
+
 def _ignore(done: int, total: int) -> None:
     del done, total

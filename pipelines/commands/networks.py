@@ -13,7 +13,7 @@ from pipelines import answer_text, steps, transactions
 from pipelines.commands.answers import At, SystemName, keys
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
-from pipelines.progress import Reporter
+from pipelines.progress import Reporter, compiling
 
 if TYPE_CHECKING:
     from model.network import Network
@@ -68,7 +68,7 @@ def solve(
     from model.network.solvers import solve as analytic
     from model.network.solvers.load_sweep import sweep_load
 
-    with _refusals():
+    with _refusals(), compiling():
         network = _network(model, capacity_table, measured_on, on, workload, pool or [])
         if sweep is not None:
             swept = sweep_load(network, _factors(sweep))
@@ -115,7 +115,7 @@ def simulate(
     from model.network.simulator import report
     from model.network.simulator import simulate as run
 
-    with _refusals():
+    with _refusals(), compiling():
         network = _network(Path(model), capacity_table, measured_on, on, workload, pool or [])
         if replay is not None:
             typer.echo(_replayed(network, replay, seed, as_json))
