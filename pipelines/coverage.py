@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,8 @@ CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
 
 #: Models that say whose a record is, or of what time, and nothing of what it measures.
 _IDENTIFYING = frozenset({"int_owner", "int_interval_share", "int_point_share"})
+#: Tables that every report has, whatever it is about.
+_OF_EVERY_REPORT = frozenset({"rmf_report", "rmf_value", "rmf_message"})
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,7 @@ def measure(file: Path, known: "Registry") -> list[Kind]:
     from ingest.formats.readers import read
 
     counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    filled: dict[str, set[str]] = defaultdict(set)
     headers = {layout.header.table: name for name, layout in described(known) if layout.header.has("record_length")}
     lengths = {layout.header.table: _length_column(layout) for _, layout in described(known)}
     with TemporaryDirectory(prefix="etalon-") as scratch:
@@ -132,14 +135,15 @@ def measure(file: Path, known: "Registry") -> list[Kind]:
                     _add(counts, (headers[table], "decoded"), rows.num_rows, size)
                     left = [left[0] - rows.num_rows, left[1] - size]
                 _add(counts, (str(identity.kind), "decoded"), *left)
+                filled[str(identity.kind)] |= {table for table, rows in batch.tables.items() if rows.num_rows}
                 for record, (records, size) in batch.skipped.items():
                     _add(counts, (record, "skipped"), records, size)
                 for piece in batch.quarantined:
                     _add(counts, (piece.reason, "quarantined"), 1, piece.length)
                 _add(counts, ("framing", "framing"), 0, batch.framing_bytes)
-    titles = {name: (layout.title, layout) for name, layout in described(known)}
+    layouts = dict(described(known))
     kinds = [
-        _kind(record, state, records, size, titles.get(record))
+        _kind(record, state, records, size, layouts.get(record), filled[record])
         for (record, state), (records, size) in counts.items()
         if records or size
     ]
@@ -159,17 +163,13 @@ def _add(counts: dict[tuple[str, str], list[int]], key: tuple[str, str], records
     counts[key][1] += size
 
 
-def _kind(record: str, state: str, records: int, size: int, about: "tuple[str, Layout] | None") -> Kind:
+def _kind(record: str, state: str, records: int, size: int, layout: "Layout | None", filled: Collection[str]) -> Kind:
+    """What is told of a kind of record by its layout, or of reports and tables without one by the tables they fill."""
     if state != "decoded":
         return Kind(record, "", records, size, state, [])
-    title, tables = (
-        ("", [record])
-        if about is None
-        else (about[0], [section.table for section in (*about[1].sections, *about[1].handled)])
-    )
-    marts = sorted({mart for table in tables for mart in marts_of().get(table, ())})
-    # Reports and tables without a layout of a record reach marts by tables that share their kind's name.
-    return Kind(record, title, records, size, "marts" if marts or about is None else "raw", marts)
+    tables = [section.table for section in (*layout.sections, *layout.handled)] if layout else filled
+    marts = sorted({mart for table in tables if table not in _OF_EVERY_REPORT for mart in marts_of().get(table, ())})
+    return Kind(record, layout.title if layout else "", records, size, "marts" if marts else "raw", marts)
 
 
 def _length_column(layout: "Layout") -> str:

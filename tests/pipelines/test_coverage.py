@@ -49,6 +49,13 @@ def test_what_cannot_be_decoded_is_counted_as_quarantined(tmp_path):
     assert (kind.reaches, kind.bytes) == ("quarantined", 1020)
 
 
+@pytest.mark.parametrize(("report", "reaches"), [("wlmgl.xml", "marts"), ("chan.xml", "raw")])
+def test_a_report_reaches_marts_only_by_tables_that_marts_are_made_from(report, reaches):
+    path = shared(f"real/rmf/{report}")
+    (kind,) = coverage.measure(path, REGISTRY)
+    assert (kind.reaches, kind.bytes) == (reaches, path.stat().st_size)
+
+
 def test_the_command_prints_shares_that_add_up(tmp_path):
     (tmp_path / "d.smf").write_bytes(dump_of("smf30", "smf64"))
     done = CliRunner().invoke(app, ["doctor", "--coverage", str(tmp_path / "d.smf"), "--json"])
