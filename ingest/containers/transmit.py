@@ -58,7 +58,10 @@ def transmitted(data: memoryview | bytes) -> Iterator[bytes]:
             elif name == "INMR06":
                 break
             continue
-        file = files[started] if 0 <= started < len(files) else _File()
+        if not 0 <= started < len(files):
+            lacking = "INMR03" if started < 0 else f"INMR02 of file {started + 1}"
+            raise TransmitError(f"the control record before the data, {lacking}, is missing")
+        file = files[started]
         if file.message:
             continue
         if file.variable and not _has_descriptor(record):

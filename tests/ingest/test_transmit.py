@@ -46,6 +46,13 @@ def test_cut_data_deliver_whole_records_and_then_an_error(records, data) -> None
     assert with_descriptors(records).startswith(got)
 
 
+@pytest.mark.parametrize("name", ["INMR02", "INMR03"])
+def test_data_whose_description_is_damaged_are_not_taken_for_records(name: str) -> None:
+    packed = transmit([b"PAYROLL"], variable=True).replace(name.encode("cp037"), "INMR99".encode("cp037"))
+    with pytest.raises(TransmitError, match=name):
+        list(transmitted(packed))
+
+
 def test_a_segment_out_of_order_is_an_error_with_its_offset() -> None:
     packed = bytearray(transmit([b"a" * 300], variable=True))
     at = packed.index(b"\x31\x40" + b"a" * 47)
