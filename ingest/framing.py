@@ -179,7 +179,7 @@ def detect(head: Bytes, name: str, *, final: bool) -> str:
         return "bdw" if in_blocks else "rdw"
     if blocked.blocks and (in_blocks or blocked.stop == _ENDED):
         return "bdw"
-    if in_stream or (plain.starts.size and _tiles(head, plain, final)):
+    if in_stream or _tiles(head, plain, final):
         return "rdw"
     for framing, scan, date in (("bdw", blocked, 14), ("rdw", plain, 10)):
         if scan.stop == _ENDED and has_smf_date(head, date):
@@ -196,8 +196,10 @@ def has_smf_date(data: Bytes, at: int) -> bool:
 
 
 def _tiles(head: Bytes, scan: _Scan, final: bool) -> bool:
-    """True if descriptors lead through the whole stretch, to its very end where the input ends there."""
-    return scan.stop == _ENDED and (scan.consumed == head.size if final else scan.starts.size > 1)
+    """True if descriptors lead through the whole stretch: several, or one to the very end of the input."""
+    return scan.stop == _ENDED and (
+        scan.starts.size > 1 or (scan.starts.size == 1 and final and scan.consumed == head.size)
+    )
 
 
 def _starts_like_smf(head: Bytes, scan: _Scan) -> bool:

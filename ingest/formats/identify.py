@@ -106,7 +106,7 @@ def identify(name: str, head: bytes) -> Identity:
         if printed := _printed(head):
             return Identity(printed)
         return Identity(Kind.UNRECOGNISED, "ebcdic", "text in EBCDIC that is no report known")
-    if is_dcollect(head, whole=len(head) < HEAD_BYTES):
+    if is_dcollect(head):
         return Identity(Kind.DCOLLECT)
     if is_ims_log(head, whole=len(head) < HEAD_BYTES):
         return Identity(Kind.IMS_LOG)
