@@ -127,7 +127,8 @@ def _elsewhere(net: Reduced, state: LayerState, part: Limited) -> Floats:
     stretch = 1 + _delay(state.residence + state.hold, net.demand)
     spent = (net.inside[:, part.rho] * stretch).sum(axis=1) + state.wait[:, limits].sum(axis=1)
     cycle = net.think + state.response()
-    return np.where(np.isfinite(cycle) & np.isfinite(spent), np.maximum(cycle - spent, 0.0), 0.0)
+    known = np.isfinite(cycle) & np.isfinite(spent)
+    return np.subtract(cycle, spent, out=np.zeros_like(cycle), where=known).clip(0.0)
 
 
 def _less_hindered(net: Reduced, state: LayerState, inside: Floats, stay: Floats) -> Floats:
