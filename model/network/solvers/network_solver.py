@@ -40,7 +40,7 @@ KNOWN_ERRORS: dict[str, tuple[float, float]] = {
     "fork-join": (0.002, 0.05),
     "shared machine": (0.001, 0.12),
     "overflow": (0.001, 0.17),
-    "full stations": (0.001, 0.62),
+    "full stations": (0.001, 0.08),
     "unequal engines": (0.001, 0.06),
     "arrivals not Poisson": (0.050, 0.46),
 }

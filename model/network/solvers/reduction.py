@@ -37,6 +37,16 @@ class SyncRequest:
     async_issue_s: float = 0.0
 
 
+@dataclass(frozen=True)
+class Feed:
+    """A class goes ``flow`` times from ``station``, or from outside, to station ``to``, which may be full."""
+
+    row: int
+    station: int | None
+    to: int
+    flow: float
+
+
 @dataclass
 class Reduced:
     """Arrays are (classes, ...) and in seconds.
@@ -68,6 +78,7 @@ class Reduced:
     ample: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
     forks: list[ForkBranches] = field(default_factory=list)
     sync: list[SyncRequest] = field(default_factory=list)
+    feeds: list[Feed] = field(default_factory=list)
     equal_fcfs: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     poisson: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     dispersion: Floats = field(default_factory=lambda: np.zeros(0))
@@ -154,6 +165,7 @@ def _reduce(network: Network) -> Reduced:
                     out.inside[row, rho] += flow * longest
                     out.inside_variance[row, rho] += flow * longest**2
         out.order.append(list(order))
+        out.feeds += _feeds(flow_of, row, column, network)
     _leave_out_ample(out)
     out.equal_fcfs = np.array([len(found) <= 1 and all(scv == 1.0 for _, scv in found) for found in services])
     return out
@@ -180,6 +192,23 @@ def _sync_request(flow_of: Flows, at: int, row: int, column: dict[str, int], ser
         threshold_s,
         async_issue_s,
     )
+
+
+def _feeds(flow_of: Flows, row: int, column: dict[str, int], network: Network) -> list[Feed]:
+    """From where a class comes to stations that block when they are full."""
+    blocking = {s.name for s in network.stations if s.capacity is not None and s.when_full == "block"}
+    if not blocking:
+        return []
+    found: dict[tuple[int | None, int], float] = {}
+    ops = flow_of.ops
+    for at in (None, *(at for at in flow_of.visited(row) if ops[at].kind == "visit")):
+        station = None if at is None else column[ops[at].name]
+        flow = 1.0 if at is None else float(flow_of.runs[row, at]) * min(ops[at].count, 1.0)
+        for next_visit, share in flow_of.next_visits(at, row).items():
+            to = column[ops[next_visit].name]
+            if ops[next_visit].name in blocking and station != to:
+                found[station, to] = found.get((station, to), 0.0) + flow * share
+    return [Feed(row, station, to, flow) for (station, to), flow in found.items()]
 
 
 def in_service(net: Reduced, throughput: Floats, work: Floats, busy: Floats) -> Floats:

@@ -6,6 +6,7 @@ import numpy as np
 
 from model.network.solvers.bunching import bunching, not_poisson
 from model.network.solvers.exact_network import Figures
+from model.network.solvers.layers.blocking import hold_up
 from model.network.solvers.layers.forks import save_by_forks
 from model.network.solvers.layers.resources import wait_for_resources
 from model.network.solvers.layers.state import LayerState
@@ -29,6 +30,7 @@ def layered(net: Reduced) -> tuple[Figures, bool]:
         previous = state.response()
         solve_stations(net, state)
         state.bunched += damping * (bunching(net, state.throughput) - state.bunched)
+        hold_up(net, state, damping)
         wait_for_resources(net, state, damping)
         save_by_forks(net, state, damping)
         now = state.response()

@@ -124,18 +124,18 @@ def _longer(net: Reduced, state: LayerState, loads: Floats) -> Floats:
 def _elsewhere(net: Reduced, state: LayerState, part: Limited) -> Floats:
     """(classes,) seconds of a user's cycle neither in a limit nor waiting for it."""
     limits = [limit.rho for limit in (part, *all_within(part))]
-    stretch = 1 + _delay(state.residence + state.hold, net.demand)
+    stretch = np.minimum(1 + _delay(state.residence + state.hold, net.demand), ENDLESS_S)
     spent = (net.inside[:, part.rho] * stretch).sum(axis=1) + state.wait[:, limits].sum(axis=1)
-    cycle = net.think + state.response()
-    known = np.isfinite(cycle) & np.isfinite(spent)
-    return np.subtract(cycle, spent, out=np.zeros_like(cycle), where=known).clip(0.0)
+    return np.asarray(np.minimum(net.think + state.response(), ENDLESS_S) - spent).clip(0)
 
 
 def _less_hindered(net: Reduced, state: LayerState, inside: Floats, stay: Floats) -> Floats:
     """(classes, stations) by how much of what those at the stations would delay a visit the limit makes it shorter,
     below zero; what is done outside the limit is delayed as ever."""
     delay = _delay(state.residence + state.hold, net.demand) / state.hindered
-    share = np.divide(inside, net.demand, out=np.zeros_like(inside), where=(net.demand > 0) & (delay > LEAST))
+    # Stations that have no steady state stay so.
+    waits = (net.demand > 0) & (delay > LEAST) & (delay < ENDLESS_S)
+    share = np.divide(inside, net.demand, out=np.zeros_like(inside), where=waits)
     wanted = np.divide(_delay(stay, inside), delay, out=np.zeros_like(inside), where=delay > LEAST)
     return share * (wanted - 1)
 

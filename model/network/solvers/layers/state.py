@@ -16,6 +16,7 @@ class LayerState:
     """Figures of the last round; (classes,), (classes, stations) or (classes, resources).
 
     ``facility`` is the time of a visit, ``hold`` that for which requests hold an engine besides its own work,
+    ``blocked`` that for which a full station holds up a server, ``waited_before`` the same time by that station,
     ``saving`` the time that branches run side by side, ``bunched`` what arrivals that are not Poisson add. ``hindered``
     is how much of what those at a station on average would delay a visit does delay it, ``unlimited`` the residence
     without limits, ``alike`` (stations,) whether all classes wait alike. ``asked`` is what the stations were asked for,
@@ -29,6 +30,8 @@ class LayerState:
     using: Floats
     facility: Floats
     hold: Floats
+    blocked: Floats
+    waited_before: Floats
     saving: Floats
     wait: Floats
     held: Floats
@@ -52,6 +55,8 @@ class LayerState:
             using=net.demand.copy(),
             facility=np.nan_to_num(net.service),
             hold=np.zeros((classes, stations)),
+            blocked=np.zeros((classes, stations)),
+            waited_before=np.zeros((classes, stations)),
             saving=np.zeros(classes),
             wait=np.zeros((classes, resources)),
             held=np.zeros((classes, resources)),

@@ -45,9 +45,10 @@ class _Asked:
     @classmethod
     def of(cls, net: Reduced, state: LayerState) -> _Asked:
         demand = net.demand * net.pace + asynchronous_issue(net, state)
+        work = demand + state.blocked
         codes = np.array([CODES[s.scheduling] for s in net.network.stations])
         lost = np.zeros(len(net.rates))
-        return cls(net.visits.copy(), demand, demand.copy(), codes, net.servers.copy(), lost, np.ones(len(codes)))
+        return cls(net.visits.copy(), work, demand, codes, net.servers.copy(), lost, np.ones(len(codes)))
 
     def pay_for_busy(self, net: Reduced, state: LayerState) -> None:
         """Adds what busy engines cost, where what a class or facility sees of them does not tell how busy they are."""
@@ -92,10 +93,11 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
         asked.curves.pop(k, None)
     result = _mean_values(net, state, asked, state.hindered)
     residence = np.maximum(result.residence.T + state.bunched, asked.demand)
-    state.residence, state.unlimited = residence - state.hold, residence
+    state.residence, state.unlimited = residence - state.hold - state.waited_before, residence
     state.alike = (asked.codes == SHARING) | (asked.codes == DELAY)
     if np.any(state.hindered[:, ~state.alike] < 1):
         state.unlimited = _mean_values(net, state, asked, np.ones_like(state.hindered)).residence.T
+    state.unlimited = np.minimum(state.unlimited, DIVERGED * asked.demand)
     state.throughput = result.throughput * np.clip(1 - asked.lost, 0.0, 1.0)
     if not result.converged:
         _mark_saturated(net, state, asked)
@@ -158,7 +160,7 @@ def _mean_values(net: Reduced, state: LayerState, asked: _Asked, hindered: Float
     with np.errstate(invalid="ignore", divide="ignore"):
         service = np.where(asked.visits > 0, asked.demand / asked.visits, 0.0)
     # Time in a facility while the engine is held is already part of the engine's own residence.
-    held = state.hold.sum(axis=1)
+    held = state.hold.sum(axis=1) + state.blocked.sum(axis=1)
     slowed = slowed_by_facilities(net, state, asked.demand)
     return amva(
         net.users,
