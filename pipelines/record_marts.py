@@ -1,7 +1,8 @@
-"""Marts of record types that few installations load: built where there are records, empty tables where there are none.
+"""The staging views that models read, and the marts of record types that few installations load.
 
-Each is a model of `dbt/models/marts/records/` that reads staging views by `source`: dbt does not make those views, and
-a record type nobody loaded costs a build next to nothing.
+dbt does not make these views: it reads them by `source`. Marts of few installations are the models of
+`dbt/models/marts/records/`: built where there are records, empty tables where there are none, so that a record type
+nobody loaded costs a build next to nothing.
 """
 
 import re
@@ -12,8 +13,25 @@ import yaml
 from pipelines import layouts
 from pipelines.home import DBT_PROJECT, Home
 
+SOURCES = DBT_PROJECT / "models" / "staging" / "sources.yml"
 FOLDER = DBT_PROJECT / "models" / "marts" / "records"
 _VIEW = re.compile(r"(?<!ref\()'stg_(\w+)'")
+
+
+def read() -> frozenset[str]:
+    """The raw tables whose staging views models read: the tables of the dbt source `staging`."""
+    listed = yaml.load(SOURCES.read_text(encoding="utf-8"), yaml.CSafeLoader)["sources"]
+    [tables] = [source["tables"] for source in listed if source["name"] == "staging"]
+    return frozenset(table["name"].removeprefix("stg_") for table in tables)
+
+
+def definitions(home: Home) -> str:
+    """The SQL of the staging views that models read."""
+    from ingest.schema.staging import view_sql
+
+    wanted = read()
+    found = layouts.registry(home).tables()
+    return "\n".join(view_sql(layout, section) for layout, section in found if section.table in wanted)
 
 
 def sources() -> dict[str, frozenset[str]]:
@@ -22,13 +40,11 @@ def sources() -> dict[str, frozenset[str]]:
 
 
 def prepare(home: Home, database: Path) -> list[str]:
-    """Make the staging views of these marts in a database; the marts, by name, whose records it does not have."""
+    """Make the staging views that models read in a database; the marts, by name, whose records it does not have."""
     from ingest import warehouse
 
-    marts = sources()
-    tables = frozenset().union(*marts.values())
-    filled = warehouse.make_views(database, layouts.registry(home), tables)
-    return sorted(mart for mart, needed in marts.items() if not needed & filled)
+    filled = warehouse.make_views(database, layouts.registry(home), read())
+    return sorted(mart for mart, needed in sources().items() if not needed & filled)
 
 
 def make_empty(database: Path, marts: list[str]) -> None:

@@ -1,5 +1,4 @@
-"""Everything derived from the layouts: Arrow schemas, DuckDB statements, dbt files, field reference, baseline
-expectations."""
+"""Everything derived from the layouts: Arrow schemas, DuckDB statements, field reference, baseline expectations."""
 
 from ingest.schema.baseline import BaselineExpectation, baseline_expectations
 from ingest.schema.ddl import column_definitions, create_statements, create_table, staging_statements

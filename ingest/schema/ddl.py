@@ -1,14 +1,10 @@
 """DuckDB statements that create the raw tables, and the staging views over them."""
 
-import re
 from collections.abc import Collection
 
 from ingest.layout import Section
 from ingest.registry import Registry
 from ingest.schema import staging
-
-_SOURCE = re.compile(r"\{\{ source\('(\w+)', '(\w+)'\) \}\}")
-
 
 CREATE_OVERLAP = """CREATE TABLE IF NOT EXISTS meta.record_overlap (
     file_id UBIGINT NOT NULL, record_seq UINTEGER NOT NULL, counted_in UBIGINT NOT NULL
@@ -48,8 +44,7 @@ def staging_statements(registry: Registry, tables: Collection[str], views: Colle
         needed = {section.table, layout.header.table}
         name = staging.view_name(section)
         if name not in views and needed <= set(tables):
-            sql = _SOURCE.sub(r"\1.\2", staging.view_sql(layout, section))
-            statements.append(f"CREATE VIEW staging.{name} AS {sql}")
+            statements.append(f"CREATE VIEW staging.{name} AS {staging.view_sql(layout, section)}")
     return statements
 
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from ingest.registry import Registry
-from ingest.schema import dbt_files, reference
+from ingest.schema import reference
 
 
 def generated_files(registry: Registry) -> dict[Path, str]:
     """Path from the project root → content of every generated file."""
-    return {**dbt_files.files(registry), **reference.files(registry), **_pages(registry)}
+    return {**reference.files(registry), **_pages(registry)}
 
 
 def _pages(registry: Registry) -> dict[Path, str]:

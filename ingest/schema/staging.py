@@ -48,18 +48,18 @@ def columns(layout: Layout, section: Section) -> list[StagingColumn]:
 
 
 def view_sql(layout: Layout, section: Section) -> str:
-    """The dbt model of a section's staging view."""
+    """The query of a section's staging view."""
     own = _alias(layout, section)
     selected = ",\n".join(
         f"  {column.expression}" + ("" if column.expression == f"{own}.{column.name}" else f" as {column.name}")
         for column in columns(layout, section)
     )
-    lines = ["select", selected, f"from {_source(section)} as {own}", *_counted_here(own)]
+    lines = ["select", selected, f"from raw.{section.table} as {own}", *_counted_here(own)]
     for other in (layout.header, product_section(layout)):
         if other is not None and other is not section:
             alias = _alias(layout, other)
             lines.append(
-                f"left join {_source(other)} as {alias}\n  on {alias}.file_id = {own}.file_id"
+                f"left join raw.{other.table} as {alias}\n  on {alias}.file_id = {own}.file_id"
                 f" and {alias}.record_seq = {own}.record_seq and {alias}.section_seq = 0"
             )
     return "\n".join(lines) + "\n"
@@ -68,7 +68,7 @@ def view_sql(layout: Layout, section: Section) -> str:
 def _counted_here(own: str) -> list[str]:
     """The join that leaves out records which are counted in another file."""
     return [
-        "anti join {{ source('meta', 'record_overlap') }} as elsewhere",
+        "anti join meta.record_overlap as elsewhere",
         f"  on elsewhere.file_id = {own}.file_id and elsewhere.record_seq = {own}.record_seq",
     ]
 
@@ -97,10 +97,6 @@ def _alias(layout: Layout, section: Section) -> str:
     if section is layout.header:
         return "header"
     return "product" if section is product_section(layout) else "section"
-
-
-def _source(section: Section) -> str:
-    return f"{{{{ source('raw', '{section.table}') }}}}"
 
 
 def _keys(own: str) -> list[StagingColumn]:

@@ -1,4 +1,4 @@
-"""Staging views in the writer's database: of the raw tables that marts read without dbt making the views."""
+"""Staging views in the writer's database: of the raw tables that models read."""
 
 from collections.abc import Collection
 from pathlib import Path

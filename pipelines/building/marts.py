@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from pipelines import metrics, provenance
+from pipelines import metrics, provenance, record_marts
 from pipelines.building import merge, touched, window
 from pipelines.building.touched import Plan
 from pipelines.home import DBT_PROJECT, Home
@@ -96,8 +96,9 @@ def unpublished(home: Home) -> bool:
 
 
 def identity(home: Home) -> str:
-    """Changes with the models, the metrics and the database's version."""
-    running = hashlib.sha256(json.dumps([duckdb.__version__, metrics.environment(home)]).encode())
+    """Changes with the models, the staging views they read, the metrics and the database's version."""
+    found = [duckdb.__version__, metrics.environment(home), record_marts.definitions(home)]
+    running = hashlib.sha256(json.dumps(found).encode())
     for path in sorted(DBT_PROJECT.rglob("*")):
         if path.suffix in (".sql", ".yml") and path.is_file():
             running.update(path.relative_to(DBT_PROJECT).as_posix().encode() + path.read_bytes())

@@ -103,7 +103,7 @@ def test_the_server_loads_the_code_location_with_schedule_sensor_pool_and_blocki
         "champion",
         "marts/fct_point",
     } <= set(seen["assets"])
-    writers = {"raw_records", "quality_report", "published_snapshot", "marts/fct_point", "staging/stg_smf70_1_cpu"}
+    writers = {"raw_records", "quality_report", "published_snapshot", "marts/fct_point", "staging/stg_rmf_cpu_system"}
     assert {asset: seen["pools"].get(asset) for asset in writers} == {key: ["duckdb_writer"] for key in writers}
     assert {"every_byte_accounted_for", "critical_expectations"} <= set(seen["blocking"])
     assert seen["telemetry"] is False

@@ -14,7 +14,7 @@ with task as (
     coalesce(nullif(origin_transaction_id, ''), transaction_id) as origin_transaction_id,
     {{ is_origin() }} as is_origin,
     time_bucket(interval '1 second', stop_utc) as ended_second
-  from {{ ref('stg_smf110_1_performance') }}
+  from {{ source('staging', 'stg_smf110_1_performance') }}
 ),
 
 moment as (

@@ -48,8 +48,8 @@ with recorded as (
     p.{{ column }}{{ ',' if not loop.last }}
     {% endfor %}
   from {{ ref('int_record') }} r
-  join {{ ref('stg_smf72_3_control') }} c using (file_id, record_seq)
-  join {{ ref('stg_smf72_3_period') }} p using (file_id, record_seq)
+  join {{ source('staging', 'stg_smf72_3_control') }} c using (file_id, record_seq)
+  join {{ source('staging', 'stg_smf72_3_period') }} p using (file_id, record_seq)
   where r.record_type = '72.3'
 ),
 

@@ -5,7 +5,7 @@ select
   case when ahead_s between 10 and 60 then ahead_s else 0 end as leap_s
 from (
   select smf_sid, floor(median(store_clock_ahead_s - 1800 * round(store_clock_ahead_s / 1800)) + 0.05) as ahead_s
-  from {{ ref('stg_smf70_1_product') }}
+  from {{ source('staging', 'stg_smf70_1_product') }}
   where store_clock_ahead_s is not null
   group by smf_sid
 )

@@ -17,9 +17,9 @@ core as (
     sum(t.wait_us) as wait_us,
     sum(coalesce(t.parked_us, 0)) as parked_us,
     max(c.core_busy_ms) filter (where c.is_core_busy_valid) / 1e3 as core_busy_s
-  from {{ ref('stg_smf70_1_cpu') }} t
+  from {{ source('staging', 'stg_smf70_1_cpu') }} t
   join records r using (file_id, record_seq)
-  left join {{ ref('stg_smf70_1_core') }} c
+  left join {{ source('staging', 'stg_smf70_1_core') }} c
     on c.file_id = t.file_id and c.record_seq = t.record_seq
     and t.section_seq >= c.cpu_skip and t.section_seq < c.cpu_skip + c.cpu_count
   group by all

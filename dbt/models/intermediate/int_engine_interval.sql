@@ -23,7 +23,7 @@ density as (
     select file_id, record_seq,
       unnest(['CP', 'zIIP']) as engine_type,
       unnest([thread_density_cp, thread_density_ziip]) as thread_density
-    from {{ ref('stg_smf70_1_control') }}
+    from {{ source('staging', 'stg_smf70_1_control') }}
   ) t using (file_id, record_seq)
   where r.record_type = '70.1'
 ),

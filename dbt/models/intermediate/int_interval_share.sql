@@ -1,10 +1,10 @@
-{%- set sources = ['stg_smf74_1_device', 'stg_smf74_4_request', 'stg_smf78_2_private'] -%}
+{%- set views = ['stg_smf74_1_device', 'stg_smf74_4_request', 'stg_smf78_2_private'] -%}
 -- How much of each interval of other record types falls into which interval of the same LPAR's CPU and workload records,
 -- by seconds: what was counted adds up to what it was, in whatever rhythm it was recorded. What no such interval covers
 -- stays an interval of its own; a twentieth of an interval is taken for a difference of clocks and counts with the rest.
 with recorded as (
-  {%- for source in sources %}
-  select distinct smf_sid, interval_start_utc, interval_start_local, interval_s from {{ ref(source) }}
+  {%- for view in views %}
+  select distinct smf_sid, interval_start_utc, interval_start_local, interval_s from {{ source('staging', view) }}
   {{ 'union' if not loop.last }}
   {%- endfor %}
 ),

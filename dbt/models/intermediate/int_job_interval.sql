@@ -13,10 +13,10 @@ with records as (
     nullif(trim(p.report_class), '') as report_class,
     nullif(trim(p.workload), '') as wlm_workload,
     c.cpu_tcb_us, c.cpu_srb_us, c.io_interrupt_us, c.region_control_us, c.hiperspace_us, c.ziip_us, c.ziip_on_cp_us
-  from {{ ref('stg_smf30_header') }} h
-  join {{ ref('stg_smf30_identification') }} i using (file_id, record_seq)
-  join {{ ref('stg_smf30_cpu') }} c using (file_id, record_seq)
-  left join {{ ref('stg_smf30_performance') }} p using (file_id, record_seq)
+  from {{ source('staging', 'stg_smf30_header') }} h
+  join {{ source('staging', 'stg_smf30_identification') }} i using (file_id, record_seq)
+  join {{ source('staging', 'stg_smf30_cpu') }} c using (file_id, record_seq)
+  left join {{ source('staging', 'stg_smf30_performance') }} p using (file_id, record_seq)
   left join {{ ref('int_clock') }} k on k.smf_sid = h.smf_sid
   where h.subtype in (2, 3, 6)
 ),

@@ -25,13 +25,13 @@ select
   nullif(l.hardware_group_cap_processors, 0) as group_cap_engines,
   l.polarisation_code
 from {{ ref('int_record') }} r
-join {{ ref('stg_smf70_1_control') }} c using (file_id, record_seq)
-join {{ ref('stg_smf70_1_product') }} me using (file_id, record_seq)
-join {{ ref('stg_smf70_1_partition') }} p using (file_id, record_seq)
-join {{ ref('stg_smf70_1_logical_processor') }} l
+join {{ source('staging', 'stg_smf70_1_control') }} c using (file_id, record_seq)
+join {{ source('staging', 'stg_smf70_1_product') }} me using (file_id, record_seq)
+join {{ source('staging', 'stg_smf70_1_partition') }} p using (file_id, record_seq)
+join {{ source('staging', 'stg_smf70_1_logical_processor') }} l
   on l.file_id = r.file_id and l.record_seq = r.record_seq
   and l.section_seq >= p.logical_processor_skip
   and l.section_seq < p.logical_processor_skip + p.logical_processor_count
-left join {{ ref('stg_smf70_1_cpu_identification') }} t
+left join {{ source('staging', 'stg_smf70_1_cpu_identification') }} t
   on t.file_id = r.file_id and t.record_seq = r.record_seq and t.section_seq + 1 = l.cpu_identification_index
 where r.record_type = '70.1'

@@ -9,7 +9,7 @@ with recorded as (
     nullif(c.image_capacity_msu, 0)::double as image_capacity_msu,
     16000000.0 / nullif(c.cpu_adjustment_factor, 0) as software_service_units_per_s
   from {{ ref('int_record') }} r
-  join {{ ref('stg_smf70_1_control') }} c using (file_id, record_seq)
+  join {{ source('staging', 'stg_smf70_1_control') }} c using (file_id, record_seq)
   where r.record_type = '70.1'
 ),
 
@@ -29,7 +29,7 @@ speed as (
     max(16000000.0 * coalesce(nullif(c.cpu_adjustment_scaling, 0), 1) / nullif(c.cpu_adjustment_actual, 0))
       as workload_service_units_per_s
   from {{ ref('int_record') }} r
-  join {{ ref('stg_smf72_3_control') }} c using (file_id, record_seq)
+  join {{ source('staging', 'stg_smf72_3_control') }} c using (file_id, record_seq)
   where r.record_type = '72.3'
   group by r.interval_key
 )

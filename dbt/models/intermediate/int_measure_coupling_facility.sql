@@ -7,7 +7,7 @@ with together as (
     sum(p.share * s.async_requests) as async_requests,
     sum(p.share * s.sync_service_us) as sync_service_us,
     sum(p.share * s.async_service_us) as async_service_us
-  from {{ first_written(ref('stg_smf74_4_request'), ['structure_name', 'structure_version', 'is_secondary']) }} s
+  from {{ first_written(source('staging', 'stg_smf74_4_request'), ['structure_name', 'structure_version', 'is_secondary']) }} s
   join {{ ref('int_point_share') }} p using (smf_sid, interval_start_utc, interval_s)
   where p.is_run
   group by all

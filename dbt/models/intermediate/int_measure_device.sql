@@ -7,7 +7,7 @@
   'fixed_below_16m': 'fixed_frames_below_16m', 'fixed_total': 'fixed_frames'} %}
 with paging as (
   select k.system_id, k.point, k.condition, k.position, k.seconds, k.share, k.share * k.interval_s as weight_s, p.*
-  from {{ first_written(ref('stg_smf71_paging')) }} p
+  from {{ first_written(source('staging', 'stg_smf71_paging')) }} p
   join {{ ref('int_point_share') }} k using (smf_sid, interval_start_utc, interval_s)
   where k.is_run
 ),
@@ -15,7 +15,7 @@ with paging as (
 nucleus as (
   select k.system_id, k.point, k.condition, k.position, k.seconds, smf_sid, k.share * k.interval_s as weight_s,
     (c.nucleus_bytes + c.nucleus_above_bytes) / 4096.0 as frames
-  from {{ first_written(ref('stg_smf78_2_common')) }} c
+  from {{ first_written(source('staging', 'stg_smf78_2_common')) }} c
   join {{ ref('int_point_share') }} k using (smf_sid, interval_start_utc, interval_s)
   where k.is_run
 ),
@@ -93,7 +93,7 @@ device as (
     sum(k.share * d.start_subchannels) as ios,
     sum(k.share * d.measured_operations) as measured_ios,
     sum(k.share * (d.connect_us + d.pending_us + d.disconnect_us + coalesce(d.ios_queue_us, 0))) as io_us
-  from {{ first_written(ref('stg_smf74_1_device'), ['subchannel_set', 'device_number']) }} d
+  from {{ first_written(source('staging', 'stg_smf74_1_device'), ['subchannel_set', 'device_number']) }} d
   join {{ ref('int_point_share') }} k using (smf_sid, interval_start_utc, interval_s)
   where k.is_run
   group by all
@@ -119,7 +119,7 @@ devices as (
 
 channel as (
   select k.system_id, k.point, k.condition, k.position, k.seconds, k.share, trim(c.channel_type) as subject, c.*
-  from {{ first_written(ref('stg_smf73_channel'), ['chpid']) }} c
+  from {{ first_written(source('staging', 'stg_smf73_channel'), ['chpid']) }} c
   join {{ ref('int_point_share') }} k using (smf_sid, interval_start_utc, interval_s)
   where k.is_run and c.measurement_group = 2
 ),

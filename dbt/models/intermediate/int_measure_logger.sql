@@ -8,7 +8,7 @@ with run as (
 
 select u.system_id, u.point, u.condition, true as is_run, 1 as position, u.seconds, null::varchar as workload,
   trim(s.log_stream) as subject, unnest({{ measures_of('log_stream') }}, recursive := true)
-from {{ first_written(ref('stg_smf88_log_stream'), ['log_stream'], 'interval_end_utc') }} s
+from {{ first_written(source('staging', 'stg_smf88_log_stream'), ['log_stream'], 'interval_end_utc') }} s
 join {{ ref('int_run') }} r
   on r.smf_sid = s.smf_sid and s.interval_end_utc > r.start_utc and s.interval_end_utc <= r.end_utc
 join run u on u.system_id = r.system_id and u.point = r.point and u.condition = r.condition

@@ -74,7 +74,7 @@ task_second as (
     select smf_sid, nullif(service_class, '') as service_class, nullif(report_class, '') as report_class,
       time_bucket(interval '1 second', stop_utc) as ended_second,
       date_diff('microsecond', start_utc, stop_utc) / 1e6 as response_s
-    from {{ ref('stg_smf110_1_performance') }}
+    from {{ source('staging', 'stg_smf110_1_performance') }}
     where coalesce(record_kind, '') in ('', 'T') and (service_class <> '' or report_class <> '') and {{ is_origin() }}
   )
   group by smf_sid, ended_second, service_class, report_class

@@ -14,10 +14,10 @@ step as (
     h.written_local as end_local,
     coalesce(nullif(io.excps, 0), io.excps_4byte) as excps,
     {{ address_space_cp_s('c') }} as cpu_s
-  from {{ ref('stg_smf30_header') }} h
-  join {{ ref('stg_smf30_identification') }} i using (file_id, record_seq)
-  left join {{ ref('stg_smf30_io') }} io using (file_id, record_seq)
-  left join {{ ref('stg_smf30_cpu') }} c using (file_id, record_seq)
+  from {{ source('staging', 'stg_smf30_header') }} h
+  join {{ source('staging', 'stg_smf30_identification') }} i using (file_id, record_seq)
+  left join {{ source('staging', 'stg_smf30_io') }} io using (file_id, record_seq)
+  left join {{ source('staging', 'stg_smf30_cpu') }} c using (file_id, record_seq)
   where h.subtype = 4
 ),
 
@@ -34,7 +34,7 @@ steps as (
 transfers as (
   select r.system_id, r.point, r.condition, date_diff('microsecond', r.start_utc, r.end_utc) / 1e6 as seconds,
     unnest({{ measures_of('transfer') }}, recursive := true)
-  from {{ ref('stg_smf119_70_transfer') }} t
+  from {{ source('staging', 'stg_smf119_70_transfer') }} t
   left join clock k using (smf_sid)
   join {{ ref('int_run') }} r
     on {{ at_run('r', 't.smf_sid',

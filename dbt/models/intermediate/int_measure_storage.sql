@@ -14,7 +14,7 @@ with recorded as (
       {% endfor -%}
     ], recursive := true),
     s.job_samples as samples
-  from {{ first_written(ref('stg_smf78_2_private'), ['job_name', 'read_date', 'read_clock_us']) }} s
+  from {{ first_written(source('staging', 'stg_smf78_2_private'), ['job_name', 'read_date', 'read_clock_us']) }} s
   join {{ ref('int_point_share') }} p using (smf_sid, interval_start_utc, interval_s)
   where p.is_run and s.job_samples > 0
 ),

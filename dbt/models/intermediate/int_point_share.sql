@@ -1,4 +1,4 @@
-{%- set sources = ['stg_smf71_paging', 'stg_smf73_channel', 'stg_smf74_1_device', 'stg_smf74_4_request',
+{%- set views = ['stg_smf71_paging', 'stg_smf73_channel', 'stg_smf74_1_device', 'stg_smf74_4_request',
   'stg_smf78_2_common', 'stg_smf78_2_private'] -%}
 -- How much of each recorded interval falls into which interval of its measured point. LPARs and record types of a point
 -- need not be recorded in the same rhythm: the point's time is cut wherever one of their intervals begins or ends, the
@@ -13,9 +13,9 @@ with recorded as (
   from (
     select smf_sid, interval_start_utc, interval_s, interval_start_local, true as is_interval
     from {{ ref('int_interval') }}
-    {%- for source in sources %}
+    {%- for view in views %}
     union all
-    select smf_sid, interval_start_utc, interval_s, interval_start_local, false from {{ ref(source) }}
+    select smf_sid, interval_start_utc, interval_s, interval_start_local, false from {{ source('staging', view) }}
     {%- endfor %}
   )
   where interval_start_utc is not null and interval_s > 0 and smf_sid in (select smf_sid from {{ ref('int_run') }})

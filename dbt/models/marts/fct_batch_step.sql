@@ -13,12 +13,12 @@ with step as (
     o.dasd_disconnect_us / 1e6 as dasd_disconnect_s,
     o.dasd_wait_us / 1e6 as dasd_pending_s,
     e.completion_code, e.is_abend
-  from {{ ref('stg_smf30_header') }} h
-  join {{ ref('stg_smf30_identification') }} i using (file_id, record_seq)
-  left join {{ ref('stg_smf30_cpu') }} c using (file_id, record_seq)
-  left join {{ ref('stg_smf30_io') }} o using (file_id, record_seq)
-  left join {{ ref('stg_smf30_performance') }} p using (file_id, record_seq)
-  left join {{ ref('stg_smf30_completion') }} e using (file_id, record_seq)
+  from {{ source('staging', 'stg_smf30_header') }} h
+  join {{ source('staging', 'stg_smf30_identification') }} i using (file_id, record_seq)
+  left join {{ source('staging', 'stg_smf30_cpu') }} c using (file_id, record_seq)
+  left join {{ source('staging', 'stg_smf30_io') }} o using (file_id, record_seq)
+  left join {{ source('staging', 'stg_smf30_performance') }} p using (file_id, record_seq)
+  left join {{ source('staging', 'stg_smf30_completion') }} e using (file_id, record_seq)
   where h.subtype = 4
   qualify row_number() over (
     partition by h.smf_sid, i.job_name, i.jes_job_id, i.step_number, i.step_name, h.written_local

@@ -5,7 +5,7 @@ with structure as (
         'queued_requests', 'queue_delay_us', 'lock_contentions', 'false_lock_contentions'] -%}
     sum({{ column }}) as {{ column }}{{ ',' if not loop.last }}
     {% endfor %}
-  from {{ first_written(ref('stg_smf74_4_request'), ['structure_name', 'structure_version', 'is_secondary']) }}
+  from {{ first_written(source('staging', 'stg_smf74_4_request'), ['structure_name', 'structure_version', 'is_secondary']) }}
   group by smf_sid, interval_start_utc, interval_start_local, interval_s, trim(structure_name)
 ),
 

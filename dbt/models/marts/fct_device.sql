@@ -11,7 +11,7 @@ with device as (
         'ios_queue_us'] -%}
     sum(k.share * d.{{ column }}) as {{ column }}{{ ',' if not loop.last }}
     {% endfor %}
-  from {{ first_written(ref('stg_smf74_1_device'), ['subchannel_set', 'device_number']) }} d
+  from {{ first_written(source('staging', 'stg_smf74_1_device'), ['subchannel_set', 'device_number']) }} d
   join {{ ref('int_interval_share') }} k
     on k.smf_sid = d.smf_sid and {{ same_start('k.recorded_start', 'd.interval_start') }} and k.recorded_s = d.interval_s
   group by k.interval_key, k.smf_sid, coalesce(d.subchannel_set, 0), d.device_number

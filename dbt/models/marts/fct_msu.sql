@@ -10,7 +10,7 @@ with recorded as (
       'service_units_per_s': 'm.software_service_units_per_s'}) }} as msu
   from {{ ref('int_record') }} r
   join {{ ref('int_interval') }} n using (interval_key)
-  join {{ ref('stg_smf70_1_control') }} c using (file_id, record_seq)
+  join {{ source('staging', 'stg_smf70_1_control') }} c using (file_id, record_seq)
   join {{ ref('int_engine_interval') }} e on e.interval_key = r.interval_key and e.engine_type = 'CP'
   join {{ ref('int_machine') }} m on m.interval_key = r.interval_key
   where r.record_type = '70.1'

@@ -4,14 +4,14 @@ with moved as (
   select 'connection' as traffic_kind, smf_sid, trim(resource_name) as name, written_local as ended_local,
     received_bytes::double as received_bytes, sent_bytes::double as sent_bytes, null::double as duration_us,
     round_trip_ms::double as round_trip_ms
-  from {{ ref('stg_smf119_2_connection') }}
+  from {{ source('staging', 'stg_smf119_2_connection') }}
   union all by name
   select 'ftp client' as traffic_kind, smf_sid, trim(local_user_id) as name,
     ended_date + to_microseconds(ended_clock_us::bigint) as ended_local,
     case when command like 'RETR%' then coalesce(transferred_bytes, transferred_float_bytes) end::double as received_bytes,
     case when command not like 'RETR%' then coalesce(transferred_bytes, transferred_float_bytes) end::double as sent_bytes,
     duration_us::double as duration_us
-  from {{ ref('stg_smf119_3_transfer') }}
+  from {{ source('staging', 'stg_smf119_3_transfer') }}
   union all by name
   select 'ftp server' as traffic_kind, smf_sid, trim(server_user_id) as name,
     ended_date + to_microseconds(ended_clock_us::bigint) as ended_local,
@@ -19,7 +19,7 @@ with moved as (
       as received_bytes,
     case when command like 'RETR%' then coalesce(transferred_bytes, transferred_float_bytes) end::double as sent_bytes,
     duration_us::double as duration_us
-  from {{ ref('stg_smf119_70_transfer') }}
+  from {{ source('staging', 'stg_smf119_70_transfer') }}
 ),
 
 placed as (

@@ -14,9 +14,9 @@ distribution as (
   select p.file_id, p.record_seq, p.section_seq, l.buckets as limits, d.buckets as counts,
     coalesce(nullif(p.response_midpoint_ms, 0), p.goal_ms) as midpoint_ms
   from period p
-  join {{ ref('stg_smf72_3_response_distribution') }} l
+  join {{ source('staging', 'stg_smf72_3_response_distribution') }} l
     on l.file_id = p.file_id and l.record_seq = p.record_seq and l.section_seq = 0
-  join {{ ref('stg_smf72_3_response_distribution') }} d
+  join {{ source('staging', 'stg_smf72_3_response_distribution') }} d
     on d.file_id = p.file_id and d.record_seq = p.record_seq and d.section_seq = p.response_distribution_index
   where p.response_distribution_index > 0
 ),

@@ -11,7 +11,7 @@ with area as (
       {'area': 'memory objects', 'location': 'above the bar', 'total': memory_total_bytes::double,
         'most': memory_max_bytes::double}
     ], recursive := true)
-  from {{ first_written(ref('stg_smf78_2_private'), ['job_name', 'read_date', 'read_clock_us']) }}
+  from {{ first_written(source('staging', 'stg_smf78_2_private'), ['job_name', 'read_date', 'read_clock_us']) }}
   where job_samples > 0
 ),
 

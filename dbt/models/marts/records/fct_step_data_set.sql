@@ -25,8 +25,8 @@ used as (
     sum(e.blocks) as blocks, sum(e.blocks * coalesce(nullif(e.large_block_size_bytes, 0), e.block_size_bytes)) as bytes,
     sum(e.device_connect_us) as connect_us
   from {{ source('staging', 'stg_smf30_excp') }} e
-  join {{ ref('stg_smf30_header') }} h using (file_id, record_seq)
-  join {{ ref('stg_smf30_identification') }} i using (file_id, record_seq)
+  join {{ source('staging', 'stg_smf30_header') }} h using (file_id, record_seq)
+  join {{ source('staging', 'stg_smf30_identification') }} i using (file_id, record_seq)
   where h.subtype = 4
   group by all
 )

@@ -14,8 +14,8 @@ with sampled as (
     s.*
   from {{ ref('int_record') }} r
   join {{ ref('int_interval') }} n using (interval_key)
-  join {{ ref('stg_smf72_3_control') }} c using (file_id, record_seq)
-  join {{ ref('stg_smf72_3_period') }} p using (file_id, record_seq)
+  join {{ source('staging', 'stg_smf72_3_control') }} c using (file_id, record_seq)
+  join {{ source('staging', 'stg_smf72_3_period') }} p using (file_id, record_seq)
   join {{ source('staging', 'stg_smf72_3_resource_state') }} s
     on s.file_id = p.file_id and s.record_seq = p.record_seq
     and s.section_seq + 1 >= p.resource_state_index and s.section_seq + 1 < p.resource_state_index + p.resource_state_count
