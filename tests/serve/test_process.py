@@ -50,6 +50,16 @@ def test_the_process_answers_over_http_and_stops_when_told(home):
     assert ("/v1/predict", 200) in {(one.get("path"), one.get("status")) for one in logged}
 
 
+def test_a_service_whose_parent_ignores_the_signal_stops_without_a_word_that_is_no_log(home):
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with asking.service(Home(home)):
+            pass
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert all(json.loads(line)["event"] for line in (home / "serve.log").read_text().splitlines())
+
+
 def test_a_service_that_is_stopped_answers_what_is_under_way(home):
     many = json.dumps({"questions": [{"kind": "explain", "question": {"system": "shop"}}] * 30}).encode()
     head = b"POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
