@@ -59,7 +59,7 @@ def lab(
     out: Annotated[
         Path | None, typer.Option(file_okay=False, help="Folder to write into; ETALON_HOME/lab without it.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the interval-to-interval variation.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the interval-to-interval variation.", min=0)] = None,
     twin: Annotated[
         Path | None,
         typer.Option(help="A twin's description instead of a system: simulate its days, write its records."),

@@ -81,7 +81,9 @@ def solve(
 def simulate(
     model: Simulated,
     at: At = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random numbers; the same seed gives the same answer.")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the random numbers; the same seed gives the same answer.", min=0)
+    ] = 1,
     precision: Annotated[
         float | None,
         typer.Option(help="Go on until half-widths are within this share of the mean response (0.01 = 1 %).", min=1e-4),
@@ -128,7 +130,9 @@ def simulate(
 def replay(
     system: SystemName,
     at: At = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random numbers; the same seed gives the same answer.")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the random numbers; the same seed gives the same answer.", min=0)
+    ] = 1,
     as_json: Json = False,
 ) -> None:
     """Replay recorded transactions through a calibrated system. How far its responses are from the recorded ones."""

@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def twin(
     description: Annotated[Path, typer.Argument(metavar="TWIN", help="A twin's description; docs/twins.md says how.")],
-    seed: Annotated[int | None, typer.Option(help="Another seed than the description's.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed than the description's.", min=0)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> None:
     """Set a model's answers beside a twin's truth.

@@ -70,6 +70,7 @@ def test_the_help_loads_nothing_heavy():
         (["ingest", "/nowhere/at/all.smf"], Exit.NO_INPUT, "/nowhere/at/all.smf"),
         (["decode", "/nowhere/at/all.smf"], Exit.NO_INPUT, "/nowhere/at/all.smf"),
         (["lab", "no-such-system"], Exit.QUESTION, "no-such-system"),
+        (["lab", "subsystems", "--seed", "-1"], Exit.USAGE, "--seed"),
         (["solve", "/nowhere/model.toml"], Exit.NO_INPUT, "/nowhere/model.toml"),
         (["predict", "shop", "--at", "etr_tps"], Exit.USAGE, "KEY=VALUE"),
         (["predict", "shop", "--etr-tps", "5"], Exit.USAGE, "--at etr_tps="),
