@@ -42,7 +42,8 @@ def met(
     size, varies = int(users.sum()), np.ones(classes)
     if arrivals.sum() > 0:
         load = float(arrivals @ times[:, -1]) / most
-        if load >= 1:
+        # No number: those inside get nothing done, as others that go before them fill a station.
+        if not load < 1:
             return None
         # Users come on top of those who would be there without them.
         size += most + int(np.ceil(np.log(1e-12) / np.log(max(load, 1e-3))))

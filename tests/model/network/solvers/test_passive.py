@@ -159,3 +159,13 @@ def test_limits_that_overlap_are_answered_and_called_so():
     answer = solve(region(2, 1, other, qr_first))
     assert "layered resources" in answer.approximated
     assert np.isfinite(solve(region(5, 2, crossed)).response_s).all()
+
+
+def test_limited_work_that_others_starve_of_the_engine_has_no_steady_state():
+    inside = (Acquire(resource="lock"), visit("cp", 0.1), Release(resource="lock"))
+    low = open_class(0.01, *inside[:2], visit("tape", 0.1), inside[2], name="low", priority=0)
+    high = open_class(4.0, *inside, name="high", priority=1)
+    flood = open_class(20.0, visit("cp", 0.1), name="flood", priority=2)
+    stations = [Station(name="cp", scheduling="hol"), Station(name="tape")]
+    answer = solve(network(stations, low, high, flood, resources=(Resource(name="lock", capacity=2),)))
+    assert np.isinf(answer.response_s).all()
