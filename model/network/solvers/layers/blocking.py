@@ -60,6 +60,8 @@ def _births(net: Reduced, state: LayerState, k: int, most: int) -> Floats:
     servers = np.delete(np.where(net.delay, np.inf, net.servers), k)
     cycle = float(share @ (net.think[closed] + elsewhere.sum(axis=1)))
     longest = float(np.max(share @ elsewhere / servers, initial=0.0))
+    if cycle <= 0:
+        return np.ones(most)
     left = np.maximum(users - np.arange(most), 0.0)
     rate = left / (cycle + np.maximum(left - 1, 0.0) * longest)
     part = float(coming[closed].sum() / coming.sum())

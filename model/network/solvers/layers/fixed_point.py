@@ -29,6 +29,9 @@ def layered(net: Reduced) -> tuple[Figures, bool]:
     for turn in range(ROUNDS):
         previous = state.response()
         solve_stations(net, state)
+        if np.isnan(state.throughput).any():
+            # Users beside arrivals that overload a station: no round after this one finds numbers again.
+            break
         state.bunched += damping * (bunching(net, state.throughput) - state.bunched)
         hold_up(net, state, damping)
         wait_for_resources(net, state, damping)

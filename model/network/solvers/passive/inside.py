@@ -142,9 +142,8 @@ def longer_waits(net: Reduced, part: Limited, times: Floats, flow: Floats) -> fl
     after visits that vary, and those of some classes are longer: as in M/G/1, waits follow the mean square.
     """
     coming, alone = flow * part.entries, times[:, 0]
-    mean = float(coming @ alone)
-    if mean <= 0:
+    mean, full = float(coming @ alone), float(coming @ times[:, min(part.most, times.shape[1]) - 1])
+    if not (mean > 0 and full > 0):
         return 1.0
     square = float(coming @ (alone**2 * (1 + holding_variation(net, part.rho, net.demand))))
-    served = mean / float(coming @ times[:, min(part.most, times.shape[1]) - 1])
-    return 1 + served * (square * float(coming.sum()) / mean**2 / 2 - 1)
+    return 1 + mean / full * (square * float(coming.sum()) / mean**2 / 2 - 1)

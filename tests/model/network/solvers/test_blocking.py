@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from model.network import Network, Station
@@ -60,3 +61,19 @@ def test_feeds_follow_branches():
     stations = [Station(name="s0"), Station(name="s1", capacity=2, when_full="block"), Station(name="s2")]
     feeds = {(feed.station, feed.to): feed.flow for feed in reduce(network(stations, open_class(0.2, *route))).feeds}
     assert feeds == pytest.approx({(0, 1): 0.75, (2, 1): 0.25})
+
+
+def test_users_who_go_nowhere_else_block_nobody():
+    station = Station(name="s0", servers=2, capacity=3, when_full="block")
+    users = closed_class(3, 0, visit("s0", 1.0), name="b")
+    answer = solve(network(station, open_class(0.1, visit("s0", 0.5)), users))
+    assert np.isfinite(answer.throughput_per_s).all()
+
+
+def test_figures_that_cannot_be_found_are_called_so():
+    """Users beside arrivals that overload a station they share."""
+    stations = [Station(name=f"s{k}") for k in range(2)]
+    users = closed_class(7, 5.0, visit("s0", 1.0), visit("s1", 0.01), name="b")
+    answer = solve(network(stations, open_class(9.0, visit("s0", 0.1), visit("s1", 1.0)), users))
+    assert "s1" in answer.saturated
+    assert np.isfinite(answer.throughput_per_s).all() or any("did not settle" in note for note in answer.notes)
