@@ -13,6 +13,8 @@ from model.capacity.figures import machine_asked
 from model.capacity.loads import Load, engine_cost
 from model.capacity.parts import State
 
+FINDS_FULL_PCT = 100.0
+"""By so much longer is a simulated response where something is full that has room in the solver's."""
 ROUNDING = 1e-5
 """Recorded rates are kept to six digits, so that the highest may stand a little above the range it is the end of."""
 DEFINED_OTHERWISE = (
@@ -151,10 +153,12 @@ def _gate(gate: Mapping[str, Any] | None) -> list[str]:
         worst = max(simulated["loads"], key=lambda row: (not row["agrees"], abs(row["response_error_pct"])))
         off = float(worst["response_error_pct"] if worst["class"] else worst["busy_error_pct"])
         of = f"response of {worst['class']}" if worst["class"] else "busy"
-        notes.append(
-            f"validation: with the fullest resource {worst['filled_pct']:g} % used, the simulator gives a {of} "
-            f"{abs(off):.0f} % {'above' if off > 0 else 'below'} the solver's, whose error is stated as at least that"
-        )
+        side = "above" if off > 0 else "below"
+        beside = f"{abs(off):.0f} % {side} the solver's, whose error is stated as at least that"
+        if off > FINDS_FULL_PCT:
+            beside = "so long that it has something full where the solver finds room: simulate before relying on this"
+        used = f"validation: with the fullest resource {worst['filled_pct']:g} % used"
+        notes.append(f"{used}, the simulator gives a {of} {beside}")
         busy = float(worst["busy_error_pct"])
         if worst["class"] and abs(busy) > simulated["allowed_pct"]["busy"]:
             notes.append(

@@ -42,8 +42,7 @@ def size(
     number up to 256 does. ``table`` has the numbers next to these three, each with its busy, its longest response of
     any class, and the ``limit``: what is nearest to its target, or furthest beyond. The busy target is that of every
     resource, as for :func:`max_rate`: engines, machine, share by weight, limits. Without it none must be saturated.
-    ``machines`` has the same of each
-    of the machines named, beside the answer for the one that ``at`` speaks of.
+    ``machines`` has the same of each of the machines named, beside the answer for the one that ``at`` speaks of.
 
     Raises:
         QuestionError: unknown system or machine, a value out of its domain, or a response target for a system without
@@ -58,8 +57,8 @@ def size(
     load = understood(ready, at)
     rows = _tried(ready, load.scenario, busy_pct, response_ms)
     lo, value, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in ODDS)
-    chosen = ready.evaluate(on_engines(ready, load.scenario, value or min(int(ready.engines), MOST_ENGINES)))
     likeliest = max(rows, key=lambda row: (row["probability"], row["engines"]))["engines"]
+    chosen = ready.evaluate(on_engines(ready, load.scenario, value or likeliest))
     told = (lo or likeliest, value or likeliest, hi or max(value or 1, likeliest))
     return answered(
         bundle,
@@ -119,7 +118,7 @@ def _parts_of_targets(ready: System, state: State, busy_pct: float, response_ms:
 def _size_notes(
     ready: System, chosen: State, likeliest: Mapping[str, Any], value: int | None, hi: int | None, busy_pct: float
 ) -> list[str]:
-    """What to know of the number of engines that was found; where none was, of the present one and the likeliest."""
+    """What to know of the number of engines that was found; where none was, of the likeliest."""
     notes, limit = [], bottleneck(ready, chosen)
     if ready.machine is not None and chosen.scenario.engines > ready.machine.engines:
         found = f"{chosen.scenario.engines:g}"

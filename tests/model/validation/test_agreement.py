@@ -45,3 +45,11 @@ def test_answers_say_where_the_simulator_has_the_engines_busier():
     gate = {"passed": None, "checks": [], "behind_baseline": [], "simulated": found}
     answer = predict(build({"PRDA": CALIBRATED | {"gate": gate}}, data={}, validation={}), "PRDA")
     assert any("the engines 3.1 % busier" in note for note in answer.notes)
+
+
+def test_a_simulated_response_beyond_measure_is_called_full_in_place_of_a_percentage():
+    load = {"filled_pct": 85.0, "busy_error_pct": 0.1, "response_error_pct": 24102.0, "class": "HIGH", "agrees": False}
+    found = {"passed": False, "allowed_pct": {"busy": 1.0, "response": 42.9}, "worst_pct": 43.0, "loads": [load]}
+    gate = {"passed": None, "checks": [], "behind_baseline": [], "simulated": found}
+    answer = predict(build({"PRDA": CALIBRATED | {"gate": gate}}, data={}, validation={}), "PRDA")
+    assert any("response of HIGH so long that it has something full" in note for note in answer.notes)
