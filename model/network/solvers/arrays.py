@@ -24,6 +24,8 @@ CODES = {
     "priority_ps": PRIORITY_SHARING,
 }
 """The code of each scheduling of a station."""
+RANKED = ("hol", "preemptive", "priority_ps")
+"""The schedulings that serve by importance."""
 
 
 class Classes(NamedTuple):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from model.network import NetworkError
 from model.network.flows import flows
+from model.network.solvers.arrays import RANKED
 from model.network.solvers.convolution import Convolution, Floats, lattice_size
 from model.network.solvers.exact_mva import exact_mva
 from model.network.solvers.load_dependent import open_load_dependent
@@ -63,7 +64,7 @@ def _in_product_form(net: Reduced) -> bool:
         # Beyond two threads a core, transactions wait in order of arrival.
         if (station.scheduling in ("fcfs", "hol", "preemptive") or station.smt) and not net.equal_fcfs[k]:
             return False
-        if station.scheduling in ("hol", "preemptive", "priority_ps") and not one_level:
+        if station.scheduling in RANKED and not one_level:
             return False
         if station.scheduling == "dps" and (net.switches or len({net.weight[r] for r in here}) > 1):
             return False

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from model.network import Network, NetworkError
 from model.network.solvers.amva import amva
+from model.network.solvers.arrays import RANKED
 from model.network.solvers.exact_network import (
     Figures,
     in_product_form,
@@ -134,7 +135,7 @@ def _hard(net: Reduced) -> list[str]:
         out.append("class-dependent fcfs")
     if any(varies[k] for k in in_order):
         out.append("variable fcfs")
-    if any(stations[k].scheduling in ("hol", "preemptive", "priority_ps") for k in used):
+    if any(stations[k].scheduling in RANKED for k in used):
         out.append("priorities")
     if any(stations[k].scheduling == "dps" for k in used):
         out.append("weighted sharing")

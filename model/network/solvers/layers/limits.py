@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from model.network.solvers.arrays import RANKED
 from model.network.solvers.layers.facilities import goes_async
 from model.network.solvers.layers.state import LayerState
 from model.network.solvers.load_dependent import open_load_dependent
@@ -25,7 +26,6 @@ LEAST = 1e-9
 """Delay over work below which a visit is alone."""
 FULL = 0.999
 """Of a station's capacity: the most that the mix is taken to ask of it."""
-RANKED = ("hol", "preemptive", "priority_ps")
 
 
 def wait_at_limits(net: Reduced, state: LayerState, damping: float) -> set[int]:

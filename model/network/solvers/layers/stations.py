@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from model.network.solvers.amva import AmvaResult, amva
-from model.network.solvers.arrays import CODES, DELAY, FCFS, SHARING, Floats, Ints
+from model.network.solvers.arrays import CODES, DELAY, FCFS, RANKED, SHARING, Floats, Ints
 from model.network.solvers.layers.facilities import (
     asynchronous_issue,
     engines_held,
@@ -54,7 +54,7 @@ class _Asked:
         """Adds what busy engines cost, where what a class or facility sees of them does not tell how busy they are."""
         calling = {request.engine for request in net.sync}
         for k, station in enumerate(net.network.stations):
-            ranked = station.scheduling in ("hol", "preemptive", "priority_ps")
+            ranked = station.scheduling in RANKED
             if station.cost_by_busy and station.smt is None and (ranked or k in calling):
                 load = float(state.throughput @ (self.own[:, k] + state.hold[:, k]))
                 self.cost[k] = _mean_cost(load, *net.curves[k])
