@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -61,6 +62,15 @@ def cics_records(rows: int, times: int, *, compressed: bool = False) -> Iterator
         # Time of writing in hundredths of a second, at offset 6 of every SMF record.
         clock = ((written + minute * 6_000) % 8_640_000).to_bytes(4)
         yield b"".join(record[:6] + clock + record[10:] for record in records)
+
+
+def write_cics(path: Path, size: int) -> None:
+    """A dump of CICS monitoring records of about `size` bytes."""
+    rows = 2000
+    one = sum(map(len, cics_records(rows, 1)))
+    with path.open("wb") as out:
+        for records in cics_records(rows, max(size // one, 1)):
+            out.write(records)
 
 
 def cics_rows(rows: int) -> pa.Table:

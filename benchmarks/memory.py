@@ -19,7 +19,6 @@ import numpy as np
 from benchmarks import dumps
 
 SIZES_MB = (50, 500, 5000)
-ROWS = 2000
 _PROGRAM = """
 import sys
 from pathlib import Path
@@ -44,7 +43,7 @@ def main(arguments: list[str]) -> int:
             with tempfile.TemporaryDirectory() as name:
                 folder = Path(name)
                 dump, home = folder / "cics.smf", folder / "home"
-                _write(dump, size * 1_000_000)
+                dumps.write_cics(dump, size * 1_000_000)
                 works = {
                     "ingest": ["ingest", str(dump)],
                     "decode --to parquet": ["decode", str(dump), "--to", "parquet", "--out", str(folder / "parquet")],
@@ -65,13 +64,6 @@ def main(arguments: list[str]) -> int:
         print(f"{title}: {_fit(points)}")
     print(f"cores: {os.cpu_count()}; load when it ended: {os.getloadavg()[0]:.1f}")
     return 0
-
-
-def _write(path: Path, size: int) -> None:
-    one = sum(map(len, dumps.cics_records(ROWS, 1)))
-    with path.open("wb") as out:
-        for records in dumps.cics_records(ROWS, max(size // one, 1)):
-            out.write(records)
 
 
 def _run(words: list[str], home: Path) -> tuple[float, float, float]:
