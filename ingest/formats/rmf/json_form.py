@@ -1,7 +1,8 @@
 """Reads Monitor III reports in the JSON form of the Distributed Data Server.
 
 The form says what the XML form says, in the same order and under the same names, with capital letters in place of
-hyphens (`timeData` for `time-data`). It is read whole, so its length is bounded.
+hyphens (`timeData` for `time-data`). It is read whole, so its length is bounded; what is not as the server sends it
+refuses the reply.
 """
 
 import json
@@ -11,6 +12,7 @@ from typing import Any, BinaryIO
 from xml.etree.ElementTree import Element, SubElement
 
 from ingest.batch import Batch, Unreadable
+from ingest.formats.rmf import values
 from ingest.formats.rmf.batches import batch_of
 from ingest.formats.rmf.builder import Builder
 from ingest.formats.rmf.head import report_head, server_head
@@ -18,6 +20,7 @@ from ingest.formats.rmf.head import report_head, server_head
 MAX_DOCUMENT_BYTES = 64 << 20
 _CAPITAL = re.compile(r"[A-Z]")
 _ATTRIBUTES = ("id", "unit", "locale", "option")
+_TIMES = ("localStart", "localEnd", "utcStart", "utcEnd")
 
 
 def read_json_reports(stream: BinaryIO) -> Iterator[Batch]:
@@ -36,7 +39,10 @@ def read_json_reports(stream: BinaryIO) -> Iterator[Batch]:
     server = server_head(root)
     reports = messages_only = 0
     for report in _items(reply, "report"):
-        _report(builder, report, server)
+        try:
+            _report(builder, report, server)
+        except Unreadable as error:
+            raise Unreadable(error.reason, f"report {reports}: {error.detail}") from None
         reports += 1
         messages_only += not builder.has_content
     for message in _items(reply, "message"):
@@ -53,25 +59,41 @@ def _report(builder: Builder, report: dict[str, Any], server: dict[str, Any]) ->
     element = Element("report")
     for name in ("metric", "resource", "timeData"):
         _append(element, name, report.get(name))
-    builder.begin_report(server | report_head(element))
+    head = report_head(element)
+    columns = [column for headers in _items(report, "columnHeaders") for column in _items(headers, "col")]
+    rows = _items(report, "row")
+    variables = [var for caption in _items(report, "caption") for var in _items(caption, "var")]
+    _check_head(report, head, bool(rows or variables))
+    builder.begin_report(server | head)
     for message in _items(report, "message"):
         _message(builder, message)
-    variables = [var for caption in _items(report, "caption") for var in _items(caption, "var")]
     if variables:
         table = builder.begin_table()
         for place, var in enumerate(variables):
             builder.variable(table, place, _text(var.get("name")), _text(var.get("value")))
-    columns = [column for headers in _items(report, "columnHeaders") for column in _items(headers, "col")]
-    rows = _items(report, "row")
     if columns or rows:
         table = builder.begin_table()
-        builder.headers([_text(column.get("value")) for column in columns], [column.get("type") for column in columns])
+        builder.headers(*([_text(column.get(name)) for column in columns] for name in ("value", "type")))
         for place, row in enumerate(rows):
             cells = row.get("col") or []
             if not isinstance(cells, list):
                 raise Unreadable("json_not_ddsml", f"row {place}: col is {_shown(cells)}, expected a list of texts")
             builder.row(table, place, [_text(cell) for cell in cells], _text(row.get("type")))
     builder.end_report()
+
+
+def _check_head(report: dict[str, Any], head: dict[str, Any], has_values: bool) -> None:
+    """Raise Unreadable where values stand under no report's name, or a time or interval is none."""
+    if has_values and head["report"] is None:
+        raise Unreadable("json_report_unnamed", "its values stand under no report: metric has no id; ask for it again")
+    times = report.get("timeData") or {}
+    for name in _TIMES:
+        if (text := _text(times.get(name))) is not None and values.local_time(text) is None:
+            raise Unreadable("json_bad_time", f"timeData.{name} is {_shown(text)}, expected yyyymmddhhmmss")
+    if head["interval_text"] is not None and head["interval_s"] is None:
+        raise Unreadable(
+            "json_bad_time", f"timeData: the interval is {_shown(head['interval_text'])}, expected seconds"
+        )
 
 
 def _message(builder: Builder, message: dict[str, Any]) -> None:
@@ -108,8 +130,10 @@ def _items(parent: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 def _append(parent: Element, name: str, value: Any) -> None:
     """A part of the head as the XML form would have it."""
-    if not isinstance(value, dict):
+    if value is None:
         return
+    if not isinstance(value, dict):
+        raise Unreadable("json_not_ddsml", f"{name} is {_shown(value)}, expected an object as the server sends it")
     element = SubElement(parent, _hyphenated(name))
     for key, entry in value.items():
         if key in _ATTRIBUTES:
@@ -127,12 +151,14 @@ def _hyphenated(name: str) -> str:
 
 
 def _text(value: Any) -> str | None:
-    """A value as text without surrounding white space; None for what is empty or no single value."""
-    if value is None or isinstance(value, dict | list):
+    """A value as text without surrounding white space; None for what is empty. Raises Unreadable for several values."""
+    if value is None:
         return None
+    if isinstance(value, dict | list):
+        raise Unreadable("json_not_ddsml", f"{_shown(value)} stands where the server sends a single value")
     # Half a surrogate pair can be written in JSON and stored nowhere.
     return str(value).strip().encode("utf-8", "replace").decode("utf-8") or None
 
 
 def _shown(value: Any) -> str:
-    return "a list" if isinstance(value, list) else repr(value)[:40]
+    return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else repr(value)[:40]

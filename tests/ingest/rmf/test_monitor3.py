@@ -114,7 +114,11 @@ def test_rows_that_wait_for_headers_do_not_fill_memory(monkeypatch):
         (b'{"report": \xff', "json_malformed", "not UTF-8"),
         (b"{}", "json_no_report", "neither a report nor a message"),
         (b'{"report": [7]}', "json_not_ddsml", "report is '7', expected an object"),
-        (b'{"report": [{"row": [{"col": "x"}]}]}', "json_not_ddsml", "row 0: col is 'x', expected a list"),
+        (
+            b'{"report": [{"metric": {"id": "ENQ"}, "row": [{"col": "x"}]}]}',
+            "json_not_ddsml",
+            "row 0: col is 'x', expected a list",
+        ),
         (b'{"postprocessor": [{"metric": {"id": "CPU"}}]}', "json_postprocessor", "ask the server for XML"),
         (b'{"report": ' + b"[" * 100_000, "json_malformed", "nested"),
     ],
@@ -122,6 +126,30 @@ def test_rows_that_wait_for_headers_do_not_fill_memory(monkeypatch):
 def test_replies_that_cannot_be_read_say_why(data, reason, words):
     with pytest.raises(Unreadable, match=words) as refusal:
         tables(data)
+    assert refusal.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value", "reason", "words"),
+    [
+        ("metric", None, "CPC", "json_not_ddsml", "report 1: metric is 'CPC', expected an object"),
+        ("metric", None, {"description": "CPC"}, "json_report_unnamed", "report 1: .*metric has no id"),
+        ("metric", "id", ["CPC"], "json_not_ddsml", "a list stands where"),
+        ("resource", None, ["SYSA"], "json_not_ddsml", "resource is a list"),
+        ("timeData", None, "20260304", "json_not_ddsml", "timeData is '20260304'"),
+        ("timeData", "localStart", "20261304131500", "json_bad_time", "localStart is '20261304131500', expected yyyy"),
+        ("timeData", "utcEnd", 20260304, "json_bad_time", "utcEnd is '20260304'"),
+        ("timeData", "gathererInterval", {"unit": "seconds", "value": "1OO"}, "json_bad_time", "interval is '1OO'"),
+        ("row", None, [{"col": [["a"]]}], "json_not_ddsml", "a list stands where"),
+        ("columnHeaders", None, {"col": [{"value": {}}]}, "json_not_ddsml", "an object stands where"),
+    ],
+)
+def test_a_damaged_part_of_a_report_refuses_the_reply(part, name, value, reason, words):
+    reply = json.loads(reply_json(CPC, DELAY))
+    report = reply["report"][1]
+    report[part] = value if name is None else {**report[part], name: value}
+    with pytest.raises(Unreadable, match=words) as refusal:
+        tables(json.dumps(reply).encode())
     assert refusal.value.reason == reason
 
 
