@@ -9,6 +9,7 @@ gap.
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,18 @@ MAX_RESUMED = 100
 """Most times that records are looked for behind damage in one input."""
 
 FRAMINGS = ("rdw", "bdw")
+
+
+class Dating(NamedTuple):
+    """Where every record of a kind has a packed date, from its descriptor on; the highest first byte of such a date."""
+
+    offset: int
+    highest: int
+
+
+SMF_DATE = Dating(10, 0x09)
+"""A date 0cyydddF."""
+
 _ENDED = 0
 _NONE = np.empty(0, np.int64)
 
@@ -89,14 +102,16 @@ class _Scan:
     left: int
 
 
-def read_frames(stream: ByteStream, name: str, *, batch_bytes: int = 16 << 20) -> Iterator[Frames]:
+def read_frames(
+    stream: ByteStream, name: str, *, batch_bytes: int = 16 << 20, dating: Dating = SMF_DATE
+) -> Iterator[Frames]:
     """Logical records of a dump, stretch by stretch of about `batch_bytes`.
 
     stream: binary input, read once from its position to its end; name: what errors call it. A cut or damaged dump
-    yields what stands before the damage and the rest as quarantined bytes; of SMF records also what stands behind it,
+    yields what stands before the damage and the rest as quarantined bytes; of dated records also what stands behind it,
     from where three records, or all of the block or input that are left, follow one another again, with block
-    descriptors or without. Which records there are does not depend on
-    `batch_bytes`. Raises FramingError when not even a first record is found.
+    descriptors or without. Which records there are does not depend on `batch_bytes`. Raises FramingError when not even
+    a first record is found.
     """
     step = max(batch_bytes, 1 << 16)
     room = max(step, HEAD_BYTES) + max(MAX_LOGICAL_RECORD, 2 * CHAIN_BYTES)
@@ -108,9 +123,9 @@ def read_frames(stream: ByteStream, name: str, *, batch_bytes: int = 16 << 20) -
         wanted = room if lost else filled + step if framing else max(step, HEAD_BYTES)
         filled, final = _fill(stream, buffer, filled, min(room, wanted))
         if not framing:
-            framing = detect(buffer[: min(filled, HEAD_BYTES)], name, final=final and filled <= HEAD_BYTES)
+            framing = detect(buffer[: min(filled, HEAD_BYTES)], name, final and filled <= HEAD_BYTES, dating)
         if lost:
-            used, found = lost.search(buffer[:filled], framing, final, resumed < MAX_RESUMED)
+            used, found = lost.search(buffer[:filled], framing, final, resumed < MAX_RESUMED, dating)
             if lost.length and (found or final):
                 yield Frames(buffer, _NONE, _NONE, _NONE, 0, [lost.piece(found)])
             if final and not found:
@@ -146,11 +161,11 @@ class _Lost:
     raw: bytes = b""
     left: int = 0
 
-    def search(self, data: Bytes, framing: str, final: bool, wanted: bool) -> tuple[int, bool]:
+    def search(self, data: Bytes, framing: str, final: bool, wanted: bool, dating: Dating) -> tuple[int, bool]:
         """Take in bytes up to the next records; how many, and whether there are records behind them."""
         end = data.size if final else data.size - 2 * CHAIN_BYTES
         first = 0 if self.length else self.first
-        at, self.left = find_records(data, first, end, framing == "bdw", final) if wanted else (-1, 0)
+        at, self.left = find_records(data, first, end, framing == "bdw", final, *dating) if wanted else (-1, 0)
         used = end if at < 0 else at
         self.raw += data[: min(used, MAX_KEPT - len(self.raw))].tobytes()
         self.length += used
@@ -166,7 +181,7 @@ class _Lost:
         return Quarantined(self.offset, self.length, "framing_lost", detail, self.raw)
 
 
-def detect(head: Bytes, name: str, *, final: bool) -> str:
+def detect(head: Bytes, name: str, final: bool, dating: Dating) -> str:
     """Which framing the start of an input has, `rdw` or `bdw`; `final` says that the input ends there.
 
     Raises FramingError when neither leads from descriptor to descriptor.
@@ -174,25 +189,25 @@ def detect(head: Bytes, name: str, *, final: bool) -> str:
     if not head.size:
         raise FramingError(f"{name}: the file is empty; transfer it again")
     blocked, plain = _scan(head, "bdw", 0), _scan(head, "rdw", 0)
-    in_blocks, in_stream = _starts_like_smf(head, blocked), _starts_like_smf(head, plain)
+    in_blocks, in_stream = _starts_dated(head, blocked, dating), _starts_dated(head, plain, dating)
     if in_blocks != in_stream:
         return "bdw" if in_blocks else "rdw"
     if blocked.blocks and (in_blocks or blocked.stop == _ENDED):
         return "bdw"
     if in_stream or _tiles(head, plain, final):
         return "rdw"
-    for framing, scan, date in (("bdw", blocked, 14), ("rdw", plain, 10)):
-        if scan.stop == _ENDED and has_smf_date(head, date):
+    for framing, scan, before in (("bdw", blocked, 4), ("rdw", plain, 0)):
+        if scan.stop == _ENDED and _has_date(head, before + dating.offset, dating.highest):
             return framing
     raise FramingError(f"{name}: {_diagnosis(head)}")
 
 
-def has_smf_date(data: Bytes, at: int) -> bool:
-    """True if four bytes at `at` are a packed date 0cyydddF, as every SMF record has it."""
+def _has_date(data: Bytes, at: int, highest: int) -> bool:
+    """True if four bytes at `at` are a packed date with this highest first byte."""
     if at < 0 or at + 4 > data.size:
         return False
     digits = data[at : at + 4].tobytes().hex()
-    return digits[0] == "0" and digits[:7].isdecimal() and digits[7] in "cf" and 1 <= int(digits[4:7]) <= 366
+    return data[at] <= highest and digits[:7].isdecimal() and digits[7] in "cf" and 1 <= int(digits[4:7]) <= 366
 
 
 def _tiles(head: Bytes, scan: _Scan, final: bool) -> bool:
@@ -202,14 +217,14 @@ def _tiles(head: Bytes, scan: _Scan, final: bool) -> bool:
     )
 
 
-def _starts_like_smf(head: Bytes, scan: _Scan) -> bool:
+def _starts_dated(head: Bytes, scan: _Scan, dating: Dating) -> bool:
     first = np.flatnonzero(scan.codes <= 1)
-    return bool(first.size) and has_smf_date(head, int(scan.starts[first[0]]) + 10)
+    return bool(first.size) and _has_date(head, int(scan.starts[first[0]]) + dating.offset, dating.highest)
 
 
 def _diagnosis(head: Bytes) -> str:
     found = f"no record descriptor at offset 0, which holds X'{head[:8].tobytes().hex().upper()}'"
-    if has_smf_date(head, 6):
+    if _has_date(head, SMF_DATE.offset - 4, SMF_DATE.highest):
         return (
             f"{found}: this is an SMF record whose descriptor words were removed in transfer, so that records cannot "
             "be told apart; transfer the dump again in binary with record descriptors (FTP: type I, quote site rdw), "

@@ -5,8 +5,8 @@ import numpy as np
 from ingest.kernels.jit import inlined, kernel
 from ingest.kernels.loads import load_8, store_8
 
-SHORTEST_RECORD = 18
-"""Bytes of the shortest SMF record: its header without a subtype."""
+AFTER_DATE = 8
+"""Bytes that a record has at least from the start of its date on."""
 
 LONGEST_RECORD = 65_535
 """Bytes of the longest record, or segment of one, that a descriptor can tell."""
@@ -80,17 +80,24 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
 
 
 @inlined
-def _is_date(data, at):
-    """A packed date 0cyydddF, as every SMF record has it."""
+def _is_date(data, at, highest):
+    """A packed date that ends with the day of the year and a sign; its first byte is `highest` at most."""
     day = 100 * np.int64(data[at + 2] >> 4) + 10 * np.int64(data[at + 2] & 15) + np.int64(data[at + 3] >> 4)
-    digits = data[at] <= 9 and data[at + 1] & 15 <= 9 and data[at + 1] >> 4 <= 9 and data[at + 2] & 15 <= 9
+    digits = data[at + 1] & 15 <= 9 and data[at + 1] >> 4 <= 9 and data[at + 2] & 15 <= 9
     sign = data[at + 3] & 15
-    return digits and 1 <= day <= 366 and data[at + 3] >> 4 <= 9 and (sign == 12 or sign == 15)
+    return (
+        data[at] <= highest
+        and data[at] & 15 <= 9
+        and digits
+        and 1 <= day <= 366
+        and data[at + 3] >> 4 <= 9
+        and (sign == 12 or sign == 15)
+    )
 
 
 @inlined
-def _leads_on(data, position, blocked, final):
-    """True if SMF records follow one another from here, three of them or all that are left of the input."""
+def _leads_on(data, position, blocked, final, date, highest):
+    """True if dated records follow one another from here, three of them or all that are left of the input."""
     size, left, records = data.shape[0], np.int64(0), 0
     for _ in range(MOST_SEGMENTS):
         if position == size and left == 0:
@@ -109,7 +116,7 @@ def _leads_on(data, position, blocked, final):
         if length < 4 or code > 3 or data[position + 3] != 0 or position + length > size or (blocked and length > left):
             return False
         if code <= 1:
-            if length < SHORTEST_RECORD or not _is_date(data, position + 10):
+            if length < date + AFTER_DATE or not _is_date(data, position + date, highest):
                 return False
             records += 1
             if records == PROVEN_BY:
@@ -123,15 +130,15 @@ def _leads_on(data, position, blocked, final):
 
 
 @inlined
-def _run(data, position, limit):
-    """Where the SMF records end that follow one another from here without block descriptors, and how many there are."""
+def _run(data, position, limit, date, highest):
+    """Where the dated records end that follow one another from here in no block, and how many there are."""
     records = 0
-    while position + SHORTEST_RECORD <= limit:
+    while position + date + AFTER_DATE <= limit:
         length, code = (np.int64(data[position]) << 8) | np.int64(data[position + 1]), data[position + 2]
         if length < 4 or code > 3 or data[position + 3] != 0 or position + length > limit:
             break
         if code <= 1:
-            if length < SHORTEST_RECORD or not _is_date(data, position + 10):
+            if length < date + AFTER_DATE or not _is_date(data, position + date, highest):
                 break
             records += 1
         elif records == 0:
@@ -141,24 +148,26 @@ def _run(data, position, limit):
 
 
 @kernel
-def find_records(data, begin, end, blocked, final):
-    """The first place from `begin` on, before `end`, from which SMF records follow one another, or -1.
+def find_records(data, begin, end, blocked, final, date, highest):
+    """The first place from `begin` on, before `end`, from which dated records follow one another, or -1.
 
-    data: ends where the input ends if `final`; otherwise `end` is at least 2 * CHAIN_BYTES before its end. Second comes
-    how much is left there of a block: 0 before the descriptor of one, -1 where blocks have ended for good.
+    data: ends where the input ends if `final`; otherwise `end` is at least 2 * CHAIN_BYTES before its end. date: offset
+    of a record's date, whose first byte is `highest` at most. Second comes how much is left there of a block: 0 before
+    the descriptor of one, -1 where blocks have ended for good.
     """
     size = data.shape[0]
     for place in range(begin, end):
-        if _leads_on(data, place, blocked, final):
+        if _leads_on(data, place, blocked, final, date, highest):
             return place, np.int64(0)
-        if blocked and place + SHORTEST_RECORD <= size and _is_date(data, place + 10):
+        if blocked and place + date + AFTER_DATE <= size and _is_date(data, place + date, highest):
             limit = min(size, place + CHAIN_BYTES)
-            stop, records = _run(data, place, limit)
+            stop, records = _run(data, place, limit, date, highest)
             if records == 0:
                 continue
             if stop + LONGEST_RECORD > limit and limit < size:
                 return place, np.int64(-1)
-            if records >= PROVEN_BY or (final and stop == size) or _leads_on(data, stop, True, final):
+            proven = records >= PROVEN_BY or (final and stop == size)
+            if proven or _leads_on(data, stop, True, final, date, highest):
                 return place, stop - place
     return -1, np.int64(0)
 

@@ -97,6 +97,23 @@ def test_of_a_file_that_was_cut_all_but_the_last_record_are_read(tmp_path):
     assert "transfer it again" in piece.detail
 
 
+@pytest.mark.parametrize("framing", ["rdw", "bdw"])
+def test_of_a_small_file_damaged_in_its_middle_the_records_before_and_behind_are_read(tmp_path, framing):
+    tables = written(5, {"dcollect_d": 4, "dcollect_v": 3})
+    data = bytearray(encode_dcollect(tables, REGISTRY, framing=framing))
+    at = 0 if framing == "rdw" else 4
+    for _ in range(3):
+        at += int.from_bytes(data[at : at + 2])
+    length = int.from_bytes(data[at : at + 2])
+    data[at : at + 4] = b"\xff" * 4
+    (tmp_path / "d").write_bytes(data)
+    found, batches = read(tmp_path / "d")
+    (piece,) = (piece for batch in batches for piece in batch.quarantined)
+    assert (piece.offset, piece.length, piece.reason) == (at, length, "framing_lost")
+    assert "records follow one another again" in piece.detail
+    assert sum(table.num_rows for table in found.values()) == 6
+
+
 @settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_damaged_output_never_fails_and_loses_no_byte(tmp_path_factory, data):
