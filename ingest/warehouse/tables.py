@@ -138,7 +138,12 @@ class Tables:
             if column not in known:
                 self._con.execute(f"ALTER TABLE {table} ADD COLUMN {_quoted(column)} {wanted}")
             elif retype and known[column] != wanted:
-                self._con.execute(f"ALTER TABLE {table} ALTER COLUMN {_quoted(column)} SET DATA TYPE {wanted}")
+                quoted = _quoted(column)
+                # Bytes that no layout had a figure for hold it with its highest byte first. What is none of the new
+                # type is NULL until its file is loaded anew.
+                old = f"'0x' || hex({quoted})" if known[column] == "BLOB" and "INT" in wanted else quoted
+                new = f"SET DATA TYPE {wanted} USING TRY_CAST({old} AS {wanted})"
+                self._con.execute(f"ALTER TABLE {table} ALTER COLUMN {quoted} {new}")
             else:
                 continue
             known[column] = wanted

@@ -111,7 +111,10 @@ def migrate(home: Home) -> str:
         version.write(con)
     if found == version.SCHEMA:
         return f"up to date: schema {version.SCHEMA}"
-    return f"from schema {found} to {version.SCHEMA}; `etalon build` makes the marts anew"
+    return (
+        f"from schema {found} to {version.SCHEMA}; `etalon build` makes the marts anew; what earlier layouts did not "
+        "read of a dump, `etalon ingest --reload outdated` does"
+    )
 
 
 def _digest(path: Path) -> str:
