@@ -11,6 +11,7 @@ from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 
 from serve import job_routes, problems, reading, responses, routes
+from serve.bodies import Questions
 from serve.examples import of_systems
 from serve.guard import Boundary
 from serve.pages import PAGE, pages
@@ -59,19 +60,23 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # The service measures itself, see `serve.telemetry`.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     responses.install(app)
     # The boundary has looked at the token; this says so in the description.
     token = [Depends(HTTPBearer(auto_error=False, description="a token of `etalon token`, where one is asked for"))]
     read = [*token, Depends(_known)]
-    app.include_router(routes.questions(service), dependencies=token, responses=REFUSALS)
+    asked, jobs = routes.questions(service), job_routes.jobs(service)
+    app.include_router(asked, dependencies=token, responses=REFUSALS)
     named = {**REFUSALS, 404: {"description": "There is no system, class or job of that name", **PROBLEM}}
     app.include_router(routes.catalogue(service), dependencies=read, responses=named)
-    app.include_router(job_routes.jobs(service), dependencies=read, responses=named)
+    app.include_router(jobs, dependencies=read, responses=named)
     app.include_router(reading.router(service), dependencies=read, responses=named)
     app.include_router(routes.operations(service))
     app.include_router(pages(settings, service.tokens))
     app.mount("/static", StaticFiles(directory=PAGE), name="static")
+    app.add_middleware(Questions, routers=(asked, jobs))
     hosts = settings.allowed_hosts | {settings.host.lower()}
     app.add_middleware(Boundary, telemetry=service.telemetry, tokens=service.tokens, hosts=hosts)
     app.state.service = service

@@ -8,7 +8,7 @@ from pathlib import Path
 from serve.evaluators import Evaluators
 from serve.files import Identity, identity_of
 from serve.log import Log
-from serve.problems import BundleRefused
+from serve.problems import BundleRefused, Problem
 
 log = Log()
 
@@ -16,8 +16,11 @@ MAX_BYTES = 64 * 1024 * 1024
 NEVER_READ: Identity = (-1, -1, -1)
 
 
-class ChampionUnavailable(Exception):
+class ChampionUnavailable(Problem):
     """There is no bundle to answer from; the message says what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(503, "no-champion", message)
 
 
 class Champion:
@@ -30,7 +33,7 @@ class Champion:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.error: str | None = None
+        self.error = ""
         self.in_force: Evaluators | None = None
         self._identity: Identity | None = NEVER_READ
         self._lock = asyncio.Lock()
@@ -70,7 +73,7 @@ class Champion:
                 log.error("champion_refused", path=str(self.path), problem=str(problem))
             else:
                 self.close()
-                self.in_force, self.error = found, None
+                self.in_force, self.error = found, ""
                 log.info("champion_loaded", path=str(self.path), model_version=found.model_version)
         self._identity = identity
 

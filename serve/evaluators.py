@@ -102,6 +102,9 @@ class _Evaluator:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._received = bytearray()
+        self._answer: asyncio.Future[bytes] | None = None
         # Whoever drops an evaluator without a word ends its process all the same.
         weakref.finalize(self, connection.close)
         self.process: int | None = None
@@ -125,15 +128,14 @@ class _Evaluator:
     async def exchanged(self, message: bytes, patience_s: float) -> bytes:
         """The answer to a message; without one in time, the process is ended. Raises OSError, EOFError."""
         loop = asyncio.get_running_loop()
+        answer = self._answer = loop.create_future()
+        patience = loop.call_later(patience_s, self._settle, TimeoutError())
         try:
-            async with asyncio.timeout(patience_s):
-                await loop.sock_sendall(self._connection, len(message).to_bytes(4) + message)
-                received = bytearray()
-                while len(received) < 4 or len(received) < 4 + int.from_bytes(received[:4]):
-                    if not (part := await loop.sock_recv(self._connection, MOST_AT_ONCE)):
-                        raise EOFError
-                    received += part
-                return bytes(received[4:])
+            if loop is not self._loop:
+                self._loop = loop
+                loop.add_reader(self._connection.fileno(), self._receive)
+            await loop.sock_sendall(self._connection, len(message).to_bytes(4) + message)
+            return await answer
         except BaseException as broken:
             # What it still says would be taken for the answer to the next question.
             self.close()
@@ -141,9 +143,37 @@ class _Evaluator:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self.process, signal.SIGKILL)
             raise
+        finally:
+            patience.cancel()
+
+    def _receive(self) -> None:
+        """Take what has come of an answer. The loop listens on, which costs less than asking it each time."""
+        try:
+            part = self._connection.recv(MOST_AT_ONCE)
+        except BlockingIOError:
+            return
+        except OSError:
+            part = b""
+        self._received += part
+        if not part:
+            self.close()
+            self._settle(EOFError())
+        elif len(self._received) >= 4 and len(self._received) >= 4 + int.from_bytes(self._received[:4]):
+            self._settle(bytes(self._received[4:]))
+            self._received.clear()
+
+    def _settle(self, found: bytes | Exception) -> None:
+        if self._answer is None or self._answer.done():
+            return
+        if isinstance(found, bytes):
+            self._answer.set_result(found)
+        else:
+            self._answer.set_exception(found)
 
     def close(self) -> None:
         """Let the process end."""
+        if self._loop is not None and not self._loop.is_closed() and self._connection.fileno() >= 0:
+            self._loop.remove_reader(self._connection.fileno())
         self._connection.close()
 
 

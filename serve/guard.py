@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import time
-import uuid
+from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from serve.log import Log
@@ -37,6 +38,13 @@ REPORT_POLICY = (
     "img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
+# What every reply carries beside its policy and the number of its request.
+SECURITY = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
+
 log = Log()
 
 
@@ -55,7 +63,7 @@ class Boundary:
             await self._app(scope, receive, send)
             return
         started, status = time.perf_counter(), 500
-        request_id = uuid.uuid4().hex[:16]
+        request_id = os.urandom(8).hex()
         head = scope["method"] == "HEAD"
         inner = {**scope, "method": "GET"} if head else scope
 
@@ -63,7 +71,7 @@ class Boundary:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                _decorate(MutableHeaders(scope=message), scope["path"], request_id)
+                message["headers"] = _decorated(message["headers"], scope["path"], request_id)
             elif head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             await send(message)
@@ -134,6 +142,7 @@ def take(tokens: Tokens, grant: Grant | None, count: int = 1) -> None:
         raise Problem(429, "too-many-requests", detail, {"Retry-After": str(int(wait) + 1)})
 
 
+@lru_cache
 def _is_called(host: str, names: frozenset[str]) -> bool:
     """Whether a Host header names this service. An address always does: only names can be bent to another address."""
     name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
@@ -155,13 +164,12 @@ def _cookie(headers: Headers) -> str:
     return found.value if found else ""
 
 
-def _decorate(headers: MutableHeaders, path: str, request_id: str) -> None:
-    headers["X-Request-ID"] = request_id
-    headers["X-Content-Type-Options"] = "nosniff"
-    headers["Referrer-Policy"] = "no-referrer"
-    headers["Cross-Origin-Opener-Policy"] = "same-origin"
-    headers["Content-Security-Policy"] = REPORT_POLICY if path.startswith("/quality/") else PAGE_POLICY
-    headers.setdefault("Cache-Control", "no-store")
+def _decorated(headers: list[tuple[bytes, bytes]], path: str, request_id: str) -> list[tuple[bytes, bytes]]:
+    policy = REPORT_POLICY if path.startswith("/quality/") else PAGE_POLICY
+    own = [(b"x-request-id", request_id.encode()), (b"content-security-policy", policy.encode()), *SECURITY]
+    if all(name != b"cache-control" for name, _ in headers):
+        own.append((b"cache-control", b"no-store"))
+    return [*headers, *own]
 
 
 async def _whole_body(scope: Scope, receive: Receive) -> Receive:

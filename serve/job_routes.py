@@ -10,13 +10,12 @@ from serve.jobs import Job
 from serve.problems import Problem
 from serve.questions import Question
 from serve.responses import json_response
-from serve.routes import QuestionRoute
 from serve.service import Service
 
 
 def jobs(service: Service) -> APIRouter:
     """``POST /v1/simulate`` and ``/v1/replay``, and the jobs they make."""
-    router = APIRouter(route_class=QuestionRoute, tags=["simulations"])
+    router = APIRouter(tags=["simulations"])
 
     async def submitted(kind: str, question: Question, request: Request, bundle: bytes = b"{}") -> Response:
         asked = question.model_dump(exclude_none=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import sys
 from datetime import UTC, datetime
+from typing import Any
 
 from serve.encoding import as_json
 
@@ -13,20 +15,25 @@ LOGGER = "etalon.serve"
 class Log:
     """Events with their figures, as keywords."""
 
-    def __init__(self) -> None:
-        self._logger = logging.getLogger(LOGGER)
-
     def info(self, event: str, **figures: object) -> None:
         """What happened."""
-        self._logger.info(event, extra={"figures": figures})
+        self._say(logging.INFO, event, figures)
 
     def error(self, event: str, **figures: object) -> None:
         """What somebody has to look at."""
-        self._logger.error(event, extra={"figures": figures})
+        self._say(logging.ERROR, event, figures)
 
     def exception(self, event: str, **figures: object) -> None:
         """As :meth:`error`, with the trace of the exception that is handled."""
-        self._logger.error(event, extra={"figures": figures}, exc_info=True)
+        self._say(logging.ERROR, event, figures, sys.exc_info())
+
+    def _say(self, level: int, event: str, figures: dict[str, object], trace: Any = None) -> None:
+        # A logger would look for the line of code that calls, which nobody is told.
+        logger = logging.getLogger(LOGGER)
+        if logger.isEnabledFor(level):
+            record = logging.LogRecord(LOGGER, level, "", 0, event, (), trace)
+            record.figures = figures
+            logger.handle(record)
 
 
 class JsonLines(logging.Formatter):

@@ -8,10 +8,8 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from serve.champion import ChampionUnavailable
 from serve.encoding import as_json
 from serve.problems import MEDIA_TYPE, Problem, document, invalid
-from serve.snapshot import SnapshotUnavailable
 
 
 def json_response(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -30,8 +28,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(
         RequestValidationError, lambda _, error: respond(invalid(_as(RequestValidationError, error).errors()))
     )
-    app.add_exception_handler(ChampionUnavailable, lambda _, error: respond(Problem(503, "no-champion", str(error))))
-    app.add_exception_handler(SnapshotUnavailable, lambda _, error: respond(Problem(503, "no-snapshot", str(error))))
     app.add_exception_handler(HTTPException, _http)
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
-from pydantic import ValidationError
 
 from serve.answers import ForecastMsuAnswer
 from serve.batch import BatchAnswer, BatchQuestion, joined
@@ -20,7 +17,7 @@ from serve.evaluators import Evaluated
 from serve.evidence import measured_points, recorded_msu, registered
 from serve.guard import take
 from serve.kinds import KINDS, Kind
-from serve.problems import Problem, document, invalid
+from serve.problems import Problem, document
 from serve.questions import ForecastMsuQuestion
 from serve.responses import json_response
 from serve.schemas import MeasuredPoints, Models, Readiness, Systems
@@ -28,46 +25,9 @@ from serve.service import Service
 from serve.snapshot import SnapshotUnavailable
 
 
-class QuestionRoute(APIRoute):
-    """A route that reads a body by its type alone, strictly: no NaN, no half of a surrogate pair, no endless nesting.
-
-    The endpoint takes the question and the request. The signature describes the route; its parameters are not solved
-    anew for every request, which took 40 % of the service's own time.
-    """
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler; that of FastAPI where there is no body."""
-        if self.body_field is None:
-            return super().get_route_handler()
-        body, endpoint = self.body_field.field_info.annotation, self.endpoint
-
-        async def handler(request: Request) -> Response:
-            response: Response = await endpoint(await _question(body, request), request)
-            return response
-
-        return handler
-
-
-async def _question(body: Any, request: Request) -> Any:
-    """The question that a request holds. Raises a Problem for one that is no JSON, or not of that type."""
-    content = await request.body()
-    if not content:
-        raise Problem(422, "invalid-request", "a JSON body is required", field="")
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        message = "a question is JSON; send it with `Content-Type: application/json`"
-        raise Problem(415, "not-json", message, {"Accept": "application/json"}, field="")
-    try:
-        return body.model_validate(orjson.loads(content))
-    except orjson.JSONDecodeError as error:
-        message = f"the body is not JSON ({error.msg} at character {error.pos})"
-        raise Problem(400, "malformed-json", message, field="") from None
-    except ValidationError as error:
-        raise invalid(error.errors()) from None
-
-
 def questions(service: Service) -> APIRouter:
     """``POST /v1/…`` for every kind of question."""
-    router = APIRouter(route_class=QuestionRoute, tags=["questions"])
+    router = APIRouter(tags=["questions"])
     for kind in KINDS.values():
         router.add_api_route(
             f"/v1/{kind.name}",

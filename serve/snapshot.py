@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from serve.files import Identity, identity_of
 from serve.log import Log
+from serve.problems import Problem
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,8 +25,11 @@ MOST_CURSORS = 500
 UNUSABLE = "the snapshot cannot be used, as the service's log says: publish it again with `etalon publish`"
 
 
-class SnapshotUnavailable(Exception):
+class SnapshotUnavailable(Problem):
     """There is no readable snapshot; the message says what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(503, "no-snapshot", message)
 
 
 class Snapshot:
