@@ -1,7 +1,9 @@
 -- What does a web request cost, and how long does it take?
--- Liberty says the CPU of a request, z/OS Connect the time of the system it calls.
+-- WebSphere and Liberty say the CPU of a request, WebSphere its wait for a servant, z/OS Connect the time of the system it calls.
 select system_id, server_kind, record_version, resource, sum(requests)::bigint as requests,
   round(sum(requests * web_response_ms) / sum(requests), 3) as response_ms,
+  round(sum(requests * web_queue_ms)
+    / nullif(sum(requests) filter (where web_queue_ms is not null), 0), 3) as queue_ms,
   round(sum(backend_requests * web_backend_ms) / nullif(sum(backend_requests), 0), 3) as backend_ms,
   round(sum(requests * web_cpu_us_per_request)
     / nullif(sum(requests) filter (where web_cpu_us_per_request is not null), 0), 3) as cpu_us_per_request,

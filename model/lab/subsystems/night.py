@@ -80,6 +80,21 @@ class Night:
     db2_io_us: Ints
     failed: NDArray[np.bool_]
 
+    @property
+    def confirm_us(self) -> Ints:
+        """Time that confirming each quote would take in the other web server; few are confirmed."""
+        return self.response_us // 2
+
+    @property
+    def confirm_cpu_us(self) -> Ints:
+        """CPU of the same."""
+        return self.web_cpu_us // 10
+
+    @property
+    def confirm_ziip_us(self) -> Ints:
+        """The part of it on zIIPs."""
+        return self.web_ziip_us // 20
+
     def moment(self, us: int) -> datetime:
         """The time so many microseconds after the start, UTC."""
         return self.start + timedelta(microseconds=int(us))

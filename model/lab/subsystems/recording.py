@@ -52,7 +52,9 @@ class Recorder:
         return recorded
 
     def _value(self, item: Field, value: Any) -> Any:
-        """What the record holds for a value of staging."""
+        """What the record holds for a value of staging; None ends the section before the field."""
+        if value is None:
+            return None
         form = item.form.name
         if form == "tod":
             return tod(value)

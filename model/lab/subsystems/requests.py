@@ -1,18 +1,23 @@
-"""Each quote's request: z/OS Connect (123.1), Liberty (120.11), its Db2 thread (101) and connections (119.11)."""
+"""Each quote's request: z/OS Connect (123.1), Liberty (120.11), its Db2 thread (101) and connections (119.11, 119.12).
+
+Every fourth quote is confirmed by a request to WebSphere (120.9).
+"""
 
 from collections.abc import Iterator
 from typing import Any
 
 from model.lab.records.common import Record
-from model.lab.subsystems.night import Night
+from model.lab.subsystems.night import HOURS, Night
 from model.lab.subsystems.recording import Recorder
 
 API, URI, WEB_JOB = "quotes", "/shop/quotes", "SHOPWEB"
 DB2, PLAN, CONNECTION = "DB1A", "SHOPPLAN", "CICSSHOP"
 CONNECT_US = 2_000
+CONFIRM_EVERY, CONFIRM_URI, CONFIRM_JOB = 4, "/shop/confirm", "SHOPWAS"
+QUEUE_US, QUEUED_AFTER_US, URI_KIND = 1_500, 200, 6
 REQUESTS_PER_CONNECTION, REQUEST_BYTES, REPLY_BYTES = 5, 700, 4_000
 TLS_PORT, PLAIN_PORT, PLAIN_EVERY = 9_443, 9_080, 10
-TLS, TLS_1_2, TLS_1_3 = 0x80, 771, 772
+TLS, TLS_1_2, TLS_1_3, SERVER = 0x80, 771, 772, 0x40
 
 
 def records(make: Recorder, night: Night) -> Iterator[Record]:
@@ -21,8 +26,12 @@ def records(make: Recorder, night: Night) -> Iterator[Record]:
         yield _connect(make, night, quote)
         yield _liberty(make, night, quote)
         yield _db2(make, night, quote)
+        if quote % CONFIRM_EVERY == 0:
+            yield _confirm(make, night, quote)
         if quote % REQUESTS_PER_CONNECTION == 0:
             yield _connection(make, night, quote)
+    for hour in range(HOURS):
+        yield _session(make, night, hour)
 
 
 def _connect(make: Recorder, night: Night, quote: int) -> Record:
@@ -49,6 +58,23 @@ def _liberty(make: Recorder, night: Night, quote: int) -> Record:
     return make.record("smf120_11", end, server={"job_name": WEB_JOB}, request=request)
 
 
+def _confirm(make: Recorder, night: Night, quote: int) -> Record:
+    received = int(night.at_us[quote] + night.response_us[quote])
+    queued = received + QUEUED_AFTER_US
+    end = night.moment(received + int(night.confirm_us[quote]))
+    cpu = int(night.confirm_cpu_us[quote])
+    request = {"request_type": 2, "cpu_time_dispatch_tcb_us": cpu}
+    zos_request = {
+        "request_received_utc": night.moment(received), "request_queued_utc": night.moment(queued),
+        "dispatch_begins_utc": night.moment(queued + QUEUE_US), "dispatch_ends_utc": end, "response_sent_utc": end,
+        "cpu_time_off_standard_processors_us": int(night.confirm_ziip_us[quote]), "transaction_class": "CONFIRM",
+    }  # fmt: skip
+    text = f"{CONFIRM_URI}?id={quote}"
+    uri = {"type_data": URI_KIND, "length_data_bytes": len(text), "classification_data": text}
+    server = {"controller_job_name": CONFIRM_JOB}
+    return make.record("smf120_9", end, zos_server=server, request=request, zos_request=zos_request, classification=uri)
+
+
 def _db2(make: Recorder, night: Night, quote: int) -> Record:
     begin = int(night.at_us[quote]) + 1_000
     end = night.moment(begin + int(night.db2_us[quote]))
@@ -68,14 +94,44 @@ def _db2(make: Recorder, night: Night, quote: int) -> Record:
 
 
 def _connection(make: Recorder, night: Night, quote: int) -> Record:
-    end = night.moment(night.at_us[quote] + night.response_us[quote] + 5_000_000)
     number = quote // REQUESTS_PER_CONNECTION
-    protected = number % PLAIN_EVERY != 0
+    port = _port(number)
     connection = {
-        "event_type": 3, "security_protocol_flags": TLS if protected else 0, "job_name_socket": "ZCEESRV",
-        "local_port": TLS_PORT if protected else PLAIN_PORT, "ip_protocol": 6, "connection_id": number,
+        "event_type": 3, "security_protocol_flags": TLS if port == TLS_PORT else 0, "job_name_socket": "ZCEESRV",
+        "local_port": port, "ip_protocol": 6, "connection_id": number,
         "in_since_start_bytes": REQUESTS_PER_CONNECTION * REQUEST_BYTES,
         "out_since_start_bytes": REQUESTS_PER_CONNECTION * REPLY_BYTES,
     }  # fmt: skip
-    tls = {"tls": {"protocol_version": TLS_1_2 if number % 4 == 0 else TLS_1_3}} if protected else {}
+    version = TLS_1_2 if number % 4 == 0 else TLS_1_3
+    tls = {"tls": {"protocol_version": version}} if port == TLS_PORT else {}
+    end = night.moment(_ended_us(night, quote))
     return make.record("smf119_11", end, identification={"stack_name": "TCPIP"}, connection=connection, **tls)
+
+
+def _session(make: Recorder, night: Night, hour: int) -> Record:
+    """The session without protection at the end of each hour, with all its connections since the night began."""
+    start, end = (_plain_connections(night, hour + later) for later in (0, 1))
+    session = {
+        "interval_length_us": 3_600_000_000, "event_type": 1, "connection_flags": SERVER, "job_name_socket": "ZCEESRV",
+        "ip_protocol": 6, "first_server_port": PLAIN_PORT, "last_server_port": PLAIN_PORT,
+        "connections_session_at_start": start, "connections_session_at_end": end,
+        "in_at_start_bytes": start * REQUESTS_PER_CONNECTION * REQUEST_BYTES,
+        "in_at_end_bytes": end * REQUESTS_PER_CONNECTION * REQUEST_BYTES,
+        "out_at_start_bytes": start * REQUESTS_PER_CONNECTION * REPLY_BYTES,
+        "out_at_end_bytes": end * REQUESTS_PER_CONNECTION * REPLY_BYTES,
+    }  # fmt: skip
+    return make.record("smf119_12", night.hour(hour + 1), identification={"stack_name": "TCPIP"}, session=session)
+
+
+def _plain_connections(night: Night, hours: int) -> int:
+    """Connections without protection that ended in the night's first hours."""
+    first = range(0, night.at_us.size, REQUESTS_PER_CONNECTION * PLAIN_EVERY)
+    return sum(_ended_us(night, quote) < hours * 3_600_000_000 for quote in first)
+
+
+def _port(number: int) -> int:
+    return TLS_PORT if number % PLAIN_EVERY else PLAIN_PORT
+
+
+def _ended_us(night: Night, quote: int) -> int:
+    return int(night.at_us[quote] + night.response_us[quote]) + 5_000_000

@@ -1,6 +1,6 @@
--- Counters of SMF 113.2 count since the run started: an interval is the difference to the record before. Extended counters,
--- whose meaning depends on the machine, are numbered from 128 on; those of the z13 tell where a line of the first-level caches
--- came from.
+-- SMF 113.1 has what counters grew by in an interval, 113.2 what they count since the run started: there an interval is the
+-- difference to the record before. Of intervals that both have, those of 113.1 are taken. Extended counters, whose meaning
+-- depends on the machine, are numbered from 128 on; those of the z13 tell where a line of the first-level caches came from.
 {%- set z13_sources = {
   'l3': [144, 145, 162, 163], 'l4_local': [146, 147, 148, 164, 165, 166],
   'l4_remote': [149, 150, 151, 152, 153, 154, 155, 156, 157, 167, 168, 169, 170, 171, 172, 173, 174, 175],
@@ -29,10 +29,35 @@ counter as (
     on d.file_id = c.file_id and d.record_seq = c.record_seq and d.section_seq = c.parent_seq
 ),
 
+grown as (
+  select c.smf_sid, d.processor_number, d.processor_class, d.machine_type, d.cycles_per_us,
+    coalesce(i.interval_start_utc, d.run_start_utc) as start_utc, d.collected_utc,
+    row_number() over (partition by c.file_id, c.record_seq, c.parent_seq order by c.section_seq) - 1
+      + case s.set_type when 4 then 128 else 0 end as number,
+    coalesce(c.first_word * 4294967296::hugeint + c.second_word, c.first_word) as counted
+  from {{ source('staging', 'stg_smf113_1_counter') }} c
+  join {{ source('staging', 'stg_smf113_1_counter_set') }} s
+    on s.file_id = c.file_id and s.record_seq = c.record_seq and s.section_seq = c.parent_seq and s.set_type in (1, 4)
+  join {{ first_written(source('staging', 'stg_smf113_1_data'), ['processor_number', 'run_start_utc'], 'collected_utc') }} d
+    on d.file_id = c.file_id and d.record_seq = c.record_seq and d.section_seq = s.parent_seq
+  left join {{ source('staging', 'stg_smf113_1_identification') }} i
+    on i.file_id = c.file_id and i.record_seq = c.record_seq
+),
+
 counted as (
-  select *, counter_value - lag(counter_value) over run as counted, lag(collected_utc) over run as start_utc
-  from counter
-  window run as (partition by smf_sid, processor_number, run_start_utc, number order by collected_utc)
+  select * from grown
+  union all by name
+  select * exclude (run_start_utc, counter_value)
+  from (
+    select *, counter_value - lag(counter_value) over run as counted, lag(collected_utc) over run as start_utc
+    from counter
+    window run as (partition by smf_sid, processor_number, run_start_utc, number order by collected_utc)
+  ) c
+  where not exists (
+    select 1 from grown g
+    where g.smf_sid = c.smf_sid and g.processor_number = c.processor_number and g.start_utc < c.collected_utc
+      and g.collected_utc > c.start_utc
+  )
 ),
 
 processor as (

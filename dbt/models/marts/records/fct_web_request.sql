@@ -1,6 +1,28 @@
--- Requests of WebSphere Liberty (120.11), with their CPU, and of z/OS Connect (123.1), with the time of what they call
--- where their version tells it.
-with request as (
+-- Requests of WebSphere (120.9) and Liberty (120.11), with their CPU, and of z/OS Connect (123.1), with the time of what
+-- they call where their version tells it.
+with classified as (
+  select file_id, record_seq, coalesce(
+      split_part(max(trim(classification_data)) filter (where type_data = 6), '?', 1),
+      {% for kind in [1, 11, 9] -%}
+      max(trim(classification_data)) filter (where type_data = {{ kind }}){{ ',' if not loop.last }}
+      {% endfor -%}
+    ) as resource
+  from {{ source('staging', 'stg_smf120_9_classification') }}
+  group by file_id, record_seq
+),
+
+request as (
+  select
+    'WebSphere' as server_kind, r.smf_sid, date_trunc('hour', r.written_local) as hour_local,
+    trim(s.controller_job_name) as job_name, c.resource,
+    date_diff('microsecond', z.request_received_utc, z.response_sent_utc) as elapsed_us,
+    date_diff('microsecond', z.request_queued_utc, z.dispatch_begins_utc) as queue_us,
+    r.cpu_time_dispatch_tcb_us as cpu_us, r.cpu_time_dispatch_tcb_us - z.cpu_time_off_standard_processors_us as cp_us
+  from {{ source('staging', 'stg_smf120_9_request') }} r
+  left join {{ source('staging', 'stg_smf120_9_zos_request') }} z using (file_id, record_seq)
+  left join {{ source('staging', 'stg_smf120_9_zos_server') }} s using (file_id, record_seq)
+  left join classified c using (file_id, record_seq)
+  union all by name
   select
     'Liberty' as server_kind, r.smf_sid, date_trunc('hour', r.written_local) as hour_local,
     trim(s.job_name) as job_name, split_part(r.uri, '?', 1) as resource, null::varchar as method,
@@ -29,7 +51,7 @@ with request as (
 together as (
   select smf_sid, hour_local, server_kind, record_version, job_name, resource, method, count(*) as requests,
     sum(elapsed_us) as elapsed_us, max(elapsed_us) as elapsed_max_us, sum(cpu_us) as cpu_us, sum(cp_us) as cp_us,
-    sum(backend_us) as backend_us, count(backend_us) as backend_requests, count(is_error) as judged,
+    sum(queue_us) as queue_us, sum(backend_us) as backend_us, count(backend_us) as backend_requests, count(is_error) as judged,
     count(*) filter (where is_error) as errors
   from request
   group by all
@@ -49,6 +71,7 @@ select
   (t.elapsed_max_us / 1e3)::double as response_max_ms,
   (t.cpu_us / 1e6)::double as cpu_s,
   {{ metric('web_response_ms', {'requests': 't.requests'}) }} as web_response_ms,
+  {{ metric('web_queue_ms', {'requests': 't.requests'}) }} as web_queue_ms,
   {{ metric('web_backend_ms') }} as web_backend_ms,
   {{ metric('web_cpu_us_per_request') }} as web_cpu_us_per_request,
   {{ metric('web_offload_pct') }} as web_offload_pct,
