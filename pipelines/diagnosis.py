@@ -50,7 +50,7 @@ def examine(home: Home, folder: Path) -> list[Finding]:
         "warehouse": lambda: _warehouse(home),
         "snapshot": lambda: _snapshot(home),
         "champion": lambda: _champion(home),
-        "kernel cache": lambda: _cache(home),
+        "kernels": _kernels,
         "ports": _ports,
     }
     return [finding for what, look in looks.items() for finding in _guarded(what, home, look)]
@@ -195,15 +195,14 @@ def _champion(home: Home) -> Iterator[Finding]:
     yield Finding("champion", "good", f"{found['model_version']}, {counted(len(found['systems']), 'system')}")
 
 
-def _cache(home: Home) -> Iterator[Finding]:
-    folder = home.cache / "numba"
-    compiled = sum(1 for path in folder.rglob("*") if path.suffix in (".nbc", ".o")) if folder.exists() else 0
-    if not os.access(folder if folder.exists() else home.root, os.W_OK):
-        yield Finding("kernel cache", "bad", f"{folder} is not writable", "every start compiles again; mend its rights")
-    elif compiled:
-        yield Finding("kernel cache", "good", counted(compiled, "compiled kernel"))
-    else:
-        yield Finding("kernel cache", "note", "empty: the first decode compiles for some seconds")
+def _kernels() -> Iterator[Finding]:
+    from ingest.kernels.native import folders
+
+    for folder in folders():
+        if compiled := sum(path.suffix in (".nbc", ".o") for path in folder.rglob("*")):
+            yield Finding("kernels", "good", f"{counted(compiled, 'compiled kernel')} in {folder}")
+            return
+    yield Finding("kernels", "note", "none compiled: a command compiles those it uses, and keeps them", "`make setup`")
 
 
 def _ports() -> Iterator[Finding]:

@@ -110,7 +110,7 @@ class Home:
 
     @property
     def cache(self) -> Path:
-        """Compiled kernels and the like; safe to delete."""
+        """Compiled kernels that `make setup` did not keep, and the like; safe to delete."""
         return self.root / "cache"
 
     def environment(self) -> dict[str, str]:
@@ -123,7 +123,6 @@ class Home:
             "ETALON_WAREHOUSE": str(self.warehouse),
             "ETALON_DAGSTER": str(self.dagster),
             "DAGSTER_HOME": str(ROOT),
-            "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(self.cache / "numba"),
             "MPLCONFIGDIR": str(self.cache / "matplotlib"),
             "MLFLOW_DISABLE_TELEMETRY": "true",
             "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
@@ -142,9 +141,6 @@ class Home:
         except OSError as error:
             if not os.path.isdir(self.root):  # noqa: PTH112 (does not raise where nothing may be looked at)
                 raise EtalonError(self.refusal(error)) from error
-            # What may only be read still answers questions; kernels are then kept where numba keeps them by itself.
-            if Path(os.environ["NUMBA_CACHE_DIR"]).is_relative_to(self.root):
-                del os.environ["NUMBA_CACHE_DIR"]
 
     def _make(self) -> None:
         """Make the state folder, for its owner alone, unless it is there."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from pipelines import drift, histories, layouts, text
 from pipelines.exits import EtalonError, Exit
-from pipelines.home import DBT_PROJECT, ROOT, Home
+from pipelines.home import DBT_PROJECT, Home
 
 # Unit tests of the formulas prove the project, not the data: they run with the tests, not with every build. What
 # dbt says is read by the process that started it: a file of it would cost every build a second.
@@ -323,17 +323,15 @@ def fit(home: Home, progress: Progress | None = None) -> Fitted:
 
     say = progress or (lambda _: None)
     points, descriptions, intervals = measured_points(home), load_descriptions(), histories.recent(home)
-    # The simulator is compiled beside, where it is not yet: it takes as long as the calibration.
-    with subprocess.Popen([sys.executable, "-m", "model.network.simulator"], cwd=ROOT):
-        say("calibrating")
-        try:
-            ratings = measured_ratings(home), imported_ratings(home)
-            fitted = calibrate(points, intervals, descriptions, measured_figures(home), *ratings)
-        except ValueError as error:
-            raise EtalonError(str(error), Exit.NOT_READY) from error
-        fitted = replace(fitted, systems=provenance.marked(home, fitted.systems))
-        say("validating")
-        validation = held_out(fitted.points, descriptions, usable(intervals))
+    say("calibrating")
+    try:
+        ratings = measured_ratings(home), imported_ratings(home)
+        fitted = calibrate(points, intervals, descriptions, measured_figures(home), *ratings)
+    except ValueError as error:
+        raise EtalonError(str(error), Exit.NOT_READY) from error
+    fitted = replace(fitted, systems=provenance.marked(home, fitted.systems))
+    say("validating")
+    validation = held_out(fitted.points, descriptions, usable(intervals))
     say("simulating")
     from model.validation.agreement import agreement
 

@@ -1,17 +1,11 @@
 """Settings every test shares."""
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
-
-from pipelines.home import Home
-
-# State folders of tests are new and empty: without this, each of them would have its kernels compiled again.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Home.from_environment().cache / "numba"))
 
 # Compiled kernels make the first example of a run slow: time is no property of the behaviour under test.
 # A run of all tests draws the same examples each time, so that it fails only for what was changed; `make explore` draws

@@ -10,7 +10,6 @@ import json
 import os
 import struct
 import sys
-import tempfile
 import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -105,12 +104,13 @@ def room_stamp(folder: Path) -> str:
 
 
 def folders() -> Iterator[Path]:
-    """Where code is kept, best first: where NUMBA_CACHE_DIR says, in the state folder, beside the source."""
+    """Where code is kept: where NUMBA_CACHE_DIR says; else where `make setup` puts it, then in the state folder."""
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         yield Path(chosen)
-    elif home := os.environ.get("ETALON_HOME"):
-        yield Path(home).expanduser().absolute() / "cache"
-    yield _HERE / "__pycache__"
+        return
+    yield Path(sys.prefix, "lib", "etalon")
+    if home := os.environ.get("ETALON_HOME"):
+        yield Path(home).expanduser().absolute() / "cache" / "kernels"
 
 
 def kept(file: str) -> Kept | None:
@@ -131,10 +131,9 @@ def keep(file: str, code: Kept) -> None:
     for folder in folders():
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=folder)
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(json.dumps(said).encode() + b"\n" + code.content)
-            Path(temporary).replace(folder / file)
+            temporary = folder / f"{file}.{os.getpid()}"
+            temporary.write_bytes(json.dumps(said).encode() + b"\n" + code.content)
+            temporary.replace(folder / file)
             return
 
 

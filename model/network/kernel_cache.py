@@ -1,21 +1,50 @@
-"""Compiled code that is thrown away when any file of its room has changed.
+"""Loops compiled with numba: their code is kept, and thrown away when a file of its room has changed.
 
-Numba keeps compiled code beside a hash of the function's own file. A kernel also holds what it takes from its
-neighbours: their constants, and functions built into it. Without this, a kernel compiled before a neighbour changed
-would go on computing with what that neighbour used to say.
+Numba by itself keeps code in one folder that must be writable, beside a hash of the function's own file. A kernel also
+holds what it takes from its neighbours: their constants, and functions built into it. Without the hash of the room, a
+kernel compiled before a neighbour changed would go on computing with what that neighbour used to say.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from functools import cache, partial
+import os
+import pickle
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from numba import njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+
+
+def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator as `numba.njit` with these options, whose code later processes find in one of `folders`."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher: Any = njit(**options)(function)
+        if dispatcher is not function:
+            dispatcher._cache = _Cache(function)
+        return dispatcher
+
+    return decorate
+
+
+def folders() -> Iterator[Path]:
+    """Where code is looked for, and kept in the first that can be written: as `ingest.kernels.native.folders`."""
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(chosen)
+        return
+    yield Path(sys.prefix, "lib", "etalon")
+    if home := os.environ.get("ETALON_HOME"):
+        yield Path(home).expanduser().absolute() / "cache" / "kernels"
+
 
 @cache
-def room_stamp(folder: Path) -> str:
+def _room_stamp(folder: Path) -> str:
     """A hash of the Python files of a folder."""
     total = hashlib.sha256()
     for path in sorted(folder.glob("*.py")):
@@ -23,23 +52,69 @@ def room_stamp(folder: Path) -> str:
     return total.hexdigest()
 
 
-def with_room(compile_: Callable[..., Any], file: str) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator as ``compile_``, whose cached code is fresh only while the folder of ``file`` is as it was."""
+class _Locator(_CacheLocator):
+    """Names the kept code of a function for numba: by its room, and within that by its line."""
 
-    def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = compile_(function)
-        index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-        if index is not None:
-            index._source_stamp = (index._source_stamp, room_stamp(Path(file).parent))
-            index._load_index = partial(_known_index, index._load_index)
-        return dispatcher
+    def __init__(self, function: Callable[..., Any], file: str) -> None:
+        self._py_file, self._line = file, function.__code__.co_firstlineno
 
-    return decorate
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        return cls(py_func, py_file)
+
+    def get_cache_path(self) -> str:
+        return str(self.get_suitable_cache_subpath(self._py_file))
+
+    def get_source_stamp(self) -> str:
+        return _room_stamp(Path(self._py_file).parent)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    def ensure_cache_path(self) -> None:
+        """Nothing: `_Files` makes the folders that it writes to."""
 
 
-def _known_index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
-    """The index of cached code; empty where it names a type that the code no longer has."""
-    try:
-        return load()
-    except (AttributeError, ImportError):
-        return {}
+class _Cache(FunctionCache):
+    """Numba's cache of one function, over several folders."""
+
+    class _impl_class(CompileResultCacheImpl):
+        _locator_classes = [_Locator]  # noqa: RUF012 (numba's type)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+
+
+class _Files(IndexDataCacheFile):
+    """The kept code of one function in each of `folders`, which are asked for when it is used."""
+
+    def __init__(self, room: str, *described: str) -> None:
+        self._room, self._described = room, described
+
+    def load(self, key: Any) -> Any:
+        for file in self._files():
+            with suppress(OSError):
+                if (found := file.load(key)) is not None:
+                    return found
+        return None
+
+    def save(self, key: Any, data: Any) -> None:
+        for file in self._files():
+            with suppress(OSError):
+                Path(file._cache_path).mkdir(parents=True, exist_ok=True)
+                file.save(key, data)
+                return
+
+    def _files(self) -> Sequence[_File]:
+        return [_File(str(folder / self._room), *self._described) for folder in folders()]
+
+
+class _File(IndexDataCacheFile):
+    """The kept code in one folder; none where its index is damaged or names a type that the code no longer has."""
+
+    def _load_index(self) -> dict[Any, Any]:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
+            return {}

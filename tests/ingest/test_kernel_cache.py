@@ -8,19 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ingest.kernels import native
 from ingest.kernels.jit import kernel
+from model.network import kernel_cache
 from tests.shared import ROOT
 
 SCRIPT = """
 import sys
+sys.prefix = {prefix!r}
 import kernel
 print(kernel.doubled(21), kernel.doubled.compiled, "numba" in sys.modules)
 """
 
 
-def run(folder: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": f"{folder}:{ROOT}", "NUMBA_CACHE_DIR": str(folder / "cache")}
-    return subprocess.check_output([sys.executable, "-c", SCRIPT], text=True, env=environment, cwd=folder).strip()
+def run(folder: Path, prefix: str = "installed", home: str = "home") -> str:
+    environment = {**os.environ, "PYTHONPATH": f"{folder}:{ROOT}", "ETALON_HOME": str(folder / home)}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    script = SCRIPT.format(prefix=str(folder / prefix))
+    return subprocess.check_output([sys.executable, "-c", script], text=True, env=environment, cwd=folder).strip()
 
 
 @pytest.fixture
@@ -39,6 +44,19 @@ def test_kept_code_runs_without_the_compiler(folder: Path) -> None:
     assert run(folder) == "42 0 False"
 
 
+def test_kept_code_serves_every_state_folder(folder: Path) -> None:
+    run(folder)
+    assert run(folder, home="another") == "42 0 False"
+    assert not (folder / "another").exists()
+
+
+def test_code_is_kept_in_the_state_folder_where_the_installation_cannot_be_written(folder: Path) -> None:
+    (folder / "sealed").write_text("no folder can be made in a file")
+    assert run(folder, "sealed") == "42 1 True"
+    assert run(folder, "sealed") == "42 0 False"
+    assert run(folder, "sealed", "another") == "42 1 True"
+
+
 def test_a_kernel_is_compiled_anew_when_a_neighbour_changes(folder: Path) -> None:
     run(folder)
     (folder / "neighbour.py").write_text("FACTOR = 10\n")
@@ -47,7 +65,7 @@ def test_a_kernel_is_compiled_anew_when_a_neighbour_changes(folder: Path) -> Non
 
 def test_damaged_code_is_compiled_anew(folder: Path) -> None:
     run(folder)
-    (kept,) = (folder / "cache").glob("doubled-*.o")
+    (kept,) = (folder / "installed").rglob("doubled-*.o")
     kept.write_bytes(kept.read_bytes()[:-1])
     assert run(folder) == "42 1 True"
 
@@ -61,3 +79,7 @@ def test_numbers_pass_both_ways() -> None:
     places = np.arange(12).reshape(3, 4)
     assert returned(-5, np.uint64(2**64 - 1), 0.25, True, places) == (-4, 2**64 - 1, 0.5, False, 5)
     assert returned(2**40, np.uint64(0), -1.5, False, places[:, ::2]) == (2**40 + 1, 0, -3.0, True, 6)
+
+
+def test_solvers_and_readers_keep_their_code_in_the_same_folders() -> None:
+    assert list(kernel_cache.folders()) == list(native.folders())

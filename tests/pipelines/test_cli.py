@@ -183,7 +183,7 @@ def test_a_reader_that_leaves_a_pipe_is_no_fault(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "stderr", sys.stderr)
     pipe = os.fdopen(writing, "w")
     monkeypatch.setattr(sys, "stdout", pipe)
-    for name in ("ETALON_HOME", "NUMBA_CACHE_DIR", "ETALON_WAREHOUSE", "ETALON_DAGSTER"):
+    for name in ("ETALON_HOME", "ETALON_WAREHOUSE", "ETALON_DAGSTER"):
         monkeypatch.setenv(name, str(tmp_path / "state"))
     with pytest.raises(SystemExit) as left:
         main(["decode", str(tmp_path / "d.smf")])

@@ -25,7 +25,7 @@ RUNS = "system_id,smf_sid,point,condition,start_utc,end_utc\nshop,SYS1,1,,2026-1
 @pytest.fixture
 def state(tmp_path, monkeypatch):
     """An empty state folder in force for commands run in this process."""
-    for name in ("ETALON_HOME", "NUMBA_CACHE_DIR", "ETALON_WAREHOUSE", "ETALON_DAGSTER"):
+    for name in ("ETALON_HOME", "ETALON_WAREHOUSE", "ETALON_DAGSTER"):
         monkeypatch.setenv(name, str(tmp_path / "state"))
     return tmp_path / "state"
 

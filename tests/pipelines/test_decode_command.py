@@ -34,7 +34,7 @@ NOW = dt.datetime(2026, 3, 4, 5, 6, 7)
 def decode(tmp_path, monkeypatch):
     """The command in this process, in an empty folder; its exit code, standard output and what it said."""
     monkeypatch.chdir(tmp_path)
-    for name in ("ETALON_HOME", "NUMBA_CACHE_DIR", "ETALON_WAREHOUSE", "ETALON_DAGSTER"):
+    for name in ("ETALON_HOME", "ETALON_WAREHOUSE", "ETALON_DAGSTER"):
         monkeypatch.setenv(name, str(tmp_path / "state"))
 
     def run(*arguments, stdin=None):

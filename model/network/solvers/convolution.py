@@ -17,8 +17,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
+
+from model.network.kernel_cache import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -62,7 +63,7 @@ def load_dependent_series(rates: ArrayLike, customers: int) -> Series:
     return Series(np.concatenate(([0.0], -np.cumsum(np.log(full)))), -np.inf)
 
 
-@njit(cache=True)
+@kernel()
 def _log_add(a: float, b: float) -> float:
     if a == -np.inf:
         return b
@@ -73,7 +74,7 @@ def _log_add(a: float, b: float) -> float:
     return a + np.log1p(np.exp(b - a))
 
 
-@njit(cache=True)
+@kernel()
 def _gather(source: Floats, i: int, log_d: Floats, strides: Ints, counts: Ints) -> float:
     """log of sum_r D_r source(n - e_r) at lattice point i."""
     total = -np.inf
@@ -83,7 +84,7 @@ def _gather(source: Floats, i: int, log_d: Floats, strides: Ints, counts: Ints) 
     return total
 
 
-@njit(cache=True)
+@kernel()
 def _multiply(log_g: Floats, log_d: Floats, log_poly: Floats, log_ratio: float, strides: Ints, counts: Ints) -> Floats:
     """Lattice of G times poly(s)/(1 - ratio s)."""
     points = len(log_g)
@@ -102,7 +103,7 @@ def _multiply(log_g: Floats, log_d: Floats, log_poly: Floats, log_ratio: float, 
     return out
 
 
-@njit(cache=True)
+@kernel()
 def _powers_at_top(log_g: Floats, log_d: Floats, degree: int, strides: Ints, counts: Ints) -> Floats:
     """[s^k G](N) for k = 0..degree."""
     power = log_g.copy()

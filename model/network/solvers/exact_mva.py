@@ -6,13 +6,13 @@ Source: Reiser and Lavenberg, *J. ACM* 27, 1980. Multi-server and load-dependent
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
+from model.network.kernel_cache import kernel
 from model.network.solvers.convolution import ClosedResult, Floats, Ints, lattice
 
 
-@njit(cache=True)
+@kernel()
 def _recursion(demands: Floats, queueing: Ints, think: Floats, strides: Ints, counts: Ints) -> tuple[Floats, Floats]:
     """Throughputs (classes,) and residences (stations, classes) at the last lattice point."""
     stations, classes = demands.shape

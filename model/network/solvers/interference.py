@@ -8,9 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from model.network.kernel_cache import with_room
+from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import Classes, Floats, Visits
 
 MOST_USERS = 100
@@ -20,7 +19,7 @@ MOST_LEFT = 1.0 - 1e-6
 NEWTON_STEPS = 50
 
 
-@with_room(njit(cache=True), __file__)
+@kernel()
 def users_above(r: int, k: int, users: Floats, classes: Classes, visits: Visits) -> float:
     """Users whose work at station k is more important than class r's; 0 where open classes are."""
     total = 0.0
@@ -32,7 +31,7 @@ def users_above(r: int, k: int, users: Floats, classes: Classes, visits: Visits)
     return total
 
 
-@with_room(njit(cache=True, error_model="numpy"), __file__)
+@kernel(error_model="numpy")
 def drained(users: int, left: float) -> float:
     """Time until the more important work that is found has left, over that of a stream of as much work.
 

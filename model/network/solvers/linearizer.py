@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from model.network.kernel_cache import with_room
+from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import DELAY, PREEMPTIVE, PRIORITY_SHARING, SHARING, Classes, Floats, Stations, Visits
 from model.network.solvers.preemption import preempted
 from model.network.solvers.residence import residence
@@ -33,7 +32,7 @@ class Solution(NamedTuple):
     throughput: Floats
 
 
-@with_room(njit(cache=True, fastmath=_FAST, error_model="numpy"), __file__)
+@kernel(fastmath=_FAST, error_model="numpy")
 def _settle(
     n: Floats,
     classes: Classes,
@@ -155,7 +154,7 @@ def _settle(
     return ITERATIONS, False
 
 
-@with_room(njit(cache=True, fastmath=_FAST), __file__)
+@kernel(fastmath=_FAST)
 def _shifts(n: Floats, rates: Floats, delta: Floats) -> Floats:
     """How the queues of all classes together change with one customer of a class less: (classes, stations)."""
     shift = np.zeros(delta.shape[1:])
@@ -167,7 +166,7 @@ def _shifts(n: Floats, rates: Floats, delta: Floats) -> Floats:
     return shift
 
 
-@with_room(njit(cache=True, nogil=True), __file__)
+@kernel(nogil=True)
 def linearizer(
     populations: Floats,
     classes: Classes,
@@ -223,7 +222,7 @@ def linearizer(
     return iterations, settled
 
 
-@with_room(njit(cache=True), __file__)
+@kernel()
 def _first_guess(populations: Floats, classes: Classes, work: Floats, solution: Solution) -> None:
     """Throughput and queues as if nobody waited."""
     for r in range(len(work)):

@@ -8,9 +8,8 @@ and equally long (M/M/c with preemptive priorities), and at one server; approxim
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from model.network.kernel_cache import with_room
+from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import PRIORITY_SHARING, Classes, Floats, Stations, Visits
 from model.network.solvers.interference import drained, users_above
 from model.network.solvers.servers import mean_found
@@ -19,7 +18,7 @@ LEAST_LEFT = 1e-3
 """Least part of a station that more important work is taken to leave."""
 
 
-@with_room(njit(cache=True, error_model="numpy"), __file__)
+@kernel(error_model="numpy")
 def preempted(
     r: int,
     k: int,
@@ -80,7 +79,7 @@ def preempted(
     return visits.demands[r, k] / own * max(at_server + waited / last / left, own), log_x
 
 
-@with_room(njit(cache=True), __file__)
+@kernel()
 def _load_above(r: int, k: int, throughput: Floats, last: float, classes: Classes, visits: Visits) -> float:
     """Part of station k that work more important than class r takes."""
     total = 0.0
@@ -90,7 +89,7 @@ def _load_above(r: int, k: int, throughput: Floats, last: float, classes: Classe
     return total
 
 
-@with_room(njit(cache=True), __file__)
+@kernel()
 def _most_found(r: int, k: int, users: Floats, classes: Classes, visits: Visits) -> float:
     """Most customers of its level and above that class r can find at station k; -1 where any number may come."""
     total = 0.0
@@ -103,7 +102,7 @@ def _most_found(r: int, k: int, users: Floats, classes: Classes, visits: Visits)
     return total - 1.0 if classes.rates[r] < 0.0 else total
 
 
-@with_room(njit(cache=True, error_model="numpy"), __file__)
+@kernel(error_model="numpy")
 def _alone(own: float, each: float, above: float, left: float, capacity: Floats, levels: int) -> Floats:
     """(levels,) time from coming to a server to the end where 0, 1, ... customers ahead are at others.
 

@@ -13,14 +13,13 @@ Iasnogorodski, *Journal of the ACM* 27, 1980, and are exact at one server with o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from model.network.kernel_cache import with_room
+from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, WEIGHTED, Classes, Floats, Stations, Visits
 from model.network.solvers.interference import drained, users_above
 from model.network.solvers.preemption import LEAST_LEFT
 
-_kernel = with_room(njit(cache=True, error_model="numpy", forceinline=True), __file__)
+_kernel = kernel(error_model="numpy", forceinline=True)
 
 
 @_kernel

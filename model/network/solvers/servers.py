@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from model.network.kernel_cache import with_room
+from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import DELAY, Classes, Floats, Stations, Visits
 
 
@@ -31,7 +30,7 @@ class Servers(NamedTuple):
     log_x: Floats
 
 
-@with_room(njit(cache=True), __file__)
+@kernel()
 def servers_of(stations: Stations, queue: Floats) -> Servers:
     """The servers of stations at which ``queue`` (classes, stations) customers are while nobody waits."""
     capacity, levels = stations.capacity, stations.levels
@@ -44,14 +43,14 @@ def servers_of(stations: Stations, queue: Floats) -> Servers:
     return Servers(1.0 / capacity, credits, np.zeros(len(levels)), np.zeros(len(levels)), log_x)
 
 
-@with_room(njit(cache=True), __file__)
+@kernel()
 def one_less(servers: Servers) -> Servers:
     """The same where one customer less may come."""
     sources = np.maximum(servers.sources - 1.0, np.minimum(servers.sources, 1.0))
     return Servers(servers.inverse, servers.credits, sources, servers.slopes, servers.log_x.copy())
 
 
-@with_room(njit(cache=True), __file__)
+@kernel()
 def mean_found(
     mean: float,
     by_work: bool,
@@ -123,7 +122,7 @@ def mean_found(
     return value / total, 1.0 - idle / total, levels - short / total, min(max(log_x, -60.0), 60.0)
 
 
-@with_room(njit(cache=True), __file__)
+@kernel()
 def feed(
     populations: Floats, classes: Classes, visits: Visits, stations: Stations, throughput: Floats, servers: Servers
 ) -> None:

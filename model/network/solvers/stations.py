@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from model.network.kernel_cache import kernel
 
 #: Logarithm of a factor so large that nobody waits.
 MOST_LOG = 700.0
@@ -36,7 +37,7 @@ class StationResult(NamedTuple):
     loss_probability: float
 
 
-@njit(cache=True)
+@kernel()
 def erlang_b(offered: float, servers: int) -> float:
     """Blocking probability of M/M/c/c with ``offered`` = rate x service time; stable for thousands of servers."""
     blocking = 1.0
@@ -45,7 +46,7 @@ def erlang_b(offered: float, servers: int) -> float:
     return blocking
 
 
-@njit(cache=True)
+@kernel()
 def erlang_c(offered: float, servers: int) -> float:
     """Probability that an M/M/c arrival waits; 1 where the station is saturated."""
     if offered >= servers:
@@ -54,7 +55,7 @@ def erlang_c(offered: float, servers: int) -> float:
     return servers * blocking / (servers - offered * (1.0 - blocking))
 
 
-@njit(cache=True)
+@kernel()
 def mmc_response(rate: float, service: float, servers: int) -> float:
     """Mean response of M/M/c, infinity at or above saturation; ``servers`` < 0 is a delay."""
     if servers < 0 or service == 0.0:

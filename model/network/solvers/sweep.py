@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
-from model.network.kernel_cache import with_room
+from model.network.kernel_cache import kernel
 from model.network.solvers.amva import OUTER_PASSES, capacities
 from model.network.solvers.arrays import DELAY, SHARING, Classes, Floats, Stations, Visits
 from model.network.solvers.linearizer import Solution, linearizer
@@ -25,7 +24,7 @@ class SweepResult(NamedTuple):
     converged: np.ndarray
 
 
-@with_room(njit(cache=True, nogil=True), __file__)
+@kernel(nogil=True)
 def _points(
     populations: Floats,
     rates: Floats,

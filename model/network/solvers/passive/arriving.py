@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from model.network.kernel_cache import with_room
+from model.network.kernel_cache import kernel
 from model.network.solvers.passive.inside import ByPopulation, at_population, longer_waits, times_inside
 from model.network.solvers.passive.parts import Limited
 from model.network.solvers.reduction import Floats, Reduced
@@ -79,7 +78,7 @@ def _distribution(
     return p, rate
 
 
-@with_room(njit(cache=True), __file__)
+@kernel()
 def _state_by_state(
     arrivals: Floats, users: Floats, away: Floats, inside: Floats, let_in: Floats
 ) -> tuple[Floats, Floats]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from model.network.kernel_cache import with_room
+from model.network.kernel_cache import kernel
 from model.network.solvers.reduction import Floats
 
 
-@with_room(njit(cache=True), __file__)
+@kernel()
 def log_convolved(a: Floats, b: Floats) -> Floats:
     """Logarithms of the convolution of two series of which the logarithms are given, as far as they go."""
     out = np.full(len(a), -np.inf)
@@ -25,7 +24,7 @@ def log_convolved(a: Floats, b: Floats) -> Floats:
     return out
 
 
-@with_room(njit(cache=True), __file__)
+@kernel()
 def closed_chain(means: Floats, curves: Floats, listed: int) -> tuple[Floats, Floats, Floats]:
     """A closed network of one class of 1, 2, ... customers.
 

@@ -305,10 +305,9 @@ def test_compiled_code_is_thrown_away_when_a_neighbour_changes(tmp_path):
     What is kept names the types of its arguments, of which a later version may know nothing.
     """
     (tmp_path / "kernel.py").write_text(
-        "from numba import njit\n"
         "import neighbour\n"
-        "from model.network.kernel_cache import with_room\n"
-        "@with_room(njit(cache=True), __file__)\n"
+        "from model.network.kernel_cache import kernel as compiled\n"
+        "@compiled()\n"
         "def kernel(pair):\n"
         "    return neighbour.FACTOR * pair.x\n"
     )
