@@ -2,7 +2,9 @@
 
 The ratio wanted is taken from the ratios of the same two levels that the same metric, or other metrics of the table,
 show at other conditions and systems. ln(ratio) has mean zero and the spread that such ratios were measured with; a
-ratio that agrees in more (metric, system, other conditions) says more about the one that is wanted.
+ratio that agrees in more (metric, system, other conditions) says more about the one that is wanted. Between two systems
+or two parts of a measurement, a metric that shows ratios of its own is told by these alone: the shortest times of two
+runs may be equal where the longest are not.
 """
 
 import math
@@ -20,7 +22,7 @@ SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 
 """Median spread of ln(ratio) between two levels of a name, by sort of quantity. Engine time per transaction is
 repeated within 1 to 3 % where releases count as equal (ims14_z14, ims10 claims)."""
 OTHER_SPREAD = 0.05
-GRID = np.geomspace(0.001, 2.0, 16)
+GRID = np.geomspace(0.001, 4.0, 18)
 """Spreads that are integrated over; the prior is log-normal about the median."""
 LOG_SPREAD_SD = 0.6
 LEAST_SPREAD, UNSEEN_SPREAD = 0.05, 1.0
@@ -40,6 +42,8 @@ BY_VALUE = 3.0
 what is larger for that part changes more (a link's share of a message's time)."""
 NUGGET = 1e-4
 MOST_RATIOS = 80
+OWN_RATIOS = 2
+"""How many ratios of its own tell a metric apart from others, between systems and parts."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,9 @@ class Ratios:
             for entry in seen
             if entry.kind == kind and (entry.block == donor.block or entry.metric == donor.metric)
         ]
+        own = [entry for entry in alike if entry.metric == donor.metric]
+        if apart and len(own) >= OWN_RATIOS:
+            alike = own
         used = sorted(alike, key=lambda entry: -sum(_alike(mine, entry, OTHER_METRIC)))[:MOST_RATIOS]
         odds = APART if apart else EQUAL if key in RELEASES else DIFFERENT
         within = WITHIN_RELEASES if key in RELEASES else WITHIN_SYSTEM

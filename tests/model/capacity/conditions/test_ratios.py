@@ -52,6 +52,22 @@ def test_parts_of_engine_time_change_between_two_machines_as_the_total_does():
     assert math.exp(ratio.log) == pytest.approx(0.93, abs=0.005)
 
 
+def test_between_two_runs_a_metric_is_told_by_its_own_ratios():
+    """The shortest times of a longer run are the same, the longest are not."""
+    found = [
+        Row(run, metric, {"tran": tran}, value, "s", TABLE[1], TABLE[0])
+        for run, longest in (("minutes", 2.0), ("hours", 140.0))
+        for tran, shortest in (("A", 0.02), ("B", 0.05), ("C", 0.11))
+        for metric, value in (("min_s", shortest), ("max_s", longest + shortest))
+        if (run, tran, metric) != ("hours", "C", "min_s")
+    ]
+    tables = Tables(found)
+    donor = next(cell for cell in tables.blocks[TABLE].values if (cell.metric, cell.level("tran")) == ("min_s", "C"))
+    ratio = Ratios(tables).ratio(donor, replace(donor, system="hours"), SYSTEM)
+    assert math.exp(ratio.log) == pytest.approx(1.0, abs=0.01)
+    assert ratio.sd < 0.4
+
+
 def test_a_release_is_a_condition_even_where_each_system_has_one():
     tables = Tables(rows("release", {"asked": None}))
     assert [cell.level("release") for cell in tables.blocks[TABLE].values] == ["old"]
