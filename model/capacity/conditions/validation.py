@@ -3,7 +3,8 @@
 A level of a numeric condition is left out of all tables of its system; a named level likewise, but for transaction
 rates, which a question about it gives, and as long as other systems have it. Figures of tables without a numeric
 condition are left out one by one as well. Beside each error stands that of a naive answer: the mean of the neighbouring
-levels, the value at the system's other named level, or that of a sibling at the same level.
+levels, the value at the system's other named level, or that of a sibling at the same level. Levels within the measured
+ones are judged apart from the first and the last.
 """
 
 import math
@@ -185,7 +186,6 @@ def _without(
 
     touched = {(row.study or row.system, row.table) for row in study.rows if gone(row)}
     kept = Tables(row for row in study.rows if not gone(row) or (numeric is None and row.metric in RATES))
-    levels_left = "numeric levels" if numeric is not None else "named levels"
     for block in touched & kept.blocks.keys():
         table, before = whole.blocks[block], kept.blocks[block]
         known = [found for key in keys for found in before.levels.get(key, ())]
@@ -205,7 +205,15 @@ def _without(
             found, naive = evaluator.value(cell), _naive(before, cell, keys)
             if found is not None and not math.isnan(naive):
                 left = f"{keys[0] if len(keys) == 1 else table.numeric}={level}"
-                yield _case(table, cell, levels_left, left, (found.low, found.value, found.high), naive)
+                yield _case(table, cell, _place(before, cell, keys), left, (found.low, found.value, found.high), naive)
+
+
+def _place(table: Table, cell: Cell, keys: tuple[str, ...]) -> str:
+    """Where a level that a table has not lies among those that it has."""
+    if table.numeric not in keys or cell.x is None:
+        return "named levels"
+    levels = [x for x, _, _ in table.series(cell)]
+    return "levels within" if levels and min(levels) < cell.x < max(levels) else "levels beyond"
 
 
 def _naive(table: Table, cell: Cell, keys: tuple[str, ...]) -> float:
