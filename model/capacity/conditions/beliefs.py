@@ -1,8 +1,10 @@
 """What measured cells say of a cell that may not have been measured."""
 
 import math
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from statistics import fmean, stdev
 
 import numpy as np
 
@@ -24,6 +26,10 @@ TIMES, REPEATED_WITHIN = ("s", "ms", "us"), 0.03
 """Relative standard deviation within which times repeat from run to run, however closely a law goes through a few."""
 DOUBTFUL = 0.1
 """A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
+UNMEASURED_SD = 0.03
+"""Relative standard deviation, at least, of a sibling at a level at which it was not measured."""
+LEAST_FELLOWS = 4
+"""So many other levels of a part tell what is usual among them."""
 MOST_DOUBLINGS = 8
 """Beyond so many doublings from the measured levels, laws alone are left."""
 POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
@@ -33,6 +39,7 @@ RISING = ("storage", "buffers", "s", "ms", "us")
 SIZES = ("_kb", "_mb", "_bytes")
 THINK_TIME = "think_time"
 KEPT_WEIGHT = 1e-3
+NONE = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -156,14 +163,15 @@ class Beliefs:
         return Series(x, y, se, tuple(curves), not (is_closed(table, cell) and think) and rises(table, cell))
 
     def _known_siblings(self, table: Table, cell: Cell) -> tuple[Cell, ...]:
-        """Siblings that are known at the cell and at all its measured levels."""
+        """Siblings that are known at the cell and at all its measured levels: where any was measured at it, these."""
         levels = [cell.x, *(x for x, _, _ in table.series(cell))]
-        return tuple(
+        known = tuple(
             sibling
             for sibling in self._siblings(table, cell)
             if _spans(table.series(sibling), cell.x)
             and all(self._alone(table, replace(sibling, x=level)) is not None for level in levels)
         )
+        return tuple(sibling for sibling in known if replace(sibling, x=cell.x) in table.values) or known
 
     def think_time(self, cell: Cell, points: list[tuple[float, float, float]]) -> float:
         """Seconds between requests, where they are known and shorter than every measured cycle; else 0."""
@@ -212,7 +220,7 @@ class Beliefs:
         if len(points) < 2 or any(y <= 0 for _, y, _ in points):
             return None
         belief = combine(self._fit(table, cell, (), 0.0).at(cell.x), reasonable(table, cell))
-        return belief.median(), belief.relative_sd()
+        return belief.median(), math.hypot(belief.relative_sd(), UNMEASURED_SD)
 
     def _related(self, table: Table, cell: Cell) -> Inference | None:
         """From the relative whose ratio to the cell is known best."""
@@ -245,11 +253,26 @@ class Beliefs:
                 if growth is not None:
                     words = f"{gone}, response from users over rate, of users who do not wait between requests"
                 best = doubt, Inference(inference.belief.scaled(factor, ratio.sd), words, 0, inference.extrapolated)
+        for inference in self._usual(table, cell):
+            if best is None or inference.belief.relative_sd() < best[0]:
+                best = inference.belief.relative_sd(), inference
         if best is None:
             return zero
         if table.numeric is not None:
             return best[1]
         return replace(best[1], belief=best[1].belief.widened(self._factor(table, cell)))
+
+    def _usual(self, table: Table, cell: Cell) -> Iterator[Inference]:
+        """What is usual among the other levels of each part that the cell names: transactions, components."""
+        logs: dict[str, list[float]] = defaultdict(list)
+        for donor, key in self.donors(table, cell):
+            if key not in (SYSTEM, *ALTERNATIVES) and table.values.get(donor, NONE)[0] > 0:
+                logs[key].append(math.log(table.values[donor][0]))
+        for key, found in logs.items():
+            if len(found) >= LEAST_FELLOWS:
+                sd = max(stdev(found) * math.sqrt(1.0 + 1.0 / len(found)), REPEATABILITY)
+                belief = Belief(np.ones(1), np.array([fmean(found)]), np.array([sd]), True)
+                yield Inference(belief, f"as usual among {len(found)} other levels of {key}", 0)
 
     def _factor(self, table: Table, cell: Cell) -> float:
         """How much wider than said an interval is."""

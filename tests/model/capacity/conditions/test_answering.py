@@ -298,6 +298,38 @@ def test_a_level_measured_once_follows_the_other_option_over_the_sizes():
     assert found.hi < 2.0 * found.lo
 
 
+def test_a_step_that_a_sibling_shows_at_a_level_is_a_step_of_the_series_too():
+    """One system was measured at 4000 sessions, the others at 8000: a pool is extended before 4000."""
+    kb = {1000: 44.0, 2000: 70.0, 4000: 136.0, 8000: 235.0, 16000: 447.0}
+    measured = {
+        "stepped": (1000, 2000, 4000, 16000),
+        "one": (1000, 2000, 8000, 16000),
+        "two": (1000, 2000, 8000, 16000),
+    }
+    rows = [
+        row(system, "storage_kb", {"sessions": n}, factor * kb[n])
+        for (system, counts), factor in zip(measured.items(), (1.0, 0.99, 0.985), strict=True)
+        for n in counts
+    ]
+    model = fit(rows, {})
+    found = predict(model, "one", {"sessions": 4000})[0]
+    assert found.lo < 0.99 * kb[4000] < found.hi
+    assert predict(model, "stepped", {"sessions": 8000})[0].value == pytest.approx(kb[8000], rel=0.02)
+
+
+def test_a_transaction_not_measured_took_as_long_at_most_as_the_others_of_its_run():
+    longest = {"minutes": (2.0, 6.4, 1.5, 3.3, 2.2, 4.0), "hours": (149.0, 134.0, 137.0, 150.0, 135.0, None)}
+    rows = [
+        row(run, "max_s", {"tran": f"T{i}"}, seconds, "s", "responses")
+        for run, found in longest.items()
+        for i, seconds in enumerate(found)
+        if seconds is not None
+    ]
+    (found,) = predict(fit(rows, {run: {WORKLOAD: "a"} for run in longest}), "hours", {"tran": "T5"})
+    assert found.value == pytest.approx(141.0, rel=0.03)
+    assert found.evidence["basis"] == "as usual among 5 other levels of tran"
+
+
 def test_what_two_tables_have_is_one_quantity():
     counts, kb = (8, 16, 64, 128), (21430.0, 22500.0, 25580.0, 30750.0)
     told = list(zip(counts, kb, strict=True))
