@@ -29,13 +29,15 @@ _MOST_DAYS = 3
 class Lack:
     """Something that should have come: of which system, what, in words how it is usually, and of which days.
 
-    What is `outage` did not come because the system was down, as its records say.
+    What is `outage` did not come because the system was down, as its records say. Where no more than the last hour of a
+    day is missing (`last_hour`), its records may be in the dump of the next day: they are written at its end.
     """
 
     system: str
     what: str
     text: str
     days: tuple[str, ...] = ()
+    last_hour: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -60,7 +62,8 @@ Counts = Mapping[tuple[str, str], Mapping[dt.datetime, int]]
 
 
 def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] = ()) -> list[Lack]:
-    """What is missing of a day (local time of the systems) in the published snapshot; one line per system and kind.
+    """What is missing of a day (local time of the systems) in the published snapshot; one line per system and kind,
+    those of which nothing came first.
 
     before: what was missing of earlier days: what still is comes with it, of as many weeks as say what is usual.
     """
@@ -71,16 +74,18 @@ def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] 
             if named >= oldest:
                 awaited[named] |= {(lack.system, kind) for kind in _kinds(lack)}
     awaited.pop(day, None)
-    days = [*sorted(awaited), day]
+    day_before = day - dt.timedelta(days=1)
+    days = sorted({*awaited, day_before, day})
     counts = written(snapshot, min(days) - dt.timedelta(weeks=rules.weeks), max(days))
     down = outages(snapshot, min(days), max(days))
     found: dict[tuple[str, str], list[Lack]] = defaultdict(list)
     for one in days:
         for lack in _of_day(snapshot, one, rules, counts, down):
+            due = not lack.last_hour if one == day else lack.last_hour and one == day_before
             # Of a system of which nothing had come, whatever is missing still.
-            if one == day or any((lack.system, kind) in awaited[one] for kind in ("system", *_kinds(lack))):
+            if due or any((lack.system, kind) in awaited[one] for kind in ("system", *_kinds(lack))):
                 found[lack.system, lack.what].append(replace(lack, days=(str(one),)))
-    return sorted((_of_days(same) for same in found.values()), key=lambda lack: lack.system)
+    return sorted(map(_of_days, found.values()), key=lambda lack: (lack.what != "system", lack.system))
 
 
 def _kinds(lack: Lack) -> list[str]:
@@ -145,10 +150,11 @@ def _of_system(
         silent = _silent(types[kind], day)
         lost = [hour for hour in silent if not any(outage.covers(hour, hour + _HOUR) for outage in down)]
         if lost:
-            found.append(Lack(system, kind, f"{system}: no SMF {kind} of {day} {_hours(lost)}"))
+            text = f"{system}: no SMF {kind} of {day} {_hours(lost)}"
+            found.append(Lack(system, kind, text, last_hour=[hour.hour for hour in lost] == [23]))
         elif not silent and 100 * came[kind] < rules.least_pct * normal:
             found.append(Lack(system, kind, f"{system}: {came[kind]:,} SMF {kind} of {day}, usually {normal:,.0f}"))
-    return stopped + _together(found, system)
+    return stopped + _together(found)
 
 
 def _at(outage: Outage) -> str:
@@ -167,12 +173,13 @@ def _hours(hours: Iterable[dt.datetime]) -> str:
     return ", ".join(f"from {first:02d}:00 to {last:02d}:00" for first, last in parts)
 
 
-def _together(found: list[Lack], system: str) -> list[Lack]:
+def _together(found: list[Lack]) -> list[Lack]:
     """Lacks that differ only in the record type in one line."""
-    by_text: dict[str, list[str]] = defaultdict(list)
+    by_text: dict[str, list[Lack]] = defaultdict(list)
     for lack in found:
-        by_text[lack.text.replace(f"SMF {lack.what}", "SMF {}")].append(lack.what)
-    return [Lack(system, ", ".join(kinds), text.replace("{}", ", ".join(kinds))) for text, kinds in by_text.items()]
+        by_text[lack.text.replace(f"SMF {lack.what}", "SMF {}")].append(lack)
+    named = [(text, ", ".join(lack.what for lack in same), same[0]) for text, same in by_text.items()]
+    return [replace(first, what=kinds, text=text.replace("{}", kinds)) for text, kinds, first in named]
 
 
 def _usual(hours: Mapping[dt.datetime, int], day: dt.date) -> float:

@@ -44,6 +44,19 @@ def test_a_short_day_names_its_hours_and_half_a_day_its_number(monkeypatch):
     ]
 
 
+def test_the_last_hour_of_a_day_may_come_with_the_dump_of_the_next(monkeypatch):
+    last = dt.datetime(2026, 11, 20, 23)
+    cut = {("PRDA", kind): hours(range(20), per_hour=1, missing=[last]) for kind in ("70.1", "72.3")}
+    assert told(monkeypatch, cut) == []
+    next_day = {key: found | hours([20], per_hour=1) for key, found in cut.items()}
+    line = "PRDA: no SMF 70.1, 72.3 of 2026-11-20 from 23:00 to 24:00"
+    found = missing(monkeypatch, next_day, day=DAY + dt.timedelta(days=1))
+    assert [lack.text for lack in found] == [line]
+    assert told(monkeypatch, next_day, day=DAY + dt.timedelta(days=2), before=found)[-1:] == [line]
+    whole = {key: found | {last: 1} for key, found in next_day.items()}
+    assert told(monkeypatch, whole, day=DAY + dt.timedelta(days=1), before=found) == []
+
+
 def test_hours_of_an_outage_are_told_as_one_and_others_are_lost(monkeypatch):
     silent = {dt.datetime(2026, 11, 20, hour) for hour in (5, 6, 7, 8, 15)}
     counts = {("PRDA", kind): hours(range(20), missing=silent) for kind in ("70.1", "72.3")}
