@@ -84,7 +84,8 @@ def _swap(building: Path, site: Path) -> None:
 
 def _ledger(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     query = (
-        "select path as file, status, bytes, records, decoded, skipped, quarantined, coalesce(message, '') as message "
+        "select path as file, status, bytes, records, decoded, skipped, quarantined, "
+        "coalesce(replace(message, path || ': ', ''), '') as message "
         "from meta.ledger where status <> 'superseded' order by path"
     )
     return connection.sql(query).to_arrow_table().to_pylist()

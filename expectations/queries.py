@@ -14,7 +14,8 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         "Files and what became of their bytes and records",
         ("file", "message"),
         """
-        select path as file, coalesce(message, '') as message, status, quarantined::bigint as quarantined,
+        select path as file, coalesce(replace(message, path || ': ', ''), '') as message, status,
+          quarantined::bigint as quarantined,
           case when status = 'failed' then 0 else
             records::bigint - decoded::bigint - skipped::bigint - quarantined::bigint end as records_unaccounted,
           case when status = 'failed' then 0 else bytes::bigint - decoded_bytes::bigint - skipped_bytes::bigint

@@ -16,6 +16,7 @@ from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtC
 from pipelines import pages, settings, steps
 from pipelines.exits import EtalonError, Exit, code_of
 from pipelines.home import DBT_PROJECT, Home
+from pipelines.nights import accounts
 from pipelines.nights.landing import local
 from pipelines.partitions import daily, landed
 
@@ -96,14 +97,15 @@ def raw_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
     home = Home.from_environment()
     rules = settings.read(home).landing
     with as_failures():
-        files = landed(local(home, rules), rules).get(context.partition_key, [])
-        reports = steps.ingest(home, files) if files else []
-    sums = {name: sum(getattr(report, name) for report in reports) for name in ("bytes", "records", "decoded")}
-    held = sum(report.quarantined for report in reports)
-    skipped = sum(count for report in reports for count in report.skipped.values())
-    failed = [report.message or report.path for report in reports if report.status in ("failed", "busy")]
-    messages = [report.message for report in reports if report.message]
-    link = _link(pages.loads(home.reports / "loads", context.partition_key, reports))
+        folder = local(home, rules)
+        files = landed(folder, rules).get(context.partition_key, [])
+        reports = [accounts.of_report(report, folder) for report in (steps.ingest(home, files) if files else ())]
+    sums = {name: sum(report[name] for report in reports) for name in ("bytes", "records", "decoded")}
+    held = sum(report["quarantined"] for report in reports)
+    skipped = sum(count for report in reports for count in report["skipped"].values())
+    failed = [report["message"] or report["path"] for report in reports if report["status"] in ("failed", "busy")]
+    messages = [report["message"] for report in reports if report["message"]]
+    link = _link(accounts.loads(home.reports / "loads", context.partition_key, reports))
     return dg.MaterializeResult(
         metadata={
             "report": link,

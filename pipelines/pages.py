@@ -1,4 +1,4 @@
-"""Pages that stand alone: how they are made, what became of a day's files, and how well the model predicts."""
+"""Pages that stand alone: how they are made, and how well the model predicts."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,33 +15,9 @@ from pipelines.nights import files
 _TEMPLATES = Path(__file__).with_name("templates")
 _NUMBER = re.compile(r"[-+−]?[,.]?\d[\d,.]*( %)?|–")
 _VERDICTS = {"better", "worse", "equivalent", "undecided", "different", "equal", "excepted", "failing", "statement"}
+_SEVERITIES = {"failure", "warning"}
 
 Part = Table | Markup | Sequence[str]
-
-
-def loads(folder: Path, day: str, reports: Sequence[Any]) -> Path:
-    """Write the account of a day's load: every file with its sums and what was said of it; the page's path.
-
-    reports: `ingest.warehouse.FileReport` of each file.
-    """
-    rows = [
-        {
-            "file": report.path,
-            "status": report.status,
-            "bytes": report.bytes,
-            "decoded bytes": report.decoded_bytes,
-            "skipped bytes": sum(report.skipped_bytes.values()),
-            "quarantined bytes": report.quarantined_bytes,
-            "framing bytes": report.framing_bytes,
-            "quarantined records": report.quarantined,
-            "said": report.message or "",
-        }
-        for report in reports
-    ]
-    lead = (
-        f"{text.counted(len(reports), 'file')}. Bytes are decoded, skipped, quarantined or framing, and nothing else."
-    )
-    return write(folder / f"{day}.html", f"Files of {day}", lead, {"Files": rows})
 
 
 def validation(folder: Path, outcome: str, name: str, found: Mapping[str, Any]) -> Path:
@@ -81,20 +57,26 @@ def write(
     lead: str,
     tables: Mapping[str, Sequence[Mapping[str, Any]]],
     links: Mapping[str, str] | None = None,
+    worst: str = "",
 ) -> Path:
-    """Write a page of tables, each under its heading, with links to other pages; its path."""
+    """Write a page of tables, each under its heading, with links to other pages; its path.
+
+    worst: `failure` or `warning`, where the page tells of one: the colour of its title.
+    """
     sections = {heading: table(rows) for heading, rows in tables.items()}
-    files.write(path, document(title, lead, sections, links))
+    files.write(path, document(title, lead, sections, links, worst))
     return path
 
 
-def document(title: str, lead: str, sections: Mapping[str, Part], links: Mapping[str, str] | None = None) -> str:
+def document(
+    title: str, lead: str, sections: Mapping[str, Part], links: Mapping[str, str] | None = None, worst: str = ""
+) -> str:
     """A page of its own: tables, lists and drawings by heading. What names a section leads to it."""
     from expectations.pages import stylesheet, templates
 
     environment = templates(_TEMPLATES)
     environment.filters |= {"anchor": anchor, "kind": _kind}
-    about = {"title": title, "lead": lead, "sections": sections, "links": links or {}}
+    about = {"title": title, "lead": lead, "sections": sections, "links": links or {}, "worst": worst}
     return environment.get_template("page.html").render(about, style=stylesheet(), verdict="")
 
 
@@ -124,7 +106,7 @@ def _cell(value: Any) -> Any:
 
 
 def _kind(cell: Any) -> str | None:
-    """The class of a cell: a number, or the word of a verdict."""
-    if cell in _VERDICTS:
+    """The class of a cell: a number, or the word of a verdict or severity."""
+    if cell in _VERDICTS | _SEVERITIES:
         return str(cell)
     return "number" if isinstance(cell, str) and _NUMBER.fullmatch(cell) else None

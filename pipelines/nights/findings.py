@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from pipelines.pages import anchor
@@ -55,7 +56,8 @@ def _told(held: Sequence[Mapping[str, Any]]) -> str:
     line = f"{counted(len(held), 'file')} with records that could not be decoded: {names}{more}"
     if len(held) > 1 or not held[0].get("message"):
         return line
-    return f"{line}: {held[0]['message'].removeprefix(held[0]['path'] + ': ')[:_LONGEST]}"
+    said = held[0]["message"].removeprefix(held[0]["path"] + ": ")
+    return f"{line}: {shorten(said, _LONGEST, placeholder=' …')}"
 
 
 def findings(night: Mapping[str, Any]) -> list[Finding]:

@@ -1,18 +1,17 @@
 """The morning's page: what became of a night, and the nights before."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pipelines import pages
 from pipelines.home import Home
-from pipelines.nights.findings import FILES, QUALITY_PAGE, UNDECODED, Finding, findings, page_of, undecoded
+from pipelines.nights import accounts
+from pipelines.nights.findings import FILES, QUALITY_PAGE, UNDECODED, Finding, findings, page_of
 
 _HEX_BYTES, _HEX_LINE = 256, 16
 _MOST_NIGHTS = 400
-_SUMS = ("bytes", "records", "decoded", "quarantined", "overlap")
 
 
 def write_pages(home: Home) -> Path:
@@ -26,9 +25,9 @@ def write_pages(home: Home) -> Path:
         tables = {
             "Findings": _findings(night, before),
             "Found the night before, not this night": _gone(night, before),
-            FILES: _files(night["files"]),
+            FILES: accounts.came(night["files"]),
             UNDECODED: _first_bad(home, night["files"]),
-            "Left where they are": _left(night.get("left", {})),
+            "Left where they are": accounts.left(night.get("left", {})),
             "Said on the way": [{"message": line} for line in night["notes"]],
             "Steps": [{"step": name, "seconds": f"{seconds:.1f}"} for name, seconds in night["steps"].items()],
         }
@@ -38,11 +37,12 @@ def write_pages(home: Home) -> Path:
         )
         links = {"All nights": "index.html", "Data quality": "../quality/index.html"}
         told = {heading: rows for heading, rows in tables.items() if rows}
-        pages.write(path.with_suffix(".html"), night["verdict"], lead, told, links)
+        pages.write(path.with_suffix(".html"), night["verdict"], lead, told, links, _worst(night))
     rows = [
         {
             "night": pages.Link(night["started"], f"{path.stem}.html"),
             "records of": night["day"],
+            "worst": _worst(night),
             "verdict": night["verdict"],
             "files": len(night["files"]),
             "records": sum(file["records"] for file in night["files"]),
@@ -53,37 +53,12 @@ def write_pages(home: Home) -> Path:
     return pages.write(home.nights / "index.html", "Nights", "The latest first.", {"": rows})
 
 
-def _files(files: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What came of files: those with names alike in one line, those that could not be decoded each in its own."""
-    alike: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for file in files:
-        name = file["path"] if undecoded([file]) else _pattern(file["path"])
-        alike.setdefault((name, file["status"]), []).append(file)
-    return [
-        {
-            "file": name if len(group) > 1 else group[0]["path"],
-            "files": len(group),
-            "status": status,
-            **{what: sum(file.get(what) or 0 for file in group) for what in _SUMS},
-        }
-        for (name, status), group in alike.items()
-    ]
-
-
-def _left(left: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What was left in the landing folder, and why: files with names alike in one line."""
-    alike: dict[tuple[str, str], list[str]] = {}
-    for name, why in left.items():
-        alike.setdefault((_pattern(name), why), []).append(name)
-    return [
-        {"file": pattern if len(names) > 1 else names[0], "files": len(names), "why": why}
-        for (pattern, why), names in alike.items()
-    ]
-
-
-def _pattern(name: str) -> str:
-    """What the names of files of a kind have in common: all but their numbers."""
-    return re.sub(r"\d+", "*", name)
+def _worst(night: Mapping[str, Any]) -> str:
+    """How bad the worst is that nobody has acknowledged: `failure`, `warning` or nothing."""
+    if not night["ended"]:
+        return "failure"
+    open_ = [found.severity for found in findings(night) if found.name not in night.get("acknowledged", {})]
+    return next((severity for severity in open_[:1] if severity in ("failure", "warning")), "")
 
 
 def _findings(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -145,7 +120,7 @@ def hex_lines(data: bytes, offset: int = 0) -> list[dict[str, str]]:
     for at in range(0, len(data), _HEX_LINE):
         part = data[at : at + _HEX_LINE]
         shown = "".join(char if char.isprintable() else "." for char in part.decode("cp037"))
-        lines.append({"offset": f"{offset + at:08X}", "bytes": part.hex(" ", 4).upper(), "EBCDIC": shown})
+        lines.append({"offset": f"X'{offset + at:08X}'", "bytes": part.hex(" ", 4).upper(), "EBCDIC": shown})
     return lines
 
 

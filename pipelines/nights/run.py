@@ -17,7 +17,7 @@ from pipelines import settings as configured
 from pipelines import steps
 from pipelines.exits import EtalonError, Exit, code_of, no_room
 from pipelines.home import Home
-from pipelines.nights import acknowledged, coverage, headroom, landing, notify, page, retention
+from pipelines.nights import accounts, acknowledged, coverage, headroom, landing, notify, page, retention
 from pipelines.nights.files import read, write
 from pipelines.nights.findings import (
     NOT_PUBLISHED,
@@ -244,10 +244,7 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
     marks = {str(found.path): found.mark for found in seen}
     if wanted:
         reports = patiently(lambda: steps.ingest(home, [found.path for found in wanted]))
-        night.files = [
-            {**report.to_dict(), "path": here(report.path), "message": report.message and here(report.message)}
-            for report in reports
-        ]
+        night.files = [accounts.of_report(report, folder) for report in reports]
         codes += [Exit(int(report.exit_code)) for report in reports if report.exit_code]
         bad = undecoded(night.files)
         night.notes += [file["message"] for file in night.files if file["message"] and file not in bad]

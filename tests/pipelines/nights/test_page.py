@@ -3,13 +3,13 @@
 import json
 
 from pipelines.home import Home
-from pipelines.nights import findings, page, run
+from pipelines.nights import accounts, findings, page, run
 from tests.pipelines.nights.conftest import DAY, landed
 
 
 def test_a_bad_record_is_shown_in_hexadecimal_digits_and_ebcdic():
     assert page.hex_lines("SMF 30".encode("cp037"), 0x100) == [
-        {"offset": "00000100", "bytes": "E2D4 C640F3F0", "EBCDIC": "SMF 30"}
+        {"offset": "X'00000100'", "bytes": "E2D4 C640F3F0", "EBCDIC": "SMF 30"}
     ]
 
 
@@ -35,7 +35,7 @@ def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_n
     page.write_pages(home)
     written = (home.root / findings.page_of(latest)).read_text()
     told = [
-        "<h1>1 file loaded; 1 thing missing; 2 warnings; 1 expectation not met</h1>",
+        '<h1 class="warning">1 file loaded; 1 thing missing; 2 warnings; 1 expectation not met</h1>',
         '#files">PRDB: nothing of 2026-11-20</a></td><td>new',
         '#first-record-that-could-not-be-decoded">1 file with records that could not be decoded: a: record 1: no date',
         "PRDA: busy was 14 % higher",
@@ -75,15 +75,22 @@ def test_files_stand_by_their_names_in_the_landing_folder_those_alike_in_one_lin
     assert str(home.landing) not in written.read_text()
 
 
-def test_many_files_with_names_alike_are_one_line_with_their_sums():
+def test_files_with_names_alike_or_the_same_wrong_with_them_are_one_line_with_their_sums():
     came = {"status": "loaded", "bytes": 10, "records": 2, "decoded": 2, "quarantined": 0, "overlap": 0}
     files = [{**came, "path": f"prda/D{number}.smf"} for number in range(3)]
-    bad = {**came, "path": "prda/D9.smf", "quarantined": 1}
-    assert page._files([*files, bad]) == [
-        {"file": "prda/D*.smf", "files": 3, **came, "bytes": 30, "records": 6, "decoded": 6},
-        {"file": "prda/D9.smf", "files": 1, **came, "quarantined": 1},
+    good = {"file": "prda/D*.smf", "files": 3, **came, "bytes": 30, "records": 6, "decoded": 6}
+    assert accounts.came(files) == [good]
+    bad = {**came, "quarantined": 1, "reason_codes": {"no_date": 1}}
+    files += [{**bad, "path": name, "message": f"{name}: record 1: no date"} for name in ("x", "y", "z", "a", "b")]
+    files.append({**bad, "path": "D9.smf", "reason_codes": {}, "message": "D9.smf: is empty"})
+    five = {"bytes": 50, "records": 10, "decoded": 10, "quarantined": 5, "overlap": 0}
+    of_records = {**came, "quarantined": 1}
+    assert accounts.came(files) == [
+        {**good, "what is wrong": ""},
+        {"file": "x, y, z and 2 more", "files": 5, "status": "loaded", **five, "what is wrong": "record 1: no date"},
+        {"file": "D9.smf", "files": 1, **of_records, "what is wrong": "is empty"},
     ]
-    assert page._left({"x1": "why", "x2": "why", "y1": "why"}) == [
+    assert accounts.left({"x1": "why", "x2": "why", "y1": "why"}) == [
         {"file": "x*", "files": 2, "why": "why"},
         {"file": "y1", "files": 1, "why": "why"},
     ]
