@@ -70,8 +70,8 @@ class Reporter:
 
 
 @contextmanager
-def compiling() -> Iterator[None]:
-    """Say on standard error when a block has numba compile loops: the first time, that takes tens of seconds."""
+def compiling(what: str) -> Iterator[None]:
+    """Say on standard error when a block has numba compile `what`: the first time, that takes tens of seconds."""
     from numba.core import event
 
     class Told(event.Listener):
@@ -80,7 +80,7 @@ def compiling() -> Iterator[None]:
         def on_start(self, event: object) -> None:
             if not self.said:
                 self.said = True
-                sys.stderr.write("compiling loops, which are kept: the first time only, this takes up to a minute\n")
+                sys.stderr.write(f"compiling {what}, which is kept: the first time only, this takes up to a minute\n")
                 sys.stderr.flush()
 
         def on_end(self, event: object) -> None:

@@ -11,13 +11,18 @@ OF_HISTORIES = ("HeadroomQuestion", "ForecastMsuQuestion")
 
 
 def of_systems(described: dict[str, Any], evaluators: Evaluators | None) -> dict[str, Any]:
-    """The OpenAPI description with examples about these systems; as it is where nothing is in service yet."""
-    known = evaluators.systems if evaluators else {}
+    """The OpenAPI description with examples about these systems; none where they could not be answered.
+
+    As it is where nothing is in service yet.
+    """
+    if evaluators is None:
+        return described
+    known = evaluators.systems
     schemas = dict(described["components"]["schemas"])
     for name, schema in schemas.items():
         fit = [system for system, recorded in sorted(known.items()) if recorded or name not in OF_HISTORIES]
-        if "examples" in schema and fit:
-            schemas[name] = {**schema, "examples": _about(schema["examples"], fit)}
+        if "examples" in schema:
+            schemas[name] = {**schema, "examples": _about(schema["examples"], fit) if fit else []}
     return {**described, "components": {**described["components"], "schemas": schemas}}
 
 

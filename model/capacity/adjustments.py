@@ -117,7 +117,8 @@ def asked(
             raise QuestionError(key, value, f"{key}: {value!r} is neither on nor off", ("on", "off"))
         if str(value) == "on":
             if not known[name].concerns(parts):
-                text = f"{key}: is about {known[name].scope}; no workload or component here is named so"
+                scope = known[name].scope
+                text = f"{key}: is about {scope}; no workload or component here is named so: a groups file can name one"
                 raise QuestionError(key, name, text, [one for one in known if known[one].concerns(parts)])
             chosen.append(known[name])
     return rest, tuple(chosen)

@@ -11,7 +11,7 @@ from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.ensemble import System
 from model.capacity.figures import machine_asked
 from model.capacity.loads import Load, engine_cost
-from model.capacity.parts import State
+from model.capacity.parts import LPAR, State
 
 FINDS_FULL_PCT = 100.0
 """By so much longer is a simulated response where something is full that has room in the solver's."""
@@ -127,7 +127,8 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     notes += _gate(entry.get("gate"))
     if "kept" in entry:
         notes.append(f"kept from {entry['kept']['model_version']}: {entry['kept']['reason']}")
-    known = {f"CPU of {name}": law for name, law in entry["usage"].items()} | entry["response"]
+    usage = {"the LPAR" if name == LPAR else name: law for name, law in entry["usage"].items()}
+    known = {f"CPU of {name}": law for name, law in usage.items()} | entry["response"]
     notes += [f"{name}: {law['origin']}" for name, law in sorted(known.items()) if law["origin"] != "measured"]
     notes += entry.get("notes", [])
     return notes

@@ -72,7 +72,7 @@ def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
     if system in bundle.get("conditions", {}).get("facts", {}):
         refusal = f"system: no figure of {system} is known, only its configuration; nothing can be predicted of it"
         raise QuestionError("system", system, refusal)
-    refusal = f"system: {system!r} is not in model {bundle['model_version']}"
+    refusal = f"system: {system!r} is not in model {bundle['model_version']}; load its records and run `etalon fit`"
     raise QuestionError("system", system, refusal, askable(bundle))
 
 

@@ -68,7 +68,7 @@ def solve(
     from model.network.solvers import solve as analytic
     from model.network.solvers.load_sweep import sweep_load
 
-    with _refusals(), compiling():
+    with _refusals(), compiling("the solver"):
         network = _network(model, capacity_table, measured_on, on, workload, pool or [])
         if sweep is not None:
             swept = sweep_load(network, _factors(sweep))
@@ -117,7 +117,7 @@ def simulate(
     from model.network.simulator import report
     from model.network.simulator import simulate as run
 
-    with _refusals(), compiling():
+    with _refusals(), compiling("the simulator"):
         network = _network(Path(model), capacity_table, measured_on, on, workload, pool or [])
         if replay is not None:
             typer.echo(_replayed(network, replay, seed, as_json))

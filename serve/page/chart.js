@@ -6,7 +6,7 @@
 import uPlot from "/static/vendor/uPlot.esm.js";
 import { h, save } from "/static/dom.js";
 import { figure, local, minute, within } from "/static/figures.js";
-import { saveCsv, table } from "/static/table.js";
+import { grid, saveCsv } from "/static/table.js";
 import { drawing } from "/static/svg.js";
 
 const COLOURS = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
@@ -26,9 +26,8 @@ export function chart(spec) {
   const [columns, rows] = tabulated(spec);
   const behind = h("details", {}, h("summary", {}, "Table"));
   behind.addEventListener("toggle", () => {
-    if (behind.open && behind.children.length === 1) behind.append(table(columns, rows(), spec.title));
+    if (behind.open && behind.children.length === 1) behind.append(grid(columns, rows(), spec.title));
   });
-  const name = spec.title.replaceAll(/[^\w]+/g, "-").toLowerCase();
   let drawn = null;
   const button = (label, onclick) =>
     h("button", { type: "button", className: "plain", onclick, ariaLabel: `${label} of: ${spec.title}` }, label);
@@ -42,8 +41,8 @@ export function chart(spec) {
       h(
         "span",
         { className: "tools" },
-        button("CSV", () => saveCsv(name, columns, rows())),
-        button("SVG", () => save(`${name}.svg`, "image/svg+xml", drawing(drawn, spec, paint))),
+        button("CSV", () => saveCsv(spec.title, columns, rows())),
+        button("SVG", () => save(spec.title, "svg", "image/svg+xml", drawing(drawn, spec, paint))),
       ),
     ),
     plot,

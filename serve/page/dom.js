@@ -32,7 +32,8 @@ export const notes = (items) =>
       )
     : "";
 
-export function save(name, type, text) {
+export function save(title, ending, type, text) {
+  const name = `${title.replaceAll(/[^\w]+/g, "-").toLowerCase()}.${ending}`;
   const link = h("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);

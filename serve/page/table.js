@@ -15,7 +15,31 @@ function shown(column, value) {
   return column.number ? figure(value) : explained(String(value));
 }
 
-export function table(columns, rows, caption) {
+// A table with its CSV; `grid` is the table alone.
+export const table = (columns, rows, caption) =>
+  h(
+    "div",
+    {},
+    grid(columns, rows, caption),
+    rows.length
+      ? h(
+          "p",
+          { className: "tools below" },
+          h(
+            "button",
+            {
+              type: "button",
+              className: "plain",
+              ariaLabel: `CSV of: ${caption}`,
+              onclick: () => saveCsv(caption, columns, rows),
+            },
+            "CSV",
+          ),
+        )
+      : null,
+  );
+
+export function grid(columns, rows, caption) {
   const cells = (row) =>
     row.map((value, i) =>
       h(
@@ -59,4 +83,4 @@ export function csv(columns, rows) {
   return [columns.map(titled), ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
-export const saveCsv = (name, columns, rows) => save(`${name}.csv`, "text/csv", csv(columns, rows));
+export const saveCsv = (title, columns, rows) => save(title, "csv", "text/csv", csv(columns, rows));

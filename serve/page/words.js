@@ -37,4 +37,7 @@ export function words(metric) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
+// A figure with the class it is of.
+export const named = (metric, of) => (of ? `${words(metric)}, ${of}` : words(metric));
+
 export const unit = (name) => UNITS[name] ?? name ?? "";

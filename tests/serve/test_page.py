@@ -199,7 +199,7 @@ def test_a_chart_saves_as_svg_and_csv_that_stand_alone(seen):
     assert picture.startswith("<svg")
     assert "measured, held out" in picture
     with page.expect_download() as got:
-        page.get_by_role("button", name="CSV of").first.click()
+        page.locator("figure").get_by_role("button", name="CSV of").click()
     assert Path(got.value.path()).read_text(encoding="utf-8").startswith("transaction rate,")
 
 
@@ -278,6 +278,24 @@ def test_a_short_history_says_what_a_comparison_takes(seen):
     seen.page.route("**/v1/overview", shortened)
     seen.go("compare?system=PRDA")
     assert "takes 8 days; PRDA has 1 so far" in seen.text()
+
+
+def test_the_overview_says_what_changed_in_the_last_week_beyond_the_scatter_of_days(seen):
+    def changed(route):
+        one = {"metric": "rate_tps", "class_name": "CICSHI", "unit": "tran/s", "lo_pct": 1.0, "hi_pct": 9.0}
+        changes = [(5.0, True), (0.5, True), (9.0, False)]
+        one |= {"a": 100.0, "b": 105.0}
+        found = [{**one, "change_pct": pct, "significant": significant} for pct, significant in changes]
+        route.fulfill(json={"system": "PRDA", "changes": found})
+
+    seen.page.route("**/PRDA/periods?**", changed)
+    page = seen.go("overview")
+    rows = page.locator("section", has_text="What changed in the last week").locator("tbody tr")
+    rows.first.wait_for()
+    assert rows.all_inner_texts() == ["PRDA\tTransaction rate, CICSHI\t100.0\t105.0\t+5.0 %\t1.0 … 9.0\ttransactions/s"]
+    with page.expect_download() as got:
+        page.get_by_role("button", name="CSV of: What changed").click()
+    assert 'PRDA,"Transaction rate, CICSHI",100,105,5,' in Path(got.value.path()).read_text(encoding="utf-8")
 
 
 def test_two_periods_and_two_questions_are_compared(seen):

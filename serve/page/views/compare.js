@@ -4,45 +4,25 @@ import { ask } from "/static/client.js";
 import { h, refusal, section } from "/static/dom.js";
 import { change, figure, within } from "/static/figures.js";
 import { found, resourceName } from "/static/parts.js";
+import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
 import { keep, keys } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
-import { unit, words } from "/static/words.js";
-
-const DAY_S = 86400,
-  FEWEST_DAYS = 8;
-const dayOf = (start) => Date.parse(`${start.slice(0, 10)}T00:00:00Z`) / 1000;
-const iso = (s) => new Date(1000 * s).toISOString().slice(0, 10);
+import { named, unit } from "/static/words.js";
 
 export async function compare(body, { system, params, known }) {
   const history = known.histories.get(system),
     askable = known.systems.get(system);
-  const days = history && (dayOf(history.last_start_local) - dayOf(history.first_start_local)) / DAY_S + 1;
-  if (history) body.append(measured(system, { ...history, days }, params, known));
+  if (history) body.append(measured(system, history, params, known));
   if (askable) body.append(predicted(system, askable, params, known));
-}
-
-function defaults(about) {
-  const last = dayOf(about.last_start_local);
-  if (about.days < FEWEST_DAYS) {
-    const [from, to] = [iso(dayOf(about.first_start_local)), iso(last)];
-    return { a_from: from, a_to: to, b_from: from, b_to: to };
-  }
-  const week = Math.min(7, about.days - 7);
-  return {
-    a_from: iso(last - (week + 6) * DAY_S),
-    a_to: iso(last - 7 * DAY_S),
-    b_from: iso(last - (week - 1) * DAY_S),
-    b_to: iso(last),
-  };
 }
 
 function keepBeside(system, given) {
   keep("compare", { ...Object.fromEntries(new URLSearchParams(location.hash.split("?")[1] ?? "")), system, ...given });
 }
 
-function measured(system, about, params, known) {
-  const given = { ...defaults(about), ...Object.fromEntries([...params].filter(([key]) => /^[ab]_/.test(key))) };
+function measured(system, history, params, known) {
+  const given = { ...weeks(history), ...Object.fromEntries([...params].filter(([key]) => /^[ab]_/.test(key))) };
   const inputs = Object.fromEntries(
     Object.entries(given).map(([key, value]) => [key, h("input", { type: "date", value })]),
   );
@@ -58,20 +38,19 @@ function measured(system, about, params, known) {
     const values = Object.fromEntries(Object.entries(inputs).map(([key, input]) => [key, input.value]));
     if (event) keepBeside(system, { ...values, other: other.value === system ? "" : other.value });
     try {
-      const query = new URLSearchParams({ ...values, ...(other.value !== system && { other: other.value }) });
-      const { changes } = await ask(`/v1/systems/${encodeURIComponent(system)}/periods?${query}`);
+      const changes = await changed(system, { ...values, ...(other.value !== system && { other: other.value }) });
       answer.replaceChildren(measuredTable(changes));
     } catch (error) {
       answer.replaceChildren(refusal(error));
     }
   };
-  if (about.days >= FEWEST_DAYS || [...params.keys()].some((key) => key in inputs)) show();
+  if (daysOf(history) >= FEWEST_DAYS || [...params.keys()].some((key) => key in inputs)) show();
   else
     answer.append(
       h(
         "p",
         { className: "quiet" },
-        `Two periods are compared over the days of the week that both have, which takes ${FEWEST_DAYS} days; ${system} has ${about.days} so far. Until then choose another LPAR for B, over the same days.`,
+        `Two periods are compared over the days of the week that both have, which takes ${FEWEST_DAYS} days; ${system} has ${daysOf(history)} so far. Until then choose another LPAR for B, over the same days.`,
       ),
     );
   return section(
@@ -94,7 +73,7 @@ function measuredTable(changes) {
   const SAID = { true: "yes", false: "within the scatter of days", null: "too few days" };
   const marked = (one) => (one.significant ? h("strong", {}, change(one.change_pct)) : change(one.change_pct));
   const rows = changes.map((one) => [
-    `${words(one.metric)}${one.class_name ? `, ${one.class_name}` : ""}`,
+    named(one.metric, one.class_name),
     one.a,
     one.b,
     marked(one),
@@ -173,7 +152,7 @@ function predicted(system, askable, params, known) {
 function predictedTable(both) {
   const sure = (one) => (one.lo > 0 || one.hi < 0 ? h("strong", {}, change(one.value)) : change(one.value));
   const rows = both.changes.map((one) => [
-    `${words(one.metric)}${one.class ? `, ${one.class}` : ""}`,
+    named(one.metric, one.class),
     one.a,
     one.b,
     sure(one.change_pct),

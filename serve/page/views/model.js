@@ -7,7 +7,7 @@ import { change, day, figure, minute, seconds, whole, within } from "/static/fig
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
-import { words } from "/static/words.js";
+import { named, words } from "/static/words.js";
 import { verdict } from "/static/views/overview.js";
 
 export async function model(body, { system, params, known }) {
@@ -138,7 +138,7 @@ function errors(all, system, version) {
         ],
         rows.map((row) => [
           row.held_out,
-          `${words(row.metric)}${row.class ? `, ${row.class}` : ""}`,
+          named(row.metric, row.class),
           row.n,
           row.error_pct,
           row.worst_pct,
@@ -302,7 +302,7 @@ function sensitivity(explained) {
     one.shares
       .filter((share) => share.share_pct >= 1)
       .map((share, i) => [
-        i ? "" : `${words(one.metric)}${one.class ? `, ${one.class}` : ""}`,
+        i ? "" : named(one.metric, one.class),
         share.assumption,
         share.share_pct,
       ]),

@@ -4,17 +4,21 @@ import { ask } from "/static/client.js";
 import { h, refusal, section } from "/static/dom.js";
 import { change, day, figure, months, whole } from "/static/figures.js";
 import { resourceName } from "/static/parts.js";
+import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
+import { named, unit } from "/static/words.js";
 
 const TIGHT_PCT = 80,
   SOON_MONTHS = 12,
-  JUMP_PCT = 10;
+  JUMP_PCT = 10,
+  LEAST_CHANGE_PCT = 1;
 
 export async function overview(body, { known }) {
   const quality = await ask("/v1/quality").catch(() => ({ verdict: null, problems: [] }));
   const machines = Map.groupBy([...known.histories.values()], (system) => system.machine);
+  const points = [...known.systems.values()].filter((system) => !system.period);
   const attention = h("ul", { className: "attention" });
   const look = (text, view, params) => attention.append(h("li", {}, h("a", { href: address(view, params) }, text)));
   const VERDICTS = { pass: "sound", warn: "usable, with warnings", fail: "not fit for use" };
@@ -31,17 +35,12 @@ export async function overview(body, { known }) {
       tile("Data", quality.verdict ? VERDICTS[quality.verdict] : "not checked yet", quality.verdict, "#/data"),
       tile("Model", known.modelVersion ?? "no champion", known.modelVersion ? "pass" : "fail", "#/model"),
       tile("LPARs", String(known.histories.size), null, "#/overview"),
-      tile(
-        "Systems of measured points",
-        String([...known.systems.values()].filter((system) => !system.period).length),
-        null,
-        "#/what-if",
-      ),
+      points.length ? tile("Systems of measured points", String(points.length), null, "#/what-if") : null,
     ),
     section("Where to look", attention),
     ...[...machines].map(([machine, systems]) => machineSection(machine, systems, known, look)),
+    ...lastWeek([...known.histories.values()]),
   );
-  const points = [...known.systems.values()].filter((system) => !system.period);
   if (points.length)
     body.append(
       section(
@@ -123,10 +122,48 @@ function machineSection(name, systems, known, look) {
     { name: "highest ever", unit: "%", number: true, text: (v) => figure(v, 3) },
     { name: "against the week before", number: true, text: change },
     { name: "4-hour MSU", number: true, term: term("rolling 4-hour average", "4-hour MSU"), text: (v) => figure(v, 3) },
-    { name: "headroom", term: term("headroom", "fits until (90 %)") },
+    { name: "headroom", term: term("headroom", "headroom to 90 %") },
     { name: "model", term: term("gate", "model") },
   ];
   return section(`Machine ${name}`, table(columns, rows, `LPARs of machine ${name}`));
+}
+
+// What the last week had that the one before had not, beyond the scatter of days: most first.
+function lastWeek(histories) {
+  const long = histories.filter((history) => daysOf(history) >= FEWEST_DAYS);
+  if (!long.length) return [];
+  const found = h("div", { ariaLive: "polite", ariaBusy: "true" });
+  Promise.allSettled(long.map((history) => changed(history.system, weeks(history)))).then((answers) => {
+    const rows = answers
+      .flatMap(({ value }, i) => (value ?? []).map((one) => [long[i].system, one]))
+      .filter(([, one]) => one.significant && Math.abs(one.change_pct) >= LEAST_CHANGE_PCT)
+      .sort(([, one], [, other]) => Math.abs(other.change_pct) - Math.abs(one.change_pct))
+      .map(([system, one]) => [
+        h("a", { href: address("compare", { system }) }, system),
+        named(one.metric, one.class_name),
+        one.a,
+        one.b,
+        one.change_pct,
+        `${figure(one.lo_pct, 2)} … ${figure(one.hi_pct, 2)}`,
+        unit(one.unit),
+      ]);
+    const columns = [
+      { name: "LPAR" },
+      { name: "figure" },
+      { name: "week before", number: true },
+      { name: "last week", number: true },
+      { name: "change", number: true, text: change },
+      { name: "interval, %", term: term("90 % interval", "interval, %") },
+      { name: "unit" },
+    ];
+    found.removeAttribute("aria-busy");
+    found.replaceChildren(
+      rows.length
+        ? table(columns, rows, `What changed in the last week by ${LEAST_CHANGE_PCT} % and by more than days differ`)
+        : h("p", { className: "quiet" }, `Nothing changed by ${LEAST_CHANGE_PCT} % and by more than days differ.`),
+    );
+  });
+  return [section("What changed in the last week", found)];
 }
 
 const trend = (one) =>

@@ -9,7 +9,7 @@ import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { axes, curveMetrics, curveSection, loadCurve } from "/static/views/load-curve.js";
 import { fieldsOf, read } from "/static/views/what-if-fields.js";
-import { unit, words } from "/static/words.js";
+import { named, unit } from "/static/words.js";
 
 const PAUSE_MS = 200;
 
@@ -224,7 +224,7 @@ function allFigures(both) {
   const rows = both.changes.map((one) => {
     const output = found(both.b, one.metric, one.class);
     return [
-      `${words(one.metric)}${one.class ? `, ${one.class}` : ""}`,
+      named(one.metric, one.class),
       one.a,
       one.b,
       within(output, 4),
