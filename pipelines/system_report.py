@@ -9,6 +9,7 @@ from pipelines import pages, text
 from pipelines.exits import EtalonError, Exit
 
 STEPS = 31
+VERDICTS = {"pass": "every expectation is met", "warn": "usable, with warnings", "fail": "not fit for use"}
 
 
 def report(bundle: Mapping[str, Any], database: Path, quality: Path, system: str, max_busy_pct: float = 90.0) -> str:
@@ -134,7 +135,7 @@ def _rests(answer: Mapping[str, Any], bundle: Mapping[str, Any], verdict: str | 
     return [
         f"Model {bundle['model_version']}, which {judged[gate.get('passed')]}; intervals are 90 % intervals.",
         f"Calibrated on {seen['intervals']:,} intervals from {seen['period'][0][:10]} to {seen['period'][1][:10]}.",
-        f"Last check of the data: {verdict or 'none'}.",
+        f"Last check of the data: {VERDICTS.get(verdict or '', 'none')}.",
         *answer["notes"],
     ]
 
