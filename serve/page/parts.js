@@ -3,7 +3,8 @@
 import { h, svg } from "/static/dom.js";
 import { figure, within } from "/static/figures.js";
 import { table } from "/static/table.js";
-import { term } from "/static/terms.js";
+import { explained, term } from "/static/terms.js";
+import { spelt } from "/static/words.js";
 
 // A bar from 0 to 100 % with the interval as a line; beyond 100 % it changes colour.
 export function bar(part, label) {
@@ -57,7 +58,7 @@ export const found = (answer, metric, of = "") =>
   answer.outputs.find((output) => output.metric === metric && subject(output) === of);
 
 export const CPS = "general-purpose CPs of the LPAR";
-export const resourceName = (name) => name.replace(/^of which /, "").replace(/ of the LPAR$/, "");
+export const resourceName = (name) => spelt(name.replace(/^of which /, "").replace(/ of the LPAR$/, ""));
 
 export function stations(today, asked) {
   const before = new Map(today.bottleneck.stations.map((station) => [station.resource, station]));
@@ -70,7 +71,7 @@ export function stations(today, asked) {
   for (const station of rest(today)) before.set(station.resource, station);
   const rows = known.map((station) => [
     inner(station)
-      ? h("span", { className: "inner" }, group(resourceName(station.resource)))
+      ? h("span", { className: "inner" }, explained(resourceName(station.resource)))
       : resourceName(station.resource),
     before.get(station.resource)?.utilization_pct ?? null,
     station.utilization_pct,
@@ -87,13 +88,6 @@ export function stations(today, asked) {
     { name: "chance to fill first", number: true, text: (v) => v ?? "" },
   ];
   return table(columns, rows, "Utilization of each resource, today and as asked");
-}
-
-// A group of address spaces in the field's own spelling, explained where it has a meaning of its own.
-function group(name) {
-  const field = name.toUpperCase();
-  const explained = term(field);
-  return explained === field ? name : explained;
 }
 
 // What the busy of the engines has beside the classes, so that the parts add up.
@@ -143,7 +137,7 @@ export function responses(today, asked) {
     { name: "response", unit: "ms", number: true },
     { name: "interval" },
     { name: "using", unit: "ms", number: true, term: term("using", "using, ms") },
-    ...waits.map((name) => ({ name: `waiting: ${WAITS[name] ?? name}`, unit: "ms", number: true })),
+    ...waits.map((name) => ({ name: `waiting: ${WAITS[name] ?? spelt(name)}`, unit: "ms", number: true })),
     { name: "split" },
   ];
   return table(columns, rows, "Response by class, split into using and waiting");

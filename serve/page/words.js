@@ -24,7 +24,7 @@ const ENDINGS = [
   ["_tps", " rate"],
 ];
 const UNITS = { pct: "%", "pct of one CP": "% of one CP", "us/tran": "µs/transaction", "tran/s": "transactions/s" };
-const SHORT = new Set(["aor", "cics", "db2", "for", "ims", "mq", "tor", "zcee", "ziip"]);
+const SHORT = new Set(["aor", "cics", "dasd", "db2", "for", "ims", "mq", "tor", "zcee", "ziip"]);
 
 export function words(metric) {
   if (NAMES[metric]) return NAMES[metric];
@@ -32,12 +32,14 @@ export function words(metric) {
   const parts = metric
     .slice(0, metric.length - ending.length)
     .split("_")
-    .map((part) => (SHORT.has(part) ? part.toUpperCase() : part));
+    .map(spelt);
   const text = parts.join(" ") + said;
   return text[0].toUpperCase() + text.slice(1);
 }
 
-// A figure with the class it is of.
-export const named = (metric, of) => (of ? `${words(metric)}, ${of}` : words(metric));
+// A class, group or resource in the field's own spelling.
+export const spelt = (name) => (SHORT.has(name) ? name.toUpperCase() : name);
+// A figure with what it is of.
+export const named = (metric, of) => (of ? `${words(metric)}, ${spelt(of)}` : words(metric));
 
 export const unit = (name) => UNITS[name] ?? name ?? "";

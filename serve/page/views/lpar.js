@@ -221,7 +221,7 @@ async function oneClass(path, system, name, query) {
         title: `${label} of ${name}`,
         x: { label: "local time", values: xs, time: true },
         y: { label: unit(column.unit), unit: unit(column.unit) },
-        lines: [{ name: label.toLowerCase(), values, colour: "c1", width: 1.5 }],
+        lines: [{ name: label.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase()), values, colour: "c1", width: 1.5 }],
       });
     });
   const demand = explained.demand.filter((row) => row.class === name);
