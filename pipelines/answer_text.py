@@ -1,5 +1,6 @@
 """Capacity answers as plain text."""
 
+import re
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ from pipelines.text import counted, figure, table
 FEW = 3
 MOST_COLUMNS = 8
 MOST_ROWS = 20
+MOST_LINES = 40
+LEADING = ("tps|throughput", "busy|cpu|itr", "avg|average|response|transit|elapsed", "total")
+"""Words of the metrics that a long list begins with: rates, what engines do, times."""
 
 
 def answer(found: Mapping[str, Any], details: bool = False) -> str:
@@ -29,12 +33,24 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
     if not any(row["of"] for row in rows):
         del columns["of"]
     figures = _by_number(found) if len(rows) > MOST_ROWS and not details else None
-    figures = figures or table(rows, columns | {"unit": "unit"}, "  ")
+    if figures is None:
+        cut = [] if details else sorted(rows, key=_place)[MOST_LINES:]
+        figures = table(sorted(rows, key=_place)[:MOST_LINES] if cut else rows, columns | {"unit": "unit"}, "  ")
+        if cut:
+            figures += f"\n  and {len(cut)} more: all with --details, fewer with --at KEY=LEVEL"
     lines = [f"{found['system']} at {described(found['at'])}", figures]
     if "figures" in found["evidence"]:
         return "\n".join([*lines, *_laws(found, details)])
     lines.append(f"  bottleneck: {bottleneck(found)}")
     return "\n".join([*lines, *(_details(found) if details else []), *basis(found)])
+
+
+def _place(row: Mapping[str, Any]) -> int:
+    """Where a figure stands in a long list; what is zero stands last."""
+    if not row["value"]:
+        return len(LEADING) + 1
+    metric = row["metric"]
+    return next((i for i, words in enumerate(LEADING) if re.search(words, metric, re.IGNORECASE)), len(LEADING))
 
 
 def _by_number(found: Mapping[str, Any]) -> str | None:
@@ -76,17 +92,22 @@ def _is_number(level: str) -> bool:
 def subjects(outputs: Sequence[Mapping[str, Any]], asked: Container[str] = ()) -> list[str]:
     """What each figure is of: its class or station, else the conditions that tell it from others of its metric."""
     written = [_levels(output["condition"]) for output in outputs]
-    levels: dict[tuple[str, str], set[str]] = {}
+    of_metric: dict[str, list[dict[str, str]]] = {}
     for output, condition in zip(outputs, written, strict=True):
-        for key, level in condition.items():
-            levels.setdefault((output["metric"], key), set()).add(level)
+        of_metric.setdefault(output["metric"], []).append(condition)
+    telling = {
+        (metric, key)
+        for metric, conditions in of_metric.items()
+        for key in {key for condition in conditions for key in condition}
+        if len({condition.get(key) for condition in conditions}) > 1
+    }
     names = []
     for output, condition in zip(outputs, written, strict=True):
         named = next((level for key, level in condition.items() if key in ("class", "station")), None)
         apart = (
             level
             for key, level in condition.items()
-            if key not in asked and key not in KEYS and len(levels[output["metric"], key]) > 1
+            if key not in asked and key not in KEYS and (output["metric"], key) in telling
         )
         names.append(named or ", ".join(apart))
     return names

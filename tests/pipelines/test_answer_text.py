@@ -119,3 +119,18 @@ def test_figures_at_many_numbers_of_users_stand_beside_each_other():
     other = {"metric": "busy_pct", "condition": "class=ONLINE", "value": 7.0, "unit": "pct", "lo": 6.0, "hi": 8.0}
     for shown in (outputs[:7], [*outputs, other]):
         assert "99,000 … 101,000" in answer_text.answer({**found, "outputs": shown})
+
+
+def test_a_long_list_begins_with_rates_and_busy_and_says_what_it_leaves_out():
+    names = [*(f"HSP {i}" for i in range(30)), *(f"frames {i}" for i in range(30)), "cpu_busy_pct", "tran_rate_tps"]
+    outputs = [
+        {"metric": name, "condition": "", "value": value, "lo": value, "hi": value, "unit": ""}
+        for name in names
+        for value in (0.0 if name.startswith("HSP") else 20.0,)
+    ]
+    found = {"system": "shop", "at": {}, "outputs": outputs, "interval_pct": 90, "model_version": "test/1"}
+    found["evidence"] = {"figures": [{"table": "rmf", "metric": "frames 0", "condition": "", "basis": "measured"}]}
+    said = answer_text.answer(found)
+    assert [line.split()[0] for line in said.splitlines()[3:5]] == ["tran_rate_tps", "cpu_busy_pct"]
+    assert "and 22 more: all with --details" in said
+    assert len(answer_text.answer(found, details=True).splitlines()) > 60
