@@ -114,7 +114,8 @@ class Laws:
 
     def _predict(self, system: str, asked: Mapping[str, str]) -> Iterator[Output]:
         for table in self._of(system):
-            if not all(self._key(table, system, key) for key in asked) or not (asked or self._measures(table, system)):
+            told = asked or self._measures(table, system) or not self._keys(table, system)
+            if not told or not all(self._key(table, system, key) for key in asked):
                 continue
             for cell in self._cells(table, system, asked):
                 found = self._evaluator.value(cell)
@@ -219,12 +220,14 @@ class Laws:
     def _cells(self, table: Table, system: str, asked: Mapping[str, str]) -> list[Cell]:
         found: dict[Cell, None] = {}
         own = [cell for cell in table.values if cell.system == system]
-        siblings = [
-            cell.at_level(SYSTEM, system)
+        others = [
+            cell
             for cell in table.values
             if cell.system != system and self._evaluator.beliefs.same_workload(system, cell.system)
         ]
+        siblings = [cell.at_level(SYSTEM, system) for cell in others]
         fixed = table.fixed.get(system, {})
+        lent = set() if own else {pair for cell in others for pair in table.fixed.get(cell.system, {}).items()}
         for cell in (*own, *siblings, *followers(table, system)):
             moved: Cell | None = cell
             for key, level in asked.items():
@@ -233,8 +236,8 @@ class Laws:
                     moved = None
                 elif name == table.numeric:
                     moved = replace(moved, x=number(level))
-                elif name in fixed:
-                    moved = moved if fixed[name] == level else None
+                elif name in fixed or (name, level) in lent:
+                    moved = moved if fixed.get(name, level) == level else None
                 else:
                     known = moved.level(name) is not None and table.may_have(moved.metric, name, level)
                     moved = moved.at_level(name, level) if known else None

@@ -12,7 +12,7 @@ from model.capacity.conditions.identities import is_total
 from model.capacity.conditions.laws import Explained, Fitted, Series, prior
 from model.capacity.conditions.mixtures import Belief
 from model.capacity.conditions.populations import response_growth
-from model.capacity.conditions.ratios import Ratio, Ratios
+from model.capacity.conditions.ratios import Ratios
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.tables import ALTERNATIVES, SYSTEM, Cell, Table, Tables, number
 
@@ -223,10 +223,17 @@ class Beliefs:
         return belief.median(), math.hypot(belief.relative_sd(), UNMEASURED_SD)
 
     def _related(self, table: Table, cell: Cell) -> Inference | None:
-        """From the relative whose ratio to the cell is known best."""
+        """From users who do not wait between requests; else from the relative whose ratio to the cell is known best."""
+        donors = self.donors(table, cell)
+        for donor, key in donors:
+            growth = response_growth(self.tables, self.facts, donor, cell) if key == SYSTEM else None
+            if growth is not None:
+                belief = Belief.of(*table.values[donor]).scaled(math.exp(growth[0]), growth[1])
+                words = f"{donor.system}, response from users over rate, of users who do not wait between requests"
+                return Inference(belief, words, 0)
         best: tuple[float, Inference] | None = None
         zero: Inference | None = None
-        for donor, key in self.donors(table, cell):
+        for donor, key in donors:
             points = table.series(donor) if donor.x is not None else []
             inference = self._law(table, donor, points) if points else None
             measured = table.values.get(donor)
@@ -238,9 +245,6 @@ class Beliefs:
                     continue
                 inference = Inference(Belief.of(measured[0], measured[1]), "measured", 1)
             ratio = self.ratios.ratio(donor, cell, key)
-            growth = response_growth(self.tables, self.facts, donor, cell) if key == SYSTEM else None
-            if growth is not None:
-                ratio = Ratio(*growth, seen=0)
             factor = math.exp(ratio.log)
             rates = self.ratios.rate(donor), self.ratios.rate(cell)
             if rates[0] and rates[1]:
@@ -250,8 +254,6 @@ class Beliefs:
             if best is None or doubt < best[0]:
                 come, gone = cell.level(key), donor.level(key)
                 words = f"{gone}, times the ratio of {come} to {gone} ({ratio.seen} such ratios seen)"
-                if growth is not None:
-                    words = f"{gone}, response from users over rate, of users who do not wait between requests"
                 best = doubt, Inference(inference.belief.scaled(factor, ratio.sd), words, 0, inference.extrapolated)
         for inference in self._usual(table, cell):
             if best is None or inference.belief.relative_sd() < best[0]:

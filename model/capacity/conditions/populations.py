@@ -7,6 +7,7 @@ is nearly the whole cycle, whatever holds it up: engines, or a class limited to 
 
 import math
 from collections.abc import Mapping
+from statistics import NormalDist
 
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.tables import Cell, Tables, number
@@ -20,6 +21,8 @@ SHAPES = {RESPONSE: (1.0, 0.0), "p90_s": (1.45, 0.2), "stddev_s": (0.5, 0.4)}
 """Figures of a response that is mostly waiting, in means, with standard deviations of their logarithms: waiting in turn
 scatters less than an exponential time (90 % within 2.3 means) and more than a constant."""
 LONGEST_SD = 0.4
+IN_TURN, ONE = "tranclass_maxactive_", "1"
+"""Attribute that names the transactions of which a class runs so many at a time."""
 
 
 def response_growth(
@@ -27,7 +30,8 @@ def response_growth(
 ) -> tuple[float, float] | None:
     """ln(figure of an unpaced class / the same of the paced one) and its standard deviation; None where no law.
 
-    The mean is what the users leave, percentiles follow its shape, and the longest is longer by what the mean is.
+    The mean is what the users leave, percentiles follow its shape, and the longest is longer by what the mean is. Users
+    of a transaction that runs one at a time wait for each other and scatter less.
     """
     paced, unpaced = facts.get(donor.system, {}), facts.get(wanted.system, {})
     users = number(unpaced.get(USERS, ""))
@@ -46,7 +50,25 @@ def response_growth(
     if wanted.metric == LONGEST:
         return math.log((own[0] + max(response_s - mean[0], 0.0)) / own[0]), LONGEST_SD
     shape, shape_sd = SHAPES[wanted.metric]
+    if wanted.metric != RESPONSE and _in_turn(unpaced, name):
+        shape = _shape_in_turn(wanted.metric, users * of_users)
     return math.log(shape * response_s / own[0]), math.hypot(RESPONSE_SHARE_SD, shape_sd)
+
+
+def _in_turn(facts: Mapping[str, str], name: str) -> bool:
+    """Whether a transaction runs one at a time."""
+    return any(
+        attribute.startswith(IN_TURN) and value == ONE and name in attribute.removeprefix(IN_TURN).split("_")
+        for attribute, value in facts.items()
+    )
+
+
+def _shape_in_turn(metric: str, users: float) -> float:
+    """A figure of a response in means, of users served one at a time: each waits for all others, so that the response
+    is a sum of as many service times, which scatters by one over the root of their number.
+    """
+    scatter = 1.0 / math.sqrt(max(users, 1.0))
+    return scatter if metric == "stddev_s" else 1.0 + NormalDist().inv_cdf(0.9) * scatter
 
 
 def _as_mean(cell: Cell) -> Cell:

@@ -265,4 +265,4 @@ class Tables:
 
 def is_work(metric: str, unit: str) -> bool:
     """Whether a metric grows with the transaction rate: engine time, I/O, requests, service."""
-    return unit in WORK_UNITS or (unit == "pct" and "busy" in metric)
+    return unit in WORK_UNITS or (unit == "pct" and ("busy" in metric or "util" in metric))

@@ -194,20 +194,48 @@ def test_points_of_any_system_are_rows_by_the_condition_of_their_run():
     assert found[0].value == pytest.approx(4.5, rel=0.01)
 
 
-def test_response_of_users_who_do_not_wait_is_nearly_the_whole_cycle():
-    def run(system, requested, counts, rate):
-        rows = [row(system, "pass", {"tran": name}, count, "count", "driver") for name, count in counts.items()]
-        rows.append(row(system, "online_tran_rate_tps", {}, rate, "tran/s", "results"))
-        return rows, {"concurrent_users": "100", "requested_rate": requested, WORKLOAD: "w"}
+def stressed(in_turn):
+    """A run of 100 users paced by 5 requests a second, one at the highest rate, and one of hours, of transactions A and
+    B; of the stressed run, B one at a time where asked for, no times are known.
+    """
+    runs = {"paced": ("5", {"A": 500, "B": 500}, 5.0), "stress": ("maximum", {"A": 3000, "B": 1000}, 40.0)}
+    rows, facts = [], {}
+    for run, (requested, counts, rate) in runs.items():
+        rows += [row(run, "pass", {"tran": name}, count, "count", "driver") for name, count in counts.items()]
+        rows.append(row(run, "online_tran_rate_tps", {}, rate, "tran/s", "results"))
+        facts[run] = {"concurrent_users": "100", "requested_rate": requested, WORKLOAD: "w"}
+    if in_turn:
+        facts["stress"]["tranclass_maxactive_B_C"] = "1"
+    facts["hours"] = facts["paced"]
+    rows.append(row("hours", "online_tran_rate_tps", {}, 5.1, "tran/s", "results"))
+    for name in "AB":
+        rows += [row("paced", metric, {"tran": name}, 0.2, "s", "driver") for metric in ("avg_s", "p90_s")]
+        for run, window in (("paced", "steady"), ("hours", "whole")):
+            rows.append(row(run, "avg_s", {"tran": name, "window": window}, 0.2, "s", "graph"))
+    rows += [row(run, "read_mb_per_s", {}, mb, "MB/s", "link") for run, mb in (("paced", 0.5), ("hours", 0.52))]
+    return fit(rows, facts)
 
-    paced, paced_facts = run("paced", "5", {"A": 500, "B": 500}, 5.0)
-    paced += [row("paced", "avg_s", {"tran": name}, 0.2, "s", "driver") for name in "AB"]
-    stress, stress_facts = run("stress", "maximum", {"A": 3000, "B": 1000}, 40.0)
-    model = fit(paced + stress, {"paced": paced_facts, "stress": stress_facts})
+
+def test_response_of_users_who_do_not_wait_is_nearly_the_whole_cycle():
     for name, cycle_s in (("A", 50 / 30), ("B", 50 / 10)):
-        found = {o.metric: o for o in predict(model, "stress", {"tran": name})}["avg_s"]
+        found = {o.metric: o for o in predict(stressed(False), "stress", {"tran": name})}["avg_s"]
         assert 0.5 * cycle_s < found.value < cycle_s
         assert found.lo < 0.9 * cycle_s < found.hi
+
+
+def test_users_of_a_transaction_that_runs_one_at_a_time_wait_all_alike():
+    free, in_turn = (values(predict(stressed(one), "stress", {"tran": "B"})) for one in (False, True))
+    assert in_turn["avg_s", ""].value == free["avg_s", ""].value
+    assert in_turn["p90_s", ""].value == pytest.approx((1.0 + 1.2816 / 50**0.5) * in_turn["avg_s", ""].value, rel=1e-3)
+    assert in_turn["p90_s", ""].value < free["p90_s", ""].value
+
+
+def test_a_run_without_a_table_is_asked_for_it_as_its_siblings_are():
+    model = stressed(True)
+    (found,) = predict(model, "stress", {"tran": "B", "window": "steady"})
+    assert 2.5 < found.value < 5.0
+    (link,) = [output for output in predict(model, "stress") if output.metric == "read_mb_per_s"]
+    assert link.value == pytest.approx(0.5 * 40.0 / 5.0, rel=0.1)
 
 
 def test_what_a_study_got_wrong_of_one_system_is_not_copied_to_its_sibling():
