@@ -18,7 +18,7 @@ import pandas as pd
 from model.calibration.intervals import histories
 from model.calibration.systems import calibrate
 from model.capacity import ask, bundle
-from model.capacity.queues import stretch, wait
+from model.capacity.queues import held, stretch
 from model.validation import validate
 
 SECONDS, ENGINES, CAPTURED = 900.0, 8.0, 0.94
@@ -60,8 +60,8 @@ def _lpar(name: str, days: int, classes: int, seed: int) -> tuple[pd.DataFrame, 
     used = cpu.sum(axis=1) / CAPTURED + 0.1 * SECONDS
     response = demand_s * stretch(used / SECONDS, ENGINES)[:, None] + random.uniform(0.001, 0.02, classes)
     # Every tenth class queues for a resource of one place.
-    held = np.where(np.arange(classes) % 10 == 4, 0.8 / (ended / SECONDS).max(axis=0), 0.0)
-    response = (response + wait(ended / SECONDS, held, 1.0)) * random.normal(1.0, 0.02, ended.shape)
+    latch_s = np.where(np.arange(classes) % 10 == 4, 0.8 / (ended / SECONDS).max(axis=0), 0.0)
+    response = (response + held(ended / SECONDS, latch_s, 1.0)[0]) * random.normal(1.0, 0.02, ended.shape)
     keys = np.array([f"{name}-{i}" for i in range(count)])
     busy = pd.DataFrame(
         {

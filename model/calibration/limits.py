@@ -7,8 +7,8 @@ how many places it has and how long it is held are searched for; it is kept wher
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,35 @@ def shown(h: History, seen: dict[int, Seen], fits: dict[int, Fit]) -> list[tuple
 
 
 @dataclass(frozen=True)
+class Sharers:
+    """Those who share a limit, (n,): transactions/s, the seconds of each inside, on engines, and queueing for these;
+    the engines they use, the work that shares them, and all those there are.
+
+    A class of twice the ``weight`` holds the limit twice as long, where it is held for a time of its own. ``others`` is
+    the part of the places that work beside these classes takes.
+    """
+
+    total: Array
+    inside: Array
+    on_engines: Array
+    queued: Array
+    used: Array
+    offered: Array
+    pool: Array
+    weight: Array | float = 1.0
+    others: Array | float = 0.0
+
+    def each(self, made: Callable[[Array], Array]) -> Sharers:
+        """The same with something else made of every array."""
+        parts = (getattr(self, one.name) for one in fields(self))
+        return Sharers(*(made(part) if isinstance(part, np.ndarray) else part for part in parts))
+
+    def rows(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Sharers:
+        """Those chosen."""
+        return self.each(lambda values: values[kept])
+
+
+@dataclass(frozen=True)
 class Candidates:
     """Limits (N,): places, and for how long one is held: seconds, or parts of the time inside and on the engines;
     seconds below zero are those inside without it.
@@ -75,31 +104,34 @@ class Candidates:
             self.places[kept], self.hold_s[kept], self.of_inside[kept], self.of_engines[kept], self.queues[kept]
         )
 
-    def wait(
-        self,
-        total: Array,
-        mean_inside: Array,
-        on_engines: Array | float = 0.0,
-        weight: Array | float = 1.0,
-        others: Array | float = 0.0,
-    ) -> Array:
-        """(N, n) wait in ms at rates of all that share the limit, times inside and on engines in seconds, each (n,).
+    def wait(self, shared: Sharers) -> Array:
+        """(N, n) wait in ms."""
+        return 1e3 * self._held(shared)[0] * self.queues[:, None]
 
-        A class of twice the ``weight`` holds it twice as long, where it is held for a time of its own. ``others`` is
-        the part of the places that work beside these classes takes.
-        """
-        hold = (
-            self.hold_s[:, None] * np.asarray(weight)
-            + self.of_inside[:, None] * mean_inside
-            + self.of_engines[:, None] * np.asarray(on_engines)
-        )
-        found = np.empty(hold.shape)
-        hold = np.maximum(hold, 0.0)
-        for places in np.unique(self.places):
-            rows = self.places == places
-            more = others * places / np.maximum(hold[rows], 1e-12)
-            found[rows] = 1e3 * queues.wait(total + more, hold[rows], places)
-        return found * self.queues[:, None]
+    def eased(self, shared: Sharers) -> Array:
+        """(N, n) part of the queueing for engines that is left where those who wait are kept out."""
+        engines = (self.of_inside + self.of_engines) * self.queues
+        return 1.0 - engines[:, None] * (1.0 - self._held(shared)[1])
+
+    def _held(self, shared: Sharers) -> tuple[Array, Array]:
+        """(N, n) wait in s for one of the queues, and the part that is left of the queueing of those inside."""
+        inside, engines = self.of_inside[:, None], (self.of_inside + self.of_engines)[:, None]
+        free = self.hold_s[:, None] * np.asarray(shared.weight) + inside * (shared.inside - shared.on_engines)
+        alone, filled = queues.of_others(engines * shared.used, shared.offered, shared.pool)
+        free, filled = np.broadcast_arrays(np.maximum(free, 0.0), filled)
+        waited, left = np.empty(free.shape), np.ones(free.shape)
+        # The queueing that is seen is what the limit leaves of it.
+        for _ in range(2):
+            first = engines * (shared.on_engines + (alone / np.maximum(left, 1e-12) - 1.0) * shared.queued)
+            for places in np.unique(self.places):
+                rows = self.places == places
+                rate = shared.total + shared.others * places / np.maximum(free[rows], 1e-12)
+                queue = first[rows] * shared.total / np.maximum(rate, 1e-12)
+                waited[rows], _, saved = queues.held(rate, free[rows], places, queue, filled[rows])
+                left[rows] = 1.0 - saved * (1.0 - alone[rows])
+            if not np.any(engines) or not np.any(shared.queued):
+                break
+        return waited, left
 
 
 @dataclass(frozen=True)
@@ -120,16 +152,26 @@ def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict
     highest = float(np.quantile(total, 0.999))
     if highest <= 0:
         return None
-    inside = np.zeros(len(h.seconds))
+    inside, using, queued, used, offered = (np.zeros(len(h.seconds)) for _ in range(5))
+    pool = np.full(len(h.seconds), np.inf)
     for c in members:
         expected = np.full(len(h.seconds), np.median(seen[c].response))
         waits = sum(factor * wait for factor, wait in zip(fits[c].mean[1:4], seen[c].waits, strict=True))
         expected[seen[c].kept] = seen[c].service + fits[c].mean[0] + waits
         inside += rate[c] * expected / 1e3
-    mean_inside = np.where(total > 0, inside / np.maximum(total, 1e-12), 0.0)
-    tried = _candidates(highest, 1e3 * float(np.quantile(mean_inside, 0.9)), float(np.quantile(inside, 0.999)))
-    fullest = np.array([int(np.argmax(total)), int(np.argmax(inside))])
-    steady = np.isfinite(tried.wait(total[fullest], mean_inside[fullest])).all(axis=1)
+        kept = seen[c].kept
+        using[kept] += rate[c][kept] * seen[c].service / 1e3
+        queued[kept] += rate[c][kept] * waits / 1e3
+        used += np.nan_to_num(h.cp_s[:, c]) / h.seconds
+        offered[kept], pool[kept] = np.maximum(offered[kept], seen[c].offered), np.minimum(pool[kept], seen[c].pool)
+    pool = np.where(np.isfinite(pool), pool, 1.0)
+    inside, using, queued = (one / np.maximum(total, 1e-12) for one in (inside, using, queued))
+    shared = Sharers(total, inside, using + queued, queued, used, offered, pool)
+    tried = _candidates(
+        highest, 1e3 * float(np.quantile(shared.inside, 0.9)), float(np.quantile(total * inside, 0.999))
+    )
+    fullest = np.array([int(np.argmax(total)), int(np.argmax(total * inside))])
+    steady = np.isfinite(tried.wait(shared.rows(fullest))).all(axis=1)
     tried = tried.rows(np.flatnonzero(steady))
     if not len(tried.places):
         return None
@@ -138,15 +180,14 @@ def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict
         # What scatter there is without the limit is in part the limit's own work: it is judged by what it leaves.
         none, scores = 0.0, np.zeros(len(tried.places))
         for c in members:
-            own = Binned.of(seen[c], total, mean_inside, explained[c])
+            own = Binned.of(seen[c], shared, explained[c])
             none += float(own.score(*seen[c].prior(False))[0])
-            scores += own.score(*seen[c].prior(True), tried.wait(own.total, own.inside)) + 2.0 * math.log(
-                len(total)
-            ) / len(members)
+            scores += own.score(*seen[c].prior(True), tried.wait(own.shared))
+            scores += 2.0 * math.log(len(total)) / len(members)
         best = float(scores.min())
         if not np.isfinite(best):
             return None
-        wait = tried.rows(np.array([int(np.argmin(scores))])).wait(total, mean_inside)[0]
+        wait = tried.rows(np.array([int(np.argmin(scores))])).wait(shared)[0]
         explained = {c: followed(seen[c], wait[seen[c].kept]) for c in members}
     if not none - best >= LIMIT_GAIN * len(members) or min(one.mean[-1] for one in explained.values()) < SHARED:
         return None
@@ -175,20 +216,19 @@ def _candidates(highest: float, longest: float, most_inside: float) -> Candidate
 class Binned:
     """A class's intervals gathered by the rate of those that may share a limit with it (B,): means, their precision.
 
-    ``total`` is that rate, ``inside`` the mean time inside in seconds, ``columns`` (B, 4) the rest and the waits.
+    ``columns`` (B, 4) are the rest and the waits.
     """
 
-    total: Array
-    inside: Array
+    shared: Sharers
     columns: Array
     target: Array
     precision: Array
     usual: float
 
     @classmethod
-    def of(cls, seen: Seen, total: Array, mean_inside: Array, found: Fit) -> Binned:
+    def of(cls, seen: Seen, shared: Sharers, found: Fit) -> Binned:
         """Up to ``BINS`` bins of equal numbers of intervals."""
-        order = np.argsort(np.argsort(total[seen.kept], kind="stable"), kind="stable")
+        order = np.argsort(np.argsort(shared.total[seen.kept], kind="stable"), kind="stable")
         index = order * min(BINS, len(order)) // len(order)
         weight = np.bincount(index, weights=seen.weight)
 
@@ -196,8 +236,7 @@ class Binned:
             return np.bincount(index, weights=values * seen.weight) / weight
 
         return cls(
-            mean(total[seen.kept]),
-            mean(mean_inside[seen.kept]),
+            shared.rows(seen.kept).each(mean),
             np.column_stack([mean(x) for x in (np.ones_like(seen.queued), *seen.waits)]),
             mean(seen.response - seen.service),
             weight / (found.scale**2 * found.dependence),

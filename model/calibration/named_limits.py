@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from model.calibration.draws import DRAWS, normals
 from model.calibration.intervals import History
-from model.calibration.limits import PLACES, Candidates
+from model.calibration.limits import PLACES, Candidates, Sharers
 from model.calibration.regression import Fit, day_dependence
 from model.calibration.waiting import FEWEST_INTERVALS, Seen
 
@@ -45,30 +45,37 @@ OUTSIDE, FEWER = np.arange(0.1, 0.9, 0.1), 24
 UNLIKELY = 12.0
 
 
-def named_limits(h: History, seen: dict[int, Seen], fits: dict[int, Fit], name: str) -> list[dict[str, Any]]:
-    """The limits as a bundle holds them, those held inside others first, those never reached last.
+def named_limits(
+    h: History, seen: dict[int, Seen], fits: dict[int, Fit], name: str
+) -> tuple[list[dict[str, Any]], dict[int, Array]]:
+    """The limits as a bundle holds them, those held inside others first, those never reached last; and of classes that
+    wait for them the part (I,) of their queueing for engines that is left.
 
     ``fits`` say of each class how long it is on the engines.
     """
-    engines = {c: _on_engines_s(h, seen[c], fits[c]) for c in seen}
+    engines = {c: _on_engines(h, seen[c], fits[c]) for c in seen}
+    eased: dict[int, Array] = {}
     found = [_named(h, engines, limit, ()) for limit in sorted(h.waited_s)]
     reached = sorted((one for one in found if one is not None), key=lambda one: (one.of_inside, one.name))
     # The time inside an outer limit includes the waits for those held within it.
     inner: list[str] = []
     entries = []
     for one in reached:
-        again = _named(h, engines, one.name, tuple(inner)) if one.of_inside > 0 else one
-        entries.append((again or one).entry(h, name))
+        again = (_named(h, engines, one.name, tuple(inner)) if one.of_inside > 0 else one) or one
+        entries.append(again.entry(h, name))
         inner.append(one.name)
+        for c in again.members:
+            eased[c] = eased.get(c, np.ones(len(h.seconds))) * again.eased
     never = sorted(set(h.waited_s) - {one.name for one in reached})
-    return entries + [_never_reached(h, seen, limit) for limit in never]
+    return entries + [_never_reached(h, seen, limit) for limit in never], eased
 
 
-def _on_engines_s(h: History, seen: Seen, found: Fit) -> Array:
-    """(I,) seconds of a transaction on engines and waiting for them; NaN in intervals that were not usable."""
-    inside = seen.service + sum(factor * wait for factor, wait in zip(found.mean[1:4], seen.waits, strict=True))
-    on_engines = np.full(len(h.seconds), np.nan)
-    on_engines[seen.kept] = inside / 1e3
+def _on_engines(h: History, seen: Seen, found: Fit) -> Array:
+    """(I, 4) seconds of a transaction on engines and waiting for them, and of waiting alone; the work that shares the
+    engines, and the engines. NaN in intervals that were not usable."""
+    queued = sum(factor * wait for factor, wait in zip(found.mean[1:4], seen.waits, strict=True)) / 1e3
+    on_engines = np.full((len(h.seconds), 4), np.nan)
+    on_engines[seen.kept] = np.column_stack([seen.service / 1e3 + queued, queued, seen.offered, seen.pool])
     return on_engines
 
 
@@ -89,7 +96,7 @@ def _never_reached(h: History, seen: dict[int, Seen], limit: str) -> dict[str, A
 class Named:
     """A limit's members (C',) and how long each waits beside the mean of all; candidates with chances and factors.
 
-    ``hold_sd`` is the relative deviation of the time held.
+    ``hold_sd`` is the relative deviation of the time held, ``eased`` (I,) what it leaves of queueing for engines.
     """
 
     name: str
@@ -100,6 +107,14 @@ class Named:
     log_factor: Array
     log_sd: Array
     hold_sd: float = HOLD_SD
+    eased: Array | float = 1.0
+
+    def easing(self, shared: Sharers, kept: NDArray[np.bool_]) -> Named:
+        """The same with the part of queueing for engines that it leaves in the intervals ``kept``."""
+        best = self.candidates.rows(np.array([int(np.argmax(self.chance))]))
+        eased = np.ones(len(kept))
+        eased[kept] = best.eased(shared)[0]
+        return replace(self, eased=eased)
 
     @property
     def of_inside(self) -> float:
@@ -145,7 +160,7 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
     members = [c for c in members if waited[:, c].sum() >= SHARED * mean * ended[c]]
     each = ended[members].sum()
     weights = [float(waited[:, c].sum() / ended[c] / (waited[:, members].sum() / each)) for c in members]
-    usable = [np.isfinite(engines[c]) | (h.ended[:, c] == 0) for c in members]
+    usable = [np.isfinite(engines[c][:, 0]) | (h.ended[:, c] == 0) for c in members]
     kept = (h.ended[:, members].sum(axis=1) > 0) & np.all(usable, axis=0)
     if kept.sum() < FEWEST_INTERVALS:
         return None
@@ -154,15 +169,16 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
     outer = [np.nan_to_num(waits) for name, waits in h.waited_s.items() if name not in inner]
     outside = sum((waits[kept][:, members].sum(axis=1) for waits in outer), np.zeros(len(total)))
     spent = np.nansum(h.response_ms[kept][:, members] * h.ended[kept][:, members], axis=1) / 1e3 - outside
-    on_engines = (
-        sum((np.nan_to_num(engines[c][kept]) * h.ended[kept, c] for c in members), np.zeros(len(total))) / count
-    )
+    on_engines = sum(np.nan_to_num(engines[c][kept]) * h.ended[kept, c][:, None] for c in members) / count[:, None]
+    used = np.nansum(h.cp_s[kept][:, members], axis=1)[:, None] / h.seconds[kept, None]
     mixed = h.ended[kept][:, members] @ np.array(weights) / count
     others = np.zeros(len(total)) if group is None else group.others(h.seconds)[kept]
-    times = np.column_stack([total, np.maximum(spent, 0.0) / count, on_engines, mixed, others])
+    each_s = np.maximum(spent, 0.0) / count
+    times = np.column_stack([total, each_s, on_engines[:, :2], used, on_engines[:, 2:], mixed, others])
     gathered = _Gathered.of(times, waited[kept][:, members].sum(axis=1), count, h.day[kept], h.sampling_s)
     if group is None:
-        return _fitted(limit, members, weights, gathered, None)
+        found = _fitted(limit, members, weights, gathered, None)
+        return found and found.easing(Sharers(*times.T), kept)
     each = group.busy_s[kept].sum() / count.sum()
     found = _fitted(limit, members, weights, gathered, _of_servers(group.servers, each))
     # Requests of one class may take longer than those of another: as far as the mix of an interval shows it.
@@ -172,23 +188,16 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
 
 @dataclass(frozen=True)
 class _Gathered:
-    """Waits (B,) in s by the rate of those who share a limit, with their time inside and on engines, and how sure.
+    """Waits (B,) in s by what those who share a limit do, and how sure they are."""
 
-    ``weight`` is the mean of the weights of those who came, ``others`` the part of the places that others take.
-    """
-
-    total: Array
-    inside: Array
-    on_engines: Array
-    weight: Array
-    others: Array
+    shared: Sharers
     wait: Array
     precision: Array
     dependence: float
 
     @classmethod
     def of(cls, times: Array, waited: Array, count: Array, day: NDArray[np.int64], sampling_s: float) -> _Gathered:
-        """From intervals: ``times`` (n, 5) are their rate, time inside, time on engines, weight and others."""
+        """From intervals: ``times`` (n, 9) are what :class:`Sharers` has."""
         order = np.argsort(np.argsort(times[:, 0] * times[:, 1], kind="stable"), kind="stable")
         bins = min(BINS, len(order))
         index = order * bins // len(order)
@@ -200,15 +209,8 @@ class _Gathered:
         standard = (waited / count - wait[index]) * np.sqrt(count / (near * (near + sampling_s)))
         dependence = day_dependence(standard / max(float(standard.std()), 1e-12), day)
         weight = count / (near * (near + sampling_s))
-        total, inside, on_engines, mixed, others = (
-            np.bincount(index, weights=column * count) / many for column in times.T
-        )
         return cls(
-            total,
-            inside,
-            on_engines,
-            mixed,
-            others,
+            Sharers(*(np.bincount(index, weights=column * count) / many for column in times.T)),
             wait,
             np.bincount(index, weights=weight) / max(float(standard.var()), 1e-12),
             dependence,
@@ -218,8 +220,8 @@ class _Gathered:
 def _fitted(
     limit: str, members: Sequence[int], weights: Sequence[float], seen: _Gathered, known: Candidates | None
 ) -> Named | None:
-    tried = _candidates(seen) if known is None else known
-    wait = tried.wait(seen.total, seen.inside, seen.on_engines, seen.weight, seen.others) / 1e3
+    tried = _candidates(seen.shared) if known is None else known
+    wait = tried.wait(seen.shared) / 1e3
     shows = (wait.max(axis=1) > LEAST_WAIT * seen.wait.max()) | (known is not None)
     usable = np.isfinite(wait).all(axis=1) & shows
     tried, wait = tried.rows(np.flatnonzero(usable)), wait[usable]
@@ -257,7 +259,7 @@ def _of_servers(servers: float, busy_s: float) -> Candidates:
     return Candidates(places, hold_s, np.zeros(2), np.zeros(2), np.array([1.0, servers]))
 
 
-def _candidates(seen: _Gathered) -> Candidates:
+def _candidates(seen: Sharers) -> Candidates:
     """Limits worth trying: held for a time of its own, a part of the time on engines, both, or all the time inside, or
     all but a fixed part; or one place in each of several regions, held all the time on engines, as the QR TCB of CICS.
     """

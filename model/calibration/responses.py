@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name:
     # On a shared machine the hypervisor takes engines away before work is at its end.
     alone = h.machine is None or h.machine.weight >= h.machine.total_weight
     orders = [order for order in Order if alone or order is not Order.IN_LINE]
-    views = {order: _explained(h, streams, ziip, order) for order in orders}
+    views = {order: _explained(h, seen_by(h, streams, ziip, order), name) for order in orders}
     order = min(orders, key=lambda one: views[one].score)
     chosen = views[order]
     return {
@@ -49,7 +49,7 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name:
             for c, seen in chosen.seen.items()
         },
         "limits": [
-            *named_limits(h, chosen.seen, chosen.fits, name),
+            *chosen.named,
             *(
                 limit_entry(h, members, candidates, shares, {c: chosen.fits[c] for c in members}, name)
                 for members, candidates, shares in chosen.limits
@@ -63,18 +63,23 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name:
 
 @dataclass(frozen=True)
 class Explained:
-    """Responses under one order of work: fits by class, limits found, their waits in ms, and the criterion."""
+    """Responses under one order of work: fits by class, limits that records name, others found with their waits in ms,
+    and the criterion."""
 
     seen: dict[int, Seen]
     fits: dict[int, Fit]
+    named: list[dict[str, Any]]
     limits: list[tuple[tuple[int, ...], Candidates, Array]]
     limited: dict[int, Array]
     score: float
 
 
-def _explained(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: Order) -> Explained:
-    seen = seen_by(h, streams, ziip, order)
+def _explained(h: History, seen: dict[int, Seen], name: str) -> Explained:
     fits = {c: followed(one) for c, one in seen.items()}
+    named, eased = named_limits(h, seen, fits, name)
+    for c, left in eased.items():
+        seen = {**seen, c: replace(seen[c], eased=left[seen[c].kept])}
+        fits[c] = followed(seen[c])
     limits, limited = [], {}
     free = set(seen)
     for members, found in shown(h, seen, fits):
@@ -85,7 +90,9 @@ def _explained(h: History, streams: Sequence[int], ziip: Mapping[str, Any], orde
             fits[c] = found.fits[c]
             limited[c] = found.wait[seen[c].kept]
         free -= set(members)
-    return Explained(seen, fits, limits, limited, float(sum(one.bic + seen[c].strain(one) for c, one in fits.items())))
+    return Explained(
+        seen, fits, named, limits, limited, float(sum(one.bic + seen[c].strain(one) for c, one in fits.items()))
+    )
 
 
 def _bent(seen: Seen, found: Fit, long: NDArray[np.bool_]) -> float:

@@ -57,7 +57,8 @@ class Seen:
     ``queued`` is the wait where more important work comes in short pieces, ``behind`` what comes on top where its
     pieces are as long as the class's own, or, of work that runs to its end, what grows faster than M/M/m has it where
     pieces differ in size; ``ziip`` the wait for a zIIP and what a second thread on its core costs.
-    ``limited`` is the wait for limits that the records name, which is not in the response.
+    ``limited`` is the wait for limits that the records name, which is not in the response; ``offered`` is the work
+    that shares ``pool`` engines with the class; ``eased`` is the part of the waits for engines that limits leave.
     """
 
     c: int
@@ -69,6 +70,9 @@ class Seen:
     behind: Array
     ziip: Array
     limited: Array
+    offered: Array
+    pool: Array
+    eased: Array
     day: NDArray[np.int64]
     order: Order
 
@@ -83,8 +87,8 @@ class Seen:
 
     @property
     def waits(self) -> list[Array]:
-        """Columns of the regression besides the rest: those of the waits."""
-        return [self.queued, self.behind, self.ziip]
+        """Columns of the regression besides the rest: those of the waits, as far as limits leave them."""
+        return [self.eased * wait for wait in (self.queued, self.behind, self.ziip)]
 
     def prior(self, limited: bool) -> tuple[list[float], list[float]]:
         """Mean and standard deviation of the rest and of the factors of the waits, that for a limit last."""
@@ -143,7 +147,9 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
             stretched = queues.stretch_below(own, pool, above)
             with np.errstate(invalid="ignore"):
                 longer = np.maximum(queues.stretch(own, pool, above) - stretched, 0.0)
+            offered = own + above
         else:
+            offered, pool = busy, whole
             in_line = order is Order.IN_LINE
             stretched = queues.stretch_in_line(own, whole, above, busy) if in_line else queues.stretch(busy, whole)
             longer = queues.crowded(stretched, busy, whole) if order.to_its_end else np.zeros(len(busy))
@@ -168,6 +174,9 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
             behind,
             (on_ziip * (ziip_stretch - 1.0))[kept],
             waited,
+            offered[kept],
+            pool[kept],
+            np.ones(int(kept.sum())),
             h.day[kept],
             order,
         )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity import queues
+from model.capacity.limiting import Times
 from model.capacity.parts import (
     CAPTURED,
     CAPTURED_BUT_ZIIP,
@@ -232,15 +233,14 @@ class System:
             }
             work = self._sum(eligible, "ziip", busy.shape)
             ziip_stretch = self.ziip_pool.queue(work, self.waited_for_cps(usage, scenario), scenario)[1]
-        responses: dict[tuple[str, str], Array] = {}
-        using: dict[tuple[str, str], Array] = {}
-        waiting: dict[tuple[str, str], dict[str, Array]] = {}
-        p90: dict[tuple[str, str], Array] = {}
+        times, p90 = Times(), {}
         for response in self.responses:
             key = (response.metric, response.stream)
             rate = np.maximum(self.stream(scenario, response.stream), 1e-12)
-            level, longer = stretched[self.level(response.series)]
-            service = 1e3 * sum((usage[name] for name in response.series), np.zeros(busy.shape)) / rate
+            level, longer, *times.shared[key] = stretched[self.level(response.series)]
+            times.rate[key] = rate
+            times.used[key] = sum((usage[name] for name in response.series), np.zeros(busy.shape))
+            service = 1e3 * times.used[key] / rate
             with np.errstate(invalid="ignore"):
                 piece = service if pieces is None else pieces
                 queued = piece * (response.factor[:, None] * (level - 1.0) + response.behind[:, None] * longer)
@@ -252,22 +252,25 @@ class System:
                 ziip_wait = response.ziip_factor[:, None] * ziip * (ziip_stretch - 1.0)
             with np.errstate(invalid="ignore"):
                 total = service + queued + answered + ziip + ziip_wait
-            responses[key] = np.where(np.isfinite(total), total, np.inf)
-            using[key] = service + ziip
-            waiting[key] = {"cp": queued, "ziip": ziip_wait, "other": np.maximum(answered, 0.0)}
-        limits = self._limits(scenario, responses, using, waiting)
+            times.response[key] = np.where(np.isfinite(total), total, np.inf)
+            times.using[key] = service + ziip
+            times.waiting[key] = {"cp": queued, "ziip": ziip_wait, "other": np.maximum(answered, 0.0)}
+        self._limits(scenario, times)
         for response in self.responses:
             key = (response.metric, response.stream)
-            longer = response.drift[:, None] * self._beyond(response, waiting[key])
-            deviating = responses[key] * (1.0 + response.noise[:, None]) + np.nan_to_num(longer, posinf=0.0)
-            responses[key] = np.maximum(deviating, using[key])
+            longer = response.drift[:, None] * self._beyond(response, times.waiting[key])
+            deviating = times.response[key] * (1.0 + response.noise[:, None]) + np.nan_to_num(longer, posinf=0.0)
+            times.response[key] = np.maximum(deviating, times.using[key])
             if response.p90 is not None and response.p90_waiting is not None:
-                waited = sum((v for name, v in waiting[key].items() if name != "other"), np.zeros(busy.shape))
+                waited = sum((v for name, v in times.waiting[key].items() if name != "other"), np.zeros(busy.shape))
                 with np.errstate(invalid="ignore"):
-                    share = np.nan_to_num(np.clip(waited / responses[key], 0.0, 1.0))[..., :]
+                    share = np.nan_to_num(np.clip(waited / times.response[key], 0.0, 1.0))[..., :]
                     ratio = response.p90[:, None] * (1.0 - share) + response.p90_waiting[:, None] * share
-                    p90[key] = responses[key] * (ratio - response.p90_bend[:, None] * share * (1.0 - share))
-        return State(scenario, usage, busy, available, ziip_busy, machine_busy, responses, using, waiting, p90, limits)
+                    p90[key] = times.response[key] * (ratio - response.p90_bend[:, None] * share * (1.0 - share))
+        responses = times.response, times.using, times.waiting, p90
+        return State(
+            scenario, usage, busy, available, ziip_busy, machine_busy, *responses, limits=times.full, eased=times.eased
+        )
 
     def _mean_size(self, scenario: Scenario, usage: Mapping[str, Array]) -> Array:
         """Mean seconds of CPU of the transactions whose work is on the engines, (draws, loads)."""
@@ -288,14 +291,17 @@ class System:
         """Priority level of the work of some series, 0 the highest."""
         return min((self.laws[name].level for name in series), default=0)
 
-    def stretches(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array) -> dict[int, tuple[Array, Array]]:
+    def stretches(
+        self, scenario: Scenario, usage: Mapping[str, Array], busy: Array
+    ) -> dict[int, tuple[Array, Array, Array, Array]]:
         """Stretch of work at each priority level behind short pieces, and what long ones add; in draws without
-        priorities one for all, and its part that grows with the load."""
+        priorities one for all, and its part that grows with the load. With it the work that shares the engines, and the
+        engines."""
         whole = self._pool(scenario, busy)
         together = queues.stretch(busy, whole)
         crowded = queues.crowded(together, busy, whole)
         if not self.in_line and not np.any(self.priorities):
-            return {law.level: (together, crowded) for law in self.laws.values()}
+            return {law.level: (together, crowded, busy, whole) for law in self.laws.values()}
         out, above = {}, np.zeros(busy.shape)
         ranked = self.priorities[:, None]
         for level in sorted({law.level for law in self.laws.values() if law.engine == "cp"}):
@@ -304,53 +310,27 @@ class System:
             )
             if self.in_line:
                 stretched = queues.stretch_in_line(own, whole, above, busy)
-                out[level] = stretched, queues.crowded(stretched, busy, whole)
+                out[level] = stretched, queues.crowded(stretched, busy, whole), busy, whole
             else:
                 pool = np.minimum(whole, self._pool(scenario, own + above))
                 short = queues.stretch_below(own, pool, above)
                 with np.errstate(invalid="ignore"):
                     longer = np.nan_to_num(np.maximum(queues.stretch(own, pool, above) - short, 0.0), posinf=0.0)
-                out[level] = np.where(ranked, short, together), np.where(ranked, longer, crowded)
+                out[level] = (
+                    np.where(ranked, short, together),
+                    np.where(ranked, longer, crowded),
+                    np.where(ranked, own + above, busy),
+                    np.where(ranked, pool, whole),
+                )
             above = above + own
         return out
 
-    def _limits(
-        self,
-        scenario: Scenario,
-        responses: dict[tuple[str, str], Array],
-        using: Mapping[tuple[str, str], Array],
-        waiting: dict[tuple[str, str], dict[str, Array]],
-    ) -> dict[str, Array]:
-        """Utilization of each limit, adding the wait for it to the responses of its members."""
-        found = {}
+    def _limits(self, scenario: Scenario, times: Times) -> None:
+        """Add the waits for limits to the responses of their members."""
         for limit in self.limits:
             if not limit.reached and limit.name not in scenario.limits:
                 continue
-            rate = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
-            keys = [key for key in responses if self.numbers.get(key[1]) in limit.members]
-            by_stream = (limit.weight(i) * self.stream(scenario, self.streams[i]) for i in limit.members)
-            mixed = sum(by_stream, np.zeros(rate.shape)) / np.maximum(rate, 1e-12)
-            hold = limit.hold_s[:, None] * mixed
-            endless = np.zeros(rate.shape, bool)
-            for key in keys:
-                engines = using[key] + waiting[key]["cp"] + waiting[key]["ziip"]
-                parts = (limit.of_inside[:, None], responses[key]), (limit.of_engines[:, None], engines)
-                # Of a time without end no part is no time.
-                held = sum((np.where(part > 0, part * time, 0.0) for part, time in parts), np.zeros(rate.shape))
-                own = self.stream(scenario, key[1]) / np.maximum(rate, 1e-12)
-                endless = endless | (np.isinf(held) & (own > 0))
-                hold = hold + own * np.nan_to_num(held, posinf=1e12) / 1e3
-            hold = np.maximum(hold, 0.0)
-            servers = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
-            servers = np.where(np.isnan(servers), limit.servers, servers)[:, None]
-            others = np.asarray(scenario.extra.get(limit.beside, 0.0))
-            with np.errstate(invalid="ignore"):
-                waited = queues.wait(rate + others * servers / np.maximum(hold, 1e-12), hold, servers)
-                delay = np.nan_to_num(1e3 * limit.factor[:, None] * waited, nan=0.0, posinf=np.inf)
-            # What is held until something else is done with, which never is, is full and no more.
-            found[limit.name] = np.where(endless, 1.0, rate * hold / servers + others)
-            for key in keys:
-                own = limit.weight(self.numbers[key[1]]) * delay / np.maximum(mixed, 1e-12)
-                responses[key] = responses[key] + own
-                waiting[key][limit.name] = own
-        return found
+            numbers = {key: self.numbers.get(key[1]) for key in times.response}
+            members = {key: limit.weight(n) for key, n in numbers.items() if n in limit.members}
+            coming = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
+            times.hold_back(limit, members, coming, scenario)

@@ -243,11 +243,13 @@ class _Description:
         ready, state, key = self.ready, self.state, (metric, stream)
         cp_s, ziip_s = self._cp_s(stream), self._ziip_s(stream)
         level = min(ready.laws[name].level for name in self._series(stream, CP))
-        stretch, longer = (float(one[0, 0]) for one in ready.stretches(self.scenario, state.usage, state.busy)[level])
+        stretched = ready.stretches(self.scenario, state.usage, state.busy)[level]
+        stretch, longer, *_ = (float(one[0, 0]) for one in stretched)
         if ready.in_line:
             found = cp_s + self._size_above(HIGHEST + 1) * (stretch - 1.0)
         else:
             found = cp_s * stretch + (self._size_above(level) * longer if self.ranked else 0.0)
+        found = cp_s + (found - cp_s) * (float(state.eased[key][0, 0]) if key in state.eased else 1.0)
         law = next(one for one in ready.responses if (one.metric, one.stream) == key)
         waits = {name: 1e-3 * float(value[0, 0]) for name, value in state.waiting_ms[key].items()}
         factor = float(law.ziip_factor[0])

@@ -214,7 +214,7 @@ class State:
     """What the ensemble does at a scenario; arrays are (draws, loads).
 
     ``usage``, ``busy``, ``ziip_busy``, ``machine_busy`` and ``limits`` are what the work asks for, also beyond what
-    there is.
+    there is; ``eased`` is the part of a class's waits for engines that is left where it waits to be let in.
     """
 
     scenario: Scenario
@@ -228,6 +228,7 @@ class State:
     waiting_ms: Mapping[tuple[str, str], Mapping[str, Array]]
     p90_ms: Mapping[tuple[str, str], Array]
     limits: Mapping[str, Array]
+    eased: Mapping[tuple[str, str], Array]
 
     @property
     def served(self) -> Array:

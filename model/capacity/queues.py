@@ -6,6 +6,8 @@ whole: between two whole numbers, values are interpolated. Everything broadcasts
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -209,11 +211,88 @@ def _below(own: Array, servers: int, higher: Array) -> Array:
     return np.where(steady, mean / (total + rest) / own, np.inf)
 
 
-def wait(rate: ArrayLike, hold_s: ArrayLike, servers: ArrayLike) -> Array:
-    """Mean wait in M/M/m in seconds; infinite where there is no steady state."""
-    load = np.asarray(rate, float) * np.asarray(hold_s, float)
-    pool = np.asarray(servers, float)
-    steady = load < pool * FULL
+def of_others(own: ArrayLike, offered: ArrayLike, servers: ArrayLike) -> tuple[Array, Array]:
+    """Part of the wait in M/M/m that ``own`` work, of all that is ``offered``, would have with one of its kind alone,
+    and the part that it takes of what the rest leaves."""
+    used, load, pool = (np.asarray(one, float) for one in (own, offered, servers))
+    filled = used / np.maximum(used + np.maximum(pool - load, 0.0), 1e-12)
+    fewer = erlang_c(np.maximum(load - used, 0.0), pool) / np.maximum(erlang_c(load, pool), 1e-300)
+    return np.minimum(fewer, 1.0) * (1.0 - filled), filled
+
+
+def held(
+    rate: ArrayLike, hold_s: ArrayLike, places: ArrayLike, first_s: ArrayLike = 0.0, filled: ArrayLike = 0.0
+) -> tuple[Array, Array, Array]:
+    """A limit: mean wait for it in seconds, part of its places taken, and part of the queues inside that it saves.
+
+    Whoever is let in stays ``hold_s`` wherever nobody queues, and besides where those inside queue: ``first_s`` with
+    nobody else there, and as many as come leave a second where they fill it so far that each who comes finds the part
+    ``filled`` of one more. With all places taken as many leave as where so many happen to be inside (Norton's theorem:
+    K. M. Chandy, U. Herzog and L. Woo, *IBM J. Res. Dev.* 19, 1975). Without a queue inside it is M/M/m.
+
+    What it saves is of the queues that those inside make each other beyond ``first_s``. The wait is infinite where
+    there is no steady state, and the part taken then what is asked, 1 or more. Places that are not a whole number are
+    interpolated.
+    """
+    coming = np.asarray(rate, float)
+    free, queue, part, pool = np.broadcast_arrays(
+        coming * hold_s, coming * first_s, np.asarray(filled, float), np.asarray(places, float)
+    )
+    whole = np.maximum(np.floor(pool), 1.0)
+    share = np.clip(pool - whole, 0.0, 1.0)
+    found = _held(free, queue, part, whole)
+    if np.any(share > 0):
+        more = _held(free, queue, part, whole + 1.0)
+        with np.errstate(invalid="ignore"):
+            found = [np.where(share > 0, (1.0 - share) * a + share * b, a) for a, b in zip(found, more, strict=True)]
+    waiting, taken, saved = found
+    return waiting / np.maximum(coming, 1e-12), taken, saved
+
+
+def _held(free: Array, queue: Array, part: Array, places: Array) -> list[Array]:
+    """:func:`held` for a whole number of places, in transactions instead of seconds.
+
+    Those who do not queue are Poisson with mean ``free``; of the others one more is there with a chance of ``queue``
+    over their number, or ``part`` where that is more, as in M/M/m.
+    """
+    part = np.clip(part, 0.0, 1.0 - 1e-9)
+    most = int(places.max(initial=1.0))
+    kink = np.where(part > 0, np.maximum(np.floor(queue / np.maximum(part, 1e-300) + 1e-9), 1.0), np.inf)
+    top = min(float(queue.max(initial=0.0)), 1e4)
+    last = int(min(kink.max(initial=0.0), top + 9.0 * math.sqrt(top) + 12.0))
+    # Chances of 0, 1, ... who do not queue, times a number; of the others one after the other.
+    chances = np.empty((most + 1, *free.shape))
+    chances[0] = np.exp(-0.5 * np.minimum(free, 1400.0))
+    for n in range(1, most + 1):
+        chances[n] = chances[n - 1] * (free / n)
+    found, tail = chances.copy(), np.zeros_like(chances)
+    term, whole, number = np.ones(free.shape), np.ones(free.shape), np.zeros(free.shape)
+    for j in range(1, last + 2):
+        beyond = np.where(j - 1 == kink, term * part, 0.0)
+        if j <= most:
+            tail[j:] += beyond * chances[: most + 1 - j]
+        whole = whole + beyond / (1.0 - part)
+        number = number + beyond * (j / (1.0 - part) + part / (1.0 - part) ** 2)
+        term = np.where(j <= kink, term * queue / j, 0.0)
+        if j <= most:
+            found[j:] += term * chances[: most + 1 - j]
+        whole, number = whole + term, number + j * term
+    for n in range(1, most + 1):
+        tail[n] += part * tail[n - 1]
+    found += tail
+    inside = np.arange(most + 1).reshape(-1, *[1] * free.ndim)
+    full = places.astype(int)[None]
+    found = np.where(inside <= full, found, 0.0)
+    at, before = np.take_along_axis(found, full, 0)[0], np.take_along_axis(found, full - 1, 0)[0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.asarray(hold_s, float) * erlang_c(load, pool) / np.where(steady, pool - load, 1.0)
-    return np.where(steady, found, np.inf)
+        asked = np.where(before > 0, at / before, np.where(free + queue > 0, np.inf, 0.0))
+        steady = asked < FULL
+        bound = np.where(steady, asked, 0.0)
+        rest = at * bound / (1.0 - bound)
+        total = found.sum(axis=0) + rest
+        waiting = np.where(steady, rest / (1.0 - bound) / total, np.inf)
+        taken = (np.sum(inside * found, axis=0) + places * rest) / total / places
+        queueing = number / whole - queue
+        fewer = np.where(steady, free + queue + queueing - taken * places, 0.0)
+        saved = np.where(queueing > 1e-9, np.clip(fewer / queueing, 0.0, 1.0), 0.0)
+    return [waiting, np.where(steady, taken, np.maximum(asked, 1.0)), saved]

@@ -124,7 +124,7 @@ def test_a_serial_resource_shows_as_a_limit_of_its_class():
     rate = given.ended[:, 1] / SECONDS
     hold = 0.85 / rate.max()
     response = given.response_ms.copy()
-    response[:, 1] += 1e3 * queues.wait(rate, hold, 1)
+    response[:, 1] += 1e3 * queues.held(rate, hold, 1)[0]
     limited = bundle_of(replace(given, response_ms=response))
     found = limited["systems"]["PRDA"]["limits"]
     assert [limit["members"] for limit in found] == [["LOW"]]
@@ -137,7 +137,7 @@ def test_waits_that_show_only_where_the_engines_are_nearly_full_are_no_limit(mon
     rate = given.ended[:, 1] / SECONDS
     busy = given.busy_s / SECONDS / ENGINES
     response = given.response_ms.copy()
-    response[:, 1] += np.where(busy > 0.45, 1e3 * queues.wait(rate, 0.85 / rate.max(), 1), 0.0)
+    response[:, 1] += np.where(busy > 0.45, 1e3 * queues.held(rate, 0.85 / rate.max(), 1)[0], 0.0)
     monkeypatch.setattr(limits, "CALM", calm)
     found = entry(replace(given, response_ms=response))["limits"]
     assert [limit["members"] for limit in found] == ([] if calm == 0.45 else [["LOW"]])

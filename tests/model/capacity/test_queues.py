@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.capacity import queues
+from model.network import Network
+from model.network.simulator import simulate
 from model.network.solvers import stations
 from model.network.solvers.priorities import mg1_head_of_line
 from tests.shared import shared
@@ -36,7 +38,7 @@ def test_one_priority_is_the_multi_server_queue_of_the_solvers(load, servers, se
     offered = load * servers
     expected = stations.mmc_response(offered / service, service, servers)
     assert service * queues.stretch(offered, servers) == pytest.approx(expected, rel=1e-9)
-    assert service + queues.wait(offered / service, service, servers) == pytest.approx(expected, rel=1e-9)
+    assert service + queues.held(offered / service, service, servers)[0] == pytest.approx(expected, rel=1e-9)
 
 
 @given(offered=st.floats(0.01, 100.0), servers=st.integers(1, 12))
@@ -125,7 +127,7 @@ def test_between_whole_numbers_of_engines_waiting_lies_between_theirs(offered, s
 @pytest.mark.parametrize("offered", [4.0, 5.0])
 def test_there_is_no_steady_state_at_or_above_the_engines(offered):
     assert np.isinf(queues.stretch(offered, 4))
-    assert np.isinf(queues.wait(offered, 1.0, 4))
+    assert np.isinf(queues.held(offered, 1.0, 4)[0])
     assert np.isinf(queues.inside(offered, 4))
 
 
@@ -138,3 +140,38 @@ def test_arrays_of_draws_and_loads_broadcast():
 
 def test_part_of_an_engine_and_no_steady_state_is_no_warning():
     assert np.isinf(queues.stretch_below([0.9, 9.0], [2.5, 2.5], [2.0, 2.0])).all()
+
+
+def test_a_limit_around_shared_engines_holds_back_as_in_the_simulator():
+    rate, work_s, io_s, engines, places = 3.2, 1.0, 0.5, 4, 8
+    network = Network.from_toml(f"""
+name = "engines within a limit"
+[[stations]]
+name = "cp"
+servers = {engines}
+scheduling = "ps"
+[[stations]]
+name = "io"
+scheduling = "delay"
+[[resources]]
+name = "MXT"
+capacity = {places}
+[[classes]]
+name = "work"
+arrivals = {{ rate_per_s = {rate} }}
+route = [
+  {{ acquire = "MXT" }},
+  {{ visit = "cp", service = {work_s} }},
+  {{ visit = "io", service = {io_s} }},
+  {{ release = "MXT" }},
+]
+""")
+    load = rate * work_s
+    alone, filled = queues.of_others(load, load, engines)
+    queued_s = (queues.stretch(load, engines) - 1.0) * work_s
+    wait_s, taken, saved = queues.held(rate, io_s, places, work_s + alone * queued_s, filled)
+    seen = simulate(network, seed=1, horizon=400_000)
+    assert wait_s == pytest.approx(seen.resources["MXT"].wait_s.value, rel=0.1)
+    assert taken == pytest.approx(seen.resources["MXT"].utilization.value, rel=0.02)
+    response_s = work_s + io_s + queued_s * (1.0 - saved * (1.0 - alone)) + wait_s
+    assert response_s == pytest.approx(seen.classes["work"].response_s.value, rel=0.03)
