@@ -3,15 +3,19 @@
 Each asset calls the step that the command line calls. Everything that opens the warehouse is in one pool of one.
 """
 
+import json
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
-from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, DbtProject, dbt_assets
+from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliInvocation, DbtProject, dbt_assets
+from packaging.version import Version
 
 from pipelines import pages, settings, steps
 from pipelines.exits import EtalonError, Exit, code_of
@@ -19,6 +23,9 @@ from pipelines.home import DBT_PROJECT, Home
 from pipelines.nights import accounts
 from pipelines.nights.landing import local
 from pipelines.partitions import daily, landed
+
+if TYPE_CHECKING:
+    from pipelines.building.marts import Work
 
 POOL = "duckdb_writer"
 AGAIN = dg.RetryPolicy(max_retries=2, delay=15, backoff=dg.Backoff.EXPONENTIAL)
@@ -80,6 +87,9 @@ class Translator(DagsterDbtTranslator):
         return str(dbt_resource_props["schema"])
 
 
+TRANSLATOR = Translator(DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True))
+
+
 @dg.asset(
     deps=[landing_files],
     partitions_def=daily,
@@ -137,18 +147,17 @@ def marts(project: DbtProject) -> dg.AssetsDefinition:
     @dbt_assets(
         manifest=project.manifest_path,
         project=project,
-        dagster_dbt_translator=Translator(DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True)),
+        dagster_dbt_translator=TRANSLATOR,
         name="dbt_build",
         pool=POOL,
         retry_policy=AGAIN,
     )
-    def dbt_build(context: dg.AssetExecutionContext, dbt: DbtCliResource) -> Iterator[Any]:
+    def dbt_build(context: dg.AssetExecutionContext) -> Iterator[Any]:
         home = Home.from_environment()
-        from pipelines import metrics, record_marts
+        from pipelines import record_marts
         from pipelines.building.marts import building
 
         with as_failures():
-            os.environ.update({**home.environment(), **metrics.environment(home)})
             steps.prepare(home)
         if set(context.selected_asset_keys) != set(context.assets_def.keys):
             remedy = "the marts are built together; of single models `etalon build --select MODEL` makes tables anew"
@@ -161,10 +170,26 @@ def marts(project: DbtProject) -> dg.AssetsDefinition:
             for line in work.plan.late:
                 context.log.warning(line)
             record_marts.prepare(home, work.database)
-            os.environ.update(work.environment())
-            yield from dbt.cli(list(steps.BUILD), context=context, target_path=work.target).stream()
+            yield from _running(context, project, home, work).stream()
 
     return dbt_build
+
+
+def _running(context: dg.AssetExecutionContext, project: DbtProject, home: Home, work: "Work") -> DbtCliInvocation:
+    """The build that dbt has begun. Dagster's own resource would start dbt twice, and parse the project anew."""
+    call = steps.dbt_call(home, work.database, work.target)
+    call["env"] |= {"DBT_LOG_FORMAT": "json", "PYTHONUNBUFFERED": "1"}
+    return DbtCliInvocation(
+        process=subprocess.Popen(**call, stdout=subprocess.PIPE, stderr=subprocess.STDOUT),
+        manifest=json.loads(project.manifest_path.read_text(encoding="utf-8")),
+        dagster_dbt_translator=TRANSLATOR,
+        project_dir=DBT_PROJECT,
+        target_path=work.target,
+        raise_on_error=True,
+        cli_version=Version(version("dbt-core")),
+        project=project,
+        context=context,
+    )
 
 
 def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:

@@ -4,10 +4,9 @@ import datetime as dt
 import json
 
 import dagster as dg
-from dagster_dbt import DbtCliResource
 
 from pipelines import assets, settings
-from pipelines.home import DBT_PROJECT, Home
+from pipelines.home import Home
 from pipelines.nights.landing import fingerprint, local
 from pipelines.partitions import daily, landed
 
@@ -66,5 +65,4 @@ def defs() -> dg.Definitions:
         jobs=[day],
         schedules=[nightly],
         sensors=[landing],
-        resources={"dbt": DbtCliResource(project_dir=project, profiles_dir=str(DBT_PROJECT))},
     )

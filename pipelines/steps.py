@@ -16,8 +16,8 @@ from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 
 # Unit tests of the formulas prove the project, not the data: they run with the tests, not with every build. What
-# dbt says is read by the process that started it: a file of it would cost every build a second.
-BUILD = ("build", "--exclude-resource-type", "unit_test", "--log-level-file", "none")
+# dbt says is read by the process that started it: a file of it would cost every build a second, its manifest two.
+BUILD = ("build", "--exclude-resource-type", "unit_test", "--log-level-file", "none", "--no-write-json")
 
 Progress = Callable[[str], None]
 LoadProgress = Callable[[str, str, int], None]
@@ -106,8 +106,7 @@ def build(home: Home, *, select: str | None = None, everything: bool = False, pr
     with building(home, everything=everything) as work:
         if work is None:
             return ""
-        # What dbt says of the project is read of the whole warehouse's target alone.
-        _dbt(home, work.database, work.target, *([] if work.plan.everything else ["--no-write-json"]))
+        _dbt(home, work.database, work.target)
     if progress:
         for line in work.plan.late:
             progress(line)
@@ -115,23 +114,31 @@ def build(home: Home, *, select: str | None = None, everything: bool = False, pr
 
 
 def _dbt(home: Home, database: Path, target: Path, *more: str) -> None:
-    home.dbt.mkdir(parents=True, exist_ok=True)
-    from pipelines import metrics, record_marts
+    from pipelines import record_marts
 
     idle = record_marts.prepare(home, database)
     record_marts.make_empty(database, idle)
     more = (*more, "--exclude", *idle) if idle else more
-    code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
-    command = [sys.executable, "-c", code, "--quiet", "--no-use-colors", *BUILD, *more, *_parsed(home, target)]
-    command += ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT), "--target-path", str(target)]
-    # Named from its own folder: what dbt parsed for one database holds for another of the same name.
-    environment = {**os.environ, **home.environment(), **metrics.environment(home), "ETALON_WAREHOUSE": database.name}
-    done = subprocess.run(command, cwd=database.parent, env=environment, capture_output=True, text=True, check=False)
+    call = dbt_call(home, database, target, "--quiet", *more)
+    done = subprocess.run(**call, capture_output=True, text=True, check=False)
     if done.returncode:
         output = done.stdout.strip() or done.stderr.strip()
         locked = "could not set lock" in output.lower()
         message = (output.partition("Traceback (most recent")[0].strip() or output)[-4000:]
         raise EtalonError(f"dbt could not build the marts:\n{message}", Exit.LOCKED if locked else Exit.FAILED)
+
+
+def dbt_call(home: Home, database: Path, target: Path, *more: str) -> dict[str, Any]:
+    """What `subprocess` takes to have dbt build a database, its target being the folder `target`."""
+    home.dbt.mkdir(parents=True, exist_ok=True)
+    from pipelines import metrics
+
+    code = "import sys; from dbt.cli.main import cli; sys.exit(cli())"
+    command = [sys.executable, "-c", code, *BUILD, "--no-use-colors", *more, *_parsed(home, target)]
+    command += ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT), "--target-path", str(target)]
+    # Named from its own folder: what dbt parsed for one database holds for another of the same name.
+    environment = {**os.environ, **home.environment(), **metrics.environment(home), "ETALON_WAREHOUSE": database.name}
+    return {"args": command, "cwd": database.parent, "env": environment}
 
 
 def _parsed(home: Home, target: Path) -> list[str]:
@@ -149,12 +156,11 @@ def check(home: Home) -> Any:
     from ingest import schema
     from pipelines.building.marts import readable
 
-    manifest = home.dbt / "target" / "manifest.json"
     return quality.run(
         home.window if readable(home.window) else home.warehouse,
         home.quality,
         baseline=schema.baseline_expectations(layouts.registry(home)),
-        manifest=manifest if manifest.exists() else None,
+        manifest=DBT_PROJECT / "target" / "manifest.json",
     )
 
 

@@ -23,10 +23,6 @@ class Work:
     database: Path
     target: Path
 
-    def environment(self) -> dict[str, str]:
-        """Variables that have dbt work there."""
-        return {"ETALON_WAREHOUSE": str(self.database), "DBT_TARGET_PATH": str(self.target)}
-
 
 @contextmanager
 def building(home: Home, *, everything: bool = False) -> Iterator[Work | None]:

@@ -243,20 +243,19 @@ def test_the_marts_of_a_day_without_files_are_built_over_empty_tables(day, tmp_p
     from pipelines import assets
     from pipelines.home import Home
 
-    class Dbt:
-        def cli(self, arguments, context, target_path):
-            with duckdb.connect(str(Home(tmp_path).warehouse), read_only=True) as con:
-                self.files = con.execute("SELECT count(*) FROM meta.ledger").fetchone()[0]
-            return self
+    files = []
 
-        def stream(self):
-            return iter(())
+    def counted(context, project, home, work):
+        with duckdb.connect(str(work.database), read_only=True) as con:
+            files.append(con.execute("SELECT count(*) FROM meta.ledger").fetchone()[0])
+        return SimpleNamespace(stream=lambda: iter(()))
 
     monkeypatch.setattr("os.environ", os.environ | Home(tmp_path).environment())
-    built, dbt = assets.marts(assets.dbt_project(Home(day[0]))), Dbt()
+    monkeypatch.setattr(assets, "_running", counted)
+    built = assets.marts(assets.dbt_project(Home(day[0])))
     context = SimpleNamespace(selected_asset_keys=built.keys, assets_def=built, log=logging.getLogger("dagster"))
-    assert list(built.op.compute_fn.decorated_fn(context, dbt)) == []
-    assert dbt.files == 0
+    assert list(built.op.compute_fn.decorated_fn(context)) == []
+    assert files == [0]
 
 
 @pytest.mark.parametrize(
