@@ -12,7 +12,8 @@ Convert = Callable[[Any], Any]
 _SHOWN = 60
 """Characters of a nested value, or of bytes, that a reader is shown."""
 
-_JSON = "to_json(#{})::VARCHAR"
+# Bytes inside are \x01 for DuckDB already: JSON would have two backslashes.
+_JSON = r"replace(to_json(#{})::VARCHAR, '\\x', '\x')"
 _BYTES = "format('X''{{}}''', hex(#{}))"
 _TEXTS = (
     dict.fromkeys(("list", "array", "struct", "map", "union"), _JSON)

@@ -68,9 +68,11 @@ def test_a_reader_is_shown_values_of_every_type():
     with duckdb.connect() as con:
         relation = con.sql("SELECT * FROM test_all_types()")
         low, high, nothing = forms.shown(relation)
+        [[nested]] = [list(row.values()) for row in forms.shown(con.sql("SELECT MAP {'a': '\\x01\\xC1'::BLOB} AS m"))]
     assert set(nothing.values()) == {None}
     assert {type(value) for value in high.values()} == {bool, int, float, str}
     assert (low["smallint"], high["dec_4_1"], high["blob"]) == (-32768, 999.9, "X'00000061'")
+    assert nested == r'{"a":"\x01\xC1"}'
     assert high["int_array"] == "[42,999,null,null,-42]"
     assert len(high["timestamp_array"]) == len(low["blob"]) == 60
     assert high["timestamp_tz"] == "294247-01-10 04:00:54.775806+00"
