@@ -253,12 +253,13 @@ class _Loader:
                 return self._failed(report, error, file_id, real)
         if report.decoded and accounts.quarantined_to == before.size and not spooled:
             report.message = f"{report.message}{before.may_grow}"
-        self._progress(name, "done", accounts.records)
-        if not apart:
-            self._together.append((path, report))
-            self._together_bytes += report.bytes
-            if self._together_bytes >= _TOGETHER_BYTES:
-                self.commit()
+        if apart:
+            self._progress(name, "done", accounts.records)
+            return report
+        self._together.append((path, report))
+        self._together_bytes += report.bytes
+        if self._together_bytes >= _TOGETHER_BYTES:
+            self.commit()
         return report
 
     def commit(self) -> None:
@@ -271,6 +272,8 @@ class _Loader:
                 if not isinstance(error, Exception):
                     raise
                 self._load_apart(undone)
+            for _, report in self._together:
+                self._progress(report.path, "done", report.records)
             self._together, self._together_bytes = [], 0
 
     def _commit(self, name: str, records: int) -> None:
