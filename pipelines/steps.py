@@ -321,13 +321,19 @@ def fit(home: Home, progress: Progress | None = None) -> Fitted:
     """
     require_snapshot(home)
     home.require_writable()
+    from ingest import warehouse
+
+    with warehouse.kept_open(home.snapshot):
+        return _fit(home, progress or (lambda _: None))
+
+
+def _fit(home: Home, say: Progress) -> Fitted:
     from model import registry
     from model.calibration.descriptions import load_descriptions
     from model.calibration.systems import calibrate, usable
     from model.validation import validate as held_out
     from pipelines import provenance, settings, transactions
 
-    say = progress or (lambda _: None)
     points, descriptions, intervals = measured_points(home), load_descriptions(), histories.recent(home)
     say("calibrating")
     try:

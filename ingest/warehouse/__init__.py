@@ -1,7 +1,7 @@
 """The warehouse: files into DuckDB once and completely, a ledger that proves it, and a snapshot for readers."""
 
 from ingest.files.outcome import ExitCode, FileReport, exit_code
-from ingest.snapshot import query
+from ingest.snapshot import kept_open, query
 from ingest.warehouse.errors import WarehouseError, WarehouseLocked, WarehouseMissing
 from ingest.warehouse.exporting import export_schema
 from ingest.warehouse.load import load, prepare
@@ -18,6 +18,7 @@ __all__ = [
     "WarehouseMissing",
     "exit_code",
     "export_schema",
+    "kept_open",
     "layouts_version",
     "load",
     "make_empty",

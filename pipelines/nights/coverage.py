@@ -67,6 +67,8 @@ def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] 
 
     before: what was missing of earlier days: what still is comes with it, of as many weeks as say what is usual.
     """
+    from ingest.warehouse import kept_open
+
     oldest = day - dt.timedelta(weeks=rules.weeks)
     awaited: dict[dt.date, set[tuple[str, str]]] = defaultdict(set)
     for lack in before:
@@ -76,15 +78,16 @@ def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] 
     awaited.pop(day, None)
     day_before = day - dt.timedelta(days=1)
     days = sorted({*awaited, day_before, day})
-    counts = written(snapshot, min(days) - dt.timedelta(weeks=rules.weeks), max(days))
-    down = outages(snapshot, min(days), max(days))
+    with kept_open(snapshot):
+        counts = written(snapshot, min(days) - dt.timedelta(weeks=rules.weeks), max(days))
+        down = outages(snapshot, min(days), max(days))
+        seen = [(one, lack) for one in days for lack in _of_day(snapshot, one, rules, counts, down)]
     found: dict[tuple[str, str], list[Lack]] = defaultdict(list)
-    for one in days:
-        for lack in _of_day(snapshot, one, rules, counts, down):
-            due = not lack.last_hour if one == day else lack.last_hour and one == day_before
-            # Of a system of which nothing had come, whatever is missing still.
-            if due or any((lack.system, kind) in awaited[one] for kind in ("system", *_kinds(lack))):
-                found[lack.system, lack.what].append(replace(lack, days=(str(one),)))
+    for one, lack in seen:
+        due = not lack.last_hour if one == day else lack.last_hour and one == day_before
+        # Of a system of which nothing had come, whatever is missing still.
+        if due or any((lack.system, kind) in awaited[one] for kind in ("system", *_kinds(lack))):
+            found[lack.system, lack.what].append(replace(lack, days=(str(one),)))
     return sorted(map(_of_days, found.values()), key=lambda lack: (lack.what != "system", lack.system))
 
 

@@ -21,6 +21,7 @@ from ingest.warehouse import (
     WarehouseLocked,
     WarehouseMissing,
     exit_code,
+    kept_open,
     ledger,
     load,
     publish,
@@ -261,11 +262,19 @@ def test_readers_keep_their_snapshot_while_a_new_one_is_published(tmp_path, inge
     snapshot = tmp_path / "published" / "etalon.duckdb"
     ingest(write(tmp_path / "in", a__xml=report_xml(1)))
     publish(database, snapshot)
+    count = "SELECT count(*) AS n FROM raw.rmf_report"
     with duckdb.connect(str(snapshot), read_only=True) as reader:
         ingest(write(tmp_path / "in", b__xml=report_xml(2)))
         publish(database, snapshot)
-        assert reader.execute("SELECT count(*) FROM raw.rmf_report").fetchone() == (1,)
-    assert query(snapshot, "SELECT count(*) AS n FROM raw.rmf_report").to_pylist() == [{"n": 2}]
+        assert reader.execute(count).fetchone() == (1,)
+    with kept_open(snapshot):
+        assert query(snapshot, count).to_pylist() == [{"n": 2}]
+        ingest(write(tmp_path / "in", c__xml=report_xml(3)))
+        publish(database, snapshot)
+        assert query(snapshot, count).to_pylist() == [{"n": 2}]
+        with pytest.raises(BadQuery):
+            query(snapshot, "DELETE FROM raw.rmf_report")
+    assert query(snapshot, count).to_pylist() == [{"n": 3}]
     assert content_hash(snapshot) == content_hash(database)
     assert [p.name for p in snapshot.parent.iterdir()] == ["etalon.duckdb"]
 

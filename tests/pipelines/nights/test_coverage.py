@@ -1,7 +1,9 @@
 """What a day lacks of what usually comes."""
 
 import datetime as dt
+from contextlib import nullcontext
 
+from ingest import warehouse
 from pipelines.nights import coverage
 from pipelines.nights.coverage import Outage
 from pipelines.settings import Coverage
@@ -15,6 +17,7 @@ def hours(days, per_hour=4, missing=()):
 
 
 def missing(monkeypatch, counts, rules=None, down=(), day=DAY, before=()):
+    monkeypatch.setattr(warehouse, "kept_open", lambda _: nullcontext())
     monkeypatch.setattr(coverage, "outages", lambda *_: {"PRDA": down})
     monkeypatch.setattr(coverage, "written", lambda *_: counts)
     monkeypatch.setattr(coverage, "_classes", lambda *_: [])
