@@ -1,7 +1,7 @@
 // The one maker of charts, over uPlot: stacked areas, lines with bands, points, marks; with table, CSV and SVG of each.
 //
-// A chart is {title, x: {label, values, time}, y: {label, most}, stack, lines, points, marks, joined}; members of stack,
-// lines and points are {name, values, colour, dash, lo, hi, hollow}, values in the order of x. Marks are {x, label}.
+// A chart is {title, x: {label, values, time, digits}, y: {label, most}, stack, lines, points, marks, joined}; members of
+// stack, lines and points are {name, values, colour, dash, lo, hi, hollow}, values in the order of x. Marks are {x, label}.
 
 import uPlot from "/static/vendor/uPlot.esm.js";
 import { h, save } from "/static/dom.js";
@@ -106,7 +106,7 @@ function options(spec, width) {
   const series = [
     {
       label: spec.x.label,
-      value: (_, v) => (v === null || v === undefined ? "–" : spec.x.time ? minute(local(v)) : figure(v)),
+      value: (_, v) => (v === null || v === undefined ? "–" : spec.x.time ? minute(local(v)) : figure(v, spec.x.digits)),
     },
   ];
   const bands = [];
@@ -250,7 +250,9 @@ function marks(u, spec) {
 function tabulated(spec) {
   const members = [...(spec.stack ?? []), ...(spec.lines ?? []), ...(spec.points ?? [])];
   const number = (name) => ({ name, unit: spec.y.unit, number: true });
-  const columns = [{ name: spec.x.label, number: !spec.x.time }];
+  const columns = [
+    { name: spec.x.label, ...(!spec.x.time && { number: true, text: (x) => figure(x, spec.x.digits) }) },
+  ];
   const values = [];
   for (const one of members) {
     columns.push(number(one.name));

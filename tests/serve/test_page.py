@@ -292,16 +292,26 @@ def test_the_overview_says_what_changed_in_the_last_week_beyond_the_scatter_of_d
     page = seen.go("overview")
     rows = page.locator("section", has_text="What changed in the last week").locator("tbody tr")
     rows.first.wait_for()
-    assert rows.all_inner_texts() == ["PRDA\tTransaction rate, CICSHI\t100.0\t105.0\t+5.0 %\t1.0 … 9.0\ttransactions/s"]
+    assert rows.all_inner_texts() == ["PRDA\tTransaction rate, CICSHI\t+5.0 %\t1.0 … 9.0\t100.0\t105.0\ttransactions/s"]
     with page.expect_download() as got:
         page.get_by_role("button", name="CSV of: What changed").click()
-    assert 'PRDA,"Transaction rate, CICSHI",100,105,5,' in Path(got.value.path()).read_text(encoding="utf-8")
+    assert 'PRDA,"Transaction rate, CICSHI",5,' in Path(got.value.path()).read_text(encoding="utf-8")
 
 
 def test_two_periods_and_two_questions_are_compared(seen):
     page = seen.go("compare?system=PRDA&b=growth_pct%3D20")
     page.wait_for_selector("text=is fullest")
     assert "+20 %" in seen.text()
+
+
+def test_two_periods_are_drawn_by_hour_of_the_day(seen):
+    page = seen.go("compare?system=PRDA&a_from=2026-09-08&a_to=2026-09-09&b_from=2026-09-15&b_to=2026-09-16")
+    drawn = page.locator("figure", has_text="CPU busy by hour of the day")
+    drawn.get_by_text("Table", exact=True).click()
+    rows = drawn.locator("details tbody tr")
+    rows.first.wait_for()
+    texts = rows.all_inner_texts()
+    assert (texts[0], texts[12], len(texts)) == ("0\t25.00\t25.00", "12\t37.50\t37.50", 24)
 
 
 def test_the_keyboard_reaches_every_view(seen):

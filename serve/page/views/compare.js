@@ -8,6 +8,7 @@ import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
 import { keep, keys } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
+import { dayShape } from "/static/views/day-shape.js";
 import { named, unit } from "/static/words.js";
 
 export async function compare(body, { system, params, known }) {
@@ -38,8 +39,9 @@ function measured(system, history, params, known) {
     const values = Object.fromEntries(Object.entries(inputs).map(([key, input]) => [key, input.value]));
     if (event) keepBeside(system, { ...values, other: other.value === system ? "" : other.value });
     try {
-      const changes = await changed(system, { ...values, ...(other.value !== system && { other: other.value }) });
-      answer.replaceChildren(measuredTable(changes));
+      const periods = { ...values, ...(other.value !== system && { other: other.value }) };
+      const [changes, shape] = await Promise.all([changed(system, periods), dayShape(system, periods)]);
+      answer.replaceChildren(measuredTable(changes), shape);
     } catch (error) {
       answer.replaceChildren(refusal(error));
     }

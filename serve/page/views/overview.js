@@ -90,15 +90,15 @@ function machineSection(name, systems, known, look) {
     cells.set(one, fits);
     return [
       link,
-      one.cps,
-      one.ziips || null,
+      fits,
       day(one.last_day),
       one.mean_busy_pct,
       one.peak_busy_pct,
-      one.highest_busy_pct,
       trend(one),
+      one.highest_busy_pct,
       one.four_hour_msu,
-      fits,
+      one.cps,
+      one.ziips || null,
       model,
     ];
   };
@@ -114,15 +114,15 @@ function machineSection(name, systems, known, look) {
   fillHeadroom(name, machine, asked, cells, look);
   const columns = [
     { name: "LPAR" },
-    { name: "CPs", number: true, text: whole },
-    { name: "zIIPs", number: true, term: term("zIIP", "zIIPs"), text: (v) => v ?? "–" },
+    { name: "headroom to 90 %", term: term("headroom", "headroom to 90 %") },
     { name: "last day" },
     { name: "mean", number: true, unit: "%", text: (v) => figure(v, 3) },
     { name: "peak", unit: "%", number: true, text: (v) => figure(v, 3) },
-    { name: "highest ever", unit: "%", number: true, text: (v) => figure(v, 3) },
     { name: "against the week before", number: true, text: change },
+    { name: "highest ever", unit: "%", number: true, text: (v) => figure(v, 3) },
     { name: "4-hour MSU", number: true, term: term("rolling 4-hour average", "4-hour MSU"), text: (v) => figure(v, 3) },
-    { name: "headroom", term: term("headroom", "headroom to 90 %") },
+    { name: "CPs", number: true, text: whole },
+    { name: "zIIPs", number: true, term: term("zIIP", "zIIPs"), text: (v) => v ?? "–" },
     { name: "model", term: term("gate", "model") },
   ];
   return section(`Machine ${name}`, table(columns, rows, `LPARs of machine ${name}`));
@@ -141,19 +141,19 @@ function lastWeek(histories) {
       .map(([system, one]) => [
         h("a", { href: address("compare", { system }) }, system),
         named(one.metric, one.class_name),
-        one.a,
-        one.b,
         one.change_pct,
         `${figure(one.lo_pct, 2)} … ${figure(one.hi_pct, 2)}`,
+        one.a,
+        one.b,
         unit(one.unit),
       ]);
     const columns = [
       { name: "LPAR" },
       { name: "figure" },
-      { name: "week before", number: true },
-      { name: "last week", number: true },
       { name: "change", number: true, text: change },
       { name: "interval, %", term: term("90 % interval", "interval, %") },
+      { name: "week before", number: true },
+      { name: "last week", number: true },
       { name: "unit" },
     ];
     found.removeAttribute("aria-busy");
