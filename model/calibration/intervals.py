@@ -253,8 +253,8 @@ def _devices(devices: pd.DataFrame | None, keys: pd.Index) -> dict[str, Devices]
         requests, busy_s, waited_s = (
             own[column].astype(float).fillna(0.0).to_numpy() for column in ("requests", "busy_s", "waited_s")
         )
-        told = bool(own["waited_s"].notna().any())
-        found[str(name)] = Devices(float(own["servers"].median()), requests, busy_s, waited_s if told else None)
+        waits = bool(own["waited_s"].notna().any())
+        found[str(name)] = Devices(float(own["servers"].median()), requests, busy_s, waited_s if waits else None)
     return found
 
 

@@ -12,7 +12,7 @@ from model.calibration.intervals import History
 # A class has ended when nothing of it came for this long at the end, and begun when nothing did at the beginning.
 GONE_DAYS = 5
 # Busy over what the engines can be, and CPU of classes over busy, with engines beside it, that are no rounding.
-FULL, ABOVE, BESIDE = 1.02, 1.1, 0.02
+IMPOSSIBLE, ABOVE, BESIDE = 1.02, 1.1, 0.02
 # Rates and dates that make one class the likely successor of another.
 ALIKE, SAME_DAYS = 1.5, 1
 
@@ -34,7 +34,7 @@ def without_overlap(h: History) -> tuple[History, list[str]]:
 def without_contradiction(h: History) -> tuple[History, list[str]]:
     """The history without intervals that say what cannot be: more busy than engines, more CPU of classes than busy."""
     busy, captured = h.busy_s, np.nansum(h.cp_s, axis=1)
-    wrong = (busy > FULL * h.engines * h.seconds) | (captured > ABOVE * busy + BESIDE * h.seconds)
+    wrong = (busy > IMPOSSIBLE * h.engines * h.seconds) | (captured > ABOVE * busy + BESIDE * h.seconds)
     if not wrong.any() or wrong.all():
         return h, []
     note = (

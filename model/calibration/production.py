@@ -30,10 +30,10 @@ FEWEST_A_DAY = 20.0
 CONTRADICTION = 1.02
 # Of a class whose CPU is all on zIIPs.
 NO_COST = Fit(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 1.0), np.zeros(DRAWS)
-# Growth a week: what is held beforehand, and how many whole days say more.
-GROWTH_SD, LEVEL_SD, FEWEST_TREND_DAYS = 0.01, 10.0, 10
-# Standard errors beyond which it is plain that a class grows or ends.
-PLAINLY = 3.0
+# Growth a week: half of all classes grow or shrink by less, beforehand, and how many whole days say more.
+GROWTH, LEVEL_SD, FEWEST_TREND_DAYS = 0.01, 10.0, 10
+# How far growth may spread beforehand: a half-Cauchy distribution, so that a class may plainly come or go.
+SPREADS = GROWTH * np.tan(np.pi / 2 * (np.arange(64) + 0.5) / 64)
 
 
 class Unusable(ValueError):
@@ -260,27 +260,28 @@ def _trend(h: History, streams: list[int]) -> list[dict[str, Any]]:
         kept = whole & (ended > 0)
         name = f"{h.system_id} {h.classes[c]} growth"
         if kept.sum() < FEWEST_TREND_DAYS:
-            found.append(around(0.0, GROWTH_SD, name))
+            found.append(around(0.0, GROWTH, name))
             continue
-        fitted = _growth(days[kept], np.log(ended[kept]))
-        found.append(around(float(fitted.mean[0]), float(np.sqrt(fitted.cov[0, 0])), name))
+        found.append(around(*_growth(days[kept], np.log(ended[kept])), name))
     return found
 
 
-def _growth(days: NDArray[np.int64], logs: Array) -> Fit:
-    """Growth a week first, then the levels of the days of the week."""
+def _growth(days: NDArray[np.int64], logs: Array) -> tuple[float, float]:
+    """Growth a week as a logarithm, beside the levels of the days of the week, and its standard deviation."""
     weekday = (days + 3) % 7
     design = np.column_stack([(days - days.mean()) / 7.0, *((weekday == d).astype(float) for d in np.unique(weekday))])
     levels = design.shape[1] - 1
-
-    def within(sd: float) -> Fit:
-        prior = [0.0, *[float(logs.mean())] * levels], [sd, *[LEVEL_SD] * levels]
-        return fit(design, logs, np.ones(len(logs)), days // 7, *prior)
-
-    # A class that the records plainly show to come or go has a prior as wide as that.
-    free = within(LEVEL_SD)
-    plain = float(free.mean[0] ** 2 - PLAINLY**2 * free.cov[0, 0])
-    return within(max(GROWTH_SD, math.sqrt(max(plain, 0.0))))
+    prior = [0.0, *[float(logs.mean())] * levels], [LEVEL_SD] * (1 + levels)
+    free = fit(design, logs, np.ones(len(logs)), days // 7, *prior)
+    # Few days tell their own scatter badly: Student's t.
+    left = max(len(logs) - levels - 1, 3)
+    seen, variance = float(free.mean[0]), float(free.cov[0, 0]) * left / (left - 2)
+    evidence = variance + SPREADS**2
+    chance = np.exp(-0.5 * (seen**2 / evidence - seen**2 / evidence.max())) / np.sqrt(evidence)
+    chance /= chance.sum()
+    means, variances = seen * SPREADS**2 / evidence, variance * SPREADS**2 / evidence
+    mean = float(chance @ means)
+    return mean, math.sqrt(float(chance @ (variances + (means - mean) ** 2)))
 
 
 def _machine(h: History, varies: float) -> dict[str, Any]:

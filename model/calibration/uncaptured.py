@@ -14,26 +14,25 @@ from model.capacity.parts import CAPTURED, CAPTURED_BUT_ZIIP
 
 Array = NDArray[np.float64]
 
-# Engines this busy leave what no class reports no room, and this part of the intervals is enough without them.
-FULL, ENOUGH = 0.99, 0.5
+# The busier engines are than this, the less room they leave what no class reports; full ones count as this part.
+CROWDED, LEAST = 0.98, 1e-3
 
 
 def uncaptured(h: History, captured: Array) -> dict[str, Any]:
     """Time of the LPAR that no class reports, against the captured: fixed, a share, a bend where it plainly has one.
 
     zIIP work on CPs is among the captured where no less of it says as much. Intervals in which a class has transactions
-    and no CPU figure say nothing, nor do those in which the engines are full, where there is enough beside them.
+    and no CPU figure say nothing, and those in which the engines are full next to nothing beside others.
     """
     known = ~(np.isnan(h.cp_s) & (h.ended > 0)).any(axis=1)
     known |= not known.any()
-    steady = known & (h.busy_s < FULL * h.engines * h.seconds)
-    known = steady if steady.sum() > ENOUGH * known.sum() else known
     name, day = f"{h.system_id} uncaptured", h.day[known]
     y = ((h.busy_s - captured) / h.seconds)[known]
     drivers = {CAPTURED: captured, CAPTURED_BUT_ZIIP: captured - h.ziip_on_cp_s.sum(axis=1)}
     columns = {driver: (work / h.seconds)[known] for driver, work in drivers.items()}
     # The errors are those of one y: they vary as the captured does, whichever drives it.
-    weight = 1.0 / np.maximum(columns[CAPTURED], 0.02 * columns[CAPTURED].max())
+    idle = 1.0 - (h.busy_s / h.engines / h.seconds)[known]
+    weight = np.clip(idle / (1.0 - CROWDED), LEAST, 1.0) / np.maximum(columns[CAPTURED], 0.02 * columns[CAPTURED].max())
 
     def against(x: Array, degree: int) -> Fit:
         return fit(np.column_stack([x**power for power in range(degree + 1)]), y, weight, day)

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 # Transactions in an interval that make its mean response usable, and intervals that make a class so.
 FEWEST_ENDED, FEWEST_INTERVALS = 8.0, 24
 # Engines this busy, of those there are to get, serve no steady load: their queue grows as long as the interval lasts.
-FULL = 0.995
+UNSTEADY = 0.995
 # Relative scatter of a mean response besides that of its transactions, whose own coefficient of variation is assumed.
 SCATTER, VARIATION = 0.01, 1.5
 # How far waiting may differ from M/M/m: prior of its factor for engines and for a limit.
@@ -126,7 +126,7 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
     """The classes with usable responses, by number, and their waits if work gets the engines in this order."""
     busy = h.busy_s / h.seconds
     whole = pools(h, busy)
-    steady = busy < FULL * whole
+    steady = busy < UNSTEADY * whole
     # What waited for full engines is still waiting when the next interval begins.
     steady[1:] &= steady[:-1]
     used = np.nan_to_num(h.cp_s) / h.seconds[:, None]
@@ -198,8 +198,8 @@ def _ziip_stretch(h: History, ziip: Mapping[str, Any]) -> Array:
     if not ziip["overflow"]:
         return queues.bounded_pool(work, cores, gain, threads)[1]
     waiting, always, behind = (ziip["overflow"][key]["centre"] for key in ("waiting", "bunched", "bunched_behind_cps"))
-    bunched = queues.bunched(always, behind, waited_for_cps(h))
-    return queues.bounded_pool(work, cores, gain, threads, int(waiting), bunched)[1]
+    more = queues.bunched(always, behind, waited_for_cps(h))
+    return queues.bounded_pool(work, cores, gain, threads, (int(waiting), more))[1]
 
 
 def _by_day(h: History, top: Array, bottom: Array) -> Array:

@@ -45,9 +45,8 @@ class _Pool:
 
     def queue(self, waiting: float | None, always: float = 0.0, behind: float = 0.0) -> tuple[Array, Array, Array]:
         """Part that overflows, stretch, busy cores."""
-        places = None if waiting is None else int(waiting)
-        together = bunched(always, behind, self.waited)
-        return bounded_pool(self.work, self.cores, self.gain, self.threads, places, together)
+        bound = None if waiting is None else (int(waiting), bunched(always, behind, self.waited))
+        return bounded_pool(self.work, self.cores, self.gain, self.threads, bound)
 
 
 def ziip_pool(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) -> dict[str, Any]:

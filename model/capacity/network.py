@@ -165,11 +165,11 @@ class _Description:
             return spilled, 0.0
         (cores, threads, gains), waiting = ready.ziip_pool.asked(scenario), int(ready.ziip_pool.overflow["waiting"][0])
         gain = float(gains[0, 0])
-        bunched = float(ready.ziip_pool.bunched(ready.waited_for_cps(self.state.usage, scenario))[0, 0])
+        more = float(ready.ziip_pool.bunched(ready.waited_for_cps(self.state.usage, scenario))[0, 0])
         low, high = 0.0, spilled
         for _ in range(40):
             direct = (low + high) / 2.0
-            full = float(queues.bounded_pool(work * (1.0 - direct), cores, gain, threads, waiting, bunched)[0])
+            full = float(queues.bounded_pool(work * (1.0 - direct), cores, gain, threads, (waiting, more))[0])
             more = direct + (1.0 - direct) * full < spilled
             low, high = (direct, high) if more else (low, direct)
         return spilled, (low + high) / 2.0 if low > 0 else 0.0

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 # Longest queue that is told apart from no steady state.
-FULL = 1.0 - 1e-9
+STEADY = 1.0 - 1e-9
 MOST_BUNCHED = 0.9
 # Power of the load with which waits of work that runs to its end grow beyond those of M/M/m.
 CROWDING = 3
@@ -49,37 +49,36 @@ def bounded_pool(
     cores: int,
     gain: ArrayLike = 1.0,
     threads: int = 1,
-    waiting: int | None = None,
-    bunched: ArrayLike = 0.0,
+    bound: tuple[int, ArrayLike] | None = None,
 ) -> tuple[Array, Array, Array]:
     """Part of the work that finds a pool full, the stretch of the rest, and busy cores: SMT and a bounded queue.
 
-    Work goes to an idle core first; a core with two threads active does ``gain`` times the work of one. With every
-    thread busy and ``waiting`` more inside, what arrives goes elsewhere; None: everything waits.
+    Work goes to an idle core first; a core with two threads active does ``gain`` times the work of one.
 
     Args:
         offered: work that arrives in a second, in seconds of one thread alone.
-        bunched: chance that with an arrival comes another, below 1: batches of geometric size, where the queue is
-            bounded.
+        bound: how many may wait with every thread busy, what comes besides going elsewhere, and the chance, below 1,
+            that with an arrival comes another (batches of geometric size); None: everything waits.
     """
-    load, faster, more = np.broadcast_arrays(*(np.asarray(one, float) for one in (offered, gain, bunched)))
+    waiting, more = bound or (0, 0.0)
+    load, faster, more = np.broadcast_arrays(*(np.asarray(one, float) for one in (offered, gain, more)))
     most = cores * threads
     batches = load * (1.0 - more)
     # What comes to n inside: batches that found fewer, and are as large as that or larger.
     term, coming, total = np.ones(load.shape), np.ones(load.shape), np.ones(load.shape)
     mean, busy, rate = np.zeros(load.shape), np.zeros(load.shape), np.ones(load.shape)
-    for n in range(1, most + 1 + (waiting or 0)):
+    for n in range(1, most + 1 + waiting):
         if n <= most:
             rate = min(n, cores) + max(n - cores, 0) * (faster - 1.0) / max(threads - 1, 1)
         term = batches * coming / rate
         coming = more * coming + term
         total, mean, busy = total + term, mean + n * term, busy + min(n, cores) * term
-    if waiting is None:
+    if bound is None:
         ratio = np.asarray(load / rate)
-        steady = ratio < FULL
-        bound = np.where(steady, ratio, 0.0)
-        rest = term * bound / (1.0 - bound)
-        mean = np.where(steady, mean + rest * most + rest / (1.0 - bound), np.inf)
+        steady = ratio < STEADY
+        below = np.where(steady, ratio, 0.0)
+        rest = term * below / (1.0 - below)
+        mean = np.where(steady, mean + rest * most + rest / (1.0 - below), np.inf)
         full = np.zeros(load.shape)
         total, busy = total + rest, np.where(steady, busy + cores * rest, cores * total)
     else:
@@ -101,7 +100,7 @@ def inside(offered: ArrayLike, servers: ArrayLike) -> Array:
     """Mean number in M/M/m, those in service included; infinite where there is no steady state."""
     load, pool = np.broadcast_arrays(np.asarray(offered, float), np.asarray(servers, float))
     room = pool - load
-    steady = load < pool * FULL
+    steady = load < pool * STEADY
     with np.errstate(divide="ignore", invalid="ignore"):
         queue = erlang_c(load, pool) * load / np.where(steady, room, 1.0)
     return np.where(steady, load + queue, np.inf)
@@ -109,7 +108,7 @@ def inside(offered: ArrayLike, servers: ArrayLike) -> Array:
 
 def together(offered: ArrayLike, servers: int) -> Array:
     """Part of the engines of M/M/m that are busy while one works, itself among them: from 1 / m up to 1."""
-    load = np.minimum(np.asarray(offered, float), servers * FULL)
+    load = np.minimum(np.asarray(offered, float), servers * STEADY)
     term, ones, twos = np.ones_like(load), np.zeros_like(load), np.zeros_like(load)
     for n in range(1, servers + 1):
         term = term * load / n
@@ -143,7 +142,7 @@ def stretch_in_line(offered: ArrayLike, servers: ArrayLike, above: ArrayLike, to
     """
     own, higher, pool = (np.asarray(one, float) for one in (offered, above, servers))
     left, before = 1.0 - (own + higher) / pool, 1.0 - higher / pool
-    steady = left > 1.0 - FULL
+    steady = left > 1.0 - STEADY
     with np.errstate(divide="ignore", invalid="ignore"):
         waited = erlang_c(total, pool) / pool / np.where(steady, left * before, 1.0)
     return np.where(steady, 1.0 + waited, np.inf)
@@ -185,12 +184,12 @@ def stretch_below(offered: ArrayLike, servers: ArrayLike, above: ArrayLike) -> A
                 mixed = 1.0 / ((1.0 - share[rows]) / at_low + share[rows] / at_high)
             at_low = np.where(share[rows] > 0, mixed, at_low)
         found[rows] = at_low
-    return np.where(own + higher < pool * FULL, np.maximum(found, 1.0), np.inf)
+    return np.where(own + higher < pool * STEADY, np.maximum(found, 1.0), np.inf)
 
 
 def _below(own: Array, servers: int, higher: Array) -> Array:
     """:func:`stretch_below` for a whole number of servers."""
-    steady = own + higher < servers * FULL
+    steady = own + higher < servers * STEADY
     load = np.where(steady, higher, 0.0)
     numbers = np.arange(servers)
     logs = numbers * np.log(np.maximum(load, 1e-300))[..., None] - np.cumsum(np.log(np.maximum(numbers, 1.0)))
@@ -204,7 +203,7 @@ def _below(own: Array, servers: int, higher: Array) -> Array:
         rate = np.maximum((chance * np.minimum(n, free)).sum(axis=-1), 1e-12)
         term = term * own / rate
         total, mean = total + term, mean + n * term
-    ratio = np.minimum(own / rate, FULL)
+    ratio = np.minimum(own / rate, STEADY)
     # From the last rate on the queue is geometric.
     rest = term * ratio / (1.0 - ratio)
     mean = mean + rest * servers + rest / (1.0 - ratio)
@@ -286,7 +285,7 @@ def _held(free: Array, queue: Array, part: Array, places: Array) -> list[Array]:
     at, before = np.take_along_axis(found, full, 0)[0], np.take_along_axis(found, full - 1, 0)[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         asked = np.where(before > 0, at / before, np.where(free + queue > 0, np.inf, 0.0))
-        steady = asked < FULL
+        steady = asked < STEADY
         bound = np.where(steady, asked, 0.0)
         rest = at * bound / (1.0 - bound)
         total = found.sum(axis=0) + rest

@@ -59,7 +59,7 @@ def size(
     lo, value, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in ODDS)
     likeliest = max(rows, key=lambda row: (row["probability"], row["engines"]))["engines"]
     chosen = ready.evaluate(on_engines(ready, load.scenario, value or likeliest))
-    told = (lo or likeliest, value or likeliest, hi or max(value or 1, likeliest))
+    shown = (lo or likeliest, value or likeliest, hi or max(value or 1, likeliest))
     return answered(
         bundle,
         system,
@@ -73,7 +73,7 @@ def size(
             *notes_on(ready, load, chosen),
             *_size_notes(ready, chosen, next(row for row in rows if row["engines"] == likeliest), value, hi, busy_pct),
         ],
-        table=[row for row in rows if any(-2 <= row["engines"] - engines <= 1 for engines in told)],
+        table=[row for row in rows if any(-2 <= row["engines"] - engines <= 1 for engines in shown)],
         machines=elsewhere,
     )
 

@@ -60,11 +60,11 @@ class ZiipPool:
         cores, threads, gain = self.asked(scenario)
         if not self.overflow:
             return queues.bounded_pool(work, cores, gain, threads)
-        bunched = np.broadcast_to(self.bunched(waited), work.shape)
+        more = np.broadcast_to(self.bunched(waited), work.shape)
         found = np.zeros(work.shape), np.ones(work.shape), np.zeros(work.shape)
         for places in np.unique(self.overflow["waiting"]):
             rows = self.overflow["waiting"] == places
-            pool = queues.bounded_pool(work[rows], cores, gain[rows], threads, int(places), bunched[rows])
+            pool = queues.bounded_pool(work[rows], cores, gain[rows], threads, (int(places), more[rows]))
             for whole, part in zip(found, pool, strict=True):
                 whole[rows] = part
         return found

@@ -43,10 +43,10 @@ def test_one_priority_is_the_multi_server_queue_of_the_solvers(load, servers, se
 
 @given(offered=st.floats(0.01, 100.0), servers=st.integers(1, 12))
 def test_a_bounded_pool_loses_what_the_loss_system_of_the_solvers_loses(offered, servers):
-    full, stretched, _ = queues.bounded_pool(offered, servers, waiting=0)
+    full, stretched, _ = queues.bounded_pool(offered, servers, bound=(0, 0.0))
     assert full == pytest.approx(stations.erlang_b(offered, servers), rel=1e-9)
     assert stretched == pytest.approx(1.0)
-    assert queues.bounded_pool(offered, servers, waiting=3)[0] < full
+    assert queues.bounded_pool(offered, servers, bound=(3, 0.0))[0] < full
 
 
 @given(load=st.floats(0.05, 0.95), servers=st.integers(1, 12))
@@ -54,16 +54,20 @@ def test_a_pool_without_bound_is_the_multi_server_queue(load, servers):
     assert queues.bounded_pool(load * servers, servers)[1] == pytest.approx(queues.stretch(load * servers, servers))
 
 
-@given(load=st.floats(0.05, 0.95), servers=st.integers(1, 12), waiting=st.none() | st.integers(0, 5))
-def test_cores_of_one_thread_are_busy_with_the_work_they_take(load, servers, waiting):
-    full, _, busy = queues.bounded_pool(load * servers, servers, waiting=waiting)
+@given(
+    load=st.floats(0.05, 0.95),
+    servers=st.integers(1, 12),
+    bound=st.none() | st.integers(0, 5).map(lambda most: (most, 0.0)),
+)
+def test_cores_of_one_thread_are_busy_with_the_work_they_take(load, servers, bound):
+    full, _, busy = queues.bounded_pool(load * servers, servers, bound=bound)
     assert busy == pytest.approx(load * servers * (1.0 - full), rel=1e-9)
 
 
 @given(load=st.floats(0.05, 3.0), servers=st.integers(1, 12), waiting=st.integers(0, 5), bunched=st.floats(0.01, 0.9))
 def test_batches_lose_more_and_the_cores_are_busy_with_what_is_left(load, servers, waiting, bunched):
-    full, _, busy = queues.bounded_pool(load * servers, servers, waiting=waiting, bunched=bunched)
-    assert full > queues.bounded_pool(load * servers, servers, waiting=waiting)[0]
+    full, _, busy = queues.bounded_pool(load * servers, servers, bound=(waiting, bunched))
+    assert full > queues.bounded_pool(load * servers, servers, bound=(waiting, 0.0))[0]
     assert busy == pytest.approx(load * servers * (1.0 - full), rel=1e-6)
 
 
