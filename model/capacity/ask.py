@@ -20,7 +20,7 @@ from model.capacity.explain import explain
 from model.capacity.figures import bottleneck, figure_draws, outputs_of, outputs_of_each, times
 from model.capacity.headroom import headroom
 from model.capacity.loads import Load
-from model.capacity.moving import as_measured, moved, needs_network
+from model.capacity.moving import as_measured, completed, moved, needs_network
 from model.capacity.parts import State
 from model.capacity.questions import QuestionError, system_entry
 from model.capacity.siblings import answer_by_sibling, sibling_of
@@ -73,7 +73,7 @@ def _at_conditions(
     try:
         if needs_network(loads):
             return moved(_by_network, bundle, system, loads, conditions)
-        return by_condition(bundle, system, {**conditions, **loads})
+        return completed(_by_network, bundle, system, by_condition(bundle, system, {**conditions, **loads}), loads)
     except QuestionError:
         found = _by_network(bundle, system, loads)
         wanted = {f"{key}={value}" for key, value in conditions.items()}

@@ -17,7 +17,8 @@ from model.capacity.conditions.tables import RATES, is_work
 from model.capacity.questions import GROWTH, QuestionError, growth
 
 Network = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer]
-RATE, BUSY = "etr_tps", "cpu_busy_pct"
+RATE, BUSY, ITR, CPU = "etr_tps", "cpu_busy_pct", "itr_tps", "cpu_us_per_tran"
+FULL_PCT = 100.0
 
 
 def needs_network(loads: Mapping[str, Any]) -> bool:
@@ -47,6 +48,38 @@ def as_measured(network: Network, bundle: Mapping[str, Any], system: str, at: Ma
     return replace(computed, at=dict(at), outputs=tuple(outputs), notes=(note, *computed.notes))
 
 
+def completed(
+    network: Network, bundle: Mapping[str, Any], system: str, measured: Answer, adjustments: Mapping[str, Any]
+) -> Answer:
+    """What was measured at a condition, and for the rest the network at its point that is published under it.
+
+    The engine time of the network is that which a measured ITR leaves.
+    """
+    point = _published(bundle, system, measured)
+    if point is None:
+        return measured
+    computed = network(bundle, system, {**adjustments, "point": point["point"]})
+    wanted = point["conditions"].keys() - {output.metric for output in measured.outputs}
+    by = _change(measured.output(ITR), computed.output(ITR)) or Factor(0.0, 0.0)
+    more = [
+        replace(_times(o, by) if o.metric in (BUSY, CPU) else o, condition=point["conditions"][o.metric])
+        for o in computed.outputs
+        if o.metric in wanted
+    ]
+    return replace(
+        computed, at=measured.at, outputs=(*measured.outputs, *more), notes=(*measured.notes, *computed.notes),
+        extrapolated=measured.extrapolated, evidence={**computed.evidence, **measured.evidence},
+    )  # fmt: skip
+
+
+def _published(bundle: Mapping[str, Any], system: str, measured: Answer) -> Mapping[str, Any] | None:
+    """The point of a network that is published under the condition of all that was answered; None without one."""
+    conditions = {output.condition for output in measured.outputs}
+    points = bundle["systems"][system]["points"]
+    found = [point for point in points if conditions == set(point.get("conditions", {}).values())]
+    return found[0] if len(found) == 1 else None
+
+
 def moved(
     network: Network, bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], conditions: Mapping[str, Any]
 ) -> Answer:
@@ -56,38 +89,40 @@ def moved(
         QuestionError: a key or level is unknown, or no transaction rate was measured at the condition.
     """
     adjustments = {key: value for key, value in loads.items() if key.startswith(PREFIX)}
-    measured = by_condition(bundle, system, {**conditions, **adjustments})
+    known = by_condition(bundle, system, {**conditions, **adjustments})
+    measured = completed(network, bundle, system, known, adjustments)
     rates = [output for output in measured.outputs if output.metric in RATES and output.value]
-    if not rates or rates[0].value is None:
+    from_tps = rates[0].value if rates else None
+    if from_tps is None:
         key = next(iter(loads))
         raise QuestionError(key, loads[key], f"{key}: no transaction rate was measured at {_words(conditions)}")
     levels = sorted({output.condition for output in rates})
     if len(levels) > 1:
         raise QuestionError("at", dict(conditions), f"at: {_words(conditions)} stands for several; name one", levels)
-    before = network(bundle, system, {RATE: rates[0].value})
+    before = network(bundle, system, {RATE: from_tps})
     asked = {key: value for key, value in loads.items() if key not in adjustments}
     if GROWTH in asked:
-        asked[RATE] = rates[0].value * growth(GROWTH, asked.pop(GROWTH))
+        asked[RATE] = from_tps * growth(GROWTH, asked.pop(GROWTH))
     busy = measured.output(BUSY), before.output(BUSY)
     if BUSY in asked and busy[0] and busy[1] and busy[0].value and busy[1].value:
-        asked[BUSY] = min(100.0, float(asked[BUSY]) * busy[1].value / busy[0].value)
+        asked[BUSY] = min(FULL_PCT, float(asked[BUSY]) * busy[1].value / busy[0].value)
     elif RATE not in asked:
-        asked[RATE] = rates[0].value
+        asked[RATE] = from_tps
     after = network(bundle, system, asked)
     rate = float(asked[RATE]) if RATE in asked else getattr(after.output(RATE), "value", None)
     if rate is None:
         raise QuestionError(BUSY, loads[BUSY], f"{BUSY}: the rate at which {system} is this busy is not known")
-    outputs = tuple(_at_load(output, before, after, rate / rates[0].value, loads) for output in measured.outputs)
+    outputs = tuple(_at_load(output, before, after, rate / from_tps, loads) for output in measured.outputs)
     still = sorted({a.metric for a, b in zip(measured.outputs, outputs, strict=True) if a is b})
     notes = [f"not changed by the load, as far as is known: {', '.join(still)}"] if still else []
     return replace(
-        after, at={**conditions, **loads}, outputs=outputs, notes=(*measured.notes, *after.notes, *notes),
+        after, at={**conditions, **loads}, outputs=outputs, notes=(*known.notes, *after.notes, *notes),
         extrapolated=measured.extrapolated or after.extrapolated, evidence={**after.evidence, **measured.evidence},
     )  # fmt: skip
 
 
 def _at_load(output: Output, before: Answer, after: Answer, growing: float, loads: Mapping[str, Any]) -> Output:
-    if output.value is None or output.lo is None or output.hi is None:
+    if output.value is None:
         return output
     if output.metric in RATES:
         by = Factor(math.log(growing), 0.0)
@@ -100,7 +135,15 @@ def _at_load(output: Output, before: Answer, after: Answer, growing: float, load
         by = Factor(math.log(growing), 0.0)
     else:
         return output
-    value, low, high = adjusted(output.value, output.lo, output.hi, by)
+    return _times(output, by)
+
+
+def _times(output: Output, by: Factor) -> Output:
+    """A figure times a factor; busy is at most that of all engines."""
+    if output.value is None or output.lo is None or output.hi is None:
+        return output
+    ends = adjusted(output.value, output.lo, output.hi, by)
+    value, low, high = (min(end, FULL_PCT) for end in ends) if output.metric == BUSY else ends
     return replace(output, value=value, lo=low, hi=high)
 
 

@@ -136,3 +136,27 @@ def test_a_figure_of_the_network_is_answered_under_the_conditions_it_was_publish
         assert [output["metric"] for output in predict(published, "shop", at)["outputs"]] == ["cpu_busy_pct"]
     with pytest.raises(QuestionError, match="group: 'none' was not measured"):
         predict(published, "shop", {"group": "none"})
+
+
+def test_what_the_laws_lack_at_a_condition_the_network_says_at_the_point_published_under_it(bundle):
+    entry = bundle["systems"]["shop"]
+    metrics = ("etr_tps", "cpu_busy_pct", "itr_tps")
+    points = [
+        {**point, "conditions": dict.fromkeys(metrics, f"release=R{point['point']}")} for point in entry["points"]
+    ]
+    rows = [Row("shop", "itr_tps", {"release": f"R{n}"}, 7500.0, "tran/s", "runs") for n in (1, 2, 3)]
+    published = {**bundle, "systems": {"shop": {**entry, "points": points}}, "conditions": fit(rows, {})}
+    found, network = predict(published, "shop", {"release": "R2"}), predict(bundle, "shop", {"point": "2"})
+    assert [output["metric"] for output in found["outputs"]] == ["itr_tps", "etr_tps", "cpu_busy_pct"]
+    assert value(found, "etr_tps")["value"] == value(network, "etr_tps")["value"]
+    assert value(found, "cpu_busy_pct")["value"] == pytest.approx(100.0 * value(found, "etr_tps")["value"] / 7500.0)
+    assert {output["condition"] for output in found["outputs"]} == {"release=R2"}
+    assert found["bottleneck"] == network["bottleneck"]
+    grown = predict(published, "shop", {"release": "R2", "growth_pct": 10})
+    assert value(grown, "etr_tps")["value"] == pytest.approx(1.1 * value(found, "etr_tps")["value"])
+    assert value(grown, "cpu_busy_pct")["value"] > value(found, "cpu_busy_pct")["value"]
+
+
+def test_busy_at_a_condition_is_at_most_that_of_all_engines(with_laws):
+    asked = value(predict(with_laws, "shop", {"release": "R2", "etr_tps": 9000}), "cpu_busy_pct")
+    assert asked["value"] == asked["hi"] == 100.0
