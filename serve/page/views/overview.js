@@ -13,7 +13,8 @@ import { named, unit } from "/static/words.js";
 const TIGHT_PCT = 80,
   SOON_MONTHS = 12,
   JUMP_PCT = 10,
-  LEAST_CHANGE_PCT = 1;
+  LEAST_CHANGE_PCT = 1,
+  MOST_CHANGES = 15;
 
 export async function overview(body, { known }) {
   const quality = await ask("/v1/quality").catch(() => ({ verdict: null, problems: [] }));
@@ -157,10 +158,14 @@ function lastWeek(histories) {
       { name: "unit" },
     ];
     found.removeAttribute("aria-busy");
+    const such = `by ${LEAST_CHANGE_PCT} % or more, beyond the scatter of days`;
+    const said = answers.flatMap(({ reason }, i) => (reason ? [`${long[i].system}: ${reason.message}`] : []));
+    if (!rows.length) said.unshift(`Nothing changed ${such}.`);
+    if (rows.length > MOST_CHANGES)
+      said.unshift(`The largest ${MOST_CHANGES} of ${rows.length} changes; Compare has all of an LPAR.`);
     found.replaceChildren(
-      rows.length
-        ? table(columns, rows, `What changed in the last week by ${LEAST_CHANGE_PCT} % and by more than days differ`)
-        : h("p", { className: "quiet" }, `Nothing changed by ${LEAST_CHANGE_PCT} % and by more than days differ.`),
+      ...(rows.length ? [table(columns, rows.slice(0, MOST_CHANGES), `What changed in the last week ${such}`)] : []),
+      ...said.map((text) => h("p", { className: "quiet" }, text)),
     );
   });
   return [section("What changed in the last week", found)];
