@@ -8,7 +8,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ingest.arrays import bits, dtype_of, of_numbers
 from ingest.codec.codepages import decoding_table
@@ -152,7 +151,7 @@ def _holds(
     selector = selectors.get(when.selector)
     if selector is None:
         column = columns[section.by_name(when.selector).column]
-        selector = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
+        selector = column.fill_null(0).to_numpy(zero_copy_only=False)
     return np.isin(selector, list(when.values), invert=when.negated)
 
 

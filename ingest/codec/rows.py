@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ingest.codec import values
 from ingest.kernels.writing import scatter, scatter_runs
@@ -87,7 +86,7 @@ def given(header: Rows, offset: int) -> Ints:
         if item.offset == offset:
             column = header.column(item.column)
             if column is not None:
-                return pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+                return column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     return np.zeros(len(header.record), np.int64)
 
 
@@ -103,7 +102,7 @@ def _sorted(section: Section, table: pa.Table) -> pa.Table:
     if "record_seq" not in table.column_names:
         raise EncodeError(f"{section.table}: the column record_seq is missing")
     keys = [(name, "ascending") for name in ("record_seq", "section_seq") if name in table.column_names]
-    return table.take(pc.sort_indices(table, sort_keys=keys))
+    return table.sort_by(keys)
 
 
 def _row_lengths(section: Section, table: pa.Table) -> Ints:
@@ -117,7 +116,7 @@ def _row_lengths(section: Section, table: pa.Table) -> Ints:
         valid = np.True_ if column is None else values.valid_rows(item, column, raw)
         end: int | Ints = section.length if item is ordered[-1] else item.end
         if item.is_rest and column is not None:
-            end = item.offset + pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
+            end = item.offset + values.byte_lengths(column)
         elif item.when and column is None:
             continue
         lengths = np.where((lengths == 0) & valid, end, lengths)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ingest.codec.codepages import BLANK, encoding_table
 from ingest.layout import Field
@@ -58,7 +57,7 @@ def valid_rows(item: Field, column: pa.Array, raw: pa.Array | None = None) -> np
 
 def _numbers(column: pa.Array, kind: pa.DataType, name: str) -> npt.NDArray:
     try:
-        return pc.fill_null(column.cast(kind), 0).to_numpy(zero_copy_only=False)
+        return column.cast(kind).fill_null(0).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid as error:
         raise ValueDomainError(str(error)) from error
 
@@ -92,7 +91,14 @@ def _text(item: Field, column: pa.Array) -> Matrix:
         if len(encoded) > item.length:
             raise ValueDomainError(f"{word!r} is longer than {item.length} characters")
         words[row, : len(encoded)] = np.frombuffer(encoded, np.uint8)
-    return words[pc.fill_null(codes.indices, len(codes.dictionary)).to_numpy(zero_copy_only=False)]
+    return words[codes.indices.fill_null(len(codes.dictionary)).to_numpy(zero_copy_only=False)]
+
+
+def byte_lengths(column: pa.Array) -> npt.NDArray[np.int64]:
+    """Bytes of each value, 0 where it is NULL."""
+    from pyarrow.compute import binary_length
+
+    return binary_length(column).fill_null(0).to_numpy(zero_copy_only=False)
 
 
 def _bytes(item: Field, column: pa.Array) -> Matrix:
@@ -103,7 +109,7 @@ def _bytes(item: Field, column: pa.Array) -> Matrix:
         matrix[valid] = kept[column.offset : column.offset + len(column)][valid]
         return matrix
     texts = column.cast(pa.large_binary())
-    lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
+    lengths = byte_lengths(texts)
     if (lengths > item.length).any():
         raise ValueDomainError(f"a value of {lengths.max()} bytes; the field has {item.length}")
     inside = np.arange(item.length) < lengths[:, None]

@@ -30,7 +30,7 @@ Ints = npt.NDArray[np.int64]
 MAX_TABLE_BYTES = 256 << 20
 """Most bytes of tables made at once; records that would make more are decoded in several batches."""
 
-DEFAULT_BATCH_BYTES = 24 << 20
+DEFAULT_BATCH_BYTES = 48 << 20
 
 _SHORTEST_STRETCH = 8 << 20
 _BYTES_PER_COLUMN = 48 << 10

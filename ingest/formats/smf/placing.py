@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ingest.codec.tables import rows_table
 from ingest.formats.smf.kernels.locating import place_sections
@@ -108,7 +107,7 @@ def _selectors(layout: Layout, section: Section, tables: Mapping[str, pa.Table],
     table = tables[other.table]
 
     def numbers(name: str) -> Ints:
-        return pc.fill_null(table[other.by_name(name).column], 0).to_numpy().astype(np.int64)
+        return table[other.by_name(name).column].fill_null(0).to_numpy().astype(np.int64)
 
     known = table["record_seq"].to_numpy().astype(np.int64) << 32 | numbers(index)
     order = np.argsort(known, kind="stable")
