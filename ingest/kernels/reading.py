@@ -89,22 +89,22 @@ def hfp_to_double(bits, fraction_bits, out):
 
 @kernel
 def read_packed(data, at, offsets, lengths, out, valid):
-    """Packed decimal of up to eight bytes; `valid` is 0 where a digit is not decimal or the sign is no sign."""
+    """Packed decimal of up to eight bytes; `valid` is 0 where a digit is not decimal or the sign is no sign.
+
+    Dates and times repeat from row to row, and are worked out when they change. Eight bytes of `data` can be read at
+    every place.
+    """
     for c in range(offsets.shape[0]):
+        nibbles = 2 * lengths[c]
+        word, value, good = np.uint64(0), np.uint64(0), False
         for i in range(at.shape[0]):
-            p = at[i] + offsets[c]
-            value = np.uint64(0)
-            good = True
-            for k in range(lengths[c]):
-                byte = load_1(data, p + k)
-                high, low = byte >> 4, byte & 15
-                good = good and high <= 9
-                value = value * np.uint64(10) + np.uint64(high)
-                if k < lengths[c] - 1:
-                    good = good and low <= 9
-                    value = value * np.uint64(10) + np.uint64(low)
-                else:
-                    good = good and low >= 10
+            found = load_8(data, at[i] + offsets[c]) >> np.uint64(64 - 4 * nibbles)
+            if found != word:
+                word, value, good = found, np.uint64(0), found & np.uint64(15) >= 10
+                for k in range(nibbles - 1, 0, -1):
+                    digit = (found >> np.uint64(4 * k)) & np.uint64(15)
+                    good = good and digit <= 9
+                    value = value * np.uint64(10) + digit
             out[c, i] = value if good else np.uint64(0)
             valid[c, i] = good
 
