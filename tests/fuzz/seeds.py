@@ -128,7 +128,9 @@ def transmitted_files() -> list[bytes]:
 
 def dcollect_files() -> list[bytes]:
     """Records of every kind with a layout, and one without."""
-    whole = encode_dcollect(written(1, dict.fromkeys(("dcollect_a", "dcollect_d", "dcollect_v"), 2)), layouts())
+    whole = encode_dcollect(
+        written(1, dict.fromkeys([layout.name for layout in layouts().logged("dcollect").values()], 2)), layouts()
+    )
     other = bytearray(whole[: int.from_bytes(whole[:2])])
     other[4:6] = "M ".encode("cp037")
     return [whole, bytes(other)]
