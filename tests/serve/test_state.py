@@ -199,12 +199,13 @@ def test_every_response_is_valid_json_even_where_an_interval_has_no_end(client):
     assert answer["extrapolated"] is True
 
 
-def test_examples_of_the_description_are_answered_as_they_stand(recorded_home):
-    client = Client(recorded_home)
+@pytest.mark.parametrize(("state", "least"), [("recorded_home", 10), ("home", 7)])
+def test_examples_of_the_description_are_answered_as_they_stand(state, least, request):
+    client = Client(request.getfixturevalue(state))
     assert client("GET", "/readyz").json()["ready"]
     described = client("GET", "/openapi.json").json()
     asked = [one for one in examples(described) if one[0] not in ("/v1/simulate", "/v1/replay")]
-    assert len(asked) >= 10
+    assert len(asked) >= least
     for path, example in asked:
         found = client.ask(path, example)
         assert found.status_code == 200, (path, example, found.text)
