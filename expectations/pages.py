@@ -51,10 +51,10 @@ class Chart:
 
 
 def front_page(
-    result: QualityResult, *, database: str, made_at: str, charts: Sequence[Chart], files: Sequence[dict[str, Any]]
+    result: QualityResult, *, extent: str, made_at: str, charts: Sequence[Chart], files: Sequence[dict[str, Any]]
 ) -> str:
     """HTML of the front page; everything it needs is in it or beside it."""
-    about = {"database": database, "made_at": made_at, "charts": charts, "files": files}
+    about = {"extent": extent, "made_at": made_at, "charts": charts, "files": files}
     shown = {"result": result, "verdict": result.verdict, "most_examples": _SHOWN_EXAMPLES}
     return templates().get_template("index.html").render(up="", **about, **shown)
 

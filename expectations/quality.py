@@ -31,12 +31,14 @@ def run(
     *,
     baseline: Iterable[Baseline] = (),
     manifest: str | Path | None = None,
+    extent: str = "the whole warehouse",
 ) -> QualityResult:
     """Check a built warehouse and put the data-quality site at `site_dir`, in place of the one before.
 
     `baseline` are expectations that follow from the record layouts; `manifest` is dbt's manifest.json, from which
-    findings about a mart column take its definition. Opens the warehouse read-only. QualityError if there is no
-    warehouse or its marts have not been built, QualityLocked while another process writes it.
+    findings about a mart column take its definition; `extent` says on the front page what was checked. Opens the
+    warehouse read-only. QualityError if there is no warehouse or its marts have not been built, QualityLocked while
+    another process writes it.
     """
     database, site = Path(db_path), Path(site_dir)
     if not database.is_file():
@@ -62,7 +64,7 @@ def run(
     definitions = _definitions(manifest)
     findings = [_located(finding, building, definitions) for finding in findings]
     result = QualityResult(tuple(findings), site / "index.html")
-    page = front_page(result, database=database.name, made_at=made_at, charts=_charts(frames, findings), files=ledger)
+    page = front_page(result, extent=extent, made_at=made_at, charts=_charts(frames, findings), files=ledger)
     (building / "index.html").write_text(page, encoding="utf-8")
     titles = {frame.name: frame.title for frame in frames}
     (building / "suites" / "index.html").write_text(suites_page(findings, titles), encoding="utf-8")

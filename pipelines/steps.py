@@ -156,9 +156,11 @@ def check(home: Home) -> Any:
     from ingest import schema
     from pipelines.building.marts import readable
 
+    in_part = readable(home.window)
     return quality.run(
-        home.window if readable(home.window) else home.warehouse,
+        home.window if in_part else home.warehouse,
         home.quality,
+        extent="what the last build made anew" if in_part else "the whole warehouse",
         baseline=schema.baseline_expectations(layouts.registry(home)),
         manifest=DBT_PROJECT / "target" / "manifest.json",
     )
