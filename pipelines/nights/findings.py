@@ -74,9 +74,8 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
     ]
     if held := undecoded(night["files"]):
         names = sorted(Path(file["path"]).name for file in held)
-        found.append(
-            Finding(f"quarantine of {', '.join(names)}", "warning", _told(held), f"{here}#{anchor(UNDECODED)}")
-        )
+        shown = UNDECODED if any(file["quarantined"] for file in held) else FILES
+        found.append(Finding(f"quarantine of {', '.join(names)}", "warning", _told(held), f"{here}#{anchor(shown)}"))
     found += [Finding(text, "warning", text, here) for text in (*night.get("late", ()), *night.get("headroom", ()))]
     if model:
         found.append(Finding("model", "news" if model["champion"] else "warning", model["outcome"], here))

@@ -13,6 +13,7 @@ from pipelines.settings import Landing, without_password
 
 _UNDER_WAY = (".part", ".tmp")
 ARRIVING = "still arriving"
+EMPTY = "is empty: the transfer has not begun, or has failed"
 OF_NO_SYSTEM = "fits no pattern of a system"
 
 
@@ -74,6 +75,7 @@ def arrivals(folder: Path, rules: Landing, before: Mapping[str, str]) -> list[Ar
         # Who brings files may take one away again between the list and this look.
         with suppress(FileNotFoundError):
             mark = fingerprint([path])
+            why_left = why_left or (EMPTY if not path.lstat().st_size else "")
             if not why_left and not rules.marker and before.get(str(path)) != mark:
                 why_left = ARRIVING if time.time() - path.stat().st_mtime < rules.settle_s else ""
             found.append(Arrival(path, mark, why_left))

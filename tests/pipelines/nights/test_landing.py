@@ -50,6 +50,14 @@ def test_a_file_of_no_known_system_is_left_and_told(tmp_path):
     assert left(tmp_path, rules) == {"PRDA.D1.smf": "", "TEST.D1.smf": "fits no pattern of a system"}
 
 
+def test_an_empty_file_waits_for_its_data(tmp_path):
+    path = landed(tmp_path, "a.smf")
+    path.write_bytes(b"")
+    assert left(tmp_path, Landing(settle_s=0)) == {"a.smf": landing.EMPTY}
+    path.write_bytes(b"x")
+    assert left(tmp_path, Landing(settle_s=0)) == {"a.smf": ""}
+
+
 def test_links_and_pipes_are_left_and_told(tmp_path):
     outside = landed(tmp_path / "outside", "secret.smf")
     folder = tmp_path / "landing"
