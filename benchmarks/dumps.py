@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -31,16 +31,26 @@ WRITTEN = dt.datetime(2026, 11, 21, 10, 0)
 REGION = Region("SYSA", "CICSAOR1", "AORJOB1")
 
 
-def made_up_dump(known: Registry, name: str, records: int) -> bytes:
-    """A dump of one record type with a layout of plain fields."""
+def made_up_dump(known: Registry, name: str, records: int, sections: Mapping[str, int] | None = None) -> bytes:
+    """A dump of one record type: rows of its sections, which are the usual ones of `SECTIONS` unless they are given.
+
+    Fields that stand there on conditions, rests and the triplets of nested sections are left out.
+    """
     layout = next(layout for layout in known.layouts if layout.name == name)
     rng = np.random.default_rng(1)
     sequence = np.arange(records, dtype=np.uint32)
     tables = {layout.header.table: _header(layout, rng, sequence)}
-    for section, count in SECTIONS[name].items():
+    nested = [(part.parent, part.triplet) for part in layout.nested if part.triplet]
+    for section, count in (SECTIONS[name] if sections is None else sections).items():
         part = layout.section(section)
+        placed = [range(at.position, at.end) for parent, at in nested if parent == section]
+        plain = [item for item in part.fields if not (item.is_rest or item.when)]
         columns = {"record_seq": np.repeat(sequence, count), "section_seq": np.tile(np.arange(count), records)}
-        columns |= {item.column: _values(item, rng, records * count) for item in part.fields}
+        columns |= {
+            item.column: _values(item, rng, records * count)
+            for item in plain
+            if not any(item.offset in at for at in placed)
+        }
         if part.has("reassembly_count"):
             columns.pop(part.by_name("reassembly_count").column)
         tables[part.table] = pa.table(columns)
@@ -137,14 +147,16 @@ def _header(layout: Layout, rng: np.random.Generator, sequence: np.ndarray) -> p
     for item in layout.header.fields:
         if item.name in ("written_clock_us", "written_date", "smf_sid"):
             columns[item.column] = _values(item, rng, len(sequence))
-    columns[layout.header.by_name("subtype").column] = np.full(
-        len(sequence), layout.subtypes[len(layout.subtypes) // 2]
-    )
+    if layout.subtypes:
+        subtype = layout.subtypes[len(layout.subtypes) // 2]
+        columns[layout.header.by_name("subtype").column] = np.full(len(sequence), subtype)
     return pa.table(columns)
 
 
 def _values(item: Field, rng: np.random.Generator, rows: int) -> pa.Array:
     form = item.form.name
+    if item.count > 1 and (form.startswith("ebcdic") or form == "hfp"):
+        return pa.nulls(rows, item.arrow)
     if form.startswith("ebcdic"):
         words = [name[: item.length or 8] for name in NAMES]
         return pa.DictionaryArray.from_arrays(rng.integers(0, len(words), rows), words).cast(pa.string())
