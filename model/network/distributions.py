@@ -101,39 +101,36 @@ class Distribution:
     @property
     def mean(self) -> float:
         """Expected value."""
-        return self.offset + self._varying_mean
-
-    @property
-    def _varying_mean(self) -> float:
-        if self.kind in ("hyperexponential", "empirical"):
-            return math.fsum(v * w for v, w in zip(self.values, self.weights, strict=True))
-        if self.kind == "quantiles":
-            inner = math.fsum(self.values) - (self.values[0] + self.values[-1]) / 2
-            return inner / (len(self.values) - 1)
-        return self.values[0]
+        return self.offset + self._varying(1)
 
     @property
     def second_moment(self) -> float:
         """Expected square."""
-        return self._varying_square + self.offset * (2 * self._varying_mean + self.offset)
+        return self._varying(2) + self.offset * (2 * self._varying(1) + self.offset)
 
     @property
-    def _varying_square(self) -> float:
-        m = self.values[0]
+    def third_moment(self) -> float:
+        """Expected cube."""
+        one, two, three = (self._varying(power) for power in (1, 2, 3))
+        return three + self.offset * (3 * two + self.offset * (3 * one + self.offset))
+
+    def _varying(self, power: int) -> float:
+        """Expected power of what varies beyond ``offset``."""
+        m = self.values[0] ** power
         if self.kind == "exponential":
-            return 2 * m * m
+            return math.factorial(power) * m
         if self.kind == "deterministic":
-            return m * m
+            return m
         if self.kind == "erlang":
-            return m * m * (1 + 1 / self.shape)
+            return m * math.prod(1 + i / self.shape for i in range(power))
         if self.kind == "lognormal":
-            return m * m * (1 + self.shape)
-        if self.kind == "hyperexponential":
-            return math.fsum(2 * v * v * w for v, w in zip(self.values, self.weights, strict=True))
-        if self.kind == "empirical":
-            return math.fsum(v * v * w for v, w in zip(self.values, self.weights, strict=True))
-        pairs = zip(self.values, self.values[1:], strict=False)
-        return math.fsum((a * a + a * b + b * b) / 3 for a, b in pairs) / (len(self.values) - 1)
+            return m * (1 + self.shape) ** (power * (power - 1) // 2)
+        if self.kind in ("hyperexponential", "empirical"):
+            each = math.factorial(power) if self.kind == "hyperexponential" else 1
+            return math.fsum(each * v**power * w for v, w in zip(self.values, self.weights, strict=True))
+        pairs = list(zip(self.values, self.values[1:], strict=False))
+        powers = (math.fsum(a**i * b ** (power - i) for i in range(power + 1)) for a, b in pairs)
+        return math.fsum(powers) / ((power + 1) * len(pairs))
 
     @property
     def scv(self) -> float:

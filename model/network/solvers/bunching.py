@@ -1,10 +1,10 @@
 """What streams that are not Poisson add to the time at stations: batches, bursts, regular arrivals, varied work before.
 
-A stream is known by its index of dispersion: the variance over the mean of the number of arrivals in a long time, 1 for
-Poisson. An arrival of a stream with another index finds more customers than are there on average, or fewer. Sources:
-Whitt, *Bell System Technical Journal* 62, 1983 (superposition, departures, waits at several servers); Kraemer and
-Langenbach-Belz, 8th International Teletraffic Congress, 1976 (regular streams); Burke, *Operations Research* 23, 1975
-(position within a batch).
+A stream is known by its index of dispersion, the variance over the mean of the number of arrivals in a long time, and
+by its memory, the time within which those come that an arrival tells of (Cox and Lewis, *The Statistical Analysis of
+Series of Events*, 1966, chapter 4). Each station on the way stretches the memory by the time spent there and leaves the
+dispersion. At a station, streams that vary more than Poisson are taken as interrupted ones, which share it with all
+other work.
 """
 
 from __future__ import annotations
@@ -12,44 +12,32 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from model.network.solvers.layers.state import LayerState
+from model.network.solvers.modulated import Modulated, Stream, modulated
 from model.network.solvers.reduction import Floats, Reduced
-from model.network.solvers.stations import erlang_c
+
+#: Streams vary no faster than this in the time of one visit: as good as at once.
+AT_ONCE = 1e5
+#: Part of the load, and its dispersion beyond one, of the stream that tells what small variation does. What is more
+#: regular than Poisson does the contrary, in proportion.
+WEAK = 0.05
+MOST_BUSY = 0.999
+MOST_LEVELS = 300
+#: Levels for each user that a station has on average, until more work hardly crowds the users out any further.
+LEVELS_PER_USER = 40
 
 
-def bunching(net: Reduced, throughput: Floats) -> Floats:
-    """(classes, stations) seconds a transaction that arrivals which are not Poisson add to its residence.
-
-    Args:
-        net: the network.
-        throughput: (classes,) transactions a second.
-    """
-    work = net.demand * net.pace
-    out = np.zeros_like(work)
-    index = net.dispersion.copy()
-    batch = net.batch.copy()
-    bunched = np.flatnonzero(not_poisson(net) & (throughput > 0))
-    if len(bunched) == 0:
+def bunching(net: Reduced, state: LayerState) -> Floats:
+    """(classes, stations) seconds a transaction that arrivals which are not Poisson add to its residence."""
+    out = np.zeros_like(net.demand)
+    if not np.any(not_poisson(net) & (state.throughput > 0)):
         return out
-    departures = _departures(net, throughput)
-    most = np.array([curve[0][-1] for curve in net.curves])
-    load = throughput[:, None] * work
-    opened = np.where(net.rates[:, None] > 0, load, 0.0)
-    busy = np.clip(np.where(net.delay, 0.0, load.sum(axis=0) / most), 0.0, 0.999)
-    found = np.zeros_like(work)
-    for r in map(int, bunched):
-        for k in net.order[r]:
-            if net.delay[k] or work[r, k] <= 0:
-                batch[r] = 1.0 if net.delay[k] else batch[r]
-                continue
-            visits = min(net.visits[r, k], 1.0)
-            found[r, k] = _found(net, throughput, r, k, 1 + visits * (index[r] - 1), batch[r], float(busy[k]))
-            share = visits * throughput[r] / float(throughput @ np.minimum(net.visits[:, k], 1.0))
-            index[r] = 1 + (1 - visits * busy[k] ** 2) * (index[r] - 1) + share * busy[k] ** 2 * departures[k]
-            batch[r] = 1.0
-    for k in map(int, np.flatnonzero(np.any(found != 0, axis=0))):
-        engines = most[k]
-        queue = float(opened[:, k] @ found[:, k]) / max(engines - opened[:, k].sum(), 1e-3 * engines)
-        out[:, k] = work[:, k] * (queue + found[:, k]) / engines
+    beyond, memory = _streams(net, state)
+    for k, curve in state.curves.items():
+        if np.any(beyond[:, k] * state.asked[:, k]):
+            station = _Station(net, state, k)
+            if 0 < station.load < MOST_BUSY * curve[-1]:
+                out[:, k] += station.added(beyond[:, k], memory[:, k])
     return out
 
 
@@ -66,31 +54,130 @@ def _varied(net: Reduced) -> list[int]:
     return [k for k, in_order in enumerate(kinds) if in_order and not net.equal_fcfs[k]]
 
 
+def _streams(net: Reduced, state: LayerState) -> tuple[Floats, Floats]:
+    """(classes, stations) the index of dispersion beyond one, and the memory, of each open class where it arrives."""
+    beyond, memory = np.zeros_like(net.demand), np.zeros_like(net.demand)
+    departing = _departures(net, state.throughput)
+    for r in map(int, np.flatnonzero((net.rates > 0) & (state.throughput > 0))):
+        varies, lasts = net.dispersion[r] - 1, net.memory_s[r]
+        for k in net.order[r]:
+            visits = min(net.visits[r, k], 1.0)
+            beyond[r, k], memory[r, k] = visits * varies, lasts
+            spread = state.residence[r, k]
+            lasts += visits * spread if np.isfinite(spread) else 0.0
+            if departing[k]:
+                share = visits * state.throughput[r] / float(state.throughput @ np.minimum(net.visits[:, k], 1.0))
+                varies += share * departing[k]
+    return beyond, memory
+
+
 def _departures(net: Reduced, throughput: Floats) -> Floats:
-    """(stations,) how far departures of full servers are from Poisson: the variation of the work done, less 1."""
+    """(stations,) how far departures are from Poisson where work is done in order: the variation of the work, less 1,
+    as far as servers are busy (Whitt, *Bell System Technical Journal* 62, 1983)."""
     out = np.zeros(len(net.curves))
     for k in _varied(net):
         rates, service = throughput * net.visits[:, k], net.service[:, k] * net.pace[k]
         if rates @ service > 0:
+            busy = min(float(rates @ service) / net.curves[k][0][-1], 1.0)
             mean = rates @ service / rates.sum()
             variation = rates @ (service**2 * (1 + net.scv[:, k])) / rates.sum() / mean**2 - 1
-            out[k] = (max(variation, 0.2) - 1) / np.sqrt(len(net.curves[k][0]))
+            out[k] = busy**2 * (max(variation, 0.2) - 1) / np.sqrt(len(net.curves[k][0]))
     return out
 
 
-def _found(net: Reduced, throughput: Floats, r: int, k: int, index: float, batch: float, busy: float) -> float:
-    """Customers beyond the average that a visit of class ``r`` finds at station ``k``."""
-    engines = len(net.curves[k][0])
-    waits = erlang_c(busy * engines, engines)
-    rates = throughput * np.minimum(net.visits[:, k], 1.0)
-    streams = rates.sum() ** 2 / (rates @ rates)
-    own = 1 / (1 + 4 * (1 - busy) ** 2 * (streams - 1))
-    index = 1 + own * (index - 1)
-    factor = (index + 1) / 2
-    if index < 1 and busy > 0:
-        factor *= np.exp(-2 * (1 - busy) * (1 - index) ** 2 / (3 * busy * (index + 1)))
-    beyond = waits * (factor - 1)
-    if batch > 1:
-        behind = np.maximum(np.arange(round(batch)) - engines + 1, 0).mean()
-        beyond = max(beyond, waits * (batch - 1) / 2 + (1 - waits) * behind)
-    return float(beyond)
+class _Station:
+    """One station with its open work and users.
+
+    ``work`` is that of a visit, the root mean square over the arrivals; ``delays`` (numbers,) the time per second of
+    work of an arrival that finds 0, 1, ... open transactions; ``there`` (users, numbers) how many of each class of
+    users are there with so many.
+    """
+
+    def __init__(self, net: Reduced, state: LayerState, k: int) -> None:
+        self.asked, self.curve = state.asked[:, k], state.curves[k]
+        self.visits = np.minimum(net.visits[:, k], 1.0)
+        here = (self.asked > 0) & (state.throughput > 0)
+        self.opens, self.users = np.flatnonzero(here & (net.rates > 0)), np.flatnonzero(here & (net.users > 0))
+        self.loads = np.where(net.rates > 0, state.throughput * self.asked, 0.0)
+        self.load = float(self.loads.sum())
+        rates = state.throughput[self.opens] * self.visits[self.opens]
+        each = self.asked[self.opens] / self.visits[self.opens]
+        self.work = float(np.sqrt(rates @ each**2 / rates.sum())) if len(each) else 0.0
+        self.in_order = not state.alike[k]
+        self.many = net.users[self.users]
+        self.elsewhere = np.maximum((net.think + state.response() - state.residence[:, k])[self.users], 0.0)
+        average = float(state.throughput[self.users] @ state.residence[self.users, k])
+        further = int(min(LEVELS_PER_USER * average, MOST_LEVELS)) if np.isfinite(average) else 0
+        n = np.arange(len(self.curve) + further + 2.0)
+        self.there = _users_there(n, self.curve, self.many, self.asked[self.users], self.elsewhere)
+        found = n + 1 + self.there.sum(axis=0)
+        self.delays = found / _capacity(self.curve, found)
+
+    def added(self, beyond: Floats, memory: Floats) -> Floats:
+        """(classes,) seconds a transaction beyond those among Poisson arrivals of the same rates, by streams whose
+        index of dispersion beyond one and memory are given."""
+        out = np.zeros(len(beyond))
+        rate, per_s = self.load / self.work, 1 / np.maximum(memory, self.work / AT_ONCE)
+        strong = {}
+        for r in self.opens[beyond[self.opens] > 0]:
+            # A burst of longer work is one of more transactions as to its work, though not as to those who share.
+            size = self.asked[r] / self.visits[r] / self.work
+            strong[r] = Stream(self.loads[r] / self.work, beyond[r] * np.sqrt(size), per_s[r])
+        poisson = rate - sum(one.rate for one in strong.values())
+        even = self._queue([], rate)
+        together = self._queue([_merged(list(strong.values()))], poisson) if strong else even
+        usual, met = even.mean(self.delays), together.mean(self.delays)
+        for r in self.opens:
+            found = met
+            if r in strong:
+                others = [one for q, one in strong.items() if q != r]
+                queue = self._queue([strong[r], *([_merged(others)] if others else [])], poisson)
+                found = queue.mean(self.delays, seen_by=0)
+            out[r] = (self.work * self.visits[r] if self.in_order else self.asked[r]) * (found - usual)
+        for row, r in enumerate(self.users):
+            out[r] = self._stay(row, together) - self._stay(row, even)
+        for r in self.opens[beyond[self.opens] < 0]:
+            weak = self._queue([Stream(WEAK * rate, WEAK, per_s[r])], (1 - WEAK) * rate)
+            met, regular = weak.mean(self.delays), beyond[r] / WEAK
+            out += self.asked * (self.visits > 0) * regular * (met - usual) * self.loads[r] / (WEAK * self.load)
+            out[r] += self.asked[r] * regular * (weak.mean(self.delays, seen_by=0) - met)
+        return out
+
+    def _queue(self, streams: list[Stream], poisson: float) -> Modulated:
+        """The open transactions here; users take their share of the servers."""
+        n = np.arange(1.0, self.there.shape[1] - 1)
+        inside = n + self.there.sum(axis=0)[1:-1]
+        return modulated(streams, poisson, n / inside * _capacity(self.curve, inside) / self.work)
+
+    def _stay(self, row: int, queue: Modulated) -> float:
+        """Seconds that a user of a class spends here: users come less often while it takes long."""
+        open_ones = queue.numbers()
+        n = np.arange(len(open_ones))
+        at = np.minimum(n, self.there.shape[1] - 1)
+        found = n + 1 + self.there.sum(axis=0)[at] - self.there[row, at] / self.many[row]
+        stay = self.asked[self.users[row]] * found / _capacity(self.curve, found)
+        often = open_ones / (self.elsewhere[row] + stay)
+        return float(often @ stay / often.sum())
+
+
+def _users_there(n: Floats, curve: Floats, users: Floats, work: Floats, elsewhere: Floats) -> Floats:
+    """(users, numbers) of each class of users at a station that has n open transactions, if these stayed."""
+    there = np.zeros((len(users), len(n)))
+    for _ in range(40 if len(users) else 0):
+        found = np.maximum(n + there.sum(axis=0), 1.0)
+        stay = work[:, None] * found / _capacity(curve, found)
+        there = (there + users[:, None] * stay / np.maximum(elsewhere[:, None] + stay, 1e-300)) / 2
+    return there
+
+
+def _capacity(curve: Floats, n: Floats) -> Floats:
+    """Work a second with ``n`` inside, which need not be whole."""
+    return np.interp(n, np.arange(len(curve) + 1), np.concatenate(([0.0], curve)))
+
+
+def _merged(streams: list[Stream]) -> Stream:
+    """One stream that varies as much as several, and at first as fast."""
+    rate = sum(one.rate for one in streams)
+    beyond = sum(one.rate * one.beyond for one in streams) / rate
+    at_once = sum(one.rate * one.beyond * one.per_s for one in streams)
+    return Stream(rate, beyond, at_once / (rate * beyond))

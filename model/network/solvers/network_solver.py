@@ -37,13 +37,13 @@ KNOWN_ERRORS: dict[str, tuple[float, float]] = {
     "passive resources": (0.007, 0.26),
     "several resources": (0.011, 0.26),
     "layered resources": (0.235, math.inf),
-    "synchronous requests": (0.001, 0.14),
+    "synchronous requests": (0.001, 0.15),
     "fork-join": (0.002, 0.05),
     "shared machine": (0.001, 0.12),
     "overflow": (0.001, 0.17),
     "full stations": (0.001, 0.08),
     "unequal engines": (0.001, 0.06),
-    "arrivals not Poisson": (0.050, 0.46),
+    "arrivals not Poisson": (0.001, 0.06),
 }
 
 WEAK = 0.3

@@ -55,8 +55,8 @@ class Reduced:
     ``inside`` (classes, resources, stations) is the part of the demand run while holding a resource, with
     ``inside_variance`` the sum of the variances of its visits; ``acquires`` (classes, resources) are units taken,
     ``nested`` (classes, resources, resources) units of the last taken while holding the one before; ``largest``
-    (resources,) units taken at once. ``poisson`` and ``dispersion`` (classes,) are those of the arrivals, ``batch`` the
-    mean number that come at once; ``order`` has the stations of each class as its route first reaches them;
+    (resources,) units taken at once. ``poisson``, ``dispersion`` and ``memory_s`` (classes,) are those of the arrivals;
+    ``order`` has the stations of each class as its route first reaches them;
     ``occupied`` (stations,) are engines taken by work that is left out of the arrays.
     """
 
@@ -82,7 +82,7 @@ class Reduced:
     equal_fcfs: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     poisson: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     dispersion: Floats = field(default_factory=lambda: np.zeros(0))
-    batch: Floats = field(default_factory=lambda: np.zeros(0))
+    memory_s: Floats = field(default_factory=lambda: np.zeros(0))
     order: list[list[int]] = field(default_factory=list)
     switches: bool = False
     delay: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
@@ -130,7 +130,7 @@ def _reduce(network: Network) -> Reduced:
     out.occupied = np.zeros(stations)
     out.poisson = np.array([c.arrivals is None or c.arrivals.is_poisson for c in network.classes])
     out.dispersion = np.array([c.arrivals.dispersion if c.arrivals else 1.0 for c in network.classes])
-    out.batch = np.array([c.arrivals.batch.mean if c.arrivals else 1.0 for c in network.classes])
+    out.memory_s = np.array([c.arrivals.memory_s if c.arrivals else 0.0 for c in network.classes])
     _measure_stations(out)
     out.switches = any(op.kind == "switch" for op in ops)
     services: list[set[tuple[float, float]]] = [set() for _ in range(stations)]

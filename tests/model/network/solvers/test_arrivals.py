@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from model.network import Arrivals, Distribution, Network, Station, TransactionClass, Visit
 from model.network.simulator import simulate
 from model.network.solvers import solve
+from model.network.solvers.modulated import Stream, modulated
 from model.network.solvers.stations import gmc_response, mmc_response
 from tests.model.network.simulator.build import closed_class, network, visit
 
@@ -39,6 +41,9 @@ def test_the_transform_has_the_moments_of_the_distribution(times):
     assert middle == pytest.approx(1.0)
     assert (low - high) / (2 * step) == pytest.approx(times.mean, rel=1e-5)
     assert (low - 2 * middle + high) / step**2 == pytest.approx(times.second_moment, rel=1e-4)
+    step = 1e-3
+    lowest, low, high, highest = (times.transform(x * step) for x in (-2, -1, 1, 2))
+    assert (lowest - 2 * low + 2 * high - highest) / (2 * step**3) == pytest.approx(times.third_moment, rel=2e-2)
 
 
 @given(st.floats(0.1, 10), st.floats(0.1, 50), st.floats(0.1, 50))
@@ -49,6 +54,71 @@ def test_interrupted_arrivals_have_one_rate_and_one_dispersion(gap_s, on_s, off_
     mean = (low - high) / (2 * step)
     assert mean == pytest.approx(1 / arrivals.rate_per_s, rel=1e-2)
     assert (low - 2 + high) / step**2 / mean**2 - 1 == pytest.approx(arrivals.dispersion, rel=2e-2)
+
+
+@given(st.floats(0.1, 10), st.floats(0.1, 50), st.floats(0.1, 50))
+def test_interrupted_arrivals_are_a_hyperexponential_stream_with_the_same_memory(gap_s, on_s, off_s):
+    interrupted = Arrivals(interarrival=EXP(gap_s), on=EXP(on_s), off=EXP(off_s))
+    # Kuczura 1973: poles and residues of the transform of the times between interrupted arrivals.
+    rate, stop, go = 1 / gap_s, 1 / on_s, 1 / off_s
+    root = math.sqrt((rate + stop + go) ** 2 - 4 * rate * go)
+    fast, slow = (rate + stop + go + root) / 2, (rate + stop + go - root) / 2
+    share = (rate - slow) / (fast - slow)
+    renewal = Arrivals(interarrival=Distribution.hyperexponential((1 / fast, 1 / slow), (share, 1 - share)))
+    assert interrupted.memory_s == pytest.approx(1 / (stop + go))
+    assert renewal.dispersion == pytest.approx(interrupted.dispersion, rel=1e-6)
+    assert renewal.memory_s == pytest.approx(interrupted.memory_s, rel=1e-4)
+
+
+def test_what_comes_at_once_has_no_memory():
+    assert Arrivals(interarrival=EXP(1.0), batch=Distribution.deterministic(3.0)).memory_s == 0
+    assert Arrivals.poisson(3.0).memory_s == 0
+    # A sum of four phases knows within a quarter of its mean when the next comes.
+    assert 0 < Arrivals(interarrival=Distribution.erlang(1.0, 4)).memory_s < 0.25
+
+
+@pytest.mark.parametrize("servers", [1, 2, 5, 18])
+@pytest.mark.parametrize("busy", [0.3, 0.8, 0.95])
+@pytest.mark.parametrize("scv", [1.5, 4.0, 20.0])
+def test_the_modulated_queue_of_one_stream_is_the_renewal_queue(servers, busy, scv):
+    rate = busy * servers
+    arrivals = Arrivals(interarrival=Distribution.with_scv(1 / rate, scv))
+    stream = Stream(rate, arrivals.dispersion - 1, 1 / arrivals.memory_s)
+    queue = modulated([stream], 0.0, np.arange(1.0, servers + 1))
+    stay = np.maximum(np.arange(1.0, servers + 3) / servers, 1.0)
+    expected = gmc_response(arrivals.interarrival.transform, rate, 1.0, servers)
+    assert queue.mean(stay, seen_by=0) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_modulated_queue_of_poisson_arrivals_alone_is_erlangs():
+    queue = modulated([], 2.4, np.arange(1.0, 4.0))
+    stay = np.maximum(np.arange(1.0, 6.0) / 3, 1.0)
+    assert queue.mean(stay) == pytest.approx(mmc_response(2.4, 1.0, 3))
+    numbers = queue.numbers()
+    assert numbers @ np.arange(len(numbers)) == pytest.approx(2.4 * mmc_response(2.4, 1.0, 3), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "arrivals",
+    [
+        Arrivals(interarrival=EXP(1.5), batch=Distribution.deterministic(3.0)),
+        Arrivals(interarrival=EXP(0.25), on=EXP(6.0), off=EXP(6.0)),
+        Arrivals(interarrival=Distribution.with_scv(0.5, 4.0)),
+        Arrivals(interarrival=Distribution.erlang(0.5, 4)),
+    ],
+    ids=["batches", "bursts", "variable", "regular"],
+)
+def test_streams_keep_their_bursts_from_station_to_station(arrivals):
+    stations = [Station(name=name, servers=n, scheduling="ps") for name, n in (("cp", 4), ("disk", 1), ("io", 8))]
+    uneven = TransactionClass(
+        name="u", route=(visit("cp", 0.8), visit("disk", 0.2), visit("io", 1.0)), arrivals=arrivals
+    )
+    even = TransactionClass(name="e", route=(visit("io", 0.5), visit("disk", 0.3)), arrivals=Arrivals.poisson(1.0))
+    net = network(stations, uneven, even)
+    answer, simulated = solve(net), simulate(net, seed=1, horizon=60_000)
+    for row, name in enumerate(net.class_names):
+        found = simulated.classes[name].response_s
+        assert answer.response_s[row] == pytest.approx(found.value, rel=0.08, abs=found.half_width)
 
 
 def test_dispersion_of_batches_counts_what_comes_at_once():
