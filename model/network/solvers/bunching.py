@@ -22,9 +22,9 @@ AT_ONCE = 1e5
 #: regular than Poisson does the contrary, in proportion.
 WEAK = 0.05
 MOST_BUSY = 0.999
-MOST_LEVELS = 300
+MOST_LEVELS = 100
 #: Levels for each user that a station has on average, until more work hardly crowds the users out any further.
-LEVELS_PER_USER = 40
+LEVELS_PER_USER = 20
 
 
 def bunching(net: Reduced, state: LayerState) -> Floats:
@@ -107,7 +107,7 @@ class _Station:
         self.many = net.users[self.users]
         self.elsewhere = np.maximum((net.think + state.response() - state.residence[:, k])[self.users], 0.0)
         average = float(state.throughput[self.users] @ state.residence[self.users, k])
-        further = int(min(LEVELS_PER_USER * average, MOST_LEVELS)) if np.isfinite(average) else 0
+        further = int(np.clip(LEVELS_PER_USER * np.nan_to_num(average), 0, MOST_LEVELS))
         n = np.arange(len(self.curve) + further + 2.0)
         self.there = _users_there(n, self.curve, self.many, self.asked[self.users], self.elsewhere)
         found = n + 1 + self.there.sum(axis=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 import numpy as np
@@ -88,22 +88,27 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
     figures, settled = layered(work)
     hard = _hard(net) or ["large lattice"]
     notes = [] if settled else ["the layers did not settle: take the figures as rough"]
-    if starved.any() and not starved.all():
-        figures = _with_starved(net, figures, starved)
+    if work is not net:
+        figures = _with_starved(net, work, figures, starved, overloaded)
         names = ", ".join(n for n, lost in zip(network.class_names, starved, strict=True) if lost)
-        full = " and ".join(overloaded)
-        notes.append(f"{full} cannot do all the work of {names}: what more important work leaves is less")
+        notes.append(f"{' and '.join(overloaded)} cannot do all the work of {names}, which grows without end")
     solution = _solution(net, figures, False, hard, tuple(overloaded), starved)
     return solution if not notes else _with_notes(solution, notes)
 
 
-def _with_starved(net: Reduced, figures: Figures, starved: NDArray[np.bool_]) -> Figures:
-    """Figures in which classes without a steady state ask for what they bring."""
+def _with_starved(
+    net: Reduced, work: Reduced, figures: Figures, starved: NDArray[np.bool_], overloaded: Collection[str]
+) -> Figures:
+    """Figures of ``work``, in which classes without a steady state bring what they bring, and ask for it where that is
+    too much."""
     asked = net.demand * net.pace
     throughput = np.where(starved, net.rates.clip(0), figures.throughput)
+    full = np.array([name in overloaded for name in net.network.station_names])
+    each = np.divide(net.demand, work.demand, out=np.ones_like(asked), where=work.demand > 0)
     return figures._replace(
         throughput=throughput,
-        busy=np.where(starved[:, None], throughput[:, None] * asked, figures.busy),
+        residence=figures.residence * each,
+        busy=np.where(starved[:, None] & full, throughput[:, None] * asked, figures.busy),
         using=np.where(starved[:, None], asked, figures.using),
     )
 

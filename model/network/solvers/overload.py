@@ -55,18 +55,20 @@ def most_work(net: Reduced, work: Floats) -> Floats:
 
 
 def without_starved(net: Reduced, overloaded: dict[str, float]) -> tuple[Reduced, NDArray[np.bool_]]:
-    """The network as its more important classes see it, and (classes,) those that have no steady state.
+    """The network as classes see it that do not pass what is overloaded, and (classes,) those without a steady state.
 
-    Where an overloaded station serves by importance, its engines are full with the level that no longer fits and all
-    above; that level gets through at the rate that is left for it, levels below not at all. Where something else is
-    overloaded nobody has a steady state, and the network is what it was.
+    Engines of an overloaded station are full. Where it serves by importance, the level that no longer fits gets through
+    at the rate that is left for it, levels below not at all. Elsewhere all open classes get through at a part of their
+    rates, and users of closed classes, who stand beside ever more of them, not at all. Stations before the overloaded
+    one still have all arrivals. Where a resource is overloaded, or a station where more important work waits for what
+    is in service, nobody has a steady state, and the network is what it was.
     """
     starved = np.zeros(len(net.rates), dtype=bool)
     names = net.network.station_names
     work = net
     while overloaded:
         name = next(iter(overloaded))
-        if name not in names or net.network.stations[names.index(name)].scheduling not in BY_IMPORTANCE:
+        if name not in names or net.network.stations[names.index(name)].scheduling == "hol":
             return net, np.ones_like(starved)
         work = _without(work, names.index(name), starved)
         overloaded = overloaded_by_arrivals(work)
@@ -76,26 +78,57 @@ def without_starved(net: Reduced, overloaded: dict[str, float]) -> tuple[Reduced
 def _without(net: Reduced, k: int, starved: NDArray[np.bool_]) -> Reduced:
     """The network without the work of an overloaded station that does not fit, and of less important classes there."""
     load = net.rates.clip(0) * net.demand[:, k] * net.pace[k]
-    left = most_work(net, net.rates.clip(0) @ net.demand * net.pace)[k]
-    *above, level = sorted(set(net.priority[load > 0]), reverse=True)
-    # Rounding may let the last level seem to fit where all work together fills the station.
-    for at in above:
-        here = load[net.priority == at].sum()
-        if here >= left:
-            level = at
-            break
-        left -= here
-    out = (net.priority <= level) & (net.demand[:, k] > 0)
-    part = np.where(net.priority == level, left / load[net.priority == level].sum(), 0.0)
+    left = float(most_work(net, net.rates.clip(0) @ net.demand * net.pace)[k])
+    out = net.demand[:, k] > 0
+    scheduling = net.network.stations[k].scheduling
+    if scheduling in BY_IMPORTANCE:
+        *above, level = sorted(set(net.priority[load > 0]), reverse=True)
+        # Rounding may let the last level seem to fit where all work together fills the station.
+        for at in above:
+            here = load[net.priority == at].sum()
+            if here >= left:
+                level = at
+                break
+            left -= here
+        out &= net.priority <= level
+        load[net.priority != level] = 0.0
+    through = _through(net, k, load, left)
     demand, inside, occupied = net.demand.copy(), net.inside.copy(), net.occupied.copy()
+    for r in np.flatnonzero(through > 0):
+        before = net.order[r][: net.order[r].index(k)]
+        demand[r, before] /= through[r]
+        inside[r, :, before] /= through[r]
     demand[out, k], inside[out, :, k] = 0.0, 0.0
     occupied[k] += left
     starved |= out
     return replace(
         net,
-        rates=np.where(out & (net.rates > 0), net.rates * part, net.rates),
+        rates=np.where(out & (net.rates > 0), net.rates * through, net.rates),
         users=np.where(out, 0.0, net.users),
         demand=demand,
         inside=inside,
         occupied=occupied,
     )
+
+
+def _through(net: Reduced, k: int, load: Floats, capacity: float) -> Floats:
+    """(classes,) part of what arrives that gets through a station with more ``load`` (classes,) than ``capacity``.
+
+    In order, the same part of each class. Where all share, each class grows by what its shares leave of it: short work
+    gets through more often than long (weights as under ``dps``).
+    """
+    part = np.where(load > 0, capacity / load.sum(), 0.0)
+    if net.network.stations[k].scheduling in ("fcfs", "preemptive"):
+        return part
+    here = np.flatnonzero(load > 0)
+    rates = net.rates[here]
+    speed = capacity * (net.weight[here] if net.network.stations[k].scheduling == "dps" else 1.0)
+    speed = speed / (load[here] / rates)
+    # So many more a second share the engines, by their weights, that the growth of each class adds up to it.
+    weight = net.weight[here] if net.network.stations[k].scheduling == "dps" else np.ones(len(here))
+    low, high = 0.0, float(weight @ rates)
+    for _ in range(60):
+        more = (low + high) / 2
+        low, high = (more, high) if (weight * rates / (more + speed)).sum() > 1 else (low, more)
+    part[here] = speed / (low + speed)
+    return part

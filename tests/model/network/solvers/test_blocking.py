@@ -71,9 +71,9 @@ def test_users_who_go_nowhere_else_block_nobody():
 
 
 def test_figures_that_cannot_be_found_are_called_so():
-    """Users beside arrivals that overload a station they share."""
-    stations = [Station(name=f"s{k}") for k in range(2)]
-    users = closed_class(7, 5.0, visit("s0", 1.0), visit("s1", 0.01), name="b")
+    """Users beside less important arrivals that overload a station whose work in service is not interrupted."""
+    stations = [Station(name="s0"), Station(name="s1", scheduling="hol")]
+    users = closed_class(7, 5.0, visit("s0", 1.0), visit("s1", 0.01), name="b", priority=1)
     answer = solve(network(stations, open_class(9.0, visit("s0", 0.1), visit("s1", 1.0)), users))
     assert "s1" in answer.saturated
     assert np.isfinite(answer.throughput_per_s).all() or any("did not settle" in note for note in answer.notes)

@@ -25,6 +25,7 @@ from model.network import (
     TransactionClass,
     Visit,
 )
+from model.network.simulator import simulate
 from model.network.solvers import Solution, solve
 from model.network.solvers.overload import overloaded_by_arrivals, without_starved
 from model.network.solvers.reduction import reduce
@@ -298,6 +299,39 @@ def test_an_overloaded_station_that_shares_spares_nobody() -> None:
     route = (Visit(station="cp", service=Exp(0.1)),)
     classes = (opened(route, 20.0, "high", priority=2), opened(route, 30.0, "low", priority=1))
     assert np.isinf(solve(network((Station(name="cp", servers=4),), classes)).response_s).all()
+
+
+@pytest.mark.parametrize("scheduling", ["ps", "fcfs", "dps"])
+def test_behind_an_overloaded_station_comes_only_what_gets_through_it(scheduling: str) -> None:
+    stations = (Station(name="full", servers=2, scheduling=scheduling), Station(name="next", servers=2))
+    behind = (Visit(station="next", service=Exp(0.2)),)
+    net = network(stations, (
+        opened((Visit(station="full", service=Exp(0.3)), *behind), 4.0, "short", weight=1.0),
+        opened((Visit(station="full", service=Exp(1.0)), *behind), 2.0, "long", weight=3.0),
+        opened(behind, 2.0, "beside"),
+        TransactionClass(name="users", route=behind, users=3, think=Exp(2.0)),
+        TransactionClass(name="stuck", route=(Visit(station="full", service=Exp(0.5)), *behind), users=3),
+    ))  # fmt: skip
+    solution, simulated = solve(net), simulate(net, seed=1, horizon=60_000)
+    assert solution.saturated == ("full",) and "short, long, stuck" in " ".join(solution.notes)
+    assert np.isfinite(solution.response_s).tolist() == [False, False, True, True, False]
+    assert solution.throughput_per_s[4] == 0
+    # Unequal work done in order comes out in bursts.
+    within = 0.1 if scheduling == "fcfs" else 0.03
+    for row, name in ((2, "beside"), (3, "users")):
+        assert solution.response_s[row] == pytest.approx(simulated.classes[name].response_s.value, rel=within)
+    through = [simulated.classes[name].throughput_per_s.value for name in ("short", "long")]
+    busy = 0.2 * (sum(through) + 2.0 + solution.throughput_per_s[3]) / 2
+    assert solution.utilisation[:, 1].sum() == pytest.approx(busy, rel=0.03)
+
+
+def test_before_an_overloaded_station_all_arrivals_count() -> None:
+    stations = (Station(name="before"), Station(name="full"))
+    both = (Visit(station="before", service=Exp(0.2)), Visit(station="full", service=Exp(1.0)))
+    before = (Visit(station="before", service=Exp(0.2)),)
+    solution = solve(network(stations, (opened(both, 3.0, "x"), opened(before, 1.0, "y"))))
+    assert solution.response_s[1] == pytest.approx(0.2 / (1 - 0.8), rel=1e-4)
+    assert solution.residence_s[0].tolist() == pytest.approx([0.2 / (1 - 0.8), np.inf], rel=1e-4)
 
 
 def test_weak_answers_say_so() -> None:
