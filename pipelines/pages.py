@@ -14,8 +14,8 @@ from pipelines.nights import files
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _NUMBER = re.compile(r"[-+−]?[,.]?\d[\d,.]*( %)?|–")
-_VERDICTS = {"better", "worse", "equivalent", "undecided", "different", "equal", "excepted", "failing", "statement"}
-_SEVERITIES = {"failure", "warning"}
+_COLOURED = {"better", "worse", "equivalent", "undecided", "different", "equal", "excepted", "failing", "statement"}
+_COLOURED |= {"failure", "warning"}
 
 Part = Table | Markup | Sequence[str]
 
@@ -107,6 +107,6 @@ def _cell(value: Any) -> Any:
 
 def _kind(cell: Any) -> str | None:
     """The class of a cell: a number, or the word of a verdict or severity."""
-    if cell in _VERDICTS | _SEVERITIES:
+    if cell in _COLOURED:
         return str(cell)
     return "number" if isinstance(cell, str) and _NUMBER.fullmatch(cell) else None

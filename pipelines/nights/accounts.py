@@ -27,10 +27,8 @@ def came(files: Sequence[Mapping[str, Any]], sums: Sequence[str] = _OF_RECORDS) 
     alike: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for file in files:
         wrong = _wrong(file)
-        reason = ", ".join(file.get("reason_codes") or ()) or wrong
-        alike.setdefault(("" if wrong else pattern(file["path"]), file["status"], reason if wrong else ""), []).append(
-            file
-        )
+        reason = wrong and (", ".join(file.get("reason_codes") or ()) or wrong)
+        alike.setdefault(("" if wrong else pattern(file["path"]), file["status"], reason), []).append(file)
     said = any(map(_wrong, files))
     return [
         {
