@@ -1,7 +1,7 @@
 """The service beside `mlflow models serve` of the same model: rates, tails, probes under load, start, memory.
 
 `python -m benchmarks.service [HOME]` takes the champion of a state folder that has one, by default ETALON_HOME's. Both
-answer different rates of the same systems, one after the other, on the same machine. What is wanted stands beside it.
+answer different rates of the same systems, in turns, on the same machine. What is wanted stands beside it.
 Processor time of the server for an answer tells the same where the machine has other work to do.
 """
 
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -24,7 +24,9 @@ from pipelines import asking
 from pipelines.home import Home
 
 SECONDS = 5.0
+TURNS = 8
 CLIENTS = 8
+Ask = Callable[[], tuple[str, bytes]]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -33,29 +35,30 @@ def main(arguments: Sequence[str]) -> int:
     systems = json.loads(home.champion.read_text())["systems"]
     spans = {name: entry["support_tps"] for name, entry in systems.items()}
     print(f"{'measure':52} {'found':>12} {'wanted':>10}")
+    draw = random.Random(1)
+
+    def predict() -> tuple[str, bytes]:
+        name = draw.choice(list(spans))
+        return "/v1/predict", _body({"system": name, "at": {"etr_tps": draw.uniform(*spans[name])}})
+
+    def invoke() -> tuple[str, bytes]:
+        name = draw.choice(list(spans))
+        row = [name, draw.uniform(*spans[name])]
+        return "/invocations", _body({"dataframe_split": {"columns": ["system_id", "etr_tps"], "data": [row]}})
+
+    def sweep() -> tuple[str, bytes]:
+        name = draw.choice(list(spans))
+        high = spans[name][1] * draw.uniform(0.9, 1.1)
+        asked = {"system": name, "key": "etr_tps", "from": high / 4, "to": high, "steps": 41}
+        return "/v1/sweep", _body({**asked, "metrics": ["cpu_busy_pct"]})
+
     with asking.service(home) as address:
-        port, draw = int(address.rsplit(":", 1)[1]), random.Random(1)
-
-        def predict() -> tuple[str, bytes]:
-            name = draw.choice(list(spans))
-            return "/v1/predict", _body({"system": name, "at": {"etr_tps": draw.uniform(*spans[name])}})
-
-        def sweep() -> tuple[str, bytes]:
-            name = draw.choice(list(spans))
-            high = spans[name][1] * draw.uniform(0.9, 1.1)
-            asked = {"system": name, "key": "etr_tps", "from": high / 4, "to": high, "steps": 41}
-            return "/v1/sweep", _body({**asked, "metrics": ["cpu_busy_pct"]})
-
-        _times(port, predict, 1, 1.0)
+        port = int(address.rsplit(":", 1)[1])
         server = _listener(port)
-        used = _processor_s(_family(server))
-        own = _times(port, predict, 1)
-        own_ms = 1e3 * (_processor_s(_family(server)) - used) / len(own)
-        _row("predict, one client, answers/s", len(own) / SECONDS)
-        _row("predict, processor ms an answer", own_ms)
-        many = sorted(_times(port, predict, CLIENTS))
-        _row(f"predict, {CLIENTS} clients, answers/s", len(many) / SECONDS)
-        _row(f"predict, {CLIENTS} clients, p99 / p50", _quantile(many, 0.99) / _quantile(many, 0.5), "≤ 3")
+        with _mlflow(home) as (their_port, their_server):
+            both = {"predict": (port, server, predict), "mlflow models serve": (their_port, their_server, invoke)}
+            for clients in (1, CLIENTS):
+                _beside(both, clients)
         before = _memory_kb(_family(server))
         used = _processor_s(_family(server))
         swept = len(_times(port, sweep, CLIENTS))
@@ -68,26 +71,29 @@ def main(arguments: Sequence[str]) -> int:
         _row("/healthz under 64 clients that sweep, p99 ms", 1e3 * _quantile(probes, 0.99), "≤ 50")
         _row("memory gained, MB", (_memory_kb(_family(server)) - before) / 1024, "flat")
     _row("start to ready, s", _start_s(home), "≤ 0.8")
-    with _mlflow(home) as (port, server):
-
-        def invoke() -> tuple[str, bytes]:
-            name = draw.choice(list(spans))
-            row = [name, draw.uniform(*spans[name])]
-            return "/invocations", _body({"dataframe_split": {"columns": ["system_id", "etr_tps"], "data": [row]}})
-
-        _times(port, invoke, 1, 1.0)
-        used = _processor_s(_family(server))
-        theirs = _times(port, invoke, 1)
-        their_ms = 1e3 * (_processor_s(_family(server)) - used) / len(theirs)
-        _row("mlflow models serve, one client, answers/s", len(theirs) / SECONDS)
-        _row("mlflow models serve, processor ms an answer", their_ms)
-        their_many = _times(port, invoke, CLIENTS)
-        _row(f"mlflow models serve, {CLIENTS} clients, answers/s", len(their_many) / SECONDS)
-    _row("mlflow / predict, processor ms an answer", their_ms / own_ms, "≥ 10")
-    _row("predict / mlflow, one client", len(own) / len(theirs), "≥ 10")
-    _row(f"predict / mlflow, {CLIENTS} clients", len(many) / len(their_many), "≥ 10")
     print(f"load when it ended: {os.getloadavg()[0]:.1f}")
     return 0
+
+
+def _beside(both: Mapping[str, tuple[int, int, Ask]], clients: int) -> None:
+    """Rates of both in turns of a second, so that other work on the machine slows down both alike."""
+    times: dict[str, list[float]] = {name: [] for name in both}
+    used = dict.fromkeys(both, 0.0)
+    for turn in range(-1, TURNS):
+        for name, (port, server, ask) in both.items():
+            before = _processor_s(_family(server))
+            found = _times(port, ask, clients, 1.0)
+            # The first turn warms up.
+            if turn >= 0:
+                times[name] += found
+                used[name] += _processor_s(_family(server)) - before
+    ours, theirs = both
+    for name in both:
+        _row(f"{name}, {clients} client(s), answers/s", len(times[name]) / TURNS)
+        _row(f"{name}, {clients} client(s), processor ms an answer", 1e3 * used[name] / len(times[name]))
+    ordered = sorted(times[ours])
+    _row(f"{ours}, {clients} client(s), p99 / p50", _quantile(ordered, 0.99) / _quantile(ordered, 0.5), "≤ 3")
+    _row(f"{ours} / {theirs}, {clients} client(s)", len(times[ours]) / len(times[theirs]), "≥ 10")
 
 
 def _body(question: object) -> bytes:
@@ -102,7 +108,7 @@ def _quantile(ascending: Sequence[float], part: float) -> float:
     return ascending[min(int(part * len(ascending)), len(ascending) - 1)]
 
 
-def _times(port: int, ask: Callable[[], tuple[str, bytes]], clients: int, seconds: float = SECONDS) -> list[float]:
+def _times(port: int, ask: Ask, clients: int, seconds: float = SECONDS) -> list[float]:
     """Seconds of every answer that clients get one after the other, each on a connection of its own."""
     found: list[float] = []
     end = time.perf_counter() + seconds
