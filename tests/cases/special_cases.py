@@ -20,7 +20,8 @@ from tests.oracles.product_form import visit_ratios
 from tests.oracles.usl import fit_usl
 
 Model = dict[str, Any]
-LEAVES = 3e-3
+#: How often a user goes round before a route ends: a transaction of such a network is hundreds of visits.
+LEAVES = 1e-2
 
 
 def _bounds(model: Model, expected: dict[str, Any], kind: str) -> Answer:
@@ -191,7 +192,7 @@ def solve_blocking(model: Model) -> Answer:
         )
 
     note = "" if rough is None else f"Akyildiz's approximation gives R = {np.round(rough.response, 4).tolist()}"
-    return Answer(extras_only(values), method="Markov chain", note=note, check=Check(network, read, 20_000))
+    return Answer(extras_only(values), method="Markov chain", note=note, check=Check(network, read, 3_000))
 
 
 def solve_ps_trace(model: Model, expected: dict[str, Any]) -> Answer:
