@@ -325,8 +325,12 @@ def relatives(table: Table, cell: Cell) -> tuple[str, ...]:
 
 
 def scale(widening: Mapping[str, float], names: tuple[str, ...]) -> float:
-    """How much wider an interval is to be: as of its nearest relatives of which that is known."""
-    return next((widening[name] for name in reversed(names) if name in widening), 1.0)
+    """How much wider an interval is to be: as of its nearest relatives of which that is known.
+
+    Where that is the family alone, as no figure of the metric could be left out, it is not narrower.
+    """
+    nearest = next((widening[name] for name in reversed(names[1:]) if name in widening), None)
+    return max(widening.get(names[0], 1.0), 1.0) if nearest is None else nearest
 
 
 def is_closed(table: Table, cell: Cell) -> bool:

@@ -3,6 +3,7 @@
 import pytest
 
 from model.capacity.conditions.fitting import evaluator, fit
+from model.capacity.conditions.beliefs import scale
 from model.capacity.conditions.left_out import LeftOut, left_out, widening
 from model.capacity.conditions.rows import Row
 from model.capacity.conditions.tables import Cell, Tables
@@ -66,3 +67,10 @@ def test_levels_beyond_the_measured_ones_have_wider_intervals_than_those_within(
     within, beyond = figures[0].widened(scales), figures[3].widened(scales)
     assert beyond[0] < within[0] < within[1] == beyond[1] < within[2] < beyond[2]
     assert within[0] < 98.0 and beyond[2] > 115.0
+
+
+def test_a_metric_of_which_nothing_could_be_left_out_is_not_narrowed_by_its_family():
+    family, metric = "s t: storage", "s t: storage, csa_kb"
+    assert scale({family: 0.3}, (family, metric)) == 1.0
+    assert scale({family: 3.0}, (family, metric)) == 3.0
+    assert scale({family: 0.3, metric: 0.4}, (family, metric)) == 0.4
