@@ -63,7 +63,7 @@ class Beliefs:
     ) -> None:
         self.tables = tables
         self.facts = facts or {}
-        self.ratios = Ratios(tables)
+        self.ratios = Ratios(tables, self.facts)
         self._widening = widening or {}
         self._cache: dict[Cell, Inference | None] = {}
         self._siblings_alone: dict[Cell, tuple[float, float] | None] = {}

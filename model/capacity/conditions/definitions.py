@@ -79,6 +79,18 @@ DEFINITIONS: tuple[Definition, ...] = (
 """ITR = ETR / busy (ims10, ims14_z14); then the workload activity report."""
 
 
+_APPL = DEFINITIONS[-1]
+_OVER_INTERVAL = {*_TCB_SECONDS, *((metric, UNITS) for metric in ("IOC", "CPU", "MSO", "SRB", "TOT"))}
+
+
+def interval_s(table: Table, cell: Cell) -> float | None:
+    """The seconds over which a field of the report is a total, as other fields show them; None of other metrics."""
+    if (cell.metric, table.unit(cell)) not in _OVER_INTERVAL:
+        return None
+    factor = _factor(table, _APPL, cell.system)
+    return 100.0 / factor if factor else None
+
+
 @dataclass(frozen=True)
 class Following:
     """A cell = factor x what a definition makes of its operands, or the one operand of which it is made into."""

@@ -15,8 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from model.capacity.conditions.definitions import SECTION, interval_s
 from model.capacity.conditions.laws import Array
-from model.capacity.conditions.tables import ALTERNATIVES, RELEASES, SYSTEM, Cell, Tables
+from model.capacity.conditions.tables import ALTERNATIVES, POINT, RELEASES, SYSTEM, Cell, Tables
 
 SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.15, "ms": 0.15}
 """Median spread of ln(ratio) between two levels of a name, by sort of quantity. Engine time per transaction is
@@ -42,6 +43,9 @@ BY_VALUE = 3.0
 what is larger for that part changes more (a link's share of a message's time)."""
 NUGGET = 1e-4
 MOST_RATIOS = 80
+MACHINE, OTHER_PARTS = "machine", 2
+"""Between two runs on one machine, so many other parts of a measurement tell a part; one changes for reasons of its
+own."""
 OWN_RATIOS = 2
 """How many ratios of its own tell a metric apart from others, between systems and parts."""
 
@@ -76,8 +80,9 @@ def level_change(one: str, other: str) -> tuple[str, str]:
 class Ratios:
     """Ratios of named levels of all tables; changes are gathered when first asked for."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, facts: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self._tables = tables
+        self._facts = facts or {}
         self._seen: dict[tuple[str, str, str], list[_Seen]] = {}
         self._rates: dict[Cell, float | None] = {}
 
@@ -101,6 +106,10 @@ class Ratios:
             for entry in seen
             if entry.kind == kind and (entry.block == donor.block or entry.metric == donor.metric)
         ]
+        if key == SYSTEM and self.rate(donor) and self._one_machine(one, other):
+            others = {_part(entry) for entry in alike} - {_part(mine)}
+            if len(others) < OTHER_PARTS:
+                alike = [entry for entry in alike if _part(entry) == _part(mine)]
         own = [entry for entry in alike if entry.metric == donor.metric]
         if apart and len(own) >= OWN_RATIOS:
             alike = own
@@ -112,14 +121,21 @@ class Ratios:
         log, sd = _posterior(mine, used, prior, odds, within, other_metric, slope)
         return Ratio(log, sd, len(used))
 
+    def _one_machine(self, *systems: str) -> bool:
+        """Whether systems are runs on one machine, whose engines are as fast for all parts of them."""
+        machines = {self._facts.get(system, {}).get(MACHINE) for system in systems}
+        return len(machines) == 1 and None not in machines
+
     def seen(self, study: str, key: str, one: str, other: str) -> bool:
         """Whether any two cells of a study differ by this change of levels."""
         return bool(self._gather(study, key, *level_change(one, other)))
 
     def rate(self, cell: Cell) -> float | None:
-        """The transaction rate of a cell whose metric is work."""
+        """The transaction rate of a cell whose metric is work, or the transactions of the interval it is a total of."""
         if cell not in self._rates:
-            self._rates[cell] = self._tables.work_rate(cell)
+            over_s = interval_s(self._tables.blocks[cell.block], cell)
+            rate = self._tables.work_rate(cell) if over_s is None else self._tables.rate(cell)
+            self._rates[cell] = rate * over_s if rate and over_s else rate
         return self._rates[cell]
 
     def _gather(self, study: str, key: str, gone: str, come: str) -> list[_Seen]:
@@ -199,6 +215,11 @@ def _posterior(
     mean = float(weight @ np.array(means))
     spread = float(weight @ (np.array(variances) + (np.array(means) - mean) ** 2))
     return mean, math.sqrt(spread)
+
+
+def _part(entry: _Seen) -> frozenset[tuple[str, str]]:
+    """The part of a measurement that a ratio is of, whatever section of a report has it."""
+    return frozenset(label for label in entry.labels if label[0] not in ("", SECTION, POINT, *ALTERNATIVES))
 
 
 def _alike(one: _Seen, other: _Seen, other_metric: float) -> tuple[float, float]:

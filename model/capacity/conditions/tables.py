@@ -249,6 +249,11 @@ class Tables:
         table = self.blocks[cell.block]
         if cell.metric in RATES or not is_work(cell.metric, table.unit(cell)):
             return None
+        return self.rate(cell)
+
+    def rate(self, cell: Cell) -> float | None:
+        """The transaction rate measured at the condition of a cell; None without."""
+        table = self.blocks[cell.block]
         wanted = table.condition(cell)
         known = self._rates[cell.system]
         if len(known) == 1:

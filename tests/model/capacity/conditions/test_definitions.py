@@ -6,7 +6,7 @@ from model.capacity.conditions.answering import Laws
 from model.capacity.conditions.definitions import following
 from model.capacity.conditions.fitting import fit
 from model.capacity.conditions.reading import read_catalogue
-from model.capacity.conditions.rows import Row
+from model.capacity.conditions.rows import WORKLOAD, Row
 from model.capacity.conditions.tables import Tables
 
 SECTIONS = {"service units": "SERVICE", "service units/s": "SERVICE", "s": "TIME", "pct of one CP": "APPL %"}
@@ -50,6 +50,22 @@ def test_service_units_and_rates_follow_from_times():
     assert found["TOT", "service units"] == pytest.approx(100500)
     assert found["/SEC", "service units/s"] == pytest.approx(100500 / 60)
     assert found["ABSRPTN", "service units/s"] == found["TRX SERV", "service units/s"] == pytest.approx(100500 / 60 / 4)
+
+
+def test_times_of_a_longer_run_are_longer_as_its_interval_is():
+    """A gateway took 12 % of an engine in 100 s; of the run of an hour, at the same rate, the region alone is known."""
+
+    def fields(system, report_class, interval_s, busy_pct):
+        times = {("TCB", "s"): busy_pct * interval_s / 100.0, ("SRB", "s"): 0.0}
+        rest = dict.fromkeys((("RCT", "s"), ("IIT", "s"), ("HST", "s")), 0.0)
+        return report(system, times | rest | {("APPL %", "pct of one CP"): busy_pct}, report_class)
+
+    rows = fields("short", "GATEWAY", 100.0, 12.0) + fields("short", "REGION", 100.0, 80.0)
+    rows += fields("long", "REGION", 3600.0, 80.0)
+    rows += [Row(run, "etr_tps", {}, 19.0, "tran/s", "rates", "study") for run in ("short", "long")]
+    facts = {run: {WORKLOAD: "w", "machine": "m"} for run in ("short", "long")}
+    found = Laws(fit(rows, facts)).predict("long", {"report_class": "GATEWAY"})
+    assert next(o.value for o in found if o.metric == "TCB") == pytest.approx(432.0, rel=0.05)
 
 
 def test_a_machine_s_service_units_per_second_are_seen_in_another_class():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from model.capacity.conditions.fitting import evaluator, fit
 from model.capacity.conditions.beliefs import scale
+from model.capacity.conditions.fitting import evaluator, fit
 from model.capacity.conditions.left_out import LeftOut, left_out, widening
 from model.capacity.conditions.rows import Row
 from model.capacity.conditions.tables import Cell, Tables

@@ -68,6 +68,22 @@ def test_between_two_runs_a_metric_is_told_by_its_own_ratios():
     assert ratio.sd < 0.4
 
 
+@pytest.mark.parametrize(("machines", "busy_pct"), [(("m", "m"), 12.0), (("m", "n"), 24.0)])
+def test_one_part_alone_does_not_tell_another_between_two_runs_on_one_machine(machines, busy_pct):
+    """A part that takes twice the time at the same rate says so of others on other engines only."""
+    found = [
+        Row(run, "APPL %", {"report_class": part}, busy, "pct of one CP", TABLE[1], TABLE[0])
+        for run, parts in (("first", {"GATEWAY": 12.0, "REGION": 80.0}), ("second", {"REGION": 160.0}))
+        for part, busy in parts.items()
+    ]
+    found += [Row(run, "etr_tps", {}, 19.0, "tran/s", "rates", TABLE[0]) for run in ("first", "second")]
+    tables = Tables(found)
+    donor = next(cell for cell in tables.blocks[TABLE].values if cell.level("report_class") == "GATEWAY")
+    facts = {run: {"machine": machine} for run, machine in zip(("first", "second"), machines, strict=True)}
+    ratio = Ratios(tables, facts).ratio(donor, replace(donor, system="second"), SYSTEM)
+    assert 12.0 * math.exp(ratio.log) == pytest.approx(busy_pct, rel=0.1)
+
+
 def test_a_release_is_a_condition_even_where_each_system_has_one():
     tables = Tables(rows("release", {"asked": None}))
     assert [cell.level("release") for cell in tables.blocks[TABLE].values] == ["old"]
