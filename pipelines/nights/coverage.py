@@ -83,8 +83,10 @@ def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] 
         down = outages(snapshot, min(days), max(days))
         seen = [(one, lack) for one in days for lack in _of_day(snapshot, one, rules, counts, down)]
     found: dict[tuple[str, str], list[Lack]] = defaultdict(list)
+    gone = {lack.system for one, lack in seen if one == day and lack.what == "system"}
     for one, lack in seen:
-        due = not lack.last_hour if one == day else lack.last_hour and one == day_before
+        ended = one == day_before and lack.system not in gone
+        due = not lack.last_hour if one == day else lack.last_hour and ended
         # Of a system of which nothing had come, whatever is missing still.
         if due or any((lack.system, kind) in awaited[one] for kind in ("system", *_kinds(lack))):
             found[lack.system, lack.what].append(replace(lack, days=(str(one),)))

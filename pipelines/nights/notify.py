@@ -49,12 +49,17 @@ def put_down(events: Sequence[Event], rules: Notify, outbox: Path) -> dict[str, 
     addresses = {"webhook": rules.webhook, "e-mail": rules.mail}
     kept = {name: _kept(outbox, name) for name, address in addresses.items() if address is not None}
     waiting = {
-        name: sorted(dict.fromkeys([*before, *events]), key=lambda event: SEVERITIES.index(event.severity))
+        name: sorted(_latest([*before, *events]), key=lambda event: SEVERITIES.index(event.severity))
         for name, before in kept.items()
     }
     if waiting != kept:
         _keep(outbox, waiting)
     return waiting
+
+
+def _latest(events: Sequence[Event]) -> list[Event]:
+    """What several nights have to tell is told once, with the page of the latest."""
+    return list({(event.severity, event.text): event for event in events}.values())
 
 
 def within(now: dt.time, hours: tuple[dt.time, dt.time]) -> bool:

@@ -53,6 +53,9 @@ def test_the_last_hour_of_a_day_may_come_with_the_dump_of_the_next(monkeypatch):
     assert told(monkeypatch, cut) == []
     next_day = {key: found | hours([20], per_hour=1) for key, found in cut.items()}
     line = "PRDA: no SMF 70.1, 72.3 of 2026-11-20 from 23:00 to 24:00"
+    assert told(monkeypatch, cut, day=DAY + dt.timedelta(days=1)) == [
+        "PRDA: nothing of 2026-11-21; the last records are of 2026-11-20"
+    ]
     found = missing(monkeypatch, next_day, day=DAY + dt.timedelta(days=1))
     assert [lack.text for lack in found] == [line]
     assert told(monkeypatch, next_day, day=DAY + dt.timedelta(days=2), before=found)[-1:] == [line]

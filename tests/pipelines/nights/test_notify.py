@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from dataclasses import replace
 
 from pipelines.nights import notify
 from pipelines.nights.notify import Event
@@ -55,7 +56,10 @@ def test_what_could_not_be_sent_waits(tmp_path):
     rules = Notify(webhook="http://127.0.0.1:9/x")
     (wrong,) = notify.send(EVENTS, rules, tmp_path / "outbox.json", NOON)
     assert wrong.startswith("the webhook could not be sent")
+    again = [replace(event, page=f"later-{event.page}") for event in EVENTS]
+    notify.send(again, rules, tmp_path / "outbox.json", NOON)
     assert waiting(tmp_path) == {"webhook": 2}
+    assert "later-" in (tmp_path / "outbox.json").read_text()
 
 
 def test_what_reached_one_address_is_sent_again_only_to_the_other(tmp_path):
