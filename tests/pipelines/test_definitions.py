@@ -49,7 +49,8 @@ import dagster as dg
 from pipelines.definitions import defs
 
 day = sys.argv[1]
-with dg.DagsterInstance.get() as instance:
+# What runs leave in the instance of dagster.yaml is Dagster's affair, and a fifth of the time.
+with dg.DagsterInstance.ephemeral() as instance:
     job = defs().resolve_job_def("day")
     result = job.execute_in_process(instance=instance, partition_key=day)
     evaluations = result.get_asset_check_evaluations()
@@ -122,7 +123,8 @@ def test_a_day_goes_from_landing_folder_to_snapshot_and_champion(day):
     pages = {name: Path(link.removeprefix("file://")) for name, link in seen["links"].items()}
     assert len(pages) == 5
     assert all(page.is_file() for page in pages.values())
-    assert "cics52-18cp.smf" in pages["every_byte_accounted_for"].read_text()
+    loaded = pages["every_byte_accounted_for"].read_text()
+    assert "cics*-*cp.smf" in loaded and "cics53-18cp.rmf.xml" in loaded
     assert "cics53-18cp" in pages["validation_gate"].read_text()
     assert (home / "published" / "etalon.duckdb").is_file()
     champion = json.loads((home / "models" / "champion.json").read_text())
