@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from model.network.solvers.arrays import MOST_BUSY
 from model.network.solvers.layers.state import LayerState
 from model.network.solvers.modulated import Modulated, Stream, modulated
 from model.network.solvers.reduction import Floats, Reduced
@@ -21,7 +22,6 @@ AT_ONCE = 1e5
 #: Part of the load, and its dispersion beyond one, of the stream that tells what small variation does. What is more
 #: regular than Poisson does the contrary, in proportion.
 WEAK = 0.05
-MOST_BUSY = 0.999
 MOST_LEVELS = 100
 #: Levels for each user that a station has on average, until more work hardly crowds the users out any further.
 LEVELS_PER_USER = 20

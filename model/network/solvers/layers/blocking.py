@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from model.network.solvers.arrays import MOST_BUSY
 from model.network.solvers.layers.state import LayerState
 from model.network.solvers.reduction import Floats, Reduced
 from model.network.solvers.stations import birth_death
 
 UNLIMITED = 1_000
 """Places before a station where nothing limits who waits for it."""
-FULL = 0.9999
-"""Of what a station can do: the most that it is taken to be asked for."""
 
 
 def hold_up(net: Reduced, state: LayerState, damping: float) -> None:
@@ -72,7 +71,7 @@ def _found(load: float, births: Floats, curve: Floats) -> Floats:
     """Chances of 0, 1, ... at a station that does ``load`` seconds of work a second, to which they come as ``births``
     (customers,) says, times a factor."""
     done = curve[np.minimum(np.arange(len(births)), len(curve) - 1)]
-    load = min(load, FULL * float(curve[-1]))
+    load = min(load, MOST_BUSY * float(curve[-1]))
     low, high = np.log(load), np.log(load) + 20
     for _ in range(50):
         offered = (low + high) / 2

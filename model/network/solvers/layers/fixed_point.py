@@ -32,7 +32,7 @@ def layered(net: Reduced) -> tuple[Figures, bool]:
         if np.isnan(state.throughput).any():
             # Users beside arrivals that overload a station: no round after this one finds numbers again.
             break
-        state.bunched += damping * (bunching(net, state) - state.bunched)
+        state.uneven += damping * (bunching(net, state) - state.uneven)
         hold_up(net, state, damping)
         wait_for_resources(net, state, damping)
         save_by_forks(net, state, damping)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.network.solvers.arrays import RANKED
+from model.network.solvers.arrays import MOST_BUSY, RANKED
 from model.network.solvers.layers.facilities import goes_async
 from model.network.solvers.layers.state import LayerState
 from model.network.solvers.load_dependent import open_load_dependent
@@ -24,8 +24,6 @@ ENDLESS_S = 1e9
 """Wait for a limit that lets in less than comes."""
 LEAST = 1e-9
 """Delay over work below which a visit is alone."""
-FULL = 0.999
-"""Of a station's capacity: the most that the mix is taken to ask of it."""
 
 
 def wait_at_limits(net: Reduced, state: LayerState, damping: float) -> set[int]:
@@ -114,7 +112,7 @@ def _longer(net: Reduced, state: LayerState, loads: Floats) -> Floats:
     out = np.ones_like(net.demand)
     for k in np.flatnonzero((loads > 0) & ~state.alike):
         curve = net.curves[k][0]
-        load = min(loads[k], FULL * curve[-1])
+        load = min(loads[k], MOST_BUSY * curve[-1])
         mix = open_load_dependent(load, curve).queue_length / load - 1
         if mix > LEAST:
             out[:, k] = _delay(state.unlimited[:, k], net.demand[:, k]) / mix

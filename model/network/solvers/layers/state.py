@@ -17,7 +17,7 @@ class LayerState:
 
     ``facility`` is the time of a visit, ``hold`` that for which requests hold an engine besides its own work,
     ``blocked`` that for which a full station holds up a server, ``waited_before`` the same time by that station,
-    ``saving`` the time that branches run side by side, ``bunched`` what arrivals that are not Poisson add. ``hindered``
+    ``saving`` the time that branches run side by side, ``uneven`` what arrivals that are not Poisson add. ``hindered``
     is how much of what those at a station on average would delay a visit does delay it, ``unlimited`` the residence
     without limits, ``alike`` (stations,) whether all classes wait alike. ``asked`` is what the stations were asked for,
     where a residence is known that; ``curves`` (customers,) what each of the others can do.
@@ -25,7 +25,7 @@ class LayerState:
 
     throughput: Floats
     residence: Floats
-    bunched: Floats
+    uneven: Floats
     busy: Floats
     using: Floats
     facility: Floats
@@ -50,7 +50,7 @@ class LayerState:
         return cls(
             throughput=guess,
             residence=net.demand.copy(),
-            bunched=np.zeros((classes, stations)),
+            uneven=np.zeros((classes, stations)),
             busy=guess[:, None] * net.demand,
             using=net.demand.copy(),
             facility=np.nan_to_num(net.service),

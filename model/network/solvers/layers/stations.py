@@ -92,7 +92,7 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
         asked.codes[k], asked.servers[k] = DELAY, -1
         asked.curves.pop(k, None)
     result = _mean_values(net, state, asked, state.hindered)
-    residence = np.maximum(result.residence.T + state.bunched, asked.demand)
+    residence = np.maximum(result.residence.T + state.uneven, asked.demand)
     state.residence, state.unlimited = residence - state.hold - state.waited_before, residence
     state.alike = (asked.codes == SHARING) | (asked.codes == DELAY)
     if np.any(state.hindered[:, ~state.alike] < 1):
@@ -166,7 +166,7 @@ def _mean_values(net: Reduced, state: LayerState, asked: _Asked, hindered: Float
         net.users,
         asked.demand.T,
         asked.servers,
-        net.think + state.wait.sum(axis=1) + state.bunched.sum(axis=1) - state.saving - held,
+        net.think + state.wait.sum(axis=1) + state.uneven.sum(axis=1) - state.saving - held,
         rates=net.rates,
         discipline=asked.codes,
         service=service.T,
