@@ -89,10 +89,8 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
 def _devices(m: Measured, network: Network) -> dict[str, Devices]:
     """Stations of volumes, each a storage group, and coupling facilities."""
     volumes = zip(m.devices, m.device_ios.T, m.device_using_s.T, m.device_waiting_s.T, strict=True)
-    facilities = (
-        (name, busy, busy, np.zeros_like(busy)) for name, busy in zip(m.facilities, m.facility_busy_s.T, strict=True)
-    )
-    return {name: Devices(float(network.station(name).servers), *told) for name, *told in (*volumes, *facilities)}
+    facilities = ((name, busy, busy, None) for name, busy in zip(m.facilities, m.facility_busy_s.T, strict=True))
+    return {name: Devices(float(network.station(name).servers), *seen) for name, *seen in (*volumes, *facilities)}
 
 
 def _sharers(network: Network, seen: Sequence[Measured], number: int) -> tuple[Sharer, ...]:

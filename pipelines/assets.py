@@ -289,7 +289,7 @@ def champion() -> dg.MaterializeResult:
     name = fitted.model_version.replace("/", "-")
     link = _link(pages.validation(home.reports / "validation", fitted.line, name, fitted.validation.to_dict()))
     result = dg.AssetCheckResult(
-        check_name="validation_gate", passed=fitted.promoted, metadata={"report": link, **gate}
+        check_name="validation_gate", passed=fitted.validation.passed, metadata={"report": link, **gate}
     )
     about: dict[str, Any] = {
         "report": link,

@@ -39,7 +39,7 @@ SERVED = Path(__file__).with_name("served.py")
 
 
 class ModelVersion(NamedTuple):
-    """A registered version: ``champion`` says whether it passed the gate and holds the alias."""
+    """A registered version: ``champion`` says whether it holds the alias."""
 
     name: str
     version: str
@@ -69,8 +69,9 @@ def register(
 ) -> ModelVersion:
     """Register a fitted model with metrics, plots, error table and the identity of its data.
 
-    The alias ``champion`` moves to the version only if the validation gate passed. Registering the same parameters
-    from the same data again returns the version that stands.
+    The alias ``champion`` moves to the version if the validation gate passed, or none that passed holds it: answers
+    that say what they did not pass are better than none. Registering the same parameters from the same data again
+    returns the version that stands.
 
     Args:
         fitted: a fitted model.
@@ -93,16 +94,26 @@ def register(
         standing = _standing(client, digest)
         if standing is None:
             standing = _log(mlflow, fitted, validation, bundle, digest)
-        if validation.passed:
+        champion = validation.passed or not _has_passed(mlflow, client)
+        if champion:
             client.set_registered_model_alias(MODEL_NAME, CHAMPION, standing.version)
-        return ModelVersion(MODEL_NAME, str(standing.version), str(standing.run_id), validation.passed)
+        return ModelVersion(MODEL_NAME, str(standing.version), str(standing.run_id), champion)
+
+
+def _has_passed(mlflow: Any, client: Any) -> bool:
+    """Whether there is a champion that passed its gate."""
+    try:
+        version = client.get_model_version_by_alias(MODEL_NAME, CHAMPION)
+    except mlflow.exceptions.MlflowException:
+        return False
+    return bool(version.tags.get("gate") == "passed")
 
 
 def load_champion(tracking_dir: Path, server: str | None = None) -> dict[str, Any]:
     """The champion's bundle, named ``etalon-capacity/<version>``.
 
     Raises:
-        NoChampionError: no version has passed the gate.
+        NoChampionError: no version was registered.
         RegistryDamagedError: the registry's database cannot be read, or its server not be reached.
     """
     if server is None and not _database(tracking_dir).is_file():
@@ -112,7 +123,7 @@ def load_champion(tracking_dir: Path, server: str | None = None) -> dict[str, An
         try:
             version = client.get_model_version_by_alias(MODEL_NAME, CHAMPION)
         except mlflow.exceptions.MlflowException as error:
-            raise NoChampionError("no version of the model has passed its validation gate yet") from error
+            raise NoChampionError("no version of the model is champion yet") from error
         text = mlflow.artifacts.load_text(f"runs:/{version.run_id}/{BUNDLE_FILE}")
     bundle = bundles.loads(text, f"{MODEL_NAME}/{version.version}")
     return {**bundle, "model_version": f"{MODEL_NAME}/{version.version}"}
