@@ -66,10 +66,9 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
     found = [Finding(error, "failure", error, here) for error in night["errors"]]
     if quality.get("verdict") == "fail":
         found.append(Finding("not published", "failure", NOT_PUBLISHED, QUALITY_PAGE))
+    of_files = f"{here}#{anchor(FILES)}" if night["files"] else here
     found += [
-        Finding(
-            lack_name(lack), "news" if lack["what"] == "outage" else "warning", lack["text"], f"{here}#{anchor(FILES)}"
-        )
+        Finding(lack_name(lack), "news" if lack["what"] == "outage" else "warning", lack["text"], of_files)
         for lack in night["lacks"]
     ]
     if held := undecoded(night["files"]):
