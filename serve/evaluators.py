@@ -128,14 +128,16 @@ class _Evaluator:
     async def exchanged(self, message: bytes, patience_s: float) -> bytes:
         """The answer to a message; without one in time, the process is ended. Raises OSError, EOFError."""
         loop = asyncio.get_running_loop()
-        answer = self._answer = loop.create_future()
-        patience = loop.call_later(patience_s, self._settle, TimeoutError())
+        self._answer = loop.create_future()
         try:
-            if loop is not self._loop:
-                self._loop = loop
-                loop.add_reader(self._connection.fileno(), self._receive)
-            await loop.sock_sendall(self._connection, len(message).to_bytes(4) + message)
-            return await answer
+            async with asyncio.timeout(patience_s):
+                if loop is not self._loop:
+                    self._loop = loop
+                    loop.add_reader(self._connection.fileno(), self._receive)
+                await loop.sock_sendall(self._connection, len(message).to_bytes(4) + message)
+                if not (answer := await self._answer):
+                    raise EOFError
+                return answer
         except BaseException as broken:
             # What it still says would be taken for the answer to the next question.
             self.close()
@@ -143,8 +145,6 @@ class _Evaluator:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self.process, signal.SIGKILL)
             raise
-        finally:
-            patience.cancel()
 
     def _receive(self) -> None:
         """Take what has come of an answer. The loop listens on, which costs less than asking it each time."""
@@ -156,24 +156,20 @@ class _Evaluator:
             part = b""
         self._received += part
         if not part:
-            self.close()
-            self._settle(EOFError())
-        elif len(self._received) >= 4 and len(self._received) >= 4 + int.from_bytes(self._received[:4]):
-            self._settle(bytes(self._received[4:]))
-            self._received.clear()
-
-    def _settle(self, found: bytes | Exception) -> None:
-        if self._answer is None or self._answer.done():
+            self._stop_listening()
+        elif len(self._received) < 4 or len(self._received) < 4 + int.from_bytes(self._received[:4]):
             return
-        if isinstance(found, bytes):
-            self._answer.set_result(found)
-        else:
-            self._answer.set_exception(found)
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(bytes(self._received[4:]) if part else b"")
+        self._received.clear()
+
+    def _stop_listening(self) -> None:
+        if self._loop is not None and not self._loop.is_closed() and self._connection.fileno() >= 0:
+            self._loop.remove_reader(self._connection.fileno())
 
     def close(self) -> None:
         """Let the process end."""
-        if self._loop is not None and not self._loop.is_closed() and self._connection.fileno() >= 0:
-            self._loop.remove_reader(self._connection.fileno())
+        self._stop_listening()
         self._connection.close()
 
 

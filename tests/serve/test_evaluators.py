@@ -59,7 +59,8 @@ def test_a_bundle_that_is_no_json_is_refused_in_words():
         asyncio.run(Evaluators.tried(b"{"))
 
 
-def test_a_trial_that_does_not_end_is_refused_in_words_and_its_process_is_ended(bundle, monkeypatch):
+@pytest.mark.parametrize("more", [0, 2_000_000], ids=["read", "not even read"])
+def test_a_trial_that_does_not_end_is_refused_in_words_and_its_process_is_ended(bundle, monkeypatch, more):
     exchanged, ends = evaluators._Evaluator.exchanged, []
 
     async def impatient(self, message, patience_s):
@@ -71,7 +72,7 @@ def test_a_trial_that_does_not_end_is_refused_in_words_and_its_process_is_ended(
 
     monkeypatch.setattr(evaluators._Evaluator, "exchanged", impatient)
     with pytest.raises(BundleRefused, match="its trial took more than"):
-        asyncio.run(Evaluators.tried(json.dumps(bundle).encode()))
+        asyncio.run(Evaluators.tried(json.dumps(bundle).encode() + b" " * more))
     assert select.select(ends, [], [], 10.0)[0]
     os.close(*ends)
 
