@@ -26,7 +26,7 @@ MEANS_COVERED = 2.06
 """Errors of a normal distribution are within so many times their mean size in that share of cases."""
 WIDER_CASES = 2.0
 """How many figures of a group the wider group that it belongs to counts for."""
-FEW = 0.6
+FEW = 0.45
 """By how much, over the root of their number, intervals are wider that rest on few figures."""
 ROUNDING = 1e-9
 LEAST_WIDENING, MOST_WIDENING = 0.25, 4.0
