@@ -31,7 +31,7 @@ $(PARSED): $(STAMP) $(shell find dbt -path dbt/target -prune -o -name '*.sql' -p
 # Where every command looks for the machine code of loops, whatever its state folder. What has not changed is not compiled again.
 $(KERNELS): $(STAMP) $(shell grep -rlE --include='*.py' '^@?(kernel|compiled|inlined|released)\b' ingest model/network)
 	@$(BIN)/python -m pipelines.kernels
-	@touch $@
+	@mkdir -p $(@D) && touch $@
 
 demo: setup ## published benchmarks in, a calibrated capacity answer out (3 minutes)
 	@$(BIN)/etalon demo

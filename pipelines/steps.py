@@ -16,7 +16,7 @@ from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 
 # Unit tests of the formulas prove the project, not the data: they run with the tests, not with every build. What
-# dbt says is read by the process that started it: a file of it would cost every build a second, its manifest two.
+# dbt says is read by the process that started it: a file of it would cost every build a second, its manifest half one.
 BUILD = ("build", "--exclude-resource-type", "unit_test", "--log-level-file", "none", "--no-write-json")
 
 Progress = Callable[[str], None]
