@@ -216,6 +216,7 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
     class Validation:
         gates: ClassVar = {}
         failed = ()
+        passed = True
 
         def to_dict(self):
             check = {"system": "shop", "name": "coverage", "value": 0.91, "limit": 0.8, "passed": True}
@@ -232,7 +233,8 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
     metadata = {e.asset_check_key.name: e.metadata for e in result.get_asset_check_evaluations()}
     assert set(metadata) == {"every_byte_accounted_for", "nothing_quarantined", "validation_gate", "drift"}
     for name in ("every_byte_accounted_for", "nothing_quarantined"):
-        assert "words.txt: text: if it was a dump" in page_of(metadata[name])
+        page = page_of(metadata[name])
+        assert f"<td>{DAY}/words.txt</td>" in page and "<td>text: if it was a dump" in page
     page = page_of(metadata["validation_gate"])
     assert "etalon-capacity/7 is champion" in page
     assert "<td>coverage</td>" in page and "<td>itr_tps</td>" in page
