@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -116,5 +115,5 @@ class _File(IndexDataCacheFile):
     def _load_index(self) -> dict[Any, Any]:
         try:
             return super()._load_index()
-        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
+        except Exception:  # A damaged index fails in as many ways as it can be damaged.
             return {}
