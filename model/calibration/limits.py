@@ -26,6 +26,8 @@ PLACES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 LOADS = np.concatenate([np.arange(0.1, 0.7, 0.06), np.arange(0.7, 0.99, 0.02)])
 # By how much a limit must better the fit of each of its classes: less may be work of uneven size before the engines.
 LIMIT_GAIN = 100.0
+# A limit fills sooner than the engines do with the work of its own classes, or it is these, with work in bursts.
+SOONER = 1.1
 # A limit whose wait is at no load this share of the usual response does not show.
 SHOWS = 0.03
 # Each class that shares a limit waits at least this part of what the limit makes it wait.
@@ -190,6 +192,9 @@ def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict
         wait = tried.rows(np.array([int(np.argmin(scores))])).wait(shared)[0]
         explained = {c: followed(seen[c], wait[seen[c].kept]) for c in members}
     if not none - best >= LIMIT_GAIN * len(members) or min(one.mean[-1] for one in explained.values()) < SHARED:
+        return None
+    asked = np.max(total[fullest] * (tried.hold_s[:, None] + tried.of_inside[:, None] * inside[fullest]), axis=1)
+    if asked[scores.argmin()] < SOONER * tried.places[scores.argmin()] * float(np.quantile(used / pool, 0.999)):
         return None
     likely = np.flatnonzero(scores < best + 12.0)
     chance = np.exp(-0.5 * (scores[likely] - best))

@@ -226,6 +226,12 @@ def test_the_model_stands_beside_every_recorded_interval_and_says_which_days_wer
     assert held_out[-5 * 96 :].all()
 
 
+def test_bursts_that_wait_for_the_engines_are_no_limit():
+    plain = history()
+    waits = plain.response_ms - REST_MS - 1e3 * DEMAND_S
+    assert entry(replace(plain, response_ms=plain.response_ms + 2.5 * waits))["limits"] == []
+
+
 def test_a_class_whose_cpu_is_all_on_ziips_is_answered_and_has_a_network():
     plain = history()
     cp_s, ziip_s = plain.cp_s.copy(), plain.ziip_s.copy()
