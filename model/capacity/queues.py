@@ -16,6 +16,9 @@ Array = NDArray[np.float64]
 # Longest queue that is told apart from no steady state.
 STEADY = 1.0 - 1e-9
 MOST_BUNCHED = 0.9
+# Of a limit: places beyond those taken on average that are told apart from any number, and those inside beyond whom
+# it makes nobody wait before they are as many as there are places.
+SPARE, MOST_INSIDE = 5_000.0, 10_000.0
 # Power of the load with which waits of work that runs to its end grow beyond those of M/M/m.
 CROWDING = 3
 
@@ -255,43 +258,52 @@ def _held(free: Array, queue: Array, part: Array, places: Array) -> list[Array]:
     over their number, or ``part`` where that is more, as in M/M/m.
     """
     part = np.clip(part, 0.0, 1.0 - 1e-9)
-    most = int(places.max(initial=1.0))
-    kink = np.where(part > 0, np.maximum(np.floor(queue / np.maximum(part, 1e-300) + 1e-9), 1.0), np.inf)
-    top = min(float(queue.max(initial=0.0)), 1e4)
+    crowd = free + queue
+    asked, worked = crowd / places, (crowd < places) & (crowd < MOST_INSIDE)
+    free, queue = (np.where(worked, one, 0.0) for one in (free, queue))
+    near = np.minimum(places, np.ceil(free + queue) + SPARE)
+    most = int(near.max(initial=1.0))
+    kink = np.where(part > 0, np.maximum(np.floor(queue / np.maximum(part, 1e-12) + 1e-9), 1.0), np.inf)
+    top = float(queue.max(initial=0.0))
     last = int(min(kink.max(initial=0.0), top + 9.0 * math.sqrt(top) + 12.0))
-    # Chances of 0, 1, ... who do not queue, times a number; of the others one after the other.
-    chances = np.empty((most + 1, *free.shape))
-    chances[0] = np.exp(-0.5 * np.minimum(free, 1400.0))
-    for n in range(1, most + 1):
-        chances[n] = chances[n - 1] * (free / n)
-    found, tail = chances.copy(), np.zeros_like(chances)
-    term, whole, number = np.ones(free.shape), np.ones(free.shape), np.zeros(free.shape)
+    # By logarithms: powers and factorials of hundreds of places are beyond all numbers.
+    inside = np.arange(most + 1).reshape(-1, *[1] * free.ndim)
+    factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1.0, max(most, last + 1) + 1)))))
+
+    def poisson(n: NDArray[np.int64] | int, mean: Array) -> Array:
+        return np.exp(n * np.log(np.maximum(mean, 1e-300)) - factorials[n] - mean)
+
+    # Chances of 0, 1, ... who do not queue; of the others, times a number, one after the other.
+    chances = poisson(inside, free)
+    term = poisson(0, queue)
+    found, tail = chances * term, np.zeros_like(chances)
+    whole, number = term, np.zeros(free.shape)
     for j in range(1, last + 2):
         beyond = np.where(j - 1 == kink, term * part, 0.0)
         if j <= most:
             tail[j:] += beyond * chances[: most + 1 - j]
         whole = whole + beyond / (1.0 - part)
         number = number + beyond * (j / (1.0 - part) + part / (1.0 - part) ** 2)
-        term = np.where(j <= kink, term * queue / j, 0.0)
+        term = np.where(j <= kink, poisson(j, queue), 0.0)
         if j <= most:
             found[j:] += term * chances[: most + 1 - j]
         whole, number = whole + term, number + j * term
     for n in range(1, most + 1):
         tail[n] += part * tail[n - 1]
     found += tail
-    inside = np.arange(most + 1).reshape(-1, *[1] * free.ndim)
-    full = places.astype(int)[None]
+    full = near.astype(int)[None]
     found = np.where(inside <= full, found, 0.0)
     at, before = np.take_along_axis(found, full, 0)[0], np.take_along_axis(found, full - 1, 0)[0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        asked = np.where(before > 0, at / before, np.where(free + queue > 0, np.inf, 0.0))
+        # Where so many are never inside, nobody waits.
+        asked = np.where(worked, np.where(before > 1e-290, at / before, 0.0), asked)
         steady = asked < STEADY
         bound = np.where(steady, asked, 0.0)
         rest = at * bound / (1.0 - bound)
         total = found.sum(axis=0) + rest
         waiting = np.where(steady, rest / (1.0 - bound) / total, np.inf)
-        taken = (np.sum(inside * found, axis=0) + places * rest) / total / places
+        taken = (np.sum(inside * found, axis=0) + near * rest) / total / places
         queueing = number / whole - queue
         fewer = np.where(steady, free + queue + queueing - taken * places, 0.0)
         saved = np.where(queueing > 1e-9, np.clip(fewer / queueing, 0.0, 1.0), 0.0)
-    return [waiting, np.where(steady, taken, np.maximum(asked, 1.0)), saved]
+    return [waiting, np.where(steady, np.where(worked, taken, asked), np.maximum(asked, 1.0)), saved]

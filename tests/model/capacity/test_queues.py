@@ -146,6 +146,20 @@ def test_part_of_an_engine_and_no_steady_state_is_no_warning():
     assert np.isinf(queues.stretch_below([0.9, 9.0], [2.5, 2.5], [2.0, 2.0])).all()
 
 
+@pytest.mark.parametrize(("inside", "places"), [(0.01, 80), (1.0, 200), (5.0, 500), (1900.0, 2000), (30.0, 100_000)])
+def test_a_limit_of_many_places_is_the_multi_server_queue(inside, places):
+    wait, taken, _ = queues.held(inside, 1.0, places)
+    assert wait == pytest.approx(stations.mmc_response(inside, 1.0, places) - 1.0, rel=1e-6, abs=1e-12)
+    assert taken == pytest.approx(inside / places)
+
+
+@pytest.mark.parametrize("first_s", [0.0, 3.0, 1e9])
+def test_a_limit_asked_for_many_times_its_places_is_full_and_no_warning(first_s):
+    wait, taken, saved = queues.held(5000.0, 1.0, [20, 500, 2000], first_s, 0.5)
+    assert np.isinf(wait).all() and not saved.any()
+    assert taken == pytest.approx(5000.0 * (1.0 + first_s) / np.array([20, 500, 2000]))
+
+
 def test_a_limit_around_shared_engines_holds_back_as_in_the_simulator():
     rate, work_s, io_s, engines, places = 3.2, 1.0, 0.5, 4, 8
     network = Network.from_toml(f"""
