@@ -36,6 +36,8 @@ COMES_BACK = 0.3
 HELD_BACK = 0.15
 # The same for each part of the longest waits by which calibration had to bend those of the queue.
 BENT = 0.12
+# Where next to nothing waited, waits tell no more of it than where they were this part of the queue's.
+LEAST_WAITED = 0.2
 
 
 def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -102,11 +104,15 @@ def _is_facility(h: History, name: str) -> bool:
     return name in h.devices and not np.any(h.devices[name].waited_s)
 
 
-def _bent(seen: Seen, found: Fit, long: NDArray[np.bool_]) -> float:
-    """How far the factors of waits are from what theory has, as a part of the ``long`` waits."""
-    waits, engines = seen.design()[long, 1:].sum(axis=0), found.mean[1 : len(PRIOR)]
-    waited = float(waits @ np.maximum(engines, 0.0)) + float(seen.limited[long].sum())
-    return float(waits @ np.abs(engines - PRIOR[1:])) / max(waited, 1e-12)
+def bent(seen: Seen, found: Fit, design: Array, long: NDArray[np.bool_]) -> float:
+    """How far the factors of the queue's waits are from what theory has, as a part of the ``long`` waits.
+
+    ``design`` (n, p) has the rest and the waits, that for a limit last.
+    """
+    waits, engines = design[long, 1:].sum(axis=0), slice(0, len(PRIOR) - 1)
+    waited = float(waits @ np.maximum(found.mean[1:], 0.0)) + float(seen.limited[long].sum())
+    bent = float(waits[engines] @ np.abs(found.mean[1 : len(PRIOR)] - PRIOR[1:]))
+    return bent / max(waited, LEAST_WAITED * float(waits[engines] @ PRIOR[1:]), 1e-12)
 
 
 def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) -> dict[str, Any]:
@@ -117,7 +123,9 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
     waited = design[:, 1:] @ np.maximum(found.mean[1:], 0.0)
     noise = discrepancy.inside(seen.response, seen.service + found.mean[0] + waited, waited, seen.weight, found)
     long = waited + seen.limited >= np.quantile(waited + seen.limited, 0.95)
-    usual = AS_IT_COMES if seen.order.to_its_end else math.hypot(discrepancy.BEYOND, BENT * _bent(seen, found, long))
+    usual = (
+        AS_IT_COMES if seen.order.to_its_end else math.hypot(discrepancy.BEYOND, BENT * bent(seen, found, design, long))
+    )
     if any(np.nansum(h.waited_s[name][:, seen.c]) > 0 for name in h.waited_s if _is_facility(h, name)):
         usual = COMES_BACK
     held = h.limited_ms(h.devices)[seen.kept, seen.c]

@@ -1,11 +1,13 @@
 """Histories that contradict themselves: what is told, and what is answered all the same."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from model.calibration.production import entry
+from model.calibration.responses import LEAST_WAITED, bent
 from model.capacity.ask import predict
 from tests.model.calibration.test_production import FIXED, SECONDS, bundle_of, history
 
@@ -85,3 +87,18 @@ def test_intervals_without_load_change_nothing_about_the_cost():
     )
     found = predict(bundle_of(made), "PRDA", {}).output("cpu_us_per_tran", "class=LOW")
     assert found.value == pytest.approx(12_000, rel=0.01)
+
+
+def test_work_that_never_waited_for_engines_is_doubted_by_no_more_than_waits_can_tell():
+    """Factors of the engines' wait of none and of half of theory's; a limit's wait, where there is one."""
+    waits, seen = np.array([0.5, 1.0, 2.0]), SimpleNamespace(limited=np.zeros(3))
+    design = np.column_stack([np.ones(3), waits, np.zeros(3), np.zeros(3)])
+    limited = np.column_stack([design, 2.0 * waits])
+    everything = np.ones(3, bool)
+
+    def doubt(design, *factors):
+        return bent(seen, SimpleNamespace(mean=np.array([1.0, *factors])), design, everything)
+
+    assert doubt(design, 0.0, 0.0, 0.0) == pytest.approx(1 / LEAST_WAITED)
+    assert doubt(design, 0.5, 0.0, 0.0) == pytest.approx(1.0)
+    assert doubt(limited, 0.0, 0.0, 0.0, 1.0) == pytest.approx(0.5)
