@@ -93,7 +93,7 @@ class _Files(IndexDataCacheFile):
 
     def load(self, key: Any) -> Any:
         for file in self._files():
-            with suppress(OSError):
+            with suppress(Exception):  # What is damaged is compiled anew, in whatever way it cannot be read.
                 if (found := file.load(key)) is not None:
                     return found
         return None
@@ -115,5 +115,5 @@ class _File(IndexDataCacheFile):
     def _load_index(self) -> dict[Any, Any]:
         try:
             return super()._load_index()
-        except Exception:  # A damaged index fails in as many ways as it can be damaged.
+        except Exception:
             return {}

@@ -311,19 +311,32 @@ def test_compiled_code_is_thrown_away_when_a_neighbour_changes(tmp_path):
         "def kernel(pair):\n"
         "    return neighbour.FACTOR * pair.x\n"
     )
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    # Bytecode of a file counts as fresh when a file of the same length has taken its place within a second.
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    ask = [
-        sys.executable,
-        "-c",
-        "import kernel as k; print(k.kernel(k.neighbour.PAIR(21)), sum(k.kernel.stats.cache_hits.values()))",
-    ]
     said = []
     for factor in (2, 2, 3):
         (tmp_path / "neighbour.py").write_text(
             f"from collections import namedtuple\nFACTOR = {factor}\n"
             f"PAIR = Pair{factor} = namedtuple('Pair{factor}', 'x')\n"
         )
-        said.append(subprocess.check_output(ask, env=environment, text=True, cwd=tmp_path).split())
-    assert said == [["42", "0"], ["42", "1"], ["63", "0"]]
+        said.append(kernel_says(tmp_path, "k.neighbour.PAIR(21)"))
+    assert said == ["42 0", "42 1", "63 0"]
+
+
+def test_damaged_compiled_code_is_compiled_anew(tmp_path):
+    (tmp_path / "kernel.py").write_text(
+        "from model.network.kernel_cache import kernel as compiled\n@compiled()\ndef kernel(x):\n    return 2 * x\n"
+    )
+    assert kernel_says(tmp_path, "21") == "42 0"
+    for kept in ("*.nbc", "*.nbi"):
+        (damaged,) = (tmp_path / "cache").rglob(kept)
+        damaged.write_bytes(damaged.read_bytes()[:-9])
+        assert kernel_says(tmp_path, "21") == "42 0"
+        assert kernel_says(tmp_path, "21") == "42 1"
+
+
+def kernel_says(folder, argument):
+    """What the function of kernel.py returns in a process of its own, and how often its code was kept from before."""
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{folder}", "NUMBA_CACHE_DIR": str(folder / "cache")}
+    # Bytecode of a file counts as fresh when a file of the same length has taken its place within a second.
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    ask = f"import kernel as k; print(k.kernel({argument}), sum(k.kernel.stats.cache_hits.values()))"
+    return subprocess.check_output([sys.executable, "-c", ask], env=environment, text=True, cwd=folder).strip()
