@@ -122,10 +122,9 @@ def _through(net: Reduced, k: int, load: Floats, capacity: float) -> Floats:
         return part
     here = np.flatnonzero(load > 0)
     rates = net.rates[here]
-    speed = capacity * (net.weight[here] if net.network.stations[k].scheduling == "dps" else 1.0)
-    speed = speed / (load[here] / rates)
-    # So many more a second share the engines, by their weights, that the growth of each class adds up to it.
     weight = net.weight[here] if net.network.stations[k].scheduling == "dps" else np.ones(len(here))
+    speed = capacity * weight * rates / load[here]
+    # So many more a second share the engines, by their weights, that the growth of each class adds up to it.
     low, high = 0.0, float(weight @ rates)
     for _ in range(60):
         more = (low + high) / 2
