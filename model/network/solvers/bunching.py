@@ -33,10 +33,10 @@ def bunching(net: Reduced, state: LayerState) -> Floats:
     if not np.any(not_poisson(net) & (state.throughput > 0)):
         return out
     beyond, memory = _streams(net, state)
-    for k, curve in state.curves.items():
+    for k in state.curves:
         if np.any(beyond[:, k] * state.asked[:, k]):
             station = _Station(net, state, k)
-            if 0 < station.load < MOST_BUSY * curve[-1]:
+            if station.load > 0:
                 out[:, k] += station.added(beyond[:, k], memory[:, k])
     return out
 
@@ -98,8 +98,9 @@ class _Station:
         self.visits = np.minimum(net.visits[:, k], 1.0)
         here = (self.asked > 0) & (state.throughput > 0)
         self.opens, self.users = np.flatnonzero(here & (net.rates > 0)), np.flatnonzero(here & (net.users > 0))
-        self.loads = np.where(net.rates > 0, state.throughput * self.asked, 0.0)
-        self.load = float(self.loads.sum())
+        loads = np.where(net.rates > 0, state.throughput * self.asked, 0.0)
+        self.load = min(float(loads.sum()), MOST_BUSY * self.curve[-1])
+        self.loads = loads * (self.load / loads.sum()) if self.load > 0 else loads
         rates = state.throughput[self.opens] * self.visits[self.opens]
         each = self.asked[self.opens] / self.visits[self.opens]
         self.work = float(np.sqrt(rates @ each**2 / rates.sum())) if len(each) else 0.0

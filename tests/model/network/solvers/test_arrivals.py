@@ -121,6 +121,19 @@ def test_streams_keep_their_bursts_from_station_to_station(arrivals):
         assert answer.response_s[row] == pytest.approx(found.value, rel=0.08, abs=found.half_width)
 
 
+def test_what_bursts_add_grows_until_the_station_is_full():
+    def response_s(load):
+        bursty = Arrivals(interarrival=Distribution.with_scv(2 / load, 4.0))
+        classes = [
+            TransactionClass(name=name, route=(visit("cp", 1.0),), arrivals=arrivals)
+            for name, arrivals in (("bursty", bursty), ("even", Arrivals.poisson(load / 2)))
+        ]
+        return solve(network([Station(name="cp", scheduling="ps")], *classes)).response_s
+
+    found = [response_s(load) for load in (0.99, 0.998, 0.9989, 0.9991, 0.9999)]
+    assert (np.diff(found, axis=0) > 0).all()
+
+
 def test_dispersion_of_batches_counts_what_comes_at_once():
     assert Arrivals.poisson(3.0).dispersion == 1
     assert Arrivals(interarrival=EXP(1.0), batch=Distribution.deterministic(3.0)).dispersion == pytest.approx(3)
