@@ -52,11 +52,11 @@ class Times:
             free = free + share * inside * np.where(np.isfinite(elsewhere), elsewhere, 0.0) / 1e3
             working = working + share * engines * self.using[key] / 1e3
             offered, pool = self.shared[key]
-            level = np.max(offered)
-            own = engines * sum(self.used[other] for other in members if np.max(self.shared[other][0]) <= level)
-            alone[key], ahead = queues.of_others(own, offered, pool)
+            ahead = (np.where(self.shared[other][0] <= offered, self.used[other], 0.0) for other in members)
+            own = engines * sum(ahead, np.zeros(free.shape))
+            alone[key], filling = queues.of_others(own, offered, pool)
             for name, wait in waits.items():
-                part, full = (engines, ahead) if name in FOR_ENGINES else (inside, np.minimum(self.full[name], 1.0))
+                part, full = (engines, filling) if name in FOR_ENGINES else (inside, np.minimum(self.full[name], 1.0))
                 here = np.where((part > 0) & (share > 0), wait, 0.0)
                 endless |= np.isinf(here)
                 here = share * part * np.nan_to_num(here, posinf=1e12) / 1e3
