@@ -12,7 +12,8 @@ export async function dayShape(system, periods) {
     recorded(system, periods.a_from, periods.a_to),
     recorded(periods.other ?? system, periods.b_from, periods.b_to),
   ]);
-  const shared = new Set(a.start_local.map(weekday)).intersection(new Set(b.start_local.map(weekday)));
+  const later = new Set(b.start_local.map(weekday));
+  const shared = new Set(a.start_local.map(weekday).filter((day) => later.has(day)));
   return chart({
     title: "CPU busy by hour of the day",
     x: { label: "local hour of the day", values: HOURS, digits: 2 },
