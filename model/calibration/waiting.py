@@ -54,8 +54,8 @@ class Order(Enum):
 class Seen:
     """One class's usable intervals: (n,) response and weight, service, and waiting for engines, all in ms.
 
-    ``queued`` is the wait where more important work comes in short pieces, ``behind`` what comes on top where its
-    pieces are as long as the class's own, or, of work that runs to its end, what grows faster than M/M/m has it where
+    ``queued`` is the wait where more important work comes in short pieces, ``behind`` what comes on top where one of
+    its transactions is one piece, or, of work that runs to its end, what grows faster than M/M/m has it where
     pieces differ in size; ``ziip`` the wait for a zIIP and what a second thread on its core costs.
     ``limited`` is the wait for limits that the records name, which is not in the response; ``offered`` is the work
     that shares ``pool`` engines with the class; ``eased`` is the part of the waits for engines that limits leave.
@@ -133,7 +133,7 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
     uncaptured = np.maximum(busy - used.sum(axis=1), 0.0)
     ziip_stretch = _ziip_stretch(h, ziip)
     limited = h.limited_ms()
-    pieces = 1e3 * _mean_size(h, used[:, list(streams)], list(streams))
+    pieces = 1e3 * _mean_size(h, list(streams), used[:, list(streams)].sum(axis=1))
     found = {}
     for c in streams:
         kept = steady & (h.ended[:, c] >= FEWEST_ENDED) & np.isfinite(h.response_ms[:, c]) & np.isfinite(h.cp_s[:, c])
@@ -148,6 +148,7 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
             with np.errstate(invalid="ignore"):
                 longer = np.maximum(queues.stretch(own, pool, above) - stretched, 0.0)
             offered = own + above
+            longer *= 1e3 * _mean_size(h, [i for i in streams if h.importance[i] < level], above)
         else:
             offered, pool = busy, whole
             in_line = order is Order.IN_LINE
@@ -163,7 +164,7 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
         # Waits for limits were found by samples: their number scatters, and with it what they leave of the response.
         sampled = 1e3 * h.sampling_s * waited / ended
         weight = 1.0 / (usual**2 * (SCATTER**2 + VARIATION**2 / ended) + sampled)
-        behind = (piece * longer)[kept]
+        behind = (longer if order is Order.IMPORTANCE else piece * longer)[kept]
         found[c] = Seen(
             c,
             kept,
@@ -183,10 +184,12 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
     return found
 
 
-def _mean_size(h: History, used: Array, streams: list[int]) -> Array:
-    """(I,) mean seconds of CPU of the transactions whose work is on the engines (I, C'), by what each uses of them."""
+def _mean_size(h: History, streams: list[int], work: Array) -> Array:
+    """(I,) mean seconds of CPU of the transactions of some classes that are on the engines, where what else there is of
+    the ``work`` (I,) on these counts as nothing."""
+    used = np.nan_to_num(h.cp_s[:, streams]) / h.seconds[:, None]
     size_s = np.nansum(h.cp_s[:, streams], axis=0) / np.maximum(h.ended[:, streams].sum(axis=0), 1.0)
-    return np.asarray(used @ size_s / np.maximum(used.sum(axis=1), 1e-12))
+    return np.asarray(used @ size_s / np.maximum(work, 1e-12))
 
 
 def _ziip_stretch(h: History, ziip: Mapping[str, Any]) -> Array:

@@ -237,13 +237,14 @@ class System:
         for response in self.responses:
             key = (response.metric, response.stream)
             rate = np.maximum(self.stream(scenario, response.stream), 1e-12)
-            level, longer, *times.shared[key] = stretched[self.level(response.series)]
+            level, longer, ahead, *times.shared[key] = stretched[self.level(response.series)]
             times.rate[key] = rate
             times.used[key] = sum((usage[name] for name in response.series), np.zeros(busy.shape))
             service = 1e3 * times.used[key] / rate
             with np.errstate(invalid="ignore"):
                 piece = service if pieces is None else pieces
-                queued = piece * (response.factor[:, None] * (level - 1.0) + response.behind[:, None] * longer)
+                behind = np.where(np.isnan(ahead), piece, ahead) * response.behind[:, None] * longer
+                queued = piece * response.factor[:, None] * (level - 1.0) + behind
             rest = response.rest_ms[:, None]
             answered = rest * (1.0 + response.load[:, None] * (level / response.measured_stretch - 1.0))
             ziip = 1e3 * sum((usage[name] for name in response.ziip_series), np.zeros(busy.shape)) / rate
@@ -272,15 +273,18 @@ class System:
             scenario, usage, busy, available, ziip_busy, machine_busy, *responses, limits=times.full, eased=times.eased
         )
 
-    def _mean_size(self, scenario: Scenario, usage: Mapping[str, Array]) -> Array:
-        """Mean seconds of CPU of the transactions whose work is on the engines, (draws, loads)."""
+    def _mean_size(
+        self, scenario: Scenario, usage: Mapping[str, Array], below: float = np.inf, work: Array | None = None
+    ) -> Array:
+        """Mean seconds of CPU of the transactions above a level that are on the engines, (draws, loads); what else
+        there is of the ``work`` on these counts as nothing."""
         shape = (self.draws, scenario.rates.shape[1])
         used, sizes = np.zeros(shape), np.zeros(shape)
         for name, law in self.laws.items():
-            if law.driver in self.numbers and law.part and law.engine == "cp":
+            if law.driver in self.numbers and law.part and law.engine == "cp" and law.level < below:
                 rate = np.maximum(self.stream(scenario, law.driver), 1e-12)
                 used, sizes = used + usage[name], sizes + usage[name] ** 2 / rate
-        return np.asarray(sizes / np.maximum(used, 1e-12))
+        return np.asarray(sizes / np.maximum(used if work is None else work, 1e-12))
 
     def _beyond(self, response: Response, waiting: Mapping[str, Array]) -> Array:
         """Waiting in ms, (draws, loads), beyond the longest that was measured, the more the further out it is."""
@@ -291,18 +295,18 @@ class System:
         """Priority level of the work of some series, 0 the highest."""
         return min((self.laws[name].level for name in series), default=0)
 
-    def stretches(
-        self, scenario: Scenario, usage: Mapping[str, Array], busy: Array
-    ) -> dict[int, tuple[Array, Array, Array, Array]]:
+    def stretches(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array) -> dict[int, tuple[Array, ...]]:
         """Stretch of work at each priority level behind short pieces, and what long ones add; in draws without
-        priorities one for all, and its part that grows with the load. With it the work that shares the engines, and the
-        engines."""
+        priorities one for all, and its part that grows with the load. With it the mean CPU time of what is more
+        important, in ms (not a number without priorities), the work that shares the engines, and the engines."""
         whole = self._pool(scenario, busy)
         together = queues.stretch(busy, whole)
         crowded = queues.crowded(together, busy, whole)
         if not self.in_line and not np.any(self.priorities):
-            return {law.level: (together, crowded, busy, whole) for law in self.laws.values()}
-        out, above = {}, np.zeros(busy.shape)
+            alike = np.full(busy.shape, np.nan)
+            return {law.level: (together, crowded, alike, busy, whole) for law in self.laws.values()}
+        out: dict[int, tuple[Array, ...]] = {}
+        above = np.zeros(busy.shape)
         ranked = self.priorities[:, None]
         for level in sorted({law.level for law in self.laws.values() if law.engine == "cp"}):
             own = sum(
@@ -310,15 +314,17 @@ class System:
             )
             if self.in_line:
                 stretched = queues.stretch_in_line(own, whole, above, busy)
-                out[level] = stretched, queues.crowded(stretched, busy, whole), busy, whole
+                out[level] = stretched, queues.crowded(stretched, busy, whole), np.full(busy.shape, np.nan), busy, whole
             else:
                 pool = np.minimum(whole, self._pool(scenario, own + above))
                 short = queues.stretch_below(own, pool, above)
                 with np.errstate(invalid="ignore"):
                     longer = np.nan_to_num(np.maximum(queues.stretch(own, pool, above) - short, 0.0), posinf=0.0)
+                ahead = 1e3 * self._mean_size(scenario, usage, level, above)
                 out[level] = (
                     np.where(ranked, short, together),
                     np.where(ranked, longer, crowded),
+                    np.where(ranked, ahead, np.nan),
                     np.where(ranked, own + above, busy),
                     np.where(ranked, pool, whole),
                 )

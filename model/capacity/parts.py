@@ -144,10 +144,10 @@ class Response:
     """Mean response of a stream: service stretched by queueing, the wait for a limit, and a rest.
 
     All but the names are (draws,): ``rest_ms``, ``factor`` by which waiting for engines counts, ``behind`` how
-    long the pieces of more important work are beside its own, or how much more than in M/M/m waits grow with the load
-    without priorities, ``load`` by which the rest answers to the stretch, ``noise`` relative deviation, ``drift`` that
-    of waiting beyond ``longest_wait_ms``. ``p90`` and ``p90_waiting`` are 90th percentiles over means, without waiting
-    and of waiting alone, ``p90_bend`` how far it is below a line between them.
+    long the pieces of more important work are beside its transactions, or how much more than in M/M/m waits grow with
+    the load without priorities, ``load`` by which the rest answers to the stretch, ``noise`` relative deviation,
+    ``drift`` that of waiting beyond ``longest_wait_ms``. ``p90`` and ``p90_waiting`` are 90th percentiles over means,
+    without waiting and of waiting alone, ``p90_bend`` how far it is below a line between them.
     """
 
     metric: str

@@ -8,6 +8,7 @@ import pytest
 from model.calibration import limits
 from model.calibration.intervals import History, SharedMachine, enough
 from model.calibration.production import Unusable, entry
+from model.calibration.waiting import Order, seen_by
 from model.capacity import queues
 from model.capacity.ask import max_rate, predict, size
 from model.capacity.bundle import build, dumps, loads
@@ -246,3 +247,25 @@ def test_a_class_whose_cpu_is_all_on_ziips_is_answered_and_has_a_network():
     assert used["ziip_busy_pct"] == pytest.approx(100.0 * ziip_s[top, 0] / SECONDS / 2.0, rel=0.02)
     [high] = [one for one in described(bundle, "PRDA").network.classes if one.name == "HIGH"]
     assert {step.station for step in high.route if isinstance(step, Visit)} == {"ziip", "elsewhere"}
+
+
+def test_less_important_work_waits_in_proportion_to_the_length_of_more_important_work():
+    given = history()
+    demand_s = np.array([0.009, 0.001])
+    ended = np.round(given.ended * [0.2, 0.6])
+    cp_s = ended * demand_s
+    alone = replace(
+        given,
+        engines=np.ones(len(ended)),
+        ended=ended,
+        cp_s=cp_s,
+        busy_s=cp_s.sum(axis=1),
+        importance=np.array([1, 2]),
+    )
+    low = seen_by(alone, [0, 1], {}, Order.IMPORTANCE)[1]
+    high, all_ = (cp_s[low.kept, 0] / SECONDS, cp_s[low.kept].sum(axis=1) / SECONDS)
+    # Preemptive resume in M/M/1 (Takacs): work found and its own, behind what comes meanwhile.
+    found = (high * demand_s[0] + (all_ - high) * demand_s[1]) / (1 - all_)
+    np.testing.assert_allclose(
+        low.service + low.queued + low.behind, 1e3 * (demand_s[1] + found) / (1 - high), rtol=1e-5
+    )
