@@ -126,14 +126,13 @@ class _Station:
             strong[r] = Stream(self.loads[r] / self.work, beyond[r] * np.sqrt(size), per_s[r])
         poisson = rate - sum(one.rate for one in strong.values())
         even = self._queue([], rate)
-        together = self._queue([_merged(list(strong.values()))], poisson) if strong else even
+        together = self._queue(self._merged(list(strong.values())), poisson) if strong else even
         usual, met = even.mean(self.delays), together.mean(self.delays)
         for r in self.opens:
             found = met
             if r in strong:
-                others = [one for q, one in strong.items() if q != r]
-                queue = self._queue([strong[r], *([_merged(others)] if others else [])], poisson)
-                found = queue.mean(self.delays, seen_by=0)
+                others = self._merged([one for q, one in strong.items() if q != r])
+                found = self._queue([strong[r], *others], poisson).mean(self.delays, seen_by=0)
             out[r] = (self.work * self.visits[r] if self.in_order else self.asked[r]) * (found - usual)
         for row, r in enumerate(self.users):
             out[r] = self._stay(row, together) - self._stay(row, even)
@@ -149,6 +148,12 @@ class _Station:
         n = np.arange(1.0, self.there.shape[1] - 1)
         inside = n + self.there.sum(axis=0)[1:-1]
         return modulated(streams, poisson, n / inside * _capacity(self.curve, inside) / self.work)
+
+    def _merged(self, streams: list[Stream]) -> list[Stream]:
+        """Those that vary within a visit as one stream, and those that vary for longer as another."""
+        short = [one for one in streams if one.per_s * self.work > 1]
+        long = [one for one in streams if one.per_s * self.work <= 1]
+        return [_merged(some) for some in (short, long) if some]
 
     def _stay(self, row: int, queue: Modulated) -> float:
         """Seconds that a user of a class spends here: users come less often while it takes long."""

@@ -203,3 +203,21 @@ def test_users_who_share_a_station_with_bursts_wait_longer_too():
     net, uneven = answered(Arrivals(interarrival=EXP(0.5), on=EXP(5.0), off=EXP(5.0)))
     simulated = simulate(net, seed=1, horizon=40_000).classes["a"].response_s.value
     assert uneven == pytest.approx(simulated, rel=0.1) and even < 0.8 * simulated
+
+
+BURSTS = Arrivals(interarrival=EXP(0.02), on=EXP(1.0), off=EXP(3.0))
+BATCHES = Arrivals(interarrival=EXP(0.25), batch=Distribution.deterministic(6.0))
+
+
+@pytest.mark.parametrize("scheduling", ["ps"])
+def test_users_meet_bursts_and_batches_for_as_long_as_each_lasts(scheduling):
+    net = network(
+        Station(name="cp", servers=3, scheduling=scheduling),
+        TransactionClass(name="bursts", route=(visit("cp", 0.015),), arrivals=BURSTS, priority=3),
+        TransactionClass(name="batches", route=(visit("cp", 0.02),), arrivals=BATCHES, priority=2),
+        closed_class(40, 2.0, visit("cp", 0.03), name="users", priority=1),
+    )
+    answer, simulated = solve(net), simulate(net, seed=1, horizon=60_000)
+    for row, name in enumerate(net.class_names):
+        found = simulated.classes[name].response_s
+        assert answer.response_s[row] == pytest.approx(found.value, rel=0.12, abs=found.half_width), name
