@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from model.network.solvers.arrays import MOST_BUSY
+from model.network.solvers.arrays import MOST_BUSY, RANKED
 from model.network.solvers.layers.state import LayerState
 from model.network.solvers.modulated import Modulated, Stream, modulated
 from model.network.solvers.reduction import Floats, Reduced
@@ -35,9 +35,18 @@ def bunching(net: Reduced, state: LayerState) -> Floats:
     beyond, memory = _streams(net, state)
     for k in state.curves:
         if np.any(beyond[:, k] * state.asked[:, k]):
-            station = _Station(net, state, k)
-            if station.load > 0:
-                out[:, k] += station.added(beyond[:, k], memory[:, k])
+            out[:, k] = _added(net, state, k, beyond[:, k], memory[:, k])
+    return out
+
+
+def _added(net: Reduced, state: LayerState, k: int, beyond: Floats, memory: Floats) -> Floats:
+    """(classes,) seconds at a station, where classes that are less important do not count for those above them."""
+    out = np.zeros(len(beyond))
+    ranked = net.network.stations[k].scheduling in RANKED
+    for level in set(net.priority) if ranked else [-np.inf]:
+        station = _Station(net, state, k, net.priority >= level)
+        if station.load > 0:
+            out = np.where((net.priority == level) | (not ranked), station.added(beyond, memory), out)
     return out
 
 
@@ -86,19 +95,19 @@ def _departures(net: Reduced, throughput: Floats) -> Floats:
 
 
 class _Station:
-    """One station with its open work and users.
+    """One station with the open work and users that count.
 
     ``work`` is that of a visit, the root mean square over the arrivals; ``delays`` (numbers,) the time per second of
     work of an arrival that finds 0, 1, ... open transactions; ``there`` (users, numbers) how many of each class of
     users are there with so many.
     """
 
-    def __init__(self, net: Reduced, state: LayerState, k: int) -> None:
+    def __init__(self, net: Reduced, state: LayerState, k: int, counts: NDArray[np.bool_]) -> None:
         self.asked, self.curve = state.asked[:, k], state.curves[k]
         self.visits = np.minimum(net.visits[:, k], 1.0)
-        here = (self.asked > 0) & (state.throughput > 0)
+        here = counts & (self.asked > 0) & (state.throughput > 0)
         self.opens, self.users = np.flatnonzero(here & (net.rates > 0)), np.flatnonzero(here & (net.users > 0))
-        loads = np.where(net.rates > 0, state.throughput * self.asked, 0.0)
+        loads = np.where(counts & (net.rates > 0), state.throughput * self.asked, 0.0)
         self.load = min(float(loads.sum()), MOST_BUSY * self.curve[-1])
         self.loads = loads * (self.load / loads.sum()) if self.load > 0 else loads
         rates = state.throughput[self.opens] * self.visits[self.opens]

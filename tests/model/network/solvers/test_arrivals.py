@@ -209,7 +209,7 @@ BURSTS = Arrivals(interarrival=EXP(0.02), on=EXP(1.0), off=EXP(3.0))
 BATCHES = Arrivals(interarrival=EXP(0.25), batch=Distribution.deterministic(6.0))
 
 
-@pytest.mark.parametrize("scheduling", ["ps"])
+@pytest.mark.parametrize("scheduling", ["ps", "priority_ps"])
 def test_users_meet_bursts_and_batches_for_as_long_as_each_lasts(scheduling):
     net = network(
         Station(name="cp", servers=3, scheduling=scheduling),
@@ -221,3 +221,11 @@ def test_users_meet_bursts_and_batches_for_as_long_as_each_lasts(scheduling):
     for row, name in enumerate(net.class_names):
         found = simulated.classes[name].response_s
         assert answer.response_s[row] == pytest.approx(found.value, rel=0.12, abs=found.half_width), name
+
+
+def test_more_important_work_does_not_meet_bursts_of_less_important_work():
+    bursts = TransactionClass(name="bursts", route=(visit("cp", 0.015),), arrivals=BURSTS, priority=2)
+    batches = TransactionClass(name="batches", route=(visit("cp", 0.02),), arrivals=BATCHES, priority=1)
+    cp = Station(name="cp", servers=3, scheduling="preemptive")
+    alone, beside = solve(network(cp, bursts)), solve(network(cp, bursts, batches))
+    assert beside.response_s[0] == pytest.approx(alone.response_s[0], rel=1e-6)
