@@ -14,7 +14,8 @@ MOST_FILES, MOST_GAPS = 200, 200
 ABOUT = ("rule", "title", "subject", "severity", "checked", "unexpected", "advice", "page")
 
 _FILES = """
-    SELECT path, kind, status, bytes, records, decoded, quarantined, message, loaded_at
+    SELECT path, kind, status, bytes, records, decoded, quarantined, loaded_at,
+        replace(message, path, parse_filename(path)) AS message
     FROM meta.ledger ORDER BY loaded_at DESC LIMIT ?
 """
 _DAYS = """

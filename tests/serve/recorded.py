@@ -81,8 +81,8 @@ def record(home: Path) -> None:
         )
         con.execute(
             "CREATE TABLE meta.ledger AS SELECT 7 AS file_id, '/somewhere/private/day.smf' AS path, 'smf' AS kind, "
-            "'loaded' AS status, 10 AS bytes, 5 AS records, 5 AS decoded, 0 AS quarantined, NULL AS message, "
-            "TIMESTAMP '2026-09-23 01:00' AS loaded_at"
+            "'loaded' AS status, 10 AS bytes, 5 AS records, 5 AS decoded, 0 AS quarantined, "
+            "'/somewhere/private/day.smf: no descriptor leads on' AS message, TIMESTAMP '2026-09-23 01:00' AS loaded_at"
         )
         con.execute("CREATE SCHEMA staging")
         con.execute(
