@@ -70,7 +70,7 @@ def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
         refusal = f"system: {system} has figures by condition and no network; ask predict, sweep or what-if"
         raise QuestionError("system", system, refusal)
     if system in bundle.get("conditions", {}).get("facts", {}):
-        refusal = f"system: no figure of {system} is known, only its configuration; nothing can be predicted of it"
+        refusal = f"system: {system} is known by its configuration alone; load its records and run `etalon fit`"
         raise QuestionError("system", system, refusal)
     refusal = f"system: {system!r} is not in model {bundle['model_version']}; load its records and run `etalon fit`"
     raise QuestionError("system", system, refusal, askable(bundle))
