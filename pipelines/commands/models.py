@@ -1,6 +1,7 @@
 """Commands over the model: systems, fit, validate."""
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -21,12 +22,18 @@ def register(app: typer.Typer) -> None:
 
 def systems(as_json: Json = False) -> None:
     """List the reference systems. What is known of each, what can be reproduced, what can be predicted."""
+    from model.capacity.bundle import BundleError
     from model.capacity.questions import askable
     from model.lab.renderable import renderable
     from model.systems.overview import overview
 
     home = Home.from_environment()
-    bundle = steps.champion(home) if home.champion.exists() else {"systems": {}}
+    bundle: Mapping[str, Any] = {"systems": {}}
+    if home.champion.exists():
+        try:
+            bundle = steps.champion(home)
+        except BundleError as error:
+            typer.echo(f"etalon: without predictions: {error}", err=True)
     can_be_asked = askable(bundle)
     known, rendered = {about.system: about for about in overview()}, set(renderable())
     rows: list[dict[str, Any]] = []

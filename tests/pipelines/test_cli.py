@@ -11,6 +11,7 @@ import typer
 from pipelines.cli import app, explain, main
 from pipelines.commands.answers import keys, span
 from pipelines.exits import MEANINGS, EtalonError, Exit
+from pipelines.home import Home
 from pipelines.text import figure, table
 
 COMMANDS = sorted(typer.main.get_command(app).commands)
@@ -86,6 +87,16 @@ def test_what_cannot_be_done_is_one_clear_message_and_an_exit_code(etalon, argum
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_systems_are_listed_beside_a_champion_of_another_release(etalon, tmp_path):
+    champion = Home(tmp_path / "state").champion
+    champion.parent.mkdir(parents=True)
+    champion.write_text('{"schema": "etalon-bundle/1"}', encoding="utf-8")
+    done = etalon("systems", "--json")
+    assert done.returncode == 0 and "run `etalon fit`" in done.stderr
+    listed = json.loads(done.stdout)["systems"]
+    assert len(listed) > 60 and not any(row["predict"] for row in listed)
 
 
 def test_debug_shows_where_a_fault_happened(etalon):
