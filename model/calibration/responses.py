@@ -111,8 +111,8 @@ def bent(seen: Seen, found: Fit, design: Array, long: NDArray[np.bool_]) -> floa
     """
     waits, engines = design[long, 1:].sum(axis=0), slice(0, len(PRIOR) - 1)
     waited = float(waits @ np.maximum(found.mean[1:], 0.0)) + float(seen.limited[long].sum())
-    bent = float(waits[engines] @ np.abs(found.mean[1 : len(PRIOR)] - PRIOR[1:]))
-    return bent / max(waited, LEAST_WAITED * float(waits[engines] @ PRIOR[1:]), 1e-12)
+    moved = float(waits[engines] @ np.abs(found.mean[1 : len(PRIOR)] - PRIOR[1:]))
+    return moved / max(waited, LEAST_WAITED * float(waits[engines] @ PRIOR[1:]), 1e-12)
 
 
 def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) -> dict[str, Any]:
@@ -123,9 +123,9 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
     waited = design[:, 1:] @ np.maximum(found.mean[1:], 0.0)
     noise = discrepancy.inside(seen.response, seen.service + found.mean[0] + waited, waited, seen.weight, found)
     long = waited + seen.limited >= np.quantile(waited + seen.limited, 0.95)
-    usual = (
-        AS_IT_COMES if seen.order.to_its_end else math.hypot(discrepancy.BEYOND, BENT * bent(seen, found, design, long))
-    )
+    usual = math.hypot(discrepancy.BEYOND, BENT * bent(seen, found, design, long))
+    if seen.order.to_its_end:
+        usual = AS_IT_COMES
     if any(np.nansum(h.waited_s[name][:, seen.c]) > 0 for name in h.waited_s if _is_facility(h, name)):
         usual = COMES_BACK
     held = h.limited_ms(h.devices)[seen.kept, seen.c]
