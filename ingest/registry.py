@@ -148,7 +148,7 @@ def refuse_overlaps(layouts: Sequence[Layout]) -> None:
         whole = claims.get((layout.type, None), [])
         part = [other for (kind, _), found in claims.items() for other in found if kind == layout.type]
         for other in [*whole, *([] if layout.subtypes else part)]:
-            if _told_apart(layout, other):
+            if _are_distinct(layout, other):
                 continue
             raise RegistryError(
                 f"{layout.path}: record {layout.type} is already described, with all or some of its subtypes, by "
@@ -157,7 +157,7 @@ def refuse_overlaps(layouts: Sequence[Layout]) -> None:
         for subtype in layout.subtypes or (None,):
             others = claims.setdefault((layout.type, subtype), [])
             for other in others:
-                if _told_apart(layout, other):
+                if _are_distinct(layout, other):
                     continue
                 shown = layout.type if subtype is None else f"{layout.type}.{subtype}"
                 raise RegistryError(
@@ -174,7 +174,7 @@ def refuse_overlaps(layouts: Sequence[Layout]) -> None:
                 )
 
 
-def _told_apart(one: Layout, other: Layout) -> bool:
+def _are_distinct(one: Layout, other: Layout) -> bool:
     """True if records of one type and subtype cannot have both layouts: their conditions exclude each other."""
     if one.when is None or other.when is None or not one.when.excludes(other.when):
         return False

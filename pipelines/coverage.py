@@ -55,8 +55,10 @@ def marts_of() -> Mapping[str, frozenset[str]]:
     refers = {
         name: {
             model
-            for told in _REFERRED.findall(path.read_text(encoding="utf-8"))
-            for model in ([other for other in models if other.startswith(told)] if told.endswith("_") else [told])
+            for referred in _REFERRED.findall(path.read_text(encoding="utf-8"))
+            for model in (
+                [other for other in models if other.startswith(referred)] if referred.endswith("_") else [referred]
+            )
         }
         for name, path in models.items()
     }
@@ -164,7 +166,7 @@ def _add(counts: dict[tuple[str, str], list[int]], key: tuple[str, str], records
 
 
 def _kind(record: str, state: str, records: int, size: int, layout: "Layout | None", filled: Collection[str]) -> Kind:
-    """What is told of a kind of record by its layout, or of reports and tables without one by the tables they fill."""
+    """What is said of a kind of record by its layout, or of reports and tables without one by the tables they fill."""
     if state != "decoded":
         return Kind(record, "", records, size, state, [])
     tables = [section.table for section in (*layout.sections, *layout.handled)] if layout else filled

@@ -95,7 +95,7 @@ class Notify(Section):
         default=None, description="from when to when (UTC) only failures are sent; the rest waits for the next night"
     )
     headroom_months: float | None = Field(
-        default=None, gt=0, le=36, description="a system of which something will be full within so many months is told"
+        default=None, gt=0, le=36, description="report systems of which something will be full within so many months"
     )
     link: str | None = Field(
         default=None, pattern=r"^https?://", description="address under which the state folder is served"

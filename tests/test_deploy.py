@@ -18,14 +18,14 @@ def test_a_unit_finds_its_program_where_the_environment_holds_nothing_else(unit,
     read = configparser.ConfigParser(interpolation=None, strict=False)
     read.read_string(unit.read_text(encoding="utf-8"))
     about = read["Service"]
-    told = dict(pair.split("=", 1) for pair in shlex.split(about["Environment"]))
+    set_there = dict(pair.split("=", 1) for pair in shlex.split(about["Environment"]))
     program, *words = shlex.split(about["ExecStart"])
-    assert told.get("PWD", "/opt/etalon") == about.get("WorkingDirectory", "/opt/etalon")
+    assert set_there.get("PWD", "/opt/etalon") == about.get("WorkingDirectory", "/opt/etalon")
     # The daemon would not end; what wipes its heartbeats looks for the same instance.
     words = ["wipe"] if program.endswith("dagster-daemon") else [*words, "--help"]
     done = subprocess.run(
         [Path(sys.executable).with_name(Path(program).name), *words],
-        env={name: value.replace("/opt/etalon", str(ROOT)) for name, value in told.items()}
+        env={name: value.replace("/opt/etalon", str(ROOT)) for name, value in set_there.items()}
         | {"ETALON_HOME": str(tmp_path)},
         cwd=ROOT,
         capture_output=True,

@@ -93,15 +93,15 @@ def _handled_place(section: Section) -> str:
 
 def _followed(place: Place) -> str:
     """Where a section stands that follows others, and how many rows it has."""
-    start = f"at offset {_told(place.start)}" if place.start else "behind the section before"
-    rows = f"{_told(place.rows)} of them" if place.rows else "as many as there is room for"
+    start = f"at offset {_in_words(place.start)}" if place.start else "behind the section before"
+    rows = f"{_in_words(place.rows)} of them" if place.rows else "as many as there is room for"
     rows = "one" if place.rows == Sum(1, None) else rows
-    room = f" before offset {_told(place.until)}" if place.until else ""
-    size = f", {_told(place.size)} bytes each" if place.size else ", up to the end of the record"
+    room = f" before offset {_in_words(place.until)}" if place.until else ""
+    size = f", {_in_words(place.size)} bytes each" if place.size else ", up to the end of the record"
     return f"{start}, {rows}{room}{size}" + (f", where {place.flag.ibm} is set" if place.flag else "")
 
 
-def _told(number: Sum) -> str:
+def _in_words(number: Sum) -> str:
     parts = [str(number.constant)] if number.constant or number.field is None else []
     return " + ".join([*parts, *([f"`{number.field.column}`"] if number.field else [])])
 

@@ -52,12 +52,12 @@ def acknowledge(
 ) -> None:
     """Keep a note with what a night found.
 
-    The note shows until a night finds them no more. What is missing and acknowledged is not told.
+    The note shows until a night finds them no more. What is missing and acknowledged is not sent.
     """
     from pipelines.nights import acknowledged
 
-    for told in acknowledged.acknowledge(Home.from_environment(), finding, note):
-        typer.echo(told)
+    for line in acknowledged.acknowledge(Home.from_environment(), finding, note):
+        typer.echo(line)
 
 
 def retain() -> None:

@@ -24,7 +24,7 @@ def shown(home: Home, night: Mapping[str, Any]) -> dict[str, str]:
 
 
 def expire(home: Home, night: Mapping[str, Any]) -> None:
-    """Drop the notes of what a night that looked at everything found no more: should it come again, it is told."""
+    """Drop the notes of what a night that looked at everything found no more: should it come again, it is sent."""
     kept = shown(home, night)
     if kept != notes(home):
         write(home.nights / _FILE, json.dumps(kept, indent=1))

@@ -1,6 +1,6 @@
 """What should have come of a day and did not: judged by the days before, or by what is declared.
 
-What is still missing of a day before is told until it has come, until somebody has acknowledged it, or until it is
+What is still missing of a day before is reported until it has come, until somebody has acknowledged it, or until it is
 older than the weeks that say what is usual.
 """
 

@@ -1,4 +1,4 @@
-"""What a night found, one line each: told in messages, counted in its verdict, shown on its page, acknowledged."""
+"""What a night found, one line each: sent in messages, counted in its verdict, shown on its page, acknowledged."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _MOST_FILES, _LONGEST = 3, 300
 class Finding:
     """Something found.
 
-    name: what it is on every night. severity: `failure`, `warning`, `news`, or `remark`, which is shown and not told.
+    name: what it is on every night. severity: `failure`, `warning`, `news`, or `remark`, which is shown and not sent.
     page: about it, as a path in the state folder.
     """
 
@@ -49,7 +49,7 @@ def undecoded(files: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [file for file in files if file["status"] in ("failed", "quarantined") or file["quarantined"] > 0]
 
 
-def _told(held: Sequence[Mapping[str, Any]]) -> str:
+def _quarantined(held: Sequence[Mapping[str, Any]]) -> str:
     """One line: which files, and of a single one what is wrong with it."""
     names = ", ".join(Path(file["path"]).name for file in held[:_MOST_FILES])
     more = f" and {len(held) - _MOST_FILES} more" if len(held) > _MOST_FILES else ""
@@ -74,7 +74,9 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
     if held := undecoded(night["files"]):
         names = sorted(Path(file["path"]).name for file in held)
         shown = UNDECODED if any(file["quarantined"] for file in held) else FILES
-        found.append(Finding(f"quarantine of {', '.join(names)}", "warning", _told(held), f"{here}#{anchor(shown)}"))
+        found.append(
+            Finding(f"quarantine of {', '.join(names)}", "warning", _quarantined(held), f"{here}#{anchor(shown)}")
+        )
     found += [Finding(text, "warning", text, here) for text in (*night.get("late", ()), *night.get("headroom", ()))]
     if model:
         found.append(Finding("model", "news" if model["champion"] else "warning", model["outcome"], here))

@@ -1,4 +1,4 @@
-"""Systems of which something will be full sooner than wanted; each is told when it becomes so, and not every night."""
+"""Systems of which something will be full sooner than wanted; each is reported once."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -28,6 +28,6 @@ def short(bundle: Mapping[str, Any], months: float, today: dt.date) -> dict[str,
 
 
 def newly_short(found: Mapping[str, str], memory: Path) -> list[str]:
-    """Those lines of `short` whose system had more headroom when it was last told, as `memory` has it."""
+    """Those lines of `short` whose system had more headroom when it was last reported, as `memory` has it."""
     known = read(memory).get("short", [])
     return [text for system, text in found.items() if system not in known]

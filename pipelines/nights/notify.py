@@ -58,7 +58,7 @@ def put_down(events: Sequence[Event], rules: Notify, outbox: Path) -> dict[str, 
 
 
 def _latest(events: Sequence[Event]) -> list[Event]:
-    """What several nights have to tell is told once, with the page of the latest."""
+    """What several nights have to tell is sent once, with the page of the latest."""
     return list({(event.severity, event.text): event for event in events}.values())
 
 

@@ -36,8 +36,8 @@ def write_pages(home: Home) -> Path:
             f"Built: {night['built'] or 'nothing'}."
         )
         links = {"All nights": "index.html", "Data quality": "../quality/index.html"}
-        told = {heading: rows for heading, rows in tables.items() if rows}
-        pages.write(path.with_suffix(".html"), night["verdict"], lead, told, links, _worst(night))
+        shown = {heading: rows for heading, rows in tables.items() if rows}
+        pages.write(path.with_suffix(".html"), night["verdict"], lead, shown, links, _worst(night))
     rows = [
         {
             "night": pages.Link(night["started"], f"{path.stem}.html"),
@@ -67,13 +67,13 @@ def _findings(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[
     known = {finding.name for finding in _compared(before, night)}
     new = {finding.name for finding in _compared(night, before)} - known if before else set()
 
-    def told(finding: Finding) -> str | pages.Link:
+    def text(finding: Finding) -> str | pages.Link:
         return finding.text if finding.page == here else pages.Link(finding.text, f"../{finding.page}")
 
     return [
         {
             "kind": finding.severity,
-            "what": told(finding),
+            "what": text(finding),
             "change": "new" if finding.name in new else "",
             "note": notes.get(finding.name, ""),
         }

@@ -152,7 +152,7 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
     def step(title: str) -> Iterator[dict[Path, str]]:
         """Yields what is to be remembered for the next night, text by file.
 
-        It is written when what was found is put down to be told: of a night that is killed, the next one tells it.
+        It is written when what was found is put down to be sent: of a night that is killed, the next one tells it.
         """
         begun, remembered = time.monotonic(), dict[Path, str]()
         try:

@@ -1,4 +1,4 @@
-"""What is wrong with the data is found, located and told; what is sound passes."""
+"""What is wrong with the data is found, located and reported; what is sound passes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_sound_warehouse_passes_every_expectation(examine: Examine) -> None:
         ("measured_points_have_a_rate", "warn", {"system": "pair", "point": "1", "etr_tps": 0.0}),
     ],
 )
-def test_each_defect_is_found_located_and_told(
+def test_each_defect_is_found_located_and_reported(
     spoiled: QualityResult, rule: str, status: str, where: dict[str, object]
 ) -> None:
     finding = next(finding for finding in spoiled.findings if finding.rule == rule)

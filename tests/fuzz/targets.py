@@ -158,7 +158,7 @@ def rmf_json(data: bytes) -> None:
 
 
 def printed(data: bytes) -> None:
-    """Any bytes as a printed report or statistics listing, if they are told to be one."""
+    """Any bytes as a printed report or statistics listing, if they are taken for one."""
     read_whole("listing.txt", data)
 
 

@@ -25,8 +25,8 @@ def random_tables(layout: Layout, seed: int, records: int, most: int = 3, cut: f
             share = 0 if any(other.parent == section.name for other in layout.nested) else cut
             ends = np.array([_cut(section, rng, share) for _ in range(records)])[owners]
             keys = {"record_seq": sequence[owners], "section_seq": ordinals.astype(np.uint32)}
-            told = _told_elsewhere(layout, section, tables, keys)
-            table = _table(section, rng, keys, ends, owners, told)
+            given = _given_elsewhere(layout, section, tables, keys)
+            table = _table(section, rng, keys, ends, owners, given)
             table = _numbering(layout, section, rng, table)
             tables[section.table] = _without_handled(layout, section, table)
     for section in layout.nested:
@@ -130,9 +130,9 @@ def _table(
     for item in section.fields:
         beyond = item.end > ends
         if item.when:
-            told = (elsewhere or {}).get(item.when.selector)
-            told = columns[section.by_name(item.when.selector).column].to_pylist() if told is None else told
-            beyond = beyond | [((value or 0) in item.when.values) == item.when.negated for value in told]
+            given = (elsewhere or {}).get(item.when.selector)
+            given = columns[section.by_name(item.when.selector).column].to_pylist() if given is None else given
+            beyond = beyond | [((value or 0) in item.when.values) == item.when.negated for value in given]
         for name, column in _column(item, rng, rows, groups, _selects(section, item)).items():
             columns[name] = pa.array(
                 [None if out else value for value, out in zip(column.to_pylist(), beyond, strict=True)], column.type
@@ -152,7 +152,7 @@ def _numbering(layout: Layout, section: Section, rng: np.random.Generator, table
     return table
 
 
-def _told_elsewhere(
+def _given_elsewhere(
     layout: Layout, section: Section, tables: Mapping[str, pa.Table], keys: Mapping[str, np.ndarray]
 ) -> dict[str, list[int]]:
     """What the rows that select those of a section say in the fields that conditions name, 0 where there is none."""

@@ -1,4 +1,4 @@
-"""CICS exceptions, transaction resources and statistics: what is written is read, and damage is told."""
+"""CICS exceptions, transaction resources and statistics: what is written is read, and damage is reported."""
 
 import datetime as dt
 import struct

@@ -244,7 +244,7 @@ def test_tables_of_the_handler_are_those_the_layout_describes() -> None:
         assert pa.schema(list(schema)[1:]).equals(described), name
 
 
-def test_records_of_a_class_nobody_knows_are_told() -> None:
+def test_records_of_a_class_nobody_knows_are_reported() -> None:
     [record] = encode_performance(REGION, full_dictionary(), pa.table({"tran": ["AAAA"]}), NOW)
     unknown = record[:66] + (6).to_bytes(2) + record[68:]
     [batch] = decode_batches(b"".join([*encode_dictionary(REGION, full_dictionary(), NOW), unknown, record]), REGISTRY)

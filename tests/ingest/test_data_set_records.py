@@ -124,8 +124,8 @@ def test_volumes_and_their_components_come_back(seed: int, counts: list[int]) ->
     rng = np.random.default_rng(seed)
     tables = random_tables(VOLUMES, seed, len(counts), cut=0)
     header = tables["smf42_5_header"]
-    told = [name for name in ("smf42vho", "smf42vhl", "smf42vhn") if name in header.column_names]
-    tables["smf42_5_header"] = header.drop_columns(told)
+    absent = [name for name in ("smf42vho", "smf42vhl", "smf42vhn") if name in header.column_names]
+    tables["smf42_5_header"] = header.drop_columns(absent)
     sequence = header["record_seq"].to_pylist()
     owners = [(n, k) for n, count in zip(sequence, counts, strict=True) for k in range(count)]
     sections = {section.name: section for section in VOLUMES.handled}

@@ -99,7 +99,7 @@ def test_a_section_longer_than_known_is_stepped_over_by_its_own_length() -> None
 
 
 @pytest.mark.parametrize("name", ["smf30", "smf70_1", "smf115_1", "smf119_2"])
-def test_a_record_with_a_section_that_is_not_known_is_told(name: str) -> None:
+def test_a_record_with_a_section_that_is_not_known_is_reported(name: str) -> None:
     layout = LAYOUTS[name]
     unsplit = {item.table for item in layout.sections if item.walk != "length_prefixed" and item.name != "product"}
     tables = random_tables(layout, 7, 1, cut=0)
@@ -173,9 +173,9 @@ def test_any_body_under_a_known_type_is_decoded_or_quarantined(kind: int, body: 
 
 
 @pytest.mark.parametrize(
-    ("date", "is_told"), [("0126032F", True), ("00000000", True), ("0126367F", False), ("0126A32F", False)]
+    ("date", "is_kept"), [("0126032F", True), ("00000000", True), ("0126367F", False), ("0126A32F", False)]
 )
-def test_a_record_of_an_interval_without_a_date_is_quarantined(date: str, is_told: bool) -> None:
+def test_a_record_of_an_interval_without_a_date_is_quarantined(date: str, is_kept: bool) -> None:
     tables = random_tables(LAYOUTS["smf72_3"], 1, 3, cut=0)
     tables["smf72_3_product"] = pa.table(
         {name: tables["smf72_3_header"][name] for name in ("record_seq", "section_seq")}
@@ -189,5 +189,5 @@ def test_a_record_of_an_interval_without_a_date_is_quarantined(date: str, is_tol
     dump[at + field.offset : at + field.end] = bytes.fromhex(date)
     [batch] = accounted(dump)
     found = [(item.offset, item.reason, item.record_seq) for item in batch.quarantined]
-    assert found == ([] if is_told else [(second, "interval_date_not_valid", 1)])
+    assert found == ([] if is_kept else [(second, "interval_date_not_valid", 1)])
     assert all(date in item.detail and "SMF72DAT" in item.detail for item in batch.quarantined)

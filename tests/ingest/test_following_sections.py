@@ -23,7 +23,7 @@ def computed(layout: Layout) -> set[str]:
         place = section.place
         assert place is not None
         sums = (place.start, place.size, place.rows, place.until)
-        found |= {told.field.column for told in sums if told is not None and told.field is not None}
+        found |= {one.field.column for one in sums if one is not None and one.field is not None}
     return found
 
 
@@ -56,10 +56,10 @@ def rows(section: Section, seed: int, owners: np.ndarray) -> pa.Table:
     ordinals = np.arange(len(owners)) - np.searchsorted(owners, owners)
     keys = {"record_seq": owners.tolist(), "section_seq": ordinals.tolist()}
     table = random_rows(section, seed, keys, owners.tolist())
-    told = section.place.size if section.place else None
-    if told is None or told.field is None or not section.has(told.field.name):
+    size = section.place.size if section.place else None
+    if size is None or size.field is None or not section.has(size.field.name):
         return table
-    return table.drop_columns([told.field.column])
+    return table.drop_columns([size.field.column])
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -101,11 +101,11 @@ def test_zeros_behind_the_last_section_are_no_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "at", "told"), [("smf14", 45, "ff18"), ("smf80", 38, "0040ff00"), ("smf4", 106, "ff00")]
+    ("name", "at", "damage"), [("smf14", 45, "ff18"), ("smf80", 38, "0040ff00"), ("smf4", 106, "ff00")]
 )
-def test_a_record_whose_sections_end_outside_is_quarantined(name: str, at: int, told: str) -> None:
+def test_a_record_whose_sections_end_outside_is_quarantined(name: str, at: int, damage: str) -> None:
     dump = bytearray(encode_dump(made(LAYOUTS[name], 3, 1), REGISTRY))
-    dump[at : at + len(told) // 2] = bytes.fromhex(told)
+    dump[at : at + len(damage) // 2] = bytes.fromhex(damage)
     [batch] = decode_batches(bytes(dump), REGISTRY)
     assert [piece.reason for piece in batch.quarantined] == ["section_outside_record"]
     assert LAYOUTS[name].name in batch.quarantined[0].detail

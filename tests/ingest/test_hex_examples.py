@@ -33,12 +33,12 @@ def test_the_page_says_what_the_record_holds(name: str) -> None:
     assert not batch.skipped
     lines = LINE.findall(EXAMPLES[name])
     assert len(lines) >= 7
-    told: dict[tuple[str, str], list[str]] = {}
+    stated: dict[tuple[str, str], list[str]] = {}
     for table, column, at, length, shown, cut, value in lines:
         held = record[int(at) : int(at) + int(length)].hex().upper()
         assert held.startswith(shown) if cut else held == shown, column
-        told.setdefault((table, column), []).append(value)
-    for (table, column), values in told.items():
+        stated.setdefault((table, column), []).append(value)
+    for (table, column), values in stated.items():
         assert rows_of(batch.tables[table], column) == values, column
 
 

@@ -45,7 +45,7 @@ LINES = {"offset": "DOORNAME", "format": "DOORNAME", "overlap": "DOORFLG", "leng
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_with_file_and_remedy(tmp_path: Path, mistake: str) -> None:
+def test_a_mistake_is_reported_with_file_and_remedy(tmp_path: Path, mistake: str) -> None:
     before, after, said = MISTAKES[mistake]
     text = GOOD.replace(before, after, 1)
     assert text != GOOD
@@ -70,7 +70,7 @@ def test_all_subtypes_of_a_type_cannot_be_claimed_beside_some(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_a_folder_without_layouts_is_told(tmp_path: Path, exists: bool) -> None:
+def test_a_folder_without_layouts_is_refused(tmp_path: Path, exists: bool) -> None:
     folder = tmp_path if exists else tmp_path / "nowhere"
     with pytest.raises(registry.RegistryError, match="holds no layout files" if exists else "no such folder"):
         registry.load([folder])

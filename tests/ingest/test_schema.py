@@ -34,7 +34,7 @@ def test_every_raw_table_has_a_staging_view_and_those_that_are_there_stay() -> N
     assert views == {f"stg_{table}" for table in TABLES}.difference(there)
 
 
-def test_drift_is_told_and_written_away(tmp_path: Path) -> None:
+def test_drift_is_reported_and_written_away(tmp_path: Path) -> None:
     written = schema.write(REGISTRY, tmp_path)
     assert len(written) == len(schema.generated_files(REGISTRY))
     changed, surplus = tmp_path / written[0], tmp_path / "docs/field-reference/stale.md"

@@ -1,4 +1,4 @@
-"""The kind of a file is told by its content, whatever its first bytes happen to look like."""
+"""The kind of a file is known by its content, whatever its first bytes happen to look like."""
 
 import pytest
 
@@ -18,14 +18,14 @@ def test_markup_is_known_in_every_encoding(encoding: str):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "reason", "told"),
+    ("name", "content", "reason", "expected"),
     [
         ("prices.csv", b"color,price\nred,3\n", "table_unknown", "begins with 'color,price'"),
         ("driver.csv", "transaction,average_ms,passed\nA,1,2\n".encode("utf-16"), "utf_16", "save it as UTF-8"),
         ("letter.txt", b"Dear all,\n", "text", "transfer it again in binary"),
     ],
 )
-def test_text_of_no_known_kind_is_told_by_what_it_is(name: str, content: bytes, reason: str, told: str):
+def test_text_of_no_known_kind_is_named_by_what_it_is(name: str, content: bytes, reason: str, expected: str):
     found = identify(name, content)
     assert (found.kind, found.reason) == (Kind.UNRECOGNISED, reason)
-    assert told in found.detail
+    assert expected in found.detail

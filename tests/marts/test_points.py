@@ -129,5 +129,5 @@ def test_a_users_metric_is_one_entry_of_a_file_of_their_own(real_marts: Query) -
     )
     assert len(rows) == 263
     assert all(row["value"] == pytest.approx(row["ours"] / 100) for row in rows)
-    [told] = real_marts("select label, unit, better from marts.dim_metric where metric = 'busy_share'")
-    assert told == {"label": "User's busy", "unit": "ratio", "better": "lower"}
+    [metric] = real_marts("select label, unit, better from marts.dim_metric where metric = 'busy_share'")
+    assert metric == {"label": "User's busy", "unit": "ratio", "better": "lower"}

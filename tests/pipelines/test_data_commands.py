@@ -83,9 +83,9 @@ def test_decode_judges_a_file_as_ingest_does(state, tmp_path, ingested, name, co
     loaded = ingested[name]
     decoded, _, said = run("decode", loaded.path, "--to", "parquet", "--out", tmp_path / "out")
     assert (decoded, loaded.exit_code) == (code, code)
-    told = [line.removeprefix("etalon: ") for line in said.splitlines() if line.startswith("etalon: ")]
-    assert told == ([re.sub("; it was written to .*", "", loaded.message)] if loaded.message else [])
-    assert bool(told) == (code != Exit.OK)
+    messages = [line.removeprefix("etalon: ") for line in said.splitlines() if line.startswith("etalon: ")]
+    assert messages == ([re.sub("; it was written to .*", "", loaded.message)] if loaded.message else [])
+    assert bool(messages) == (code != Exit.OK)
     assert (tmp_path / "out").exists() == (code in (Exit.OK, Exit.QUARANTINED))
 
 
@@ -148,9 +148,9 @@ def test_counts_are_said_in_the_right_number(published):
 
 
 def test_a_query_without_rows_shows_its_columns(published):
-    code, said, told = ask(published, "select path, bytes from meta.ledger where false")
+    code, said, errors = ask(published, "select path, bytes from meta.ledger where false")
     assert (code, said.split()[:2]) == (0, ["path", "bytes"])
-    assert "(0 rows)" in told
+    assert "(0 rows)" in errors
 
 
 def test_publishing_nothing_says_what_to_ingest_first(state):

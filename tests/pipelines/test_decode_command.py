@@ -118,13 +118,13 @@ def test_a_dictionary_from_elsewhere_reads_a_dump_that_holds_none(decode, tasks,
 
 
 @pytest.mark.parametrize(
-    ("content", "told"), [(RECORD, "class 1"), (b"a,b\n1,2\n", "the header line must be")], ids=["dump", "csv"]
+    ("content", "expected"), [(RECORD, "class 1"), (b"a,b\n1,2\n", "the header line must be")], ids=["dump", "csv"]
 )
-def test_a_file_without_a_dictionary_is_told(decode, tasks, tmp_path, content, told):
+def test_a_file_without_a_dictionary_is_reported(decode, tasks, tmp_path, content, expected):
     (tmp_path / "x.dictionary.csv" if b"," in content else tmp_path / "x.smf").write_bytes(content)
     code, out, said = decode(tasks, "--dictionary", next(tmp_path.glob("x.*")))
     assert (code, out) == (Exit.NO_INPUT, b"")
-    assert told in said
+    assert expected in said
 
 
 def test_the_dictionary_file_that_the_page_shows_can_be_read():

@@ -1,4 +1,4 @@
-"""Where raw records were dropped, marts made of them stay as they are, others do not, and late files are told."""
+"""Where raw records were dropped, marts made of them stay as they are, others do not, and late files are reported."""
 
 import datetime as dt
 
@@ -39,9 +39,9 @@ def test_what_comes_too_late_for_a_mart_is_counted(con):
     con.execute("INSERT INTO meta.record_identity SELECT 1, 0, ?, 0", [touched.written_limits(OCTOBER, "smf")[0]])
     plan = touched.plan(con, "a")
     assert OCTOBER.meets(plan.written[0])
-    [told] = plan.late
-    assert told.startswith("1,234 rows of smf110_1_performance in 1 file that begin before 2026-11-02 12:00")
-    assert "fct_business_transaction, fct_cics_transaction" in told
+    [late] = plan.late
+    assert late.startswith("1,234 rows of smf110_1_performance in 1 file that begin before 2026-11-02 12:00")
+    assert "fct_business_transaction, fct_cics_transaction" in late
 
 
 def test_rows_before_what_was_dropped_stay_in_their_mart(tmp_path):

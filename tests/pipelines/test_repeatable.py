@@ -29,13 +29,13 @@ PROGRAM = textwrap.dedent(
 
     reports = load([source], target / "etalon.duckdb", registry.load())
     shared = sum(report.overlap for report in reports)
-    told = [f"warehouse {content_hash(target / 'etalon.duckdb')} {shared}"]
+    digests = [f"warehouse {content_hash(target / 'etalon.duckdb')} {shared}"]
     for form in ("arrow", "parquet", "csv", "json"):
         with suppress(SystemExit):
             main(["decode", str(source / "b.smf"), "--to", form, "--out", str(target / form)])
         for path in sorted((target / form).iterdir()):
-            told.append(f"{form} {path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}")
-    (target / "told.txt").write_text("\\n".join(told))
+            digests.append(f"{form} {path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}")
+    (target / "digests.txt").write_text("\\n".join(digests))
     """
 )
 
@@ -53,14 +53,14 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_two_homes_and_two_decodings_hold_the_same_bytes(inputs: Path, tmp_path: Path) -> None:
-    told = []
+    digests = []
     for seed, processors in (("1", "one"), ("2", "all")):
         (tmp_path / processors).mkdir()
         command = [sys.executable, "-c", PROGRAM, inputs, tmp_path / processors, processors]
         environment = os.environ | {"PYTHONHASHSEED": seed}
         subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
-        told.append((tmp_path / processors / "told.txt").read_text())
-    assert told[0] == told[1]
-    lines = told[0].splitlines()
+        digests.append((tmp_path / processors / "digests.txt").read_text())
+    assert digests[0] == digests[1]
+    lines = digests[0].splitlines()
     assert int(lines[0].split()[2]) >= 300
     assert len({line.split()[0] for line in lines}) == 5 and len(lines) > 4 * 20

@@ -78,8 +78,8 @@ class _Walk:
         end: per record, where the section before ended; moved behind this one.
         """
         first, counts, outside = np.zeros((3, starts.size), np.int64)
-        told = (self.start, self.size, self.count, self.until)
-        count_following(data, starts, lengths, *told, self.is_own, self.flag, end, first, counts, outside)
+        sums = (self.start, self.size, self.count, self.until)
+        count_following(data, starts, lengths, *sums, self.is_own, self.flag, end, first, counts, outside)
         owner, ordinal, place, limits = np.empty((4, int(counts.sum())), np.int64)
         place_following(data, starts, lengths, self.size, self.is_own, first, counts, owner, ordinal, place, limits)
         return (owner, ordinal, place, limits), outside

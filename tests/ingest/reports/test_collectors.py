@@ -1,4 +1,4 @@
-"""Collector and load-driver tables are told by their headings and typed; times become UTC."""
+"""Collector and load-driver tables are known by their headings and typed; times become UTC."""
 
 import io
 import re
@@ -69,7 +69,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_table_is_told_by_its_heading_and_its_known_columns_are_typed(kind):
+def test_a_table_is_known_by_its_heading_and_its_known_columns_are_typed(kind):
     table, data, expected = CASES[kind]
     assert identify_table(data) == kind
     (batch,) = read_table(io.BytesIO(data))

@@ -163,7 +163,7 @@ def test_a_report_of_an_unknown_kind_is_kept_line_by_line():
     ]
 
 
-def test_text_before_the_first_page_is_told_as_a_stretch_outside_of_reports():
+def test_text_before_the_first_page_is_reported_as_a_stretch_outside_of_reports():
     data = b"JOB 123 STARTED\n\n" + WORKLOAD.encode()
     pieces = [piece for batch in read_text_reports(io.BytesIO(data)) for piece in batch.quarantined]
     assert [(piece.offset, piece.reason) for piece in pieces] == [(0, "text_outside_report")]
@@ -176,7 +176,7 @@ def test_copies_of_a_report_one_after_another_are_all_kept():
     assert len(tables_of(text.encode())["rmf_report"]) == 2
 
 
-def test_what_cannot_be_printed_is_told():
+def test_what_cannot_be_printed_is_reported():
     with pytest.raises(RenderError, match="no text layout for report 'VSTOR'"):
         render_text([Report({"report": "VSTOR"})])
     with pytest.raises(RenderError, match="CPU"):

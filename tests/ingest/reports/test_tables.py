@@ -85,7 +85,7 @@ def test_a_row_with_decimal_commas_is_put_aside_instead_of_read_wrong():
     ]
 
 
-def test_values_that_are_no_number_or_time_are_told():
+def test_values_that_are_no_number_or_time_are_reported():
     data = b"start_utc,transaction,status,response_ms,count\nyesterday,A,pass,fast,1\n,B,pass,N/A,-\n"
     (batch,) = read_table(io.BytesIO(data))
     assert batch.decoded == 2

@@ -153,7 +153,7 @@ def test_a_damaged_part_of_a_report_refuses_the_reply(part, name, value, reason,
     assert refusal.value.reason == reason
 
 
-def test_a_reply_in_json_is_told_by_its_content():
+def test_a_reply_in_json_is_known_by_its_content():
     data = reply_json(CPC)
     assert identify("cpc.json", data).kind == Kind.RMF_JSON
     assert identify("cpc.json", json.dumps(json.loads(data), indent=2).encode()).kind == Kind.RMF_JSON

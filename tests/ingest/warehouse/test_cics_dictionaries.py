@@ -70,7 +70,7 @@ def test_a_later_dump_uses_the_dictionary_of_an_earlier_one(tmp_path, ingest, ro
     assert rows("SELECT tran FROM raw.smf110_1_performance") == [("ZZZZ",)]
 
 
-def test_a_faulty_dictionary_file_is_told_by_line_and_column(tmp_path, ingest):
+def test_a_faulty_dictionary_file_is_refused_by_line_and_column(tmp_path, ingest):
     text = write_dictionary_file([(Key("*", "*", "0700"), Dictionary.of(full_dictionary()[:2]))])
     (tmp_path / "x.dictionary.csv").write_text(text.replace(",36,1,0,", ",36,one,0,"))
     (report,) = ingest(tmp_path / "x.dictionary.csv")

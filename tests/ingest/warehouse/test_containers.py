@@ -106,7 +106,7 @@ def test_a_cut_container_delivers_what_came_before_the_cut_and_says_so(tmp_path,
 
 
 @pytest.mark.parametrize("data", [b"\x1f\x8b\x08\0" + bytes(range(256)), b"PK\x03\x04" + bytes(range(256))])
-def test_a_container_of_which_nothing_can_be_unpacked_is_told_so(tmp_path, ingest, data):
+def test_a_container_of_which_nothing_can_be_unpacked_is_reported(tmp_path, ingest, data):
     (tmp_path / "x").write_bytes(data)
     (report,) = ingest(tmp_path / "x")
     assert report.exit_code == ExitCode.UNRECOGNISED
@@ -199,7 +199,7 @@ def impossible(kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["version", "name", "method", "offset"])
-def test_an_archive_that_says_what_cannot_be_is_told_damaged(tmp_path, ingest, kind):
+def test_an_archive_that_says_what_cannot_be_is_reported_damaged(tmp_path, ingest, kind):
     (tmp_path / "odd.zip").write_bytes(impossible(kind))
     (report,) = ingest(tmp_path / "odd.zip")
     assert (report.decoded, report.exit_code) == (0, ExitCode.UNRECOGNISED)
@@ -227,7 +227,7 @@ def test_an_archive_with_a_password_says_what_to_do(tmp_path, ingest, dump):
     assert "encrypted" in report.message
 
 
-def test_an_empty_archive_is_told(tmp_path, ingest):
+def test_an_empty_archive_is_reported(tmp_path, ingest):
     (tmp_path / "none.zip").write_bytes(zipped())
     (report,) = ingest(tmp_path / "none.zip")
     assert report.exit_code == ExitCode.NO_INPUT

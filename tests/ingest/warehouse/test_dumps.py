@@ -93,7 +93,7 @@ def test_the_real_mq_dump_is_framed_completely_and_every_record_accounted_for(in
     assert size == summed == report.bytes and records == counted == 709
 
 
-def test_damage_is_told_with_its_place_its_size_and_what_to_do(tmp_path, ingest, dump):
+def test_damage_is_reported_with_its_place_its_size_and_what_to_do(tmp_path, ingest, dump):
     place = len(dump) // 2
     place -= place % (len(dump) // 6)
     (tmp_path / "d.smf").write_bytes(dump[:place] + bytes(100) + dump[place:])

@@ -27,16 +27,16 @@ def whole(tmp_path: Path, inputs: Path, layouts) -> str:
 
 
 @pytest.mark.parametrize(
-    ("size", "status", "told"),
+    ("size", "status", "expected"),
     [(4096, "failed", "nothing of it was loaded: .* File too large"), (1_000_000, "loaded", "")],
     ids=["no room for its log", "no room for its tables"],
 )
-def test_a_load_onto_a_full_disk_is_made_whole_by_the_next(database, inputs, layouts, whole, size, status, told):
+def test_a_load_onto_a_full_disk_is_made_whole_by_the_next(database, inputs, layouts, whole, size, status, expected):
     prepare(database, layouts)
     with files_no_larger_than(size):
         reports = load([inputs], database, layouts)
     assert {report.status for report in reports} == {status}
-    assert all(re.search(told, report.message or "") for report in reports)
+    assert all(re.search(expected, report.message or "") for report in reports)
     load([inputs], database, layouts)
     assert content_hash(database) == whole
 

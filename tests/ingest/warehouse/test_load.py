@@ -28,10 +28,10 @@ def test_a_report_says_exactly_what_was_done(tmp_path, ingest):
     folder = write(tmp_path / "in", cpu__xml=report_xml(10.5, 20.25))
     (report,) = ingest(folder / "cpu.xml")
     data = (folder / "cpu.xml").read_bytes()
-    told = json.loads(json.dumps(report.to_dict()))
+    printed = json.loads(json.dumps(report.to_dict()))
     first = ["path", "sha256", "bytes", "status", "records", "decoded", "skipped", "quarantined", "rows"]
-    assert list(told)[:9] == first
-    assert {key: told[key] for key in first} == {
+    assert list(printed)[:9] == first
+    assert {key: printed[key] for key in first} == {
         "path": str(folder / "cpu.xml"),
         "sha256": hashlib.sha256(data).hexdigest(),
         "bytes": len(data),
@@ -233,7 +233,7 @@ def test_a_run_left_out_of_a_corrected_file_is_gone_whatever_its_path(tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "fault"),
     [
         ("x.runs.csv", "system,smf_sid\n", "line 1: the header is 'system,smf_sid'"),
         ("x.runs.csv", RUNS + "a,SYSA,p,,2020-01-01T00:00Z,2020-01-01T00:00Z\n", "line 2, field end_utc"),
@@ -250,11 +250,11 @@ def test_a_run_left_out_of_a_corrected_file_is_gone_whatever_its_path(tmp_path, 
         ("x.groups.csv", GROUPS + "a,S,job_name,X,w,g\na,S,job_name,X,w,g\n", "line 3: the same"),
     ],
 )
-def test_a_faulty_runs_or_groups_file_is_told_by_line_and_field(tmp_path, ingest, rows, name, content, told):
+def test_a_faulty_runs_or_groups_file_is_refused_by_line_and_field(tmp_path, ingest, rows, name, content, fault):
     folder = write(tmp_path / "in", **{name.replace(".", "__"): content})
     (report,) = ingest(folder)
     assert (report.status, report.exit_code) == ("quarantined", ExitCode.UNRECOGNISED)
-    assert report.message is not None and report.message.startswith(f"{folder / name}: {told}")
+    assert report.message is not None and report.message.startswith(f"{folder / name}: {fault}")
     assert rows(LEDGER_SUM) == [(0,)]
 
 

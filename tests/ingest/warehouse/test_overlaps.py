@@ -41,7 +41,7 @@ def records(dump):
     return [record[:6] + (100 + n).to_bytes(4) + record[10:] for n, record in enumerate(whole)]
 
 
-def test_records_of_an_earlier_file_are_kept_flagged_told_and_counted_once(tmp_path, ingest, rows, records):
+def test_records_of_an_earlier_file_are_kept_flagged_reported_and_counted_once(tmp_path, ingest, rows, records):
     folder = write(tmp_path / "in", a__smf=b"".join(records[:4]), b__smf=b"".join(records[2:]))
     first, second = ingest(folder)
     assert (first.overlap, first.overlap_with) == (0, {})
@@ -108,11 +108,11 @@ def test_what_a_file_counted_is_counted_elsewhere_when_it_is_replaced(tmp_path, 
     assert grown.overlap == 4
     assert rows(COUNTED) == [(n,) for n in range(12)]
     assert rows("SELECT count(*), count(*) FILTER (WHERE counted_in = file_id) FROM meta.record_overlap") == [(7, 0)]
-    told = "SELECT sum(overlap) FROM meta.ledger"
-    assert rows(told) == [(7,)]
+    overlaps = "SELECT sum(overlap) FROM meta.ledger"
+    assert rows(overlaps) == [(7,)]
     ingest(folder, reload="always")
     assert rows(COUNTED) == [(n,) for n in range(12)]
-    assert rows(told) == [(7,)]
+    assert rows(overlaps) == [(7,)]
 
 
 def test_records_that_cannot_be_decoded_stand_for_none_that_can(tmp_path, ingest, rows):
@@ -143,13 +143,13 @@ def test_a_record_in_pieces_counts_where_all_of_them_are_whatever_came_first(tmp
         ingest(folder / f"{name}.smf")
     every = [(name,) for name in NAMES]
     assert rows(PARTITIONS) == every
-    told = "SELECT parse_filename(path), overlap FROM meta.ledger ORDER BY path"
-    assert rows(told) == [("a.smf", 1), ("b.smf", 0), ("c.smf", 2)]
+    overlaps = "SELECT parse_filename(path), overlap FROM meta.ledger ORDER BY path"
+    assert rows(overlaps) == [("a.smf", 1), ("b.smf", 0), ("c.smf", 2)]
     where = "FROM meta.record_overlap AS o JOIN meta.ledger AS l ON l.file_id = counted_in"
     assert rows(f"SELECT DISTINCT parse_filename(path) {where}") == [("b.smf",)]
     ingest(folder, reload="always")
     assert rows(PARTITIONS) == every
-    assert rows(told) == [("a.smf", 1), ("b.smf", 0), ("c.smf", 2)]
+    assert rows(overlaps) == [("a.smf", 1), ("b.smf", 0), ("c.smf", 2)]
 
 
 def test_when_the_file_with_all_pieces_goes_the_one_that_lacks_fewest_counts(tmp_path, ingest, rows, database):
@@ -199,7 +199,7 @@ def test_tables_of_one_stretch_may_come_one_after_the_other(recorder):
     assert sorted(found) == [(n, 100 + n) for n in (0, 0, 1, 1, 4, 5, 5)]
 
 
-def test_a_record_that_the_file_has_not_is_told(recorder):
+def test_a_record_that_the_file_has_not_is_reported(recorder):
     _, made = recorder
     with pytest.raises(LookupError, match="record 6000"):
         made.add(header_of(5999, 6000), 1)

@@ -132,13 +132,13 @@ def test_a_warehouse_whose_making_was_cut_short_is_of_this_version(statements, t
         assert version.read(con) == version.SCHEMA
 
 
-def test_what_is_no_file_is_told_and_the_rest_is_loaded(tmp_path, ingest, rows):
+def test_what_is_no_file_is_reported_and_the_rest_is_loaded(tmp_path, ingest, rows):
     folder = write(tmp_path / "in", cpu__xml=report_xml(1), empty__xml="")
     (tmp_path / "bare").mkdir()
     os.mkfifo(tmp_path / "pipe")
     reports = ingest(tmp_path / "none.dmp", tmp_path / "bare", tmp_path / "*.smf", tmp_path / "pipe", folder)
-    told = [(r.status, r.exit_code, (r.message or "").removeprefix(f"{r.path}: ").split(";")[0]) for r in reports]
-    assert told == [
+    results = [(r.status, r.exit_code, (r.message or "").removeprefix(f"{r.path}: ").split(";")[0]) for r in reports]
+    assert results == [
         ("failed", ExitCode.NO_INPUT, "no such file"),
         ("failed", ExitCode.NO_INPUT, "the folder holds no files"),
         ("failed", ExitCode.NO_INPUT, "no file matches this pattern"),
@@ -164,7 +164,7 @@ def test_patterns_and_folders_name_each_file_once(tmp_path, ingest):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "text"),
     [
         (bytes(70_000), "nothing but zeros: the transfer has failed, repeat it"),
         (b"just a letter to a friend\n" * 10, "text: if it was a dump, it was transferred as text"),
@@ -175,11 +175,11 @@ def test_patterns_and_folders_name_each_file_once(tmp_path, ingest):
     ],
     ids=["zeros", "text", "html", "gzip", "ebcdic", "random"],
 )
-def test_what_is_of_no_known_kind_is_told_kept_and_accounted_for(tmp_path, ingest, rows, content, told):
+def test_what_is_of_no_known_kind_is_reported_kept_and_accounted_for(tmp_path, ingest, rows, content, text):
     path = write(tmp_path / "in", thing=content) / "thing"
     (report,) = ingest(path)
     assert (report.status, report.exit_code, report.decoded) == ("quarantined", ExitCode.UNRECOGNISED, 0)
-    assert report.message is not None and report.message.startswith(f"{path}: {told}")
+    assert report.message is not None and report.message.startswith(f"{path}: {text}")
     assert rows("SELECT sum(length) FROM meta.quarantine") == [(len(content),)]
     assert rows("SELECT bytes = quarantined_bytes FROM meta.ledger") == [(True,)]
     (again,) = ingest(path)
@@ -251,7 +251,7 @@ def test_a_second_writer_is_told_to_wait(tmp_path, ingest, database, layouts):
     assert list(tmp_path.glob(".s.duckdb*")) == []
 
 
-def test_a_file_that_is_no_database_is_told(tmp_path, layouts):
+def test_a_file_that_is_no_database_is_reported(tmp_path, layouts):
     folder = write(tmp_path / "in", a__xml=report_xml(1))
     (tmp_path / "not.duckdb").write_text("something else entirely " * 1000)
     with pytest.raises(WarehouseError, match="cannot be opened as a DuckDB database"):

@@ -1,4 +1,4 @@
-"""A finding that somebody has looked at shows with the note, and is told no more."""
+"""A finding that somebody has looked at shows with the note, and is sent no more."""
 
 import pytest
 

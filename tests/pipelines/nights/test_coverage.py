@@ -24,14 +24,14 @@ def missing(monkeypatch, counts, rules=None, down=(), day=DAY, before=()):
     return coverage.lacks(None, day, rules or Coverage(), before)
 
 
-def told(*arguments, **options):
+def texts(*arguments, **options):
     return [lack.text for lack in missing(*arguments, **options)]
 
 
 def test_a_system_that_did_not_come_is_one_line(monkeypatch):
     whole = {("PRDA", kind): hours(range(20)) for kind in ("70.1", "72.3")}
     gone = {("PRDB", kind): hours(range(19)) for kind in ("70.1", "72.3", "30")}
-    assert told(monkeypatch, whole | gone) == ["PRDB: nothing of 2026-11-20; the last records are of 2026-11-19"]
+    assert texts(monkeypatch, whole | gone) == ["PRDB: nothing of 2026-11-20; the last records are of 2026-11-19"]
 
 
 def test_a_short_day_names_its_hours_and_half_a_day_its_number(monkeypatch):
@@ -41,7 +41,7 @@ def test_a_short_day_names_its_hours_and_half_a_day_its_number(monkeypatch):
         ("PRDA", "72.3"): hours(range(20), missing=silent),
         ("PRDA", "30"): hours(range(19), per_hour=10) | hours([19], per_hour=4),
     }
-    assert told(monkeypatch, counts) == [
+    assert texts(monkeypatch, counts) == [
         "PRDA: no SMF 70.1, 72.3 of 2026-11-20 from 05:00 to 08:00",
         "PRDA: 96 SMF 30 of 2026-11-20, usually 240",
     ]
@@ -50,24 +50,24 @@ def test_a_short_day_names_its_hours_and_half_a_day_its_number(monkeypatch):
 def test_the_last_hour_of_a_day_may_come_with_the_dump_of_the_next(monkeypatch):
     last = dt.datetime(2026, 11, 20, 23)
     cut = {("PRDA", kind): hours(range(20), per_hour=1, missing=[last]) for kind in ("70.1", "72.3")}
-    assert told(monkeypatch, cut) == []
+    assert texts(monkeypatch, cut) == []
     next_day = {key: found | hours([20], per_hour=1) for key, found in cut.items()}
     line = "PRDA: no SMF 70.1, 72.3 of 2026-11-20 from 23:00 to 24:00"
-    assert told(monkeypatch, cut, day=DAY + dt.timedelta(days=1)) == [
+    assert texts(monkeypatch, cut, day=DAY + dt.timedelta(days=1)) == [
         "PRDA: nothing of 2026-11-21; the last records are of 2026-11-20"
     ]
     found = missing(monkeypatch, next_day, day=DAY + dt.timedelta(days=1))
     assert [lack.text for lack in found] == [line]
-    assert told(monkeypatch, next_day, day=DAY + dt.timedelta(days=2), before=found)[-1:] == [line]
+    assert texts(monkeypatch, next_day, day=DAY + dt.timedelta(days=2), before=found)[-1:] == [line]
     whole = {key: found | {last: 1} for key, found in next_day.items()}
-    assert told(monkeypatch, whole, day=DAY + dt.timedelta(days=1), before=found) == []
+    assert texts(monkeypatch, whole, day=DAY + dt.timedelta(days=1), before=found) == []
 
 
 def test_hours_of_an_outage_are_told_as_one_and_others_are_lost(monkeypatch):
     silent = {dt.datetime(2026, 11, 20, hour) for hour in (5, 6, 7, 8, 15)}
     counts = {("PRDA", kind): hours(range(20), missing=silent) for kind in ("70.1", "72.3")}
     down = [Outage(*(dt.datetime(2026, 11, 20, *at) for at in ((5, 0), (7, 53), (7, 52))))]
-    assert told(monkeypatch, counts, down=down) == [
+    assert texts(monkeypatch, counts, down=down) == [
         "PRDA: down from 2026-11-20 05:00 until its IPL at 07:52",
         "PRDA: no SMF 70.1, 72.3 of 2026-11-20 from 08:00 to 09:00, from 15:00 to 16:00",
     ]
@@ -75,7 +75,7 @@ def test_hours_of_an_outage_are_told_as_one_and_others_are_lost(monkeypatch):
 
 def test_a_day_on_which_a_system_was_down_is_not_missing(monkeypatch):
     down = [Outage(*(dt.datetime(2026, 11, *at) for at in ((19, 23, 45), (21, 6, 0), (21, 5, 58))))]
-    assert told(monkeypatch, {("PRDA", "70.1"): hours(range(19))}, down=down) == [
+    assert texts(monkeypatch, {("PRDA", "70.1"): hours(range(19))}, down=down) == [
         "PRDA: down from 2026-11-19 23:45 until its IPL at 2026-11-21 05:58"
     ]
 
@@ -86,25 +86,25 @@ def test_what_is_missing_is_told_until_it_came(monkeypatch):
     [second] = missing(monkeypatch, came, day=DAY + dt.timedelta(days=1), before=first)
     assert second.text == ("PRDB: nothing of 2026-11-21; the last records are of 2026-11-19; also on 2026-11-20")
     came["PRDB", "70.1"] = hours((*range(19), 20))
-    assert told(monkeypatch, came, day=DAY + dt.timedelta(days=1), before=[second]) == [
+    assert texts(monkeypatch, came, day=DAY + dt.timedelta(days=1), before=[second]) == [
         "PRDB: nothing of 2026-11-20; the last records are of 2026-11-19"
     ]
     came["PRDB", "70.1"] = hours(range(21))
-    assert told(monkeypatch, came, day=DAY + dt.timedelta(days=1), before=[second]) == []
+    assert texts(monkeypatch, came, day=DAY + dt.timedelta(days=1), before=[second]) == []
 
 
 def test_what_is_missing_still_when_some_of_a_system_came_late_is_told(monkeypatch):
     came = {("PRDB", kind): hours(range(19)) for kind in ("70.1", "72.3")}
     first = missing(monkeypatch, came)
     late = came | {("PRDB", "70.1"): hours(range(21)), ("PRDB", "72.3"): hours((*range(19), 20))}
-    assert told(monkeypatch, late, day=DAY + dt.timedelta(days=1), before=first) == [
+    assert texts(monkeypatch, late, day=DAY + dt.timedelta(days=1), before=first) == [
         "PRDB: no SMF 72.3 of 2026-11-20, usually 96"
     ]
 
 
 def test_what_is_declared_is_expected_though_it_never_came(monkeypatch):
     rules = Coverage(expected={"PRDC": ["70.1"]})
-    assert told(monkeypatch, {("PRDA", "70.1"): hours(range(20))}, rules) == ["PRDC: nothing of 2026-11-20"]
+    assert texts(monkeypatch, {("PRDA", "70.1"): hours(range(20))}, rules) == ["PRDC: nothing of 2026-11-20"]
 
 
 def test_records_tell_of_which_hour_they_are(tmp_path):
@@ -128,6 +128,6 @@ def test_what_never_comes_is_told_for_as_long_as_the_days_before_say_what_is_usu
     came = {("PRDA", "70.1"): hours(range(60)), ("PRDB", "70.1"): hours(range(19))}
     first = missing(monkeypatch, came)
     days = [DAY + dt.timedelta(weeks=weeks) for weeks in (2, 3)]
-    two, three = (told(monkeypatch, came, Coverage(weeks=2), day=day, before=first) for day in days)
+    two, three = (texts(monkeypatch, came, Coverage(weeks=2), day=day, before=first) for day in days)
     assert two == ["PRDB: nothing of 2026-11-20; the last records are of 2026-11-19"]
     assert three == []

@@ -1,4 +1,4 @@
-"""A system whose headroom becomes short is told once."""
+"""A system whose headroom becomes short is reported once."""
 
 import json
 
@@ -15,7 +15,7 @@ def test_short_headroom_is_told_when_it_becomes_short_and_again_after_it_was_not
 
     monkeypatch.setattr("model.capacity.ask.headroom", asked)
     bundle = {"systems": {system: {"profile": {}} for system in dates} | {"points": {}}}
-    told = (
+    line = (
         "PRDA: headroom below 6 months: cp reaches its target on 2027-03-01 (from 2026-12-24 on in one case of twenty)"
     )
     memory = tmp_path / "headroom.json"
@@ -26,9 +26,9 @@ def test_short_headroom_is_told_when_it_becomes_short_and_again_after_it_was_not
         memory.write_text(json.dumps({"short": sorted(found)}))
         return lines
 
-    assert new() == [told]
+    assert new() == [line]
     assert new() == []
     dates["PRDA"] = None
     assert new() == []
     dates["PRDA"] = "2027-03-01"
-    assert new() == [told]
+    assert new() == [line]

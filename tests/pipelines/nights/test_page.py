@@ -34,7 +34,7 @@ def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_n
         path.with_suffix(".json").write_text(json.dumps(one))
     page.write_pages(home)
     written = (home.root / findings.page_of(latest)).read_text()
-    told = [
+    texts = [
         '<h1 class="warning">1 file loaded; 1 thing missing; 2 warnings; 1 expectation not met</h1>',
         '#files">PRDB: nothing of 2026-11-20</a></td><td>new',
         '#first-record-that-could-not-be-decoded">1 file with records that could not be decoded: a: record 1: no date',
@@ -45,7 +45,7 @@ def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_n
         "Found the night before, not this night",
         "not met: MSU (PRDA): x",
     ]
-    places = [written.find(line) for line in told]
+    places = [written.find(line) for line in texts]
     assert -1 not in places and places == sorted(places), places
 
 

@@ -179,9 +179,9 @@ def test_no_message_shows_a_password_or_hides_why_a_server_cannot_be_reached(mad
     home, _ = made_up
     monkeypatch.setenv("ETALON_LANDING__FOLDER", "ftp://bob:secret@127.0.0.1:1/landing")
     [error] = run.run(home, DAY).errors
-    told = [error, *(found.line for found in diagnosis.examine(home, ROOT))]
-    assert any("ftp://bob:***@127.0.0.1:1/landing: " in text and "refused" in text for text in told)
-    assert not any("secret" in text for text in told)
+    messages = [error, *(found.line for found in diagnosis.examine(home, ROOT))]
+    assert any("ftp://bob:***@127.0.0.1:1/landing: " in text and "refused" in text for text in messages)
+    assert not any("secret" in text for text in messages)
 
 
 def test_an_archive_on_another_file_system_is_refused(made_up, tmp_path):

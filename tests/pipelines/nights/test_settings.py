@@ -8,7 +8,7 @@ from pipelines.home import Home
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("[landing]\nsettle = 5\n", "landing.settle: there is no such setting"),
         ("[retain]\nfct_msu = 30\n", "schema.table"),
@@ -16,11 +16,11 @@ from pipelines.home import Home
         ("[notify]\nwebhook = 'ftp://x'\n", "notify.webhook"),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_told_with_file_and_field(tmp_path, text, told):
+def test_a_setting_that_cannot_be_used_is_refused_with_file_and_field(tmp_path, text, expected):
     (tmp_path / "etalon.toml").write_text(text)
     with pytest.raises(EtalonError, match=r"etalon\.toml") as raised:
         settings.read(Home(tmp_path))
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
 
 
 def test_the_environment_wins_over_the_file(tmp_path, monkeypatch):

@@ -2,8 +2,8 @@
 
 Only that form is read: elements where RMF puts them, names in ASCII, the five predefined entities and character
 references, no comment, no CDATA section, no processing instruction, no document type. Whatever else there is,
-well-formed or not, is refused, and a full XML parser decides about it. Texts are not copied: they are told as spans of
-the input.
+well-formed or not, is refused, and a full XML parser decides about it. Texts are not copied: they are returned as
+spans of the input.
 """
 
 from ingest.formats.rmf.kernels.tags import (

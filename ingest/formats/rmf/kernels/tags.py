@@ -146,7 +146,7 @@ def attributes(data, at, end, tag):
             return -1
         is_type, is_id = is_word(data, name, stop, _TYPE), is_word(data, name, stop, _ID)
         if is_type or is_id:
-            # An attribute is told as it stands, a text without white space around it: here both are the same.
+            # An attribute is kept as it stands, a text without white space around it: here both are the same.
             if at == value or load_1(data, value) == 32 or load_1(data, at - 1) == 32:
                 return -1
             place = TYPE_AT if is_type else ID_AT

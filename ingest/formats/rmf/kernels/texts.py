@@ -6,7 +6,7 @@ from ingest.kernels.jit import kernel
 from ingest.kernels.loads import load_8, store_8
 
 ABSENT, KNOWN, UNDECIDED = 0, 1, 2
-"""What is known of the value of a text: it has none; it is told; Python must decide."""
+"""What is known of the value of a text: it has none; it is known; Python must decide."""
 
 SPARE = 8
 """Bytes that an array of texts has behind the last one where whole words of it are copied."""

@@ -10,7 +10,7 @@ from ingest.kernels.jit import inlined, kernel
 
 
 @inlined
-def _told(data, start, length, base, total):
+def _evaluated(data, start, length, base, total):
     """What a sum says in a record, its field counted from `base`; -1 where the record ends before the field does."""
     if total[1] < 0:
         return total[0]
@@ -24,9 +24,9 @@ def _size(data, start, length, at, size, is_own):
     """Bytes of the row at `at`; 0 where the record ends before it says so, or where there is no room for the field."""
     if size[0] < 0:
         return length - at
-    told = _told(data, start, length, at if is_own else np.int64(0), size)
+    taken = _evaluated(data, start, length, at if is_own else np.int64(0), size)
     shortest = size[1] + size[2] if is_own else np.int64(1)
-    return told if told >= shortest else np.int64(0)
+    return taken if taken >= shortest else np.int64(0)
 
 
 @kernel
@@ -44,18 +44,18 @@ def count_following(data, starts, lengths, start, size, rows, until, is_own, fla
         outside[i] = -1
         at = end[i]
         if start[0] >= 0:
-            at = _told(data, here, length, np.int64(0), start)
+            at = _evaluated(data, here, length, np.int64(0), start)
             if at < 0 or (start[1] >= 0 and at == start[0]):
                 continue
         limit = length
         if until[0] >= 0:
-            limit = min(max(_told(data, here, length, np.int64(0), until), 0), length)
-        left = length if rows[0] < 0 else _told(data, here, length, np.int64(0), rows)
+            limit = min(max(_evaluated(data, here, length, np.int64(0), until), 0), length)
+        left = length if rows[0] < 0 else _evaluated(data, here, length, np.int64(0), rows)
         if left <= 0 or (at >= limit and not is_counted):
             continue
         if flag[1] > 0 and (flag[2] > length or data[here + flag[0]] & flag[1] == 0):
             continue
-        if size[1] >= 0 and not is_own and _told(data, here, length, np.int64(0), size) <= 0:
+        if size[1] >= 0 and not is_own and _evaluated(data, here, length, np.int64(0), size) <= 0:
             continue
         first[i] = at
         while left > 0 and (is_counted or at < limit):

@@ -73,8 +73,8 @@ def measure_sections(data, starts, lengths, triplets, prefixed, head_length, hea
 def find_unknown(offsets, sizes, counts, lengths, prefixed, aligned, unknown):
     """Per record, whether more bytes of it are in none of its sections than aligning each to `aligned` bytes leaves.
 
-    Not told of records with sections whose entries carry their own length. The first so many columns of the matrices
-    are looked at as `prefixed` has elements.
+    Not decided for records with sections whose entries carry their own length. As many columns of the matrices are
+    looked at as `prefixed` has elements.
     """
     for i in range(lengths.shape[0]):
         covered, sections, first, measured = np.int64(0), 0, lengths[i], True
