@@ -122,17 +122,15 @@ class Candidates:
         alone, filled = queues.of_others(engines * shared.used, shared.offered, shared.pool)
         free, filled = np.broadcast_arrays(np.maximum(free, 0.0), filled)
         waited, left = np.empty(free.shape), np.ones(free.shape)
-        # The queueing that is seen is what the limit leaves of it.
-        for _ in range(2):
-            first = engines * (shared.on_engines + (alone / np.maximum(left, 1e-12) - 1.0) * shared.queued)
-            for places in np.unique(self.places):
-                rows = self.places == places
-                rate = shared.total + shared.others * places / np.maximum(free[rows], 1e-12)
-                queue = first[rows] * shared.total / np.maximum(rate, 1e-12)
+        for places, crowded in sorted({(one, of > 0) for one, of in zip(self.places, engines[:, 0], strict=True)}):
+            rows = (self.places == places) & ((engines[:, 0] > 0) == crowded)
+            rate = shared.total + shared.others * places / np.maximum(free[rows], 1e-12)
+            # The queueing that is seen is what the limit leaves of it.
+            for _ in range(2 if crowded and np.any(shared.queued) else 1):
+                kept_out = (alone[rows] / np.maximum(left[rows], 1e-12) - 1.0) * shared.queued
+                queue = engines[rows] * (shared.on_engines + kept_out) * shared.total / np.maximum(rate, 1e-12)
                 waited[rows], _, saved = queues.held(rate, free[rows], places, queue, filled[rows])
                 left[rows] = 1.0 - saved * (1.0 - alone[rows])
-            if not np.any(engines) or not np.any(shared.queued):
-                break
         return waited, left
 
 
@@ -178,13 +176,14 @@ def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict
     if not len(tried.places):
         return None
     explained = dict(fits)
+    bins = {c: Binned.of(seen[c], shared) for c in members}
+    waits = {c: tried.wait(bins[c].shared) for c in members}
     for _ in range(2):
         # What scatter there is without the limit is in part the limit's own work: it is judged by what it leaves.
         none, scores = 0.0, np.zeros(len(tried.places))
         for c in members:
-            own = Binned.of(seen[c], shared, explained[c])
-            none += float(own.score(*seen[c].prior(False))[0])
-            scores += own.score(*seen[c].prior(True), tried.wait(own.shared))
+            none += float(bins[c].score(explained[c], *seen[c].prior(False))[0])
+            scores += bins[c].score(explained[c], *seen[c].prior(True), waits[c])
             scores += 2.0 * math.log(len(total)) / len(members)
         best = float(scores.min())
         if not np.isfinite(best):
@@ -219,7 +218,7 @@ def _candidates(highest: float, longest: float, most_inside: float) -> Candidate
 
 @dataclass(frozen=True)
 class Binned:
-    """A class's intervals gathered by the rate of those that may share a limit with it (B,): means, their precision.
+    """A class's intervals gathered by the rate of those that may share a limit with it (B,): means, their weight.
 
     ``columns`` (B, 4) are the rest and the waits.
     """
@@ -227,15 +226,15 @@ class Binned:
     shared: Sharers
     columns: Array
     target: Array
-    precision: Array
+    weight: Array
     usual: float
 
     @classmethod
-    def of(cls, seen: Seen, shared: Sharers, found: Fit) -> Binned:
+    def of(cls, seen: Seen, shared: Sharers) -> Binned:
         """Up to ``BINS`` bins of equal numbers of intervals."""
         order = np.argsort(np.argsort(shared.total[seen.kept], kind="stable"), kind="stable")
         index = order * min(BINS, len(order)) // len(order)
-        weight = np.bincount(index, weights=seen.weight)
+        weight = np.bincount(index, weights=seen.weight).astype(np.float64)
 
         def mean(values: Array) -> Array:
             return np.bincount(index, weights=values * seen.weight) / weight
@@ -244,15 +243,16 @@ class Binned:
             shared.rows(seen.kept).each(mean),
             np.column_stack([mean(x) for x in (np.ones_like(seen.queued), *seen.waits)]),
             mean(seen.response - seen.service),
-            weight / (found.scale**2 * found.dependence),
+            weight,
             float(np.median(seen.response)),
         )
 
-    def score(self, centre: list[float], spread: list[float], wait: Array | None = None) -> Array:
+    def score(self, found: Fit, centre: list[float], spread: list[float], wait: Array | None = None) -> Array:
         """(N,) how badly the responses are followed with each limit's wait (N, B); (1,) without a limit.
 
-        Infinite where a wait does not show, or has no steady state.
+        They are taken to scatter as about the fit. Infinite where a wait does not show, or has no steady state.
         """
+        weights = self.weight / (found.scale**2 * found.dependence)
         prior, precision = np.array(centre), 1.0 / np.square(spread)
         design = self.columns[None]
         usable = np.ones(1, bool)
@@ -260,13 +260,13 @@ class Binned:
             usable = np.isfinite(wait).all(axis=1) & (np.max(wait, axis=1) >= SHOWS * self.usual)
             here = np.where(usable[:, None], wait, 0.0)
             design = np.concatenate([np.broadcast_to(design, (len(here), *design.shape[1:])), here[..., None]], axis=2)
-        weighted = design * self.precision[:, None]
+        weighted = design * weights[:, None]
         inverse = weighted.swapaxes(1, 2) @ design + np.diag(precision)
         moment = weighted.swapaxes(1, 2) @ self.target + precision * prior
         mean = np.linalg.solve(inverse, moment[..., None])[..., 0]
         mean[:, 1:] = np.maximum(mean[:, 1:], 0.0)
         residual = self.target - (design @ mean[..., None])[..., 0]
-        sums = residual**2 @ self.precision + (mean - prior) ** 2 @ precision
+        sums = residual**2 @ weights + (mean - prior) ** 2 @ precision
         return np.where(usable, sums, np.inf)
 
 

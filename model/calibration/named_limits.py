@@ -61,7 +61,7 @@ def named_limits(
     inner: list[str] = []
     entries = []
     for one in reached:
-        again = (_named(h, engines, one.name, tuple(inner)) if one.of_inside > 0 else one) or one
+        again = (_named(h, engines, one.name, tuple(inner)) if inner and one.of_inside > 0 else one) or one
         entries.append(again.entry(h, name))
         inner.append(one.name)
         for c in again.members:

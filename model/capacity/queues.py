@@ -265,7 +265,8 @@ def _held(free: Array, queue: Array, part: Array, places: Array) -> list[Array]:
     most = int(near.max(initial=1.0))
     kink = np.where(part > 0, np.maximum(np.floor(queue / np.maximum(part, 1e-12) + 1e-9), 1.0), np.inf)
     top = float(queue.max(initial=0.0))
-    last = int(min(kink.max(initial=0.0), top + 9.0 * math.sqrt(top) + 12.0))
+    # Where nobody queues inside, there are no others.
+    last = int(min(kink.max(initial=0.0), top + 9.0 * math.sqrt(top) + 12.0)) if top > 0 else -1
     # By logarithms: powers and factorials of hundreds of places are beyond all numbers.
     inside = np.arange(most + 1).reshape(-1, *[1] * free.ndim)
     factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1.0, max(most, last + 1) + 1)))))
