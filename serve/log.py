@@ -45,7 +45,7 @@ class JsonLines(logging.Formatter):
             "event": record.getMessage(),
             **getattr(record, "figures", {}),
             "level": record.levelname.lower(),
-            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "timestamp": datetime.fromtimestamp(record.created, UTC),
         }
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
@@ -54,6 +54,8 @@ class JsonLines(logging.Formatter):
 
 def configure() -> None:
     """Write events to standard error, those of libraries where they are warnings."""
+    # No line says which thread or process wrote it, so that none has to be found.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

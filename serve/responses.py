@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -12,9 +13,19 @@ from serve.encoding import as_json
 from serve.problems import MEDIA_TYPE, Problem, document, invalid
 
 
+class JsonResponse(Response):
+    """A response whose body is JSON already: an answer, or a problem document."""
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        """Headers as they are sent; those of an answer are always the same but for its length."""
+        given = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in (headers or {}).items()]
+        kind = b"application/json" if self.status_code < 400 else MEDIA_TYPE.encode()
+        self.raw_headers = [*given, (b"content-length", b"%d" % len(self.body)), (b"content-type", kind)]
+
+
 def json_response(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """A response whose body is JSON already: an answer, or a problem document."""
-    return Response(body, status, headers, "application/json" if status < 400 else MEDIA_TYPE)
+    return JsonResponse(body, status, headers)
 
 
 def respond(problem: Problem) -> Response:

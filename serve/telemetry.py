@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
@@ -42,16 +43,20 @@ class Telemetry:
             "etalon_extrapolated_answers", "Answers outside the calibrated range", ["system"], registry=self._registry
         )
         self._model = Gauge("etalon_champion_info", "The model in service", ["model_version"], registry=self._registry)
+        # A label is looked up under a lock, and there are few of them.
+        self._of_route = cache(self._seconds.labels)
+        self._of_reply = cache(self._requests.labels)
+        self._of_question = cache(self._evaluation.labels)
         self._age = Gauge("etalon_snapshot_age_seconds", "Age of the published snapshot", registry=self._registry)
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one request."""
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        self._of_reply(method, route, str(status)).inc()
+        self._of_route(route).observe(seconds)
 
     def answered(self, question: str, system: str, extrapolated: bool, seconds: float) -> None:
         """Count one evaluation, and whether it left the calibrated range."""
-        self._evaluation.labels(question).observe(seconds)
+        self._of_question(question).observe(seconds)
         if extrapolated:
             self._extrapolated.labels(system).inc()
 

@@ -31,11 +31,13 @@ class Estimate:
     @classmethod
     def each(cls, draws: Array) -> list[Estimate]:
         """As :meth:`of` for every load; shape (draws, loads)."""
-        drawn = draws[1:] if len(draws) > 1 else draws
-        ranks = [round(part * (len(drawn) - 1)) for part in (0.05, 0.95)]
-        low, high = np.partition(drawn, ranks, axis=0)[ranks]
-        columns = zip(draws[0].tolist(), low.tolist(), high.tolist(), strict=True)
-        return [cls(plain(value), plain(min(lo, value)), plain(max(hi, value))) for value, lo, hi in columns]
+        drawn, value = np.array((draws[1:] if len(draws) > 1 else draws).T, order="C"), draws[0]
+        drawn.sort(axis=1)
+        low, high = (drawn[:, round(part * (drawn.shape[1] - 1))] for part in (0.05, 0.95))
+        found = np.empty((len(drawn), 3))
+        found[:, 0], found[:, 1], found[:, 2] = value, np.minimum(low, value), np.maximum(high, value)
+        finite = bool(np.isfinite(found).all())
+        return [cls(*row) if finite else cls(*map(plain, row)) for row in found.tolist()]
 
     def moved(self, by: float) -> Estimate:
         """The estimate with all three figures moved, none below zero."""

@@ -102,7 +102,7 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
             f"{full}: the rate cannot be reached, its work asks for {asked:.4g} % of them; busy and MSU are what they "
             f"give; CPU of groups, times per transaction and the bottleneck what is asked for{served}"
         )
-    elif (Estimate.of(busy - available).hi or 0.0) > 0:
+    elif np.any(busy > available) and (Estimate.of(busy - available).hi or 0.0) > 0:
         notes.append("saturation is within the interval: responses have no upper limit")
     if "engines" in outside and "machine" not in load.asked:
         factor = Estimate.of(engine_cost(ready, state.scenario.engines))

@@ -20,6 +20,7 @@ from model.capacity.parts import (
     WORK,
     ZIIP_WORK,
     Law,
+    Laws,
     Limit,
     Machine,
     Response,
@@ -48,6 +49,9 @@ class System:
             for name, shares in entry.get("mixes", {}).items()
         }
         self.laws = {name: Law.of(name, law) for name, law in entry["usage"].items()}
+        # Of the classes' own work, on CPs and on zIIPs; what it drives comes after.
+        self.direct = tuple(n for n, law in self.laws.items() if law.driver in self.streams or law.driver in self.mixes)
+        self.of_rates = Laws.of([self.laws[name] for name in self.direct]) if self.direct else None
         self.capacity: tuple[str, ...] = tuple(entry["capacity"])
         self.draws = len(next(iter(self.laws.values())).noise)
         self.engines = float(entry["engines"])
@@ -112,10 +116,7 @@ class System:
         """Engines in use by series, by the LPAR, and zIIPs in use; each (draws, loads)."""
         loads = scenario.rates.shape[1]
         shape = (self.draws, loads)
-        alone: dict[str, Array] = {}
-        for name, law in self.laws.items():
-            if law.driver in self.streams or law.driver in self.mixes:
-                alone[name] = self._alone(scenario, law)
+        alone = self._alone(scenario)
         cost = np.asarray(scenario.cost, float).reshape(-1, 1)
         ziip_work = self._sum(alone, "ziip", shape) + sum(
             value for name, value in scenario.extra.items() if self._engine(name) == "ziip"
@@ -161,10 +162,14 @@ class System:
         full, _, cores = self.ziip_pool.queue(work, self.waited_for_cps(usage, scenario), scenario)
         return self.laws[ZIIP_WORK].usage(on_ziips * cores / np.maximum(work * (1.0 - full), 1e-12))
 
-    def _alone(self, scenario: Scenario, law: Law) -> Array:
-        """Engines that a law takes by its own rates, (draws, loads), zIIP work at its cost; that of CPs comes after."""
-        used = law.usage(self.stream(scenario, law.driver))
-        return used * np.asarray(scenario.ziip_cost, float).reshape(-1, 1) if law.engine == "ziip" else used
+    def _alone(self, scenario: Scenario) -> dict[str, Array]:
+        """Engines taken by the classes' own rates, (draws, loads), zIIP work at its cost; that of CPs comes after."""
+        if self.of_rates is None:
+            return {}
+        drivers = np.stack([self.stream(scenario, self.laws[name].driver) for name in self.direct])
+        used = dict(zip(self.direct, self.of_rates.usage(drivers), strict=True))
+        dear = np.asarray(scenario.ziip_cost, float).reshape(-1, 1)
+        return {name: value * dear if self._engine(name) == "ziip" else value for name, value in used.items()}
 
     def _engine(self, name: str) -> str:
         law = self.laws.get(name)
@@ -222,16 +227,12 @@ class System:
         if self.machine is not None:
             physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
             machine_busy = (busy + self.others(scenario) + self.machine.management) / physical
-        stretched = self.stretches(scenario, usage, busy)
+        stretched = self.stretches(scenario, usage, busy) if self.responses else {}
         pieces = 1e3 * self._mean_size(scenario, usage) if self.to_its_end else None
         ziip_stretch = None
         if self.ziips and scenario.ziips > 0:
-            eligible = {
-                name: self._alone(scenario, law)
-                for name, law in self.laws.items()
-                if law.engine == "ziip" and law.driver in self.streams
-            }
-            work = self._sum(eligible, "ziip", busy.shape)
+            by_class = {n: used for n, used in self._alone(scenario).items() if self.laws[n].driver in self.streams}
+            work = self._sum(by_class, "ziip", busy.shape)
             ziip_stretch = self.ziip_pool.queue(work, self.waited_for_cps(usage, scenario), scenario)[1]
         times, p90 = Times(), {}
         for response in self.responses:

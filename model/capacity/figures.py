@@ -19,6 +19,8 @@ from model.capacity.questions import as_text
 Array = NDArray[np.float64]
 CPS = "general-purpose CPs of the LPAR"
 ZIIPS = "zIIPs of the LPAR"
+# Figures of groups, which add up to the total.
+PARTS = ("pct", "us_per_tran")
 SHARE = "share of the machine by weight or cap"
 
 
@@ -77,7 +79,6 @@ def outputs_of_each(
 ) -> list[list[Output]]:
     """As :func:`outputs_of` for each load, or ``metrics`` alone; the loads are asked alike but for one value."""
     rows: list[list[Output]] = [[] for _ in loads]
-    moved: list[dict[str, float]] | None = None
     specs = [
         spec
         for spec in ready.entry["outputs"]
@@ -90,6 +91,7 @@ def outputs_of_each(
     tables = [figure_table(ready, state, spec) if spec["form"] != "total_rate" or free else None for spec in specs]
     known = [table for table in tables if table is not None]
     every = iter(Estimate.each(np.concatenate(known, axis=1)) if known else ())
+    moved = reconciled_each(ready, state) if any(spec["form"] in PARTS for spec in specs) else []
     worded = [(load, _asked(load)) for load in loads]
     shared = {metric: [_shared(ready, *one, metric) for one in worded] for metric in {spec["metric"] for spec in specs}}
     for spec, table in zip(specs, tables, strict=True):
@@ -100,14 +102,10 @@ def outputs_of_each(
             continue
         else:
             estimates = [next(every) for _ in loads]
-            if form in ("pct", "us_per_tran"):
-                moved = reconciled_each(ready, state) if moved is None else moved
+            if form in PARTS and spec.get("series") in moved[0]:
                 rate = np.maximum(_rate_of(ready, state, spec)[0], 1e-12)
-                units = np.full(len(loads), 100.0) if form == "pct" else 1e6 / rate
-                estimates = [
-                    one.moved(float(units[i]) * moved[i][spec["series"]]) if spec.get("series") in moved[i] else one
-                    for i, one in enumerate(estimates)
-                ]
+                units = [100.0] * len(loads) if form == "pct" else (1e6 / rate).tolist()
+                estimates = [one.moved(units[i] * moved[i][spec["series"]]) for i, one in enumerate(estimates)]
             found = list(estimates)
         said = _conditions(shared[metric], spec)
         for row, condition, one in zip(rows, said, found, strict=True):
@@ -118,7 +116,7 @@ def outputs_of_each(
 
 def _rate_at_point(ready: System, load: Load, state: State) -> Estimate | None:
     """The rate at a measured point with its own busy: within the rates at which the model is as busy."""
-    total = _spread(_total_rates(state), state)[:, 0]
+    total = _spread(state.scenario.total_rates, state)[:, 0]
     if "etr_tps" in load.asked or total[0] <= 0 or load.point is None:
         return None
     if set(load.asked) > {"point"}:
@@ -144,7 +142,7 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
     form, engines = spec["form"], state.scenario.engines
     with np.errstate(divide="ignore", invalid="ignore"):
         if form == "total_rate":
-            return _spread(_total_rates(state), state)
+            return _spread(state.scenario.total_rates, state)
         if form == "pct":
             return 100.0 * state.usage[spec["series"]]
         if form == "us_per_tran":
@@ -162,13 +160,13 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
             cores = np.minimum(state.ziip_busy, ziips)
             if form == "ziip_busy_pct":
                 return np.asarray(100.0 * cores / ziips)
-            rate = _total_rates(state)
+            rate = state.scenario.total_rates
             active = ready.ziip_pool.active_threads(_ziip_work(ready, state), cores, state.scenario)
             return np.where(rate > 0, 1e6 * active / rate, np.nan)
         if form in ("msu", "machine_msu", "msu_4hra"):
             return msu(ready, state, form)
         if form == "internal_rate":
-            rate = _total_rates(state) * engines / np.maximum(state.busy, 1e-12)
+            rate = state.scenario.total_rates * engines / np.maximum(state.busy, 1e-12)
             return np.where(state.busy[0] > 0, rate, np.nan)
         if form == "rate":
             return _spread(ready.stream(state.scenario, spec["stream"]), state)
@@ -203,11 +201,6 @@ def machine_asked(ready: System, state: State) -> Array | None:
     return None if sharing is None else _machine_used(ready, state, np.minimum(state.busy, sharing.own.engines))
 
 
-def _total_rates(state: State) -> Array:
-    """Transactions/s of all classes, (draws or 1, loads)."""
-    return np.asarray(state.scenario.rates.sum(axis=2))
-
-
 def _spread(rates: Array, state: State) -> Array:
     """Rates that may be the same for all draws, (draws, loads)."""
     return np.broadcast_to(rates, state.busy.shape)
@@ -215,7 +208,7 @@ def _spread(rates: Array, state: State) -> Array:
 
 def _rate_of(ready: System, state: State, spec: Mapping[str, Any]) -> Array:
     """Transactions/s that a cost is for, (draws or 1, loads)."""
-    return _total_rates(state) if spec.get("stream") is None else ready.stream(state.scenario, spec["stream"])
+    return state.scenario.total_rates if spec.get("stream") is None else ready.stream(state.scenario, spec["stream"])
 
 
 def reconciled(ready: System, state: State) -> dict[str, float]:
@@ -302,9 +295,9 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
     if asked is not None and ready.machine is not None:
         used[f"machine {ready.machine.name}"] = asked
     names = list(used)
-    table = np.stack([used[name][:, 0] for name in names])
+    table = np.array([used[name][:, 0] for name in names])
     first = np.argmax(table[:, 1:], axis=0) if table.shape[1] > 1 else np.argmax(table, axis=0)
-    chances = [float(np.mean(first == i)) for i in range(len(names))]
+    chances = (np.bincount(first, minlength=len(names)) / len(first)).tolist()
     ranked = sorted(range(len(names)), key=lambda i: -table[i, 0])
     moved, each = reconciled(ready, state), 100.0 / state.scenario.engines
     named = [
@@ -313,8 +306,10 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
         if law["part"] and name in state.usage and law.get("engine", "cp") == "cp"
     ]
     # Its LPARs may ask for more than a machine has; more than all of it is not used.
-    used_pct = 100.0 * np.where([[name.startswith("machine ")] for name in names], np.minimum(table, 1.0), table)
-    estimates = Estimate.each(np.stack([*used_pct, *(each * state.usage[name][:, 0] for name in named)], axis=1))
+    most = np.array([1.0 if name.startswith("machine ") else np.inf for name in names])
+    used_pct = 100.0 * np.minimum(table, most[:, None])
+    parts_pct = [each * state.usage[name][:, 0] for name in named]
+    estimates = Estimate.each(np.array([*used_pct, *parts_pct]).T)
     stations = [_station(names[i], estimates[i], chances[i]) for i in ranked]
     parts = []
     for name, share in zip(named, estimates[len(names) :], strict=True):

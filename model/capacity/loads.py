@@ -153,7 +153,6 @@ def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
 def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, str, Scenario, list[str]]:
     """The recorded load the question starts from."""
     entry = system.entry
-    blank = Scenario(rates=np.zeros((1, 1, len(system.streams))), engines=system.engines, ziips=system.ziips)
     profile = entry.get("profile")
     if profile is None:
         if "when" in asked:
@@ -161,7 +160,7 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
         point = point_entry(entry, asked.get("point", entry["operating_point"]))
         rates = np.array([[[float(point["rates"][name]) for name in system.streams]]])
         shown = point if not any(key in asked for key in ("etr_tps", "cpu_busy_pct")) else None
-        return shown, "", replace(blank, rates=rates), []
+        return shown, "", Scenario(rates, system.engines, system.ziips), []
     if "point" in asked:
         point_entry(entry, asked["point"])
     index, notes, weeks = _recorded(entry, profile, asked)
@@ -177,7 +176,8 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
     if weeks > 0.0:
         start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
     intervals = tuple(int(i) for i in index)
-    return None, start, replace(blank, rates=rates, extra=extra, others=others, recorded=intervals), notes
+    base = Scenario(rates, system.engines, system.ziips, extra=extra, others=others, recorded=intervals)
+    return None, start, base, notes
 
 
 def _recorded(
@@ -264,7 +264,7 @@ def _hour_of_week(times: NDArray[np.datetime64], day: int, hour: int) -> NDArray
 
 def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
     """The scenario on other engines, zIIPs, weights, caps, limits."""
-    cost: Array | float = 1.0
+    cost = scenario.cost
     elsewhere = "machine" in asked and not is_own(system, asked["machine"])
     if "engines" in asked:
         engines = whole("engines", asked["engines"])
@@ -298,13 +298,15 @@ def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
                     else "no class with responses names it, so nothing here changes"
                 )
                 notes.append(f"{key}: nobody waited for {limit.name} in the records; {taken}")
-    cost = cost * _adjusted(system, asked, notes)
+    if any(str(key).startswith(adjustments.PREFIX) for key in asked):
+        cost = cost * _adjusted(system, asked, notes)
     if "smt" in asked:
         scenario = replace(scenario, threads=_threads(system, asked["smt"], notes))
     if elsewhere:
         scenario, factor = moved(system, scenario, asked["machine"], notes)
         cost = cost * factor
-    return replace(scenario, cost=cost, limits=limits)
+    changed = cost is not scenario.cost or limits
+    return replace(scenario, cost=cost, limits=limits) if changed else scenario
 
 
 def _limit(system: System, key: str, name: str) -> Limit:

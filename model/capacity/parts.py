@@ -6,8 +6,9 @@ last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,26 +76,66 @@ class Law:
             drift=np.append(0.0, drawn["drift"]),
         )
 
+    @cached_property
+    def _alone(self) -> Laws:
+        return Laws.of((self,))
+
     def usage(self, driver: Array) -> Array:
         """Engines in use, (draws, loads), at the driver's values of that shape; never below zero."""
-        low, high = self.support
+        return np.asarray(self._alone.usage(driver[None])[0])
+
+
+@dataclass(frozen=True)
+class Laws:
+    """Some laws evaluated at once; arrays have the laws first: (laws, draws or 1, 1)."""
+
+    reference: Array
+    scale: Array
+    low: Array
+    high: Array
+    coef: tuple[Array, Array, Array]
+    certain: Array
+    drift: Array
+
+    @classmethod
+    def of(cls, laws: Sequence[Law]) -> Laws:
+        """These laws, in this order."""
+
+        def each(values: Sequence[float]) -> Array:
+            return np.array(values, float)[:, None, None]
+
+        def drawn(values: Sequence[Array]) -> Array:
+            return np.stack(values)[:, :, None]
+
+        return cls(
+            reference=each([law.reference for law in laws]),
+            scale=each([law.scale for law in laws]),
+            low=each([law.support[0] for law in laws]),
+            high=each([law.support[1] for law in laws]),
+            coef=tuple(drawn([law.coef[:, i] for law in laws]) for i in range(3)),  # type: ignore[arg-type]
+            certain=drawn([1.0 + law.noise for law in laws]),
+            drift=drawn([law.drift for law in laws]),
+        )
+
+    def usage(self, driver: Array) -> Array:
+        """Engines in use, (laws, draws, loads), at the driver's values of that shape; never below zero."""
         x = driver / self.reference
-        fixed, each, curve = (self.coef[:, i, None] for i in range(3))
-        if np.all((low <= driver) & (driver <= high)):
+        fixed, each, curve = self.coef
+        if ((self.low <= driver) & (driver <= self.high)).all():
             mean = fixed + x * (each + curve * (x - 1.0))
-            return self.scale * np.maximum(mean, 0.0) * np.maximum(1.0 + self.noise[:, None], 0.0)
+            return np.asarray(self.scale * np.maximum(mean, 0.0) * np.maximum(self.certain, 0.0))
         # Below the range measured, a negative fixed part shrinks with the load: no work takes less than no engines.
-        start = low / self.reference
-        fixed = np.where((fixed < 0) & (x < start), fixed * x / start, fixed) if start > 0 else fixed
-        edge = FOLLOWED * high / self.reference
-        bend = np.where(x <= edge, x * (x - 1.0), edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge))
-        mean = fixed + each * x + curve * bend
-        least = np.where(x > edge, fixed + each * edge + curve * edge * (edge - 1.0), 0.0)
-        mean = np.maximum(np.maximum(mean, least), 0.0)
-        with np.errstate(divide="ignore"):
-            out = np.maximum(np.log(driver / high), np.log(low / driver) if low > 0 else -np.inf)
-        distance = np.where(driver > 0, np.maximum(out, 0.0), 0.0)
-        return self.scale * mean * np.maximum(1.0 + self.noise[:, None] + self.drift[:, None] * distance, 0.0)
+        start = self.low / self.reference
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fixed = np.where((fixed < 0) & (x < start), fixed * x / start, fixed)
+            edge = FOLLOWED * self.high / self.reference
+            bend = np.where(x <= edge, x * (x - 1.0), edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge))
+            mean = fixed + each * x + curve * bend
+            least = np.where(x > edge, fixed + each * edge + curve * edge * (edge - 1.0), 0.0)
+            mean = np.maximum(np.maximum(mean, least), 0.0)
+            out = np.maximum(np.log(driver / self.high), np.where(self.low > 0, np.log(self.low / driver), -np.inf))
+            distance = np.where(driver > 0, np.maximum(out, 0.0), 0.0)
+        return np.asarray(self.scale * mean * np.maximum(self.certain + self.drift * distance, 0.0))
 
 
 @dataclass(frozen=True)
@@ -207,6 +248,11 @@ class Scenario:
     limits: Mapping[str, float] = field(default_factory=dict)
     threads: float | None = None
     recorded: tuple[int, ...] = ()
+
+    @cached_property
+    def total_rates(self) -> Array:
+        """Transactions/s of all classes, (draws or 1, loads)."""
+        return np.asarray(self.rates.sum(axis=2))
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,9 @@ def erlang_c(offered: ArrayLike, servers: ArrayLike) -> Array:
     with np.errstate(divide="ignore", over="ignore"):
         service = 1.0 / load
         for n in range(1, int(low.max(initial=1.0)) + 1):
-            longer = 1.0 + n * service * inverse
-            inverse = longer if n <= fewest else np.where(n <= low, longer, inverse)
+            more = n <= low if n > fewest else True
+            np.multiply(inverse, n * service, out=inverse, where=more)
+            np.add(inverse, 1.0, out=inverse, where=more)
     blocking = 1.0 / inverse
     above = load * blocking / (low + 1.0 + load * blocking)
     at_low, at_high = _waiting(load, low, blocking), _waiting(load, low + 1.0, above)
@@ -161,7 +162,8 @@ def crowded(stretch: ArrayLike, offered: ArrayLike, servers: ArrayLike) -> Array
     """
     with np.errstate(invalid="ignore"):
         part = np.minimum(np.asarray(offered, float) / np.asarray(servers, float), 1.0)
-        return np.nan_to_num((np.asarray(stretch, float) - 1.0) * part**CROWDING, nan=0.0, posinf=0.0)
+        more = (np.asarray(stretch, float) - 1.0) * part**CROWDING
+    return np.where(np.isfinite(more), more, 0.0)
 
 
 def stretch_below(offered: ArrayLike, servers: ArrayLike, above: ArrayLike) -> Array:
