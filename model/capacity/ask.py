@@ -17,11 +17,11 @@ from model.capacity.by_condition import by_condition, lawful, more_figures, part
 from model.capacity.by_law import users_of
 from model.capacity.ensemble import System
 from model.capacity.explain import explain
-from model.capacity.figures import bottleneck, figure_draws, outputs_of, outputs_of_each, times
+from model.capacity.figures import OF_RESPONSES, bottleneck, figure_draws, outputs_of, outputs_of_each, times
 from model.capacity.headroom import headroom
 from model.capacity.loads import Load
 from model.capacity.moving import as_measured, completed, moved, needs_network
-from model.capacity.parts import State
+from model.capacity.parts import Scenario, State
 from model.capacity.questions import QuestionError, system_entry
 from model.capacity.siblings import answer_by_sibling, sibling_of
 
@@ -204,10 +204,15 @@ def sweep(
             raise QuestionError("metrics", metric, f"metrics: {metric!r} is not predicted for {system}", known)
     rows: list[dict[str, Any]] = []
     notes: dict[str, None] = {}
-    ends = {values[0], values[-1]}
-    for numbers, loads, state in _evaluated(ready, at or {}, key, values):
-        for i in (i for i, number in enumerate(numbers) if number in ends):
-            notes |= dict.fromkeys(notes_on(ready, loads[i], state.at_load(i)))
+    wanted = [spec for spec in entry["outputs"] if not metrics or spec["metric"] in metrics]
+    responses = any(spec["form"] in OF_RESPONSES for spec in wanted)
+    for numbers, loads, state in _evaluated(ready, at or {}, key, values, responses=responses):
+        ends = [i for i, number in enumerate(numbers) if number in (values[0], values[-1])]
+        if ends:
+            # Notes are on limits, too.
+            whole = ready.evaluate(replace(state.scenario, rates=state.scenario.rates[:, ends]))
+            for i, end in enumerate(ends):
+                notes |= dict.fromkeys(notes_on(ready, loads[end], whole.at_load(i)))
         found = outputs_of_each(ready, loads, state, metrics)
         for i, number in enumerate(numbers):
             outputs = [vars(output) for output in found[i]]
@@ -225,30 +230,32 @@ def sweep(
 
 
 def _evaluated(
-    ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]
+    ready: System, at: Mapping[str, Any], key: str, values: Sequence[float], *, responses: bool
 ) -> Iterator[tuple[Sequence[float], list[Load], State]]:
     """Values of the key, their loads, and the state at them; where only rates change, all are evaluated at once."""
     if key not in RATES and not key.startswith(RATE_OF_CLASS):
         for number in values:
             load = understood(ready, {**at, key: number})
-            yield [number], [load], ready.evaluate(load.scenario)
+            yield [number], [load], ready.evaluate(load.scenario, responses=responses)
         return
     if key not in BENT and values[0] != values[-1]:
-        yield values, *_linear(ready, at, key, values)
+        loads, scenario = _linear(ready, at, key, values)
+        yield values, loads, ready.evaluate(scenario, responses=responses)
         return
     loads = [understood(ready, {**at, key: number}) for number in values]
     draws = max(load.scenario.rates.shape[0] for load in loads)
     rates = [np.broadcast_to(load.scenario.rates, (draws, *load.scenario.rates.shape[1:])) for load in loads]
-    yield values, loads, ready.evaluate(replace(loads[0].scenario, rates=np.concatenate(rates, axis=1)))
+    scenario = replace(loads[0].scenario, rates=np.concatenate(rates, axis=1))
+    yield values, loads, ready.evaluate(scenario, responses=responses)
 
 
-def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]) -> tuple[list[Load], State]:
-    """Loads and state where rates are linear in the key: understood at both ends, in proportion between them."""
+def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]) -> tuple[list[Load], Scenario]:
+    """Loads where rates are linear in the key: understood at both ends, in proportion between them."""
     first, last = (understood(ready, {**at, key: number}) for number in (values[0], values[-1]))
     low, high = first.scenario.rates, last.scenario.rates
     part = (np.asarray(values, float) - values[0]) / (values[-1] - values[0])
     loads = [replace(first, asked={**first.asked, key: number}) for number in values]
-    return loads, ready.evaluate(replace(first.scenario, rates=low + part[None, :, None] * (high - low)))
+    return loads, replace(first.scenario, rates=low + part[None, :, None] * (high - low))
 
 
 def compare(

@@ -219,14 +219,16 @@ class System:
 
     # Where a stretch is infinite, a draw in which nothing answers to it gives no number, and is set to infinite below.
     @np.errstate(invalid="ignore")
-    def evaluate(self, scenario: Scenario) -> State:
-        """Usage, busy, responses and limits at a scenario."""
+    def evaluate(self, scenario: Scenario, *, responses: bool = True) -> State:
+        """Usage and busy at a scenario, with responses and limits or without."""
         usage, busy, ziip_busy = self.usage(scenario)
         available = self.available(scenario)
         machine_busy = None
         if self.machine is not None:
             physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
             machine_busy = (busy + self.others(scenario) + self.machine.management) / physical
+        if not responses:
+            return State(scenario, usage, busy, available, ziip_busy, machine_busy)
         stretched = self.stretches(scenario, usage, busy) if self.responses else {}
         pieces = 1e3 * self._mean_size(scenario, usage) if self.to_its_end else None
         ziip_stretch = None
@@ -269,10 +271,8 @@ class System:
                     share = np.nan_to_num(np.clip(waited / times.response[key], 0.0, 1.0))[..., :]
                     ratio = response.p90[:, None] * (1.0 - share) + response.p90_waiting[:, None] * share
                     p90[key] = times.response[key] * (ratio - response.p90_bend[:, None] * share * (1.0 - share))
-        responses = times.response, times.using, times.waiting, p90
-        return State(
-            scenario, usage, busy, available, ziip_busy, machine_busy, *responses, limits=times.full, eased=times.eased
-        )
+        taken = times.response, times.using, times.waiting, p90, times.full, times.eased
+        return State(scenario, usage, busy, available, ziip_busy, machine_busy, *taken)
 
     def _mean_size(
         self, scenario: Scenario, usage: Mapping[str, Array], below: float = np.inf, work: Array | None = None

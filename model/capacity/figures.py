@@ -19,6 +19,8 @@ from model.capacity.questions import as_text
 Array = NDArray[np.float64]
 CPS = "general-purpose CPs of the LPAR"
 ZIIPS = "zIIPs of the LPAR"
+# Figures for which responses have to be worked out.
+OF_RESPONSES = ("response_ms", "p90_ms", "limit_pct")
 # Figures of groups, which add up to the total.
 PARTS = ("pct", "us_per_tran")
 SHARE = "share of the machine by weight or cap"

@@ -257,7 +257,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class State:
-    """What the ensemble does at a scenario; arrays are (draws, loads).
+    """What the ensemble does at a scenario; arrays are (draws, loads). Without responses nothing is said of limits.
 
     ``usage``, ``busy``, ``ziip_busy``, ``machine_busy`` and ``limits`` are what the work asks for, also beyond what
     there is; ``eased`` is the part of a class's waits for engines that is left where it waits to be let in.
@@ -269,12 +269,12 @@ class State:
     available: Array
     ziip_busy: Array | None
     machine_busy: Array | None
-    response_ms: Mapping[tuple[str, str], Array]
-    using_ms: Mapping[tuple[str, str], Array]
-    waiting_ms: Mapping[tuple[str, str], Mapping[str, Array]]
-    p90_ms: Mapping[tuple[str, str], Array]
-    limits: Mapping[str, Array]
-    eased: Mapping[tuple[str, str], Array]
+    response_ms: Mapping[tuple[str, str], Array] = field(default_factory=dict)
+    using_ms: Mapping[tuple[str, str], Array] = field(default_factory=dict)
+    waiting_ms: Mapping[tuple[str, str], Mapping[str, Array]] = field(default_factory=dict)
+    p90_ms: Mapping[tuple[str, str], Array] = field(default_factory=dict)
+    limits: Mapping[str, Array] = field(default_factory=dict)
+    eased: Mapping[tuple[str, str], Array] = field(default_factory=dict)
 
     @property
     def served(self) -> Array:
