@@ -1,11 +1,15 @@
 """Settings every test shares."""
 
+import gc
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
+
+# Nothing that is made while tests are collected goes away: looking for it would be a third of collecting them.
+gc.disable()
 
 # Compiled kernels make the first example of a run slow: time is no property of the behaviour under test.
 # A run of all tests draws the same examples each time, so that it fails only for what was changed; `make explore` draws
@@ -32,6 +36,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if folder.startswith(_QUICK_FOLDERS) and not property_test and not longer:
             item.add_marker(pytest.mark.quick)
     items.sort(key=lambda item: not folders[item].startswith(_FIRST_FOLDERS))
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again, what stays for the whole run left out."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Let go of what stayed: DuckDB complains of what is left of it when Python ends."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")
