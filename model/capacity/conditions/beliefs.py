@@ -12,7 +12,7 @@ from model.capacity.conditions.identities import is_total
 from model.capacity.conditions.laws import Explained, Fitted, Series, prior
 from model.capacity.conditions.mixtures import Belief
 from model.capacity.conditions.populations import response_growth
-from model.capacity.conditions.ratios import Ratios
+from model.capacity.conditions.ratios import OWN_RATIOS, Ratios
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.tables import ALTERNATIVES, SYSTEM, Cell, Table, Tables, number
 
@@ -28,6 +28,8 @@ DOUBTFUL = 0.1
 """A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
 UNMEASURED_SD = 0.03
 """Relative standard deviation, at least, of a sibling at a level at which it was not measured."""
+NOTHING_DOUBT = 0.5
+"""How unsure a relative is that shows nothing, for each unit of the chance that there is something."""
 LEAST_FELLOWS = 4
 """So many other levels of a part tell what is usual among them."""
 MOST_DOUBLINGS = 8
@@ -39,7 +41,6 @@ RISING = ("storage", "buffers", "s", "ms", "us")
 SIZES = ("_kb", "_mb", "_bytes")
 THINK_TIME = "think_time"
 KEPT_WEIGHT = 1e-3
-NONE = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,17 @@ class Inference:
     basis: str
     points: int
     extrapolated: bool = False
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """What one relative says, how unsure it is (relative standard deviation), and whether ratios of the metric itself,
+    as figures left out have them, say so.
+    """
+
+    doubt: float
+    inference: Inference
+    by_own: bool = False
 
 
 class Beliefs:
@@ -231,50 +243,61 @@ class Beliefs:
                 belief = Belief.of(*table.values[donor]).scaled(math.exp(growth[0]), growth[1])
                 words = f"{donor.system}, response from users over rate, of users who do not wait between requests"
                 return Inference(belief, words, 0)
-        best: tuple[float, Inference] | None = None
-        zero: Inference | None = None
+        found = [*self._by_ratios(table, cell, donors), *self._usual(table, cell, donors)]
+        if not found:
+            return None
+        best = min(found, key=lambda candidate: candidate.doubt)
+        belief = best.inference.belief
+        if table.numeric is not None or not belief.logarithmic:
+            return best.inference
+        factor = self._factor(table, cell)
+        return replace(best.inference, belief=belief.widened(factor if best.by_own else max(factor, 1.0)))
+
+    def _by_ratios(self, table: Table, cell: Cell, donors: list[tuple[Cell, str]]) -> Iterator["_Candidate"]:
+        """What each relative says, by its ratio to the cell."""
         for donor, key in donors:
+            come, gone = cell.level(key), donor.level(key)
             points = table.series(donor) if donor.x is not None else []
             inference = self._law(table, donor, points) if points else None
-            measured = table.values.get(donor)
             if inference is None:
-                if measured is None:
+                if donor not in table.values:
                     continue
-                if measured[0] <= 0 and key not in (SYSTEM, *ALTERNATIVES):
-                    zero = Inference(Belief.of(*measured), f"nothing at {key}={donor.level(key)}", 0)
+                value, se = table.values[donor]
+                if value <= 0:
+                    yield self._beside_nothing(table, donor, cell, key)
                     continue
-                inference = Inference(Belief.of(measured[0], measured[1]), "measured", 1)
+                inference = Inference(Belief.of(value, se), "measured", 1)
             ratio = self.ratios.ratio(donor, cell, key)
-            factor = math.exp(ratio.log)
-            rates = self.ratios.rate(donor), self.ratios.rate(cell)
-            if rates[0] and rates[1]:
-                factor *= rates[1] / rates[0]
+            factor = math.exp(ratio.log) * self.ratios.work(donor, cell)
             own = inference.belief.relative_sd()
             doubt = math.hypot(own, ratio.sd) if inference.belief.median() else 0.0
-            if best is None or doubt < best[0]:
-                come, gone = cell.level(key), donor.level(key)
-                words = f"{gone}, times the ratio of {come} to {gone} ({ratio.seen} such ratios seen)"
-                best = doubt, Inference(inference.belief.scaled(factor, ratio.sd), words, 0, inference.extrapolated)
-        for inference in self._usual(table, cell):
-            if best is None or inference.belief.relative_sd() < best[0]:
-                best = inference.belief.relative_sd(), inference
-        if best is None:
-            return zero
-        if table.numeric is not None:
-            return best[1]
-        return replace(best[1], belief=best[1].belief.widened(self._factor(table, cell)))
+            words = f"{gone}, times the ratio of {come} to {gone} ({ratio.seen} such ratios seen)"
+            belief = inference.belief.scaled(factor, ratio.sd)
+            yield _Candidate(doubt, Inference(belief, words, 0, inference.extrapolated), ratio.own >= OWN_RATIOS)
 
-    def _usual(self, table: Table, cell: Cell) -> Iterator[Inference]:
+    def _beside_nothing(self, table: Table, donor: Cell, cell: Cell, key: str) -> "_Candidate":
+        """A relative shows nothing, so that the cell does neither, or as much as others of its metric do."""
+        words = f"nothing at {key}={donor.level(key)}"
+        others = [table.values[other][0] for other in table.units[cell.metric][table.unit(cell)]]
+        others = [value for value in others if value > 0]
+        chance = min(self.ratios.appears(donor, cell, key), 0.5) if others else 0.0
+        doubt = NOTHING_DOUBT * chance if key in (SYSTEM, *ALTERNATIVES) else math.inf
+        return _Candidate(doubt, Inference(Belief.perhaps(chance, others), words, 0))
+
+    @staticmethod
+    def _usual(table: Table, cell: Cell, donors: list[tuple[Cell, str]]) -> Iterator["_Candidate"]:
         """What is usual among the other levels of each part that the cell names: transactions, components."""
-        logs: dict[str, list[float]] = defaultdict(list)
-        for donor, key in self.donors(table, cell):
-            if key not in (SYSTEM, *ALTERNATIVES) and table.values.get(donor, NONE)[0] > 0:
-                logs[key].append(math.log(table.values[donor][0]))
-        for key, found in logs.items():
-            if len(found) >= LEAST_FELLOWS:
+        values: dict[str, list[float]] = defaultdict(list)
+        for donor, key in donors:
+            if key not in (SYSTEM, *ALTERNATIVES) and donor in table.values:
+                values[key].append(table.values[donor][0])
+        for key, level in values.items():
+            if len(level) >= LEAST_FELLOWS and min(level) > 0:
+                found = [math.log(value) for value in level]
                 sd = max(stdev(found) * math.sqrt(1.0 + 1.0 / len(found)), REPEATABILITY)
                 belief = Belief(np.ones(1), np.array([fmean(found)]), np.array([sd]), True)
-                yield Inference(belief, f"as usual among {len(found)} other levels of {key}", 0)
+                inference = Inference(belief, f"as usual among {len(found)} other levels of {key}", 0)
+                yield _Candidate(belief.relative_sd(), inference, True)
 
     def _factor(self, table: Table, cell: Cell) -> float:
         """How much wider than said an interval is."""

@@ -13,6 +13,7 @@ SECTION = "section"
 AGREEING, LEAST_AGREEING = 0.005, 0.5
 """Values obey a definition within rounding, at least so large a share of those that were measured."""
 
+WHOLE_PCT = 100.0
 Term = tuple[str, str]
 ANY = ""
 """Whatever unit a metric is in."""
@@ -79,7 +80,7 @@ DEFINITIONS: tuple[Definition, ...] = (
 """ITR = ETR / busy (ims10, ims14_z14); then the workload activity report."""
 
 
-_APPL = DEFINITIONS[-1]
+_APPL, _PER_SECOND = DEFINITIONS[-1], DEFINITIONS[7]
 _OVER_INTERVAL = {*_TCB_SECONDS, *((metric, UNITS) for metric in ("IOC", "CPU", "MSO", "SRB", "TOT"))}
 
 
@@ -87,8 +88,10 @@ def interval_s(table: Table, cell: Cell) -> float | None:
     """The seconds over which a field of the report is a total, as other fields show them; None of other metrics."""
     if (cell.metric, table.unit(cell)) not in _OVER_INTERVAL:
         return None
-    factor = _factor(table, _APPL, cell.system)
-    return 100.0 / factor if factor else None
+    for definition, whole in ((_APPL, WHOLE_PCT), (_PER_SECOND, 1.0)):
+        if factor := _factor(table, definition, cell.system):
+            return whole / factor
+    return None
 
 
 @dataclass(frozen=True)

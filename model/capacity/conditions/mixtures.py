@@ -1,5 +1,6 @@
 """What is believed of one value: a mixture of normal or log-normal distributions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -12,6 +13,9 @@ DRAWS = 100
 MOST_AWAY = 1.5
 STEPS, PLACES = 5, 33
 """Quantiles are sought between so many places, so many times over, and taken in proportion between the last two."""
+ROUNDING = 1e-12
+FARTHEST = 37.0
+"""Standard deviations beyond which a normal distribution has no tail left."""
 _INVERSE = np.array([NormalDist().inv_cdf((i + 0.5) / DRAWS) for i in range(DRAWS)])
 
 
@@ -36,6 +40,12 @@ class Belief:
         if mean > 0:
             return cls(np.ones(1), np.array([np.log(mean)]), np.array([sd / mean]), True)
         return cls(np.ones(1), np.array([mean]), np.array([sd]))
+
+    @classmethod
+    def perhaps(cls, chance: float, values: Sequence[float]) -> "Belief":
+        """Zero, but with a chance one of some values, which are as likely as each other."""
+        weight = np.array([1.0 - chance, *(chance / len(values) for _ in values)])
+        return cls(weight, np.array([0.0, *values]), np.zeros(len(values) + 1))
 
     def widened(self, factor: float) -> "Belief":
         """The same with distances from its median `factor` times as large, those of logarithms at most `MOST_AWAY`."""
@@ -89,6 +99,10 @@ class Belief:
 
     def _quantiles(self, shares: tuple[float, ...]) -> Array:
         wanted = np.array(shares) * self.weight.sum()
+        if not self.sd.any():
+            order = np.argsort(self.mean)
+            found = np.searchsorted(np.cumsum(self.weight[order]), wanted * (1.0 - ROUNDING))
+            return np.asarray(self.mean[order][np.minimum(found, len(order) - 1)], dtype=np.float64)
         low = np.full(len(shares), (self.mean - 6.0 * self.sd).min())
         high = np.full(len(shares), (self.mean + 6.0 * self.sd).max())
         sd = np.maximum(self.sd, 1e-300)
@@ -106,7 +120,8 @@ class Belief:
 
 def _normal_cdf(z: Array) -> Array:
     """Abramowitz and Stegun, *Handbook of Mathematical Functions*, 26.2.17; error below 7.5e-8."""
+    z = np.clip(z, -FARTHEST, FARTHEST)
     t = 1.0 / (1.0 + 0.2316419 * np.abs(z))
     poly = t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))))
-    tail = np.exp(-0.5 * np.minimum(z * z, 1400.0)) / np.sqrt(2.0 * np.pi) * poly
+    tail = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) * poly
     return np.where(z > 0, 1.0 - tail, tail)

@@ -28,6 +28,8 @@ GRID = np.geomspace(0.001, 4.0, 18)
 LOG_SPREAD_SD = 0.6
 LEAST_SPREAD, UNSEEN_SPREAD = 0.05, 1.0
 """Spread between two systems or two parts of a measurement: at least, and where no such ratio was seen."""
+MOST, MOST_SDS = 0.9, 1.645
+"""What a metric may do that shows no such ratio itself: as most of the others, which is so many spreads."""
 COMMON = (0.0, 0.05, 0.4, 0.7, 0.9, 0.98)
 """Shares of the variance that ratios of the same two levels may have in common across systems."""
 EQUAL, DIFFERENT, APART = np.array([[20.0, 1, 1, 1, 1, 1], [1.0, 1, 1, 1, 4, 4], [0.0, 0, 0, 1, 4, 16]])
@@ -46,17 +48,23 @@ MOST_RATIOS = 80
 MACHINE, OTHER_PARTS = "machine", 2
 """Between two runs on one machine, so many other parts of a measurement tell a part; one changes for reasons of its
 own."""
+OTHER_PAIRS, APPEARING = 2.0, 0.1
+"""How many pairs of a metric itself the pairs of other metrics count for that show something at one level and nothing
+at the other, and how many do before any is seen."""
 OWN_RATIOS = 2
 """How many ratios of its own tell a metric apart from others, between systems and parts."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """ln(value / value of the donor): mean and standard deviation, and how many ratios of these levels it rests on."""
+    """ln(value / value of the donor): mean and standard deviation, how many ratios of these levels it rests on, and how
+    many of them are of the same metric.
+    """
 
     log: float
     sd: float
     seen: int
+    own: int
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,8 @@ class Ratios:
         self._tables = tables
         self._facts = facts or {}
         self._seen: dict[tuple[str, str, str], list[_Seen]] = {}
-        self._rates: dict[Cell, float | None] = {}
+        self._zeros: dict[tuple[str, str, str], list[tuple[str, bool]]] = {}
+        self._loads: dict[Cell, tuple[float | None, float | None]] = {}
 
     def ratio(self, donor: Cell, wanted: Cell, key: str) -> Ratio:
         """The ratio of a wanted cell to a donor that differs from it in one named condition."""
@@ -99,27 +108,44 @@ class Ratios:
         value = self._tables.value(donor)
         mine = _Seen(0.0, value[0] if value else 0.0, donor.block, kind, donor.metric, donor.system, rest)
         prior, apart = SPREADS.get(kind, OTHER_SPREAD), key not in ALTERNATIVES
-        if apart:
-            prior = max(float(np.median([abs(entry.log) for entry in seen])), LEAST_SPREAD) if seen else UNSEEN_SPREAD
         alike = [
             entry
             for entry in seen
             if entry.kind == kind and (entry.block == donor.block or entry.metric == donor.metric)
         ]
-        if key == SYSTEM and self.rate(donor) and self._one_machine(one, other):
+        if key == SYSTEM and self._load(donor)[0] and self._one_machine(one, other):
             others = {_part(entry) for entry in alike} - {_part(mine)}
             if len(others) < OTHER_PARTS:
                 alike = [entry for entry in alike if _part(entry) == _part(mine)]
         own = [entry for entry in alike if entry.metric == donor.metric]
         if apart and len(own) >= OWN_RATIOS:
             alike = own
+        if apart and seen:
+            sizes = [abs(entry.log) for entry in seen]
+            usual = np.median(sizes) if own else np.quantile(sizes, MOST) / MOST_SDS
+            prior = max(float(usual), LEAST_SPREAD)
+        elif apart:
+            prior = UNSEEN_SPREAD
         used = sorted(alike, key=lambda entry: -sum(_alike(mine, entry, OTHER_METRIC)))[:MOST_RATIOS]
         odds = APART if apart else EQUAL if key in RELEASES else DIFFERENT
         within = WITHIN_RELEASES if key in RELEASES else WITHIN_SYSTEM
         slope = BY_VALUE if key in ALTERNATIVES and key not in RELEASES else 0.0
         other_metric = SAME_ENGINES if key == SYSTEM else OTHER_METRIC
         log, sd = _posterior(mine, used, prior, odds, within, other_metric, slope)
-        return Ratio(log, sd, len(used))
+        return Ratio(log, sd, len(used), sum(entry.metric == donor.metric for entry in used))
+
+    def appears(self, donor: Cell, wanted: Cell, key: str) -> float:
+        """The chance that something is at a level where a donor shows nothing at another, as of such pairs seen.
+
+        Those of the metric itself count in full, all others together as `OTHER_PAIRS` of them.
+        """
+        one, other = donor.level(key) or "", wanted.level(key) or ""
+        change = (one, other) if key == SYSTEM else level_change(one, other)
+        self._gather(donor.block[0], key, *change)
+        pairs = self._zeros[f"{donor.block[0]} {key}", *change]
+        usual = (sum(found for _, found in pairs) + 2.0 * APPEARING) / (len(pairs) + 2.0)
+        own = [found for metric, found in pairs if metric == donor.metric]
+        return (sum(own) + OTHER_PAIRS * usual) / (len(own) + OTHER_PAIRS)
 
     def _one_machine(self, *systems: str) -> bool:
         """Whether systems are runs on one machine, whose engines are as fast for all parts of them."""
@@ -130,31 +156,43 @@ class Ratios:
         """Whether any two cells of a study differ by this change of levels."""
         return bool(self._gather(study, key, *level_change(one, other)))
 
-    def rate(self, cell: Cell) -> float | None:
-        """The transaction rate of a cell whose metric is work, or the transactions of the interval it is a total of."""
-        if cell not in self._rates:
+    def work(self, one: Cell, other: Cell) -> float:
+        """How many times the transactions of one cell the other's work is of; 1 where that is not known.
+
+        Work goes with the transaction rate, the total of a report's interval with the transactions in it, so that the
+        intervals of both have to be known.
+        """
+        (rate, over_s), (other_rate, other_s) = self._load(one), self._load(other)
+        if rate and other_rate and (over_s is None) == (other_s is None):
+            return other_rate * (other_s or 1.0) / (rate * (over_s or 1.0))
+        return 1.0
+
+    def _load(self, cell: Cell) -> tuple[float | None, float | None]:
+        """The transaction rate of a cell whose metric is work, and the seconds that it is a total over."""
+        if cell not in self._loads:
             over_s = interval_s(self._tables.blocks[cell.block], cell)
-            rate = self._tables.work_rate(cell) if over_s is None else self._tables.rate(cell)
-            self._rates[cell] = rate * over_s if rate and over_s else rate
-        return self._rates[cell]
+            self._loads[cell] = self._tables.work_rate(cell) if over_s is None else self._tables.rate(cell), over_s
+        return self._loads[cell]
 
     def _gather(self, study: str, key: str, gone: str, come: str) -> list[_Seen]:
         place = (f"{study} {key}", gone, come)
         if place in self._seen:
             return self._seen[place]
-        found = []
+        found: list[_Seen] = []
+        zeros = self._zeros.setdefault(place, [])
         for block, table in self._tables.blocks.items():
             if block[0] != study:
                 continue
             for cell, (value, _) in table.values.items():
                 for name, other in _changed(cell, key, gone, come, table.levels):
                     there = table.values.get(other)
-                    if there is None or value <= 0 or there[0] <= 0:
+                    if there is None:
                         continue
-                    log = math.log(there[0] / value)
-                    rates = self.rate(cell), self.rate(other)
-                    if rates[0] and rates[1]:
-                        log -= math.log(rates[1] / rates[0])
+                    if value == 0 or there[0] == 0:
+                        zeros.append((cell.metric, value != there[0]))
+                    if value <= 0 or there[0] <= 0:
+                        continue
+                    log = math.log(there[0] / value / self.work(cell, other))
                     rest = frozenset(pair for pair in cell.labels if pair[0] != name)
                     if cell.x is not None:
                         rest |= {("", str(cell.x))}

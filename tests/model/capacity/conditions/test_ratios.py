@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from model.capacity.conditions.beliefs import Beliefs
 from model.capacity.conditions.ratios import Ratios
-from model.capacity.conditions.rows import Row
-from model.capacity.conditions.tables import SYSTEM, Tables
+from model.capacity.conditions.rows import WORKLOAD, Row
+from model.capacity.conditions.tables import SYSTEM, Cell, Tables
 
 TABLE = ("study", "runs")
 
@@ -100,3 +101,53 @@ def test_an_option_changes_more_of_what_is_larger_for_the_part_it_changes():
     ]
     ratio = asked(found, "access")
     assert 12.0 / 24.0 < math.exp(ratio.log) < 10.0 / 16.0
+
+
+def test_nothing_at_one_level_may_be_something_at_another_as_often_as_such_pairs_show():
+    """Failures: ten transactions have none in either run; of a metric that has some in one run only, half do."""
+
+    def pairs(metric, counts):
+        return [
+            Row(run, metric, {"tran": str(tran)}, value, "count", TABLE[1], TABLE[0])
+            for tran, values in enumerate(counts)
+            for run, value in zip(("short", "long"), values, strict=True)
+            if value is not None
+        ]
+
+    def upper(metric):
+        cell = Cell(TABLE, "long", metric, "", (("tran", "0"),), None)
+        return Beliefs(tables, facts).infer(cell).belief.quantiles(0.5, 0.95)
+
+    never, often = [(0.0, None)] + [(0.0, 0.0)] * 10 + [(3.0, 3.0)], [(0.0, None)] + [(0.0, 0.0), (0.0, 8.0)] * 5
+    tables = Tables(pairs("stopped", never) + pairs("failed", often))
+    facts = {run: {WORKLOAD: "w"} for run in ("short", "long")}
+    assert upper("stopped") == (0.0, 0.0)
+    assert upper("failed") == (0.0, 8.0)
+
+
+def test_a_total_is_not_divided_by_an_interval_that_only_one_run_shows():
+    """Service units of the run of an hour are known of no class: those of the short run stand, with a wide interval."""
+    found = [
+        Row("short", metric, {"section": section}, value, unit, TABLE[1], TABLE[0])
+        for metric, section, value, unit in (
+            ("TOT", "SERVICE", 1e6, "service units"), ("/SEC", "SERVICE", 1e4, "service units/s"),
+        )
+    ]  # fmt: skip
+    found += [Row(run, "etr_tps", {}, 19.0, "tran/s", "rates", TABLE[0]) for run in ("short", "long")]
+    tables = Tables(found)
+    donor = next(cell for cell in tables.blocks[TABLE].values if cell.metric == "TOT")
+    assert Ratios(tables).work(donor, replace(donor, system="long")) == 1.0
+
+
+def test_a_metric_that_shows_no_ratio_of_its_own_is_as_unsure_as_all_others_change():
+    """Counts of two runs are the same, but for a tenth that are a hundredfold; of another table nothing is known."""
+    counts = [(100.0, 100.0)] * 8 + [(1.0, 100.0)] * 2
+    found = [
+        Row(run, "count", {"part": str(part)}, value, "count", "counts", TABLE[0])
+        for part, values in enumerate(counts)
+        for run, value in zip(("first", "second"), values, strict=True)
+    ]
+    found.append(Row("first", "elapsed_s", {}, 10.0, "s", TABLE[1], TABLE[0]))
+    tables = Tables(found)
+    donor = next(iter(tables.blocks[TABLE].values))
+    assert Ratios(tables).ratio(donor, replace(donor, system="second"), SYSTEM).sd > 1.0
