@@ -262,6 +262,8 @@ def max_rate(found: Mapping[str, Any]) -> str:
     ]
     columns = {"resource": "limited by", "rate": "transactions/s", "growth": "growth %", "first": "chance to be first"}
     head = f"  highest rate: {within(found['etr_tps'])} transactions/s, growth {within(found['growth_pct'])} %"
+    if not found["etr_tps"]["value"]:
+        head = "  highest rate: none, the targets cannot be met at any rate"
     return "\n".join([_asked(found), head, table(rows, columns, "  "), *basis(found)])
 
 

@@ -41,6 +41,7 @@ def options(entry: Mapping[str, Any]) -> list[Option]:
     for name, about in sorted(from_plain(entry.get("adjustments", {})).items()):
         if {"cpu", "itr"} & set(about.factors) and about.concerns(parts_of(entry)):
             effect = Option(key=f"adjust.{name}", label=about.title, today="off", choices=["off", "on"])
-            effect.measured_on = list(dict.fromkeys(source.partition(":")[0] for source in about.sources))
+            where = dict.fromkeys(source.partition(":")[0] for source in about.sources)
+            effect.meaning = f"{about.changes}; measured on {', '.join(where)}"
             found.append(effect)
     return found

@@ -54,7 +54,7 @@ class Option(BaseModel):
     least: float | None = None
     most: float | None = None
     choices: list[str] = Field(default=[], description="values it takes where it is no number")
-    measured_on: list[str] = Field(default=[], description="reference systems that a published effect was measured on")
+    meaning: str = Field(default="", description="of a published effect: what it changes, and where that was measured")
 
 
 class System(BaseModel):

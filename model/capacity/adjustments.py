@@ -18,7 +18,15 @@ from model.systems.catalogue import CatalogueError, Figure
 
 FILE = Path(__file__).with_suffix(".toml")
 PREFIX = "adjust."
-QUANTITIES = ("cpu", "itr", "throughput", "elapsed", "message_time")
+# The quantities that an adjustment may change, as readers call them.
+WORDS = {
+    "cpu": "CPU time",
+    "itr": "ITR",
+    "throughput": "throughput",
+    "elapsed": "elapsed time",
+    "message_time": "time of a message",
+}
+QUANTITIES = tuple(WORDS)
 Z_90 = 1.6449
 ALONE_SHARE = 0.5
 """A change published as one figure without a range holds within half of itself."""
@@ -52,14 +60,18 @@ class Adjustment:
         return not self.scope or any(self.scope in part.casefold() for part in parts)
 
     @property
-    def note(self) -> str:
-        """What is assumed and on what grounds, for readers."""
-        changes = ", ".join(
-            f"{quantity} {100 * (math.exp(f.log - Z_90 * f.log_sd) - 1):+.1f} to "
+    def changes(self) -> str:
+        """What it changes, and by how much."""
+        return ", ".join(
+            f"{WORDS[quantity]} {100 * (math.exp(f.log - Z_90 * f.log_sd) - 1):+.1f} to "
             f"{100 * (math.exp(f.log + Z_90 * f.log_sd) - 1):+.1f} %"
             for quantity, f in self.factors.items()
         )
-        return f"{PREFIX}{self.name}: {self.title}: {changes} ({'; '.join(self.sources)})"
+
+    @property
+    def note(self) -> str:
+        """What is assumed and on what grounds, for readers."""
+        return f"{PREFIX}{self.name}: {self.title}: {self.changes} ({'; '.join(self.sources)})"
 
 
 def read_adjustments() -> dict[str, Adjustment]:
@@ -112,7 +124,10 @@ def asked(
             continue
         name = key.removeprefix(PREFIX)
         if name not in known:
-            raise QuestionError(key, name, f"{key}: no such adjustment", known)
+            such = {one.name: f"{one.name} ({one.title})" for one in known.values() if one.concerns(parts)}
+            refused = QuestionError(key, name, f"{key}: no such adjustment; there are {'; '.join(such.values())}")
+            refused.allowed = list(such)
+            raise refused
         if str(value) not in ("on", "off"):
             raise QuestionError(key, value, f"{key}: {value!r} is neither on nor off", ("on", "off"))
         if str(value) == "on":

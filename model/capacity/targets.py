@@ -16,7 +16,7 @@ from model.capacity.basis import answered, extrapolated, notes_on
 from model.capacity.crossing import crossing
 from model.capacity.ensemble import System
 from model.capacity.figures import CPS, bottleneck, resources
-from model.capacity.loads import engine_cost
+from model.capacity.loads import Load, engine_cost
 from model.capacity.parts import Scenario, State
 from model.capacity.questions import MOST_ENGINES, QuestionError, positive, system_entry
 
@@ -212,10 +212,13 @@ def max_rate(
     rate = Estimate.of(table.min(axis=0) * total)
     state = ready.evaluate(load.scenario)
     notes, fullest = notes_on(ready, load, state), bottleneck(ready, state).resource
-    if fullest in names and fullest != names[order[0]]:
-        notes.append(f"{fullest} is the fullest now; as this work grows, {names[order[0]]} reaches its target first")
     if rate.value == 0.0:
-        notes.append(f"no rate keeps within the targets: {names[order[0]]} is exceeded without load")
+        # What would fill at some rate says nothing where no rate is within the targets.
+        order = order[table[order, 0] == 0.0]
+        exceeded = _without_load(ready, load, max_response_ms) or f"{names[order[0]]} is exceeded without load"
+        notes.insert(0, f"no rate keeps within the targets: {exceeded}")
+    elif fullest in names and fullest != names[order[0]]:
+        notes.append(f"{fullest} is the fullest now; as this work grows, {names[order[0]]} reaches its target first")
     limits = [
         {
             "resource": names[i],
@@ -236,6 +239,14 @@ def max_rate(
         limits=limits,
         notes=notes,
     )
+
+
+def _without_load(ready: System, load: Load, max_response_ms: float | None) -> str:
+    """What to say of a response that is longer than its target even where nobody waits; empty where none is."""
+    alone = ready.evaluate(replace(load.scenario, rates=1e-9 * load.scenario.rates))
+    if max_response_ms is None or not _worst(alone)[0, 0] > max_response_ms:
+        return ""
+    return f"the response of {_slowest(alone)} is {_worst(alone)[0, 0]:.4g} ms even where nobody waits"
 
 
 def _reached(ready: System, scenario: Scenario, busy_pct: float, target_ms: float | None) -> dict[str, Array]:

@@ -2,7 +2,7 @@
 
 import { ask } from "/static/client.js";
 import { h, refusal } from "/static/dom.js";
-import { minute } from "/static/figures.js";
+import { minute, staleness } from "/static/figures.js";
 import { address, current } from "/static/route.js";
 import { compare } from "/static/views/compare.js";
 import { data } from "/static/views/data.js";
@@ -76,6 +76,8 @@ async function show() {
         known.snapshotProblem ??
         new Error("There is nothing to show yet: run etalon demo, or etalon ingest, build and fit on your own records.")
       );
+    const stale = OF_ALL.has(view) ? "" : staleness(known.histories.get(system)?.last_day);
+    if (stale) body.before(h("p", { className: "warning" }, `${system}: ${stale}. Answers and forecasts begin there.`));
     await render(body, { system, params, known });
   } catch (error) {
     if (mine === turn) body.replaceChildren(refusal(error));

@@ -27,6 +27,17 @@ export const minute = (iso) => iso.slice(0, 16).replace("T", " ");
 export const seconds = (iso) => Date.parse(`${iso.length > 10 ? iso : `${iso}T00:00:00`}Z`) / 1000;
 export const local = (s) => new Date(1000 * s).toISOString().slice(0, 19);
 
-export function months(from, to) {
-  return (seconds(to) - seconds(from)) / (30.44 * 86400);
+// Days from now until a date, below zero for one that is past.
+export const daysUntil = (iso) => Math.ceil(seconds(iso.slice(0, 10)) / 86400 - Date.now() / 86400000);
+
+export function lasting(days) {
+  if (days < 14) return `${days} ${days === 1 ? "day" : "days"}`;
+  return days < 61 ? `${Math.round(days / 7)} weeks` : `${figure(days / 30.44, 2)} months`;
+}
+
+const STALE_DAYS = 7;
+// What to say of records that end too long ago to speak of today; empty for others.
+export function staleness(lastDay) {
+  const days = lastDay ? -daysUntil(lastDay) : 0;
+  return days > STALE_DAYS ? `the last records are of ${day(lastDay)}, ${lasting(days)} ago` : "";
 }

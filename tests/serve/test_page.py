@@ -228,7 +228,33 @@ def test_a_cap_is_asked_as_a_number_of_engines_and_the_machine_stands_above_its_
     page.wait_for_selector(".answers:not([aria-busy])")
     assert "share of the machine by weight or cap" in seen.text("#verdict")
     page = seen.go("overview")
-    assert "all of the machine" in seen.text("main table tbody tr:first-child")
+    assert "machine CEC1" in seen.text("main table tbody tr:first-child")
+
+
+def test_the_overview_says_of_what_day_old_records_are_and_counts_time_from_today(seen):
+    page = seen.go("overview")
+    assert "all LPARs: the last records are of 2026-09-22" in seen.text(".attention")
+    page.clock.set_fixed_time("2026-09-23T12:00:00Z")
+    page.wait_for_selector("main table:not(:has([aria-busy]))")
+    seen.go("overview")
+    assert "the last records are of" not in seen.text()
+
+
+def test_files_with_the_same_fault_are_one_row_of_the_data_view(seen):
+    def faulty(route):
+        found = route.fetch().json()
+        file = {"kind": "smf", "bytes": 10, "records": 1, "loaded_at": "2026-09-22T01:00:00", "decoded": 0}
+        bad = {**file, "status": "quarantined", "quarantined": 1}
+        found["files"] = [{**bad, "file": f"day{i}.smf", "message": f"day{i}.smf: cut short"} for i in range(7)]
+        found["files"].append({**file, "file": "good.smf", "status": "loaded", "quarantined": 0, "message": None})
+        route.fulfill(json=found)
+
+    seen.page.route("**/v1/files", faulty)
+    page = seen.go("data")
+    rows = page.locator("section[aria-label='Files with faults'] tbody tr").all_inner_texts()
+    assert [row.split("\t")[0] for row in rows] == ["7"]
+    assert "day0.smf, day1.smf, day2.smf, day3.smf, day4.smf and 2 more" in rows[0]
+    assert page.locator("section[aria-label='Files loaded'] tbody tr").count() == 1
 
 
 def test_the_model_shows_what_was_held_out_beside_the_best_naive_answer(seen):

@@ -1,9 +1,8 @@
 // Data: the verdict of the last check, what was loaded, which hours are there, and where holes are.
 
 import { ask } from "/static/client.js";
-import { chart } from "/static/chart.js";
-import { h, refusal, section } from "/static/dom.js";
-import { figure, minute, seconds } from "/static/figures.js";
+import { h, refusal, section, svg } from "/static/dom.js";
+import { figure, minute, whole } from "/static/figures.js";
 import { table } from "/static/table.js";
 
 const VERDICTS = { pass: "Sound: every expectation is met.", warn: "Usable, with warnings.", fail: "Not fit for use." };
@@ -15,7 +14,7 @@ export async function data(body) {
     body.append(refusal(files.reason));
     return;
   }
-  body.append(hours(files.value), gaps(files.value), loaded(files.value));
+  body.append(hours(files.value), gaps(files.value), ...loaded(files.value));
 }
 
 function verdict(quality) {
@@ -51,25 +50,62 @@ function verdict(quality) {
   );
 }
 
+const DAY_MS = 86400000;
+const FULL_HOURS = 23;
+
+// A row for each system, its days from the first to the last of all beside each other.
 function hours(files) {
-  const days = [...new Set(Object.values(files.days).flatMap((known) => Object.keys(known)))].sort();
-  if (!days.length) return "";
-  const lines = Object.entries(files.days)
-    .slice(0, 8)
-    .map(([system, known], i) => ({
-      name: system,
-      values: days.map((day) => known[day] ?? null),
-      colour: `c${i + 1}`,
-      width: 1.5,
-    }));
+  const recorded = [...new Set(Object.values(files.days).flatMap((known) => Object.keys(known)))].sort();
+  if (!recorded.length) return "";
+  const count = Math.round((Date.parse(recorded.at(-1)) - Date.parse(recorded[0])) / DAY_MS) + 1;
+  const days = Array.from({ length: count }, (_, i) =>
+    new Date(Date.parse(recorded[0]) + i * DAY_MS).toISOString().slice(0, 10),
+  );
+  const rows = Object.entries(files.days).map(([system, known]) => {
+    const own = Object.keys(known).sort();
+    const short = own.filter((day) => known[day] < FULL_HOURS).length;
+    return [system, own[0], own.at(-1), own.length, short, strip(days, known, system)];
+  });
   return section(
     "Hours recorded by day",
-    chart({
-      title: "Hours recorded by day",
-      x: { label: "day", values: days.map(seconds), time: true },
-      y: { label: "hours", unit: "h", least: 24 },
-      lines,
-    }),
+    table(
+      [
+        { name: "System" },
+        { name: "first day" },
+        { name: "last day" },
+        { name: "days", number: true, text: (v) => v },
+        { name: `of which short of ${FULL_HOURS} hours`, number: true, text: (v) => v },
+        { name: `${days[0]} to ${days.at(-1)}` },
+      ],
+      rows,
+      "Hours recorded by day",
+    ),
+    h("p", { className: "quiet" }, "A full block is a whole day, a low one a part of it; where there is none, nothing was recorded."),
+  );
+}
+
+function strip(days, known, system) {
+  const width = 100 / days.length;
+  const height = 12;
+  const block = (day, i) => {
+    const part = Math.min(known[day] / 24, 1);
+    return svg(
+      "rect",
+      {
+        class: known[day] < FULL_HOURS ? "part4" : "part0",
+        x: `${i * width}%`,
+        y: 2 + height * (1 - part),
+        width: `${width}%`,
+        height: height * part,
+      },
+      svg("title", {}, `${day}: ${figure(known[day], 3)} h`),
+    );
+  };
+  const missing = days.filter((day) => !known[day]).length;
+  return svg(
+    "svg",
+    { class: "bar strip", role: "img", "aria-label": `${system}: ${days.length - missing} of ${days.length} days recorded` },
+    ...days.flatMap((day, i) => (known[day] ? [block(day, i)] : [])),
   );
 }
 
@@ -97,30 +133,63 @@ function gaps(files) {
   );
 }
 
-const loaded = (files) =>
-  section(
-    "Files loaded",
-    table(
-      [
-        { name: "File" },
-        { name: "kind" },
-        { name: "status" },
-        { name: "loaded, UTC" },
-        { name: "MB", number: true, text: (v) => figure(v / 1e6, 3) },
-        { name: "records", number: true, text: (v) => figure(v, 1) },
-        { name: "quarantined", number: true, text: (v) => figure(v, 1) },
-        { name: "said" },
-      ],
-      files.files.map((file) => [
-        file.file,
-        file.kind,
-        file.status,
-        minute(file.loaded_at),
-        file.bytes,
-        file.records,
-        file.quarantined,
-        file.message ?? "",
-      ]),
-      "Files, the newest first",
+const MOST_NAMED = 5;
+
+// Files with the same fault are one row; the others are listed one by one.
+function loaded(files) {
+  const faulty = (file) => file.message || file.quarantined || file.status !== "loaded";
+  const fault = (file) => `${file.status} ${file.kind} ${(file.message ?? "").replaceAll(file.file, "")}`;
+  const faults = [...Map.groupBy(files.files.filter(faulty), fault).values()];
+  const sum = (some, key) => some.reduce((total, file) => total + (file[key] ?? 0), 0);
+  const names = (some) => {
+    const more = some.length - MOST_NAMED;
+    const first = some.slice(0, MOST_NAMED).map((file) => file.file);
+    return first.join(", ") + (more > 0 ? ` and ${more} more` : "");
+  };
+  return [
+    faults.length
+      ? section(
+          "Files with faults",
+          table(
+            [
+              { name: "files", number: true, text: (v) => v },
+              { name: "status" },
+              { name: "kind" },
+              { name: "what is wrong" },
+              { name: "records", number: true, text: whole },
+              { name: "quarantined", number: true, text: whole },
+              { name: "which" },
+            ],
+            faults.map((some) => [
+              some.length,
+              some[0].status,
+              some[0].kind,
+              some[0].message || (some[0].quarantined ? "some records could not be decoded" : ""),
+              sum(some, "records"),
+              sum(some, "quarantined"),
+              names(some),
+            ]),
+            "Faults of files, each with the files that have it",
+          ),
+        )
+      : "",
+    section(
+      "Files loaded",
+      table(
+        [
+          { name: "File" },
+          { name: "kind" },
+          { name: "loaded, UTC" },
+          { name: "bytes", number: true, text: size },
+          { name: "records", number: true, text: whole },
+        ],
+        files.files
+          .filter((file) => !faulty(file))
+          .map((file) => [file.file, file.kind, minute(file.loaded_at), file.bytes, file.records]),
+        "Files without faults, the newest first",
+      ),
     ),
-  );
+  ];
+}
+
+const size = (bytes) => (bytes < 1e6 ? `${figure(bytes / 1e3, 3)} kB` : `${figure(bytes / 1e6, 3)} MB`);

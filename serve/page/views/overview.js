@@ -2,7 +2,7 @@
 
 import { ask } from "/static/client.js";
 import { h, refusal, section } from "/static/dom.js";
-import { change, day, figure, months, whole } from "/static/figures.js";
+import { change, day, daysUntil, figure, lasting, staleness, whole } from "/static/figures.js";
 import { resourceName } from "/static/parts.js";
 import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
 import { address } from "/static/route.js";
@@ -11,20 +11,28 @@ import { term } from "/static/terms.js";
 import { named, unit } from "/static/words.js";
 
 const TIGHT_PCT = 80,
-  SOON_MONTHS = 12,
+  SOON_DAYS = 365,
   JUMP_PCT = 10,
   LEAST_CHANGE_PCT = 1,
-  MOST_CHANGES = 15;
+  MOST_CHANGES = 15,
+  MOST_NAMED = 3;
+// What is nearest to being full comes after these by its days.
+const RANK = { data: -5, stale: -4, full: -3, tight: -2, jump: 1e5, gate: 1e6 };
 
 export async function overview(body, { known }) {
   const quality = await ask("/v1/quality").catch(() => ({ verdict: null, problems: [] }));
-  const machines = Map.groupBy([...known.histories.values()], (system) => system.machine);
   const points = [...known.systems.values()].filter((system) => !system.period);
   const attention = h("ul", { className: "attention" });
-  const look = (text, view, params) => attention.append(h("li", {}, h("a", { href: address(view, params) }, text)));
+  const items = [];
+  // The lowest rank first: what cannot be relied on, what is full, then what fills soonest.
+  const look = (rank, text, view, params) => {
+    items.push([rank, h("li", {}, h("a", { href: address(view, params) }, text))]);
+    attention.replaceChildren(...items.sort(([one], [other]) => one - other).map(([, item]) => item));
+  };
   const VERDICTS = { pass: "sound", warn: "usable, with warnings", fail: "not fit for use" };
   if (quality.verdict && quality.verdict !== "pass")
     look(
+      RANK.data,
       `The last check of the data: ${VERDICTS[quality.verdict]} (expectations not met: ${quality.problems.map((one) => one.title).join("; ")})`,
       "data",
       {},
@@ -39,7 +47,7 @@ export async function overview(body, { known }) {
       points.length ? tile("Systems of measured points", String(points.length), null, "#/what-if") : null,
     ),
     section("Where to look", attention),
-    ...[...machines].map(([machine, systems]) => machineSection(machine, systems, known, look)),
+    everyLpar(known, look) ?? "",
     ...lastWeek([...known.histories.values()]),
   );
   if (points.length)
@@ -84,7 +92,9 @@ export function verdict(gate) {
   return gate.passed ? "passes" : "does not pass";
 }
 
-function machineSection(name, systems, known, look) {
+// One table, so that all LPARs are seen at once: each below its machine, unless it has the machine to itself.
+function everyLpar(known, look) {
+  const machines = Map.groupBy([...known.histories.values()], (system) => system.machine);
   const cells = new Map();
   const row = (one, link, asked, model) => {
     const fits = h("span", { ariaBusy: asked && "true" }, asked ? "…" : "no model");
@@ -92,7 +102,6 @@ function machineSection(name, systems, known, look) {
     return [
       link,
       fits,
-      day(one.last_day),
       one.mean_busy_pct,
       one.peak_busy_pct,
       trend(one),
@@ -101,22 +110,27 @@ function machineSection(name, systems, known, look) {
       one.cps,
       one.ziips || null,
       model,
+      day(one.last_day),
     ];
   };
-  const machine = known.machines.get(name);
-  const asked = systems.filter((one) => known.systems.has(one.system));
-  const rows = systems.map((one) => {
-    const fitted = known.systems.get(one.system);
-    remark(one, fitted, look);
-    const link = h("a", { href: address("lpar", { system: one.system }) }, one.system);
-    return row(one, link, Boolean(fitted), verdict(fitted?.gate));
+  const rows = [...machines].flatMap(([name, systems]) => {
+    const machine = known.machines.get(name);
+    const alone = systems.length === 1 && !sharesMachine(systems[0], machine);
+    const asked = systems.filter((one) => known.systems.has(one.system));
+    const below = systems.map((one) => {
+      const fitted = known.systems.get(one.system);
+      remark(one, fitted, look);
+      const link = h("a", { href: address("lpar", { system: one.system }) }, one.system);
+      return row(one, alone ? link : h("span", { className: "inner" }, link), Boolean(fitted), verdict(fitted?.gate));
+    });
+    const all = machine && !alone && row(machine, h("strong", {}, `machine ${name}`), asked.length > 0, "");
+    fillHeadroom(name, alone ? null : machine, asked, cells, look);
+    return all ? [all, ...below] : below;
   });
-  if (machine) rows.unshift(row(machine, h("strong", {}, "all of the machine"), asked.length > 0, ""));
-  fillHeadroom(name, machine, asked, cells, look);
+  remarkStale([...known.histories.values()], look);
   const columns = [
     { name: "LPAR" },
     { name: "headroom to 90 %", term: term("headroom", "headroom to 90 %") },
-    { name: "last day" },
     { name: "mean", number: true, unit: "%", text: (v) => figure(v, 3) },
     { name: "peak", unit: "%", number: true, text: (v) => figure(v, 3) },
     { name: "against the week before", number: true, text: change },
@@ -125,9 +139,13 @@ function machineSection(name, systems, known, look) {
     { name: "CPs", number: true, text: whole },
     { name: "zIIPs", number: true, term: term("zIIP", "zIIPs"), text: (v) => v ?? "–" },
     { name: "model", term: term("gate", "model") },
+    { name: "last day" },
   ];
-  return section(`Machine ${name}`, table(columns, rows, `LPARs of machine ${name}`));
+  const caption = "Machines and LPARs on the last day recorded";
+  return rows.length ? section(caption, table(columns, rows, caption)) : null;
 }
+
+const sharesMachine = (one, machine) => machine && figure(one.mean_busy_pct, 3) !== figure(machine.mean_busy_pct, 3);
 
 // What the last week had that the one before had not, beyond the scatter of days: most first.
 function lastWeek(histories) {
@@ -178,31 +196,54 @@ const trend = (one) =>
 function remark(one, fitted, look) {
   const system = one.system;
   if (one.highest_busy_pct >= TIGHT_PCT)
-    look(`${system} was ${figure(one.highest_busy_pct, 3)} % busy at its peak`, "lpar", { system });
+    look(RANK.tight, `${system} was ${figure(one.highest_busy_pct, 3)} % busy at its peak`, "lpar", { system });
   if (Math.abs(trend(one) ?? 0) >= JUMP_PCT)
-    look(`${system} used ${change(trend(one))} on its last day against the week before`, "compare", { system });
-  if (fitted?.gate?.passed === false) look(`The model of ${system} does not pass its gate`, "model", { system });
+    look(RANK.jump, `${system} used ${change(trend(one))} on its last day against the week before`, "compare", {
+      system,
+    });
+  if (fitted?.gate?.passed === false)
+    look(RANK.gate, `The model of ${system} does not pass its gate`, "model", { system });
+}
+
+// LPARs of which nothing came for long, those of one day together.
+function remarkStale(histories, look) {
+  for (const [said, some] of Map.groupBy(histories, (one) => staleness(one.last_day))) {
+    if (!said) continue;
+    const more = some.length - MOST_NAMED;
+    const names = some.slice(0, MOST_NAMED).map((one) => one.system);
+    const who = some.length === histories.length ? "all LPARs" : names.join(", ") + (more > 0 ? ` and ${more} more` : "");
+    look(RANK.stale, `${who}: ${said}; what is shown is of then`, "data", {});
+  }
 }
 
 async function fillHeadroom(name, machine, systems, cells, look) {
   const found = await Promise.allSettled(systems.map(({ system }) => ask("/v1/headroom", { system })));
   systems.forEach((one, i) => {
     const { value, reason } = found[i];
-    tell(cells.get(one), value?.first, one.last_day, reason);
-    const left = value?.first?.value ? Math.max(0, months(one.last_day, value.first.value)) : Infinity;
-    if (value?.first?.already || left < SOON_MONTHS) {
-      const when = value.first.already ? "over 90 % at the peak already" : `90 % in ${figure(left, 2)} months`;
-      look(`${one.system}: ${resourceName(value.first.resource)} ${when}`, "headroom", { system: one.system });
-    }
+    tell(cells.get(one), value?.first, reason);
+    const first = value?.first;
+    if (!first?.already && !first?.value) return;
+    const left = first.already ? RANK.full : daysUntil(first.value);
+    if (left <= SOON_DAYS)
+      look(Math.max(left, RANK.full), `${one.system}: ${resourceName(first.resource)} ${crossed(first)}`, "headroom", {
+        system: one.system,
+      });
   });
   if (!machine || !systems.length) return;
   // Each LPAR foresees its machine by its own growth: the one that fills it first is told.
   const own = found.flatMap(({ value }) => value?.crossings ?? []).filter((one) => one.resource === `machine ${name}`);
   const [first] = own.sort((a, b) => b.already - a.already || (a.value ?? "9").localeCompare(b.value ?? "9"));
-  tell(cells.get(machine), first, machine.last_day, new Error("no model knows the machine"));
+  tell(cells.get(machine), first, new Error("no model knows the machine"));
 }
 
-function tell(cell, crossing, from, reason) {
+// When 90 % is crossed, seen from today: records may end long before.
+function crossed(crossing) {
+  if (crossing.already) return "over 90 % at the recorded peak";
+  const left = daysUntil(crossing.value);
+  return left > 0 ? `90 % in ${lasting(left)}` : `over 90 % since ${crossing.value} if growth went on`;
+}
+
+function tell(cell, crossing, reason) {
   const until = crossing?.value ?? null,
     early = crossing?.lo ?? null;
   cell.removeAttribute("aria-busy");
@@ -211,12 +252,13 @@ function tell(cell, crossing, from, reason) {
     cell.title = reason.message;
     return;
   }
-  cell.textContent = crossing?.already
-    ? "over 90 % already"
-    : until
-      ? `${figure(Math.max(0, months(from, until)), 2)} months`
-      : early
-        ? `over 3 years (5 %: ${figure(months(from, early), 2)} months)`
-        : "over 3 years";
+  cell.textContent =
+    crossing?.already || (until && daysUntil(until) <= 0)
+      ? crossed(crossing)
+      : until
+        ? lasting(daysUntil(until))
+        : early && daysUntil(early) > 0
+          ? `over 3 years (5 %: ${lasting(daysUntil(early))})`
+          : "over 3 years";
   cell.title = crossing ? `${resourceName(crossing.resource)}: ${until ?? "later than three years"}` : "";
 }

@@ -98,7 +98,7 @@ export function fieldsOf(system, given) {
           one.choices.map((value) => [value, value || "as it is"]),
           one.today,
           given[one.key],
-          one.measured_on.length ? h("span", { className: "quiet" }, `Measured on ${one.measured_on.join(", ")}.`) : null,
+          one.meaning ? h("span", { className: "quiet" }, one.meaning) : null,
         )
       : slider(one.key, one.label, one.least, one.most, one.today, given[one.key], one.least < 1 && one.least > 0 ? 0.1 : 1);
   const effects = system.options.filter((one) => one.key.startsWith("adjust.")).map(option);

@@ -110,7 +110,7 @@ function reach(limit, today_tps, targets) {
   const most = limit.etr_tps.value;
   const aims = `${targets.max_busy_pct} %${targets.max_response_ms ? ` and ${targets.max_response_ms} ms` : ""}`;
   const first = resourceName(limit.limits[0].resource);
-  if (!most) return `No rate keeps within ${aims}: ${first} without load.`;
+  if (!most) return `${limit.notes[0].replace(/^no rate/, "No rate")} (asked for: ${aims}).`;
   return `The mix can go to ${figure(most, 5)}/s (${change(100 * (most / today_tps - 1))} from today) within ${aims}, limited by ${first}.`;
 }
 

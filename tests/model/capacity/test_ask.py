@@ -244,7 +244,8 @@ def test_a_sweep_gives_at_each_step_what_predict_gives(bundle, key, values):
 def test_max_rate_says_when_no_rate_meets_a_response_target(bundle):
     answer = ask.max_rate(bundle, "shop", max_response_ms=1.0)
     assert answer["etr_tps"]["value"] == 0
-    assert "no rate keeps within the targets: response of shop above 1 ms is exceeded without load" in answer["notes"]
+    assert answer["notes"][0].startswith("no rate keeps within the targets: the response of shop is ")
+    assert [limit["resource"] for limit in answer["limits"]] == ["response of shop above 1 ms"]
 
 
 def test_an_adjustment_counts_in_the_number_of_engines(bundle):
