@@ -3,10 +3,15 @@
 import gc
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
+
+if TYPE_CHECKING:
+    from ingest.registry import Registry
 
 # Nothing that is made while tests are collected goes away: looking for it would be a third of collecting them.
 gc.disable()
@@ -24,6 +29,7 @@ _QUICK_FOLDERS = ("ingest", "model")
 _LONGER_FOLDERS = ("ingest/warehouse", "model/network/simulator", "model/registry", "model/validation")
 #: Folders whose files take minutes. They begin, so that no process is left alone with one of them at the end.
 _FIRST_FOLDERS = ("pipelines", "marts", "expectations")
+_LAYOUTS = ("rmf_reassembly", "smf_header", "smf_30", "smf_70_1", "smf_72_3", "smf_74_1", "smf_110_1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -49,13 +55,35 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
+@dataclass(frozen=True)
+class FewLayouts:
+    """Layouts of a few record types in a folder, which may take the place of `registry.LAYOUT_DIR`, and all of them."""
+
+    folder: Path
+    registry: "Registry"
+
+
 @pytest.fixture(scope="session")
-def new_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
-    """Makes a warehouse with all tables and no rows at a path, by copying: making the tables outlasts most tests."""
-    from ingest import registry, warehouse
+def few_layouts(tmp_path_factory: pytest.TempPathFactory) -> FewLayouts:
+    """The layouts of the project that loading is tested with: opening a warehouse takes as long as it has tables."""
+    from ingest import registry
+
+    folder = tmp_path_factory.mktemp("layouts")
+    shutil.copytree(registry.LAYOUT_DIR / "parts", folder / "parts")
+    for path in (*registry.LAYOUT_DIR.glob("*.csv"), *(registry.LAYOUT_DIR / f"{name}.toml" for name in _LAYOUTS)):
+        shutil.copyfile(path, folder / path.name)
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(registry, "LAYOUT_DIR", folder)
+        return FewLayouts(folder, registry.load())
+
+
+@pytest.fixture(scope="session")
+def new_warehouse(tmp_path_factory: pytest.TempPathFactory, few_layouts: FewLayouts) -> Callable[[Path], Path]:
+    """Makes a warehouse with the tables of few layouts and no rows at a path, by copying."""
+    from ingest import warehouse
 
     empty = tmp_path_factory.mktemp("empty") / "etalon.duckdb"
-    warehouse.prepare(empty, registry.load())
+    warehouse.prepare(empty, few_layouts.registry)
 
     def make(path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)

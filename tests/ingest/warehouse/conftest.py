@@ -9,16 +9,16 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from ingest import registry
 from ingest.formats.smf import encode_dump
 from ingest.registry import Registry
 from ingest.warehouse import FileReport, load
+from tests.conftest import FewLayouts
 
 
 @pytest.fixture(scope="session")
-def layouts() -> Registry:
-    """The layouts of the project."""
-    return registry.load()
+def layouts(few_layouts: FewLayouts) -> Registry:
+    """The layouts of the record types that the tests load."""
+    return few_layouts.registry
 
 
 @pytest.fixture(scope="session")

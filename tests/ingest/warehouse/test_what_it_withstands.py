@@ -24,6 +24,7 @@ from ingest.warehouse import (
     kept_open,
     ledger,
     load,
+    prepare,
     publish,
     query,
     version,
@@ -35,10 +36,12 @@ from tests.ingest.warehouse.samples import RUNS, report_xml, write
 KILLED = textwrap.dedent(
     """
     import os, signal, sys
+    from pathlib import Path
     from ingest import registry
     from ingest.warehouse import load
 
     database, folder, fatal = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    registry.LAYOUT_DIR = Path(sys.argv[4])
     sys.modules["ingest.warehouse.load"]._TOGETHER_BYTES = 8000
     steps = 0
 
@@ -54,9 +57,9 @@ KILLED = textwrap.dedent(
 )
 
 
-def run_and_die(database, folder, step) -> int:
+def run_and_die(database, folder, step, layouts) -> int:
     """Load in another process that is killed at the given step; its return code."""
-    return subprocess.run([sys.executable, "-c", KILLED, database, folder, str(step)], timeout=120).returncode
+    return subprocess.run([sys.executable, "-c", KILLED, database, folder, str(step), layouts], timeout=120).returncode
 
 
 @pytest.fixture
@@ -76,7 +79,7 @@ def inputs(tmp_path, dump):
 
 
 @pytest.mark.slow
-def test_killed_at_every_step_and_run_again_gives_the_same_tables(tmp_path, inputs, layouts, monkeypatch):
+def test_killed_at_every_step_and_run_again_gives_the_same_tables(tmp_path, inputs, layouts, few_layouts, monkeypatch):
     monkeypatch.setattr(sys.modules["ingest.warehouse.load"], "_TOGETHER_BYTES", 8000)
     undisturbed = tmp_path / "undisturbed.duckdb"
     steps = []
@@ -85,14 +88,14 @@ def test_killed_at_every_step_and_run_again_gives_the_same_tables(tmp_path, inpu
     assert steps.count("commit") == 4
     database = tmp_path / "killed.duckdb"
     for step in (2, 3, 6, 9):
-        assert run_and_die(database, inputs, step) == -signal.SIGKILL
-    assert run_and_die(database, inputs, len(steps)) == 0
+        assert run_and_die(database, inputs, step, few_layouts.folder) == -signal.SIGKILL
+    assert run_and_die(database, inputs, len(steps), few_layouts.folder) == 0
     assert content_hash(database) == expected
     assert {r.status for r in load([inputs], database, layouts)} == {"unchanged"}
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_and_run_again_gives_the_same_tables(tmp_path, inputs, layouts):
+def test_killed_at_any_moment_and_run_again_gives_the_same_tables(tmp_path, inputs, layouts, few_layouts):
     undisturbed = tmp_path / "undisturbed.duckdb"
     load([inputs], undisturbed, layouts)
     expected = content_hash(undisturbed)
@@ -100,7 +103,9 @@ def test_killed_at_any_moment_and_run_again_gives_the_same_tables(tmp_path, inpu
     for attempt in range(4):
         database = tmp_path / f"killed{attempt}.duckdb"
         process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, database, inputs, "100000"], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", KILLED, database, inputs, "100000", few_layouts.folder],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert process.stdout is not None
         process.stdout.readline()
@@ -361,6 +366,7 @@ def test_the_snapshot_has_the_staging_views_the_warehouse_does_without(tmp_path,
         for _ in range(3):
             con.execute("INSERT INTO raw.many FROM range(20480)")
     known = registry.load()
+    prepare(database, known)
     snapshot = publish(database, tmp_path / "s.duckdb", known)
     names = {f"stg_{section.table}" for _, section in known.tables()}
     found = query(snapshot, "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'staging'")

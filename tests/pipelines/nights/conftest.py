@@ -3,7 +3,6 @@
 import datetime as dt
 import importlib
 import os
-import shutil
 import time
 
 import pytest
@@ -26,34 +25,10 @@ def landed(folder, name, age_s=3600.0):
     return path
 
 
-#: Record types that nights here ask for. A night opens the warehouse a dozen times, which takes the longer the more
-#: tables there are.
-LAYOUTS = ("smf_110_1.toml", "smf_30.toml", "smf_70_1.toml", "smf_72_3.toml")
-
-
-@pytest.fixture(scope="package")
-def few_layouts(tmp_path_factory):
-    """A folder with the layouts of a few record types, and an empty warehouse with their tables."""
-    folder = tmp_path_factory.mktemp("layouts")
-    shutil.copytree(registry.LAYOUT_DIR / "parts", folder / "parts")
-    for path in (*registry.LAYOUT_DIR.glob("*.csv"), *map(registry.LAYOUT_DIR.joinpath, LAYOUTS)):
-        shutil.copyfile(path, folder / path.name)
-    with pytest.MonkeyPatch.context() as changed:
-        changed.setattr(registry, "LAYOUT_DIR", folder)
-        opened.prepare(folder / "etalon.duckdb", registry.load())
-    return folder
-
-
-@pytest.fixture
-def new_warehouse(few_layouts, monkeypatch):
-    """Copies the empty warehouse of few record types, whose layouts are then the only ones."""
-    monkeypatch.setattr(registry, "LAYOUT_DIR", few_layouts)
-
-    def make(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return shutil.copyfile(few_layouts / "etalon.duckdb", path)
-
-    return make
+@pytest.fixture(autouse=True)
+def only_few_layouts(few_layouts, monkeypatch):
+    """Nights know the layouts that the empty warehouse has the tables of."""
+    monkeypatch.setattr(registry, "LAYOUT_DIR", few_layouts.folder)
 
 
 @pytest.fixture
