@@ -99,7 +99,10 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
         names = [name for name in home if lived.twin.classes[name].service_class == service_class]
         if names:
             out += _of_class(f"class={service_class}", names, network, result)
+    of_others = {name for lpar in lived.lpars if lpar != m.lpar for name in (lpar.cp, lpar.ziip)}
     for limit in result.limits:
+        if limit.name in of_others:
+            continue
         name = _resource(m, network, result, limit).removeprefix("limit ")
         out.append(_output("utilization_pct", f"station={name}", _share(result, limit), "%"))
     return out

@@ -167,7 +167,7 @@ def _result(
     precise: bool,
     overloaded: Mapping[str, float] | None = None,
 ) -> SimulationResult:
-    groups = _groups(program, runs, level)
+    groups, overloaded = _groups(program, runs, level), overloaded or {}
     stations, resources, machines = summary.stations(groups), summary.resources(groups), summary.machines(groups)
     return SimulationResult(
         network=program.network.name,
@@ -177,14 +177,14 @@ def _result(
         simulated_s=float(groups.seconds.sum()),
         warm_up_s=sum(run.warm_up_s for run in runs),
         settled=all(run.settled for run in runs) and not overloaded,
-        overloaded=overloaded or {},
+        overloaded=overloaded,
         transactions=sum(run.transactions for run in runs),
         precise=precise,
         classes=summary.classes(groups),
         stations=stations,
         resources=resources,
         machines=machines,
-        limits=summary.limits(groups, stations, resources, machines),
+        limits=summary.limits(groups, stations, resources, machines, overloaded),
     )
 
 

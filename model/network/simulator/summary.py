@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -235,9 +236,13 @@ def machines(groups: Groups) -> dict[str, Estimate]:
 
 def limits(
     groups: Groups, by_station: dict[str, StationResult], by_resource: dict[str, ResourceResult],
-    by_machine: dict[str, Estimate],
+    by_machine: dict[str, Estimate], overloaded: Mapping[str, float],
 ) -> tuple[Limit, ...]:  # fmt: skip
-    """Everything that can run out, in the order in which it binds."""
+    """Everything that can run out, in the order in which it binds.
+
+    All that is ``overloaded`` is full whatever is asked of it: what arrives, and what part of it can be done, says
+    which of it binds first, as no more than that comes to what stands behind it.
+    """
     network, net, seconds = groups.program.network, reduce(groups.program.network), groups.seconds.sum()
     throughput = groups.total[:, :, L.T_DONE].sum(axis=0) / seconds
     using = groups.visit[..., L.V_USING].sum(axis=(0, 1)) / seconds
@@ -257,7 +262,10 @@ def limits(
     names += [(name, "machine") for name in by_machine]
     shares += [estimate.value for estimate in by_machine.values()]
     needed += [estimate.value for estimate in by_machine.values()]
-    return ranked(names, shares, needed, float(throughput.sum()))
+    found = ranked(names, shares, needed, float(throughput.sum()))
+    arriving = float(net.rates.clip(0).sum())
+    full = [one._replace(rate_per_s=arriving / overloaded[one.name]) for one in found if one.name in overloaded]
+    return (*sorted(full, key=lambda one: one.rate_per_s), *(one for one in found if one.name not in overloaded))
 
 
 def _share_of_limit(groups: Groups, s: int, result: StationResult) -> float:

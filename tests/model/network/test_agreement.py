@@ -38,6 +38,16 @@ def test_a_resource_whose_holders_wait_for_a_full_engine_is_not_the_bottleneck(u
         assert next(limit for limit in limits if limit.name == "mxt").utilisation == pytest.approx(1.0, abs=1e-3)
 
 
+def test_of_stations_overloaded_in_a_chain_the_one_asked_most_of_binds_first():
+    net = network(
+        [Station(name="cp"), Station(name="disk"), Station(name="link")],
+        open_class(14.0, visit("link", 0.01), visit("cp", 0.1), visit("disk", 0.18)),
+    )
+    for limits in (solve(net).limits, simulate(net, seed=1, horizon=5_000).limits):
+        assert [limit.name for limit in limits] == ["disk", "cp", "link"]
+        assert [limit.rate_per_s for limit in limits[:2]] == pytest.approx([1 / 0.18, 10.0])
+
+
 def test_a_resource_held_across_a_fork_is_held_for_the_longest_branch():
     fork = Fork(branches=((visit("disk", 1.0),), (visit("link", 0.2),)))
     net = network(
