@@ -38,7 +38,7 @@ def nightly(
         typer.echo(json.dumps(night.to_dict(), indent=2, default=str))
     else:
         for finding in (one for one in night.unacknowledged if one.text not in night.errors):
-            typer.echo(f"{finding.severity}: {finding.text}")
+            typer.echo(f"{finding.severity}: {finding.text}" + (f"\n    {finding.advice}" if finding.advice else ""))
         typer.echo(f"{night.verdict}\nreport: {home.nights / 'index.html'}")
     for line in (*night.errors, *night.notes):
         typer.echo(f"etalon: {line}", err=True)

@@ -25,13 +25,14 @@ class Finding:
     """Something found.
 
     name: what it is on every night. severity: `failure`, `warning`, `news`, or `remark`, which is shown and not sent.
-    page: about it, as a path in the state folder.
+    page: about it, as a path in the state folder. advice: what to do, where more can be said than the text does.
     """
 
     name: str
     severity: str
     text: str
     page: str
+    advice: str = ""
 
 
 def lack_name(lack: Mapping[str, Any]) -> str:
@@ -82,10 +83,10 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
         found.append(Finding("model", "news" if model["champion"] else "warning", model["outcome"], here))
         found += [Finding(text, "warning", text, here) for text in model.get("drifted", ())]
     for problem in quality.get("problems", ()):
-        status, _, text = problem.partition(": ")
+        status, text, advice = [*problem.split(": ", 2), ""][:3]
         severity = "failure" if status == "fail" else "remark"
         where = quality.get("where", {}).get(problem)
         of = f" of {where}" if where else ""
-        found.append(Finding(problem, severity, f"not met{of}: {text}", QUALITY_PAGE))
+        found.append(Finding(problem, severity, f"not met{of}: {text}", QUALITY_PAGE, advice))
     order = ("failure", "warning", "remark", "news")
     return sorted(found, key=lambda finding: order.index(finding.severity))

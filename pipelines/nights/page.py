@@ -75,6 +75,7 @@ def _findings(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[
             "kind": finding.severity,
             "what": text(finding),
             "change": "new" if finding.name in new else "",
+            "what to do": finding.advice,
             "note": notes.get(finding.name, ""),
         }
         for finding in findings(night)

@@ -311,7 +311,7 @@ def patiently(do: Callable[[], Any], waits: tuple[float, ...] | None = None) -> 
 def events(night: Night) -> list[Event]:
     """What is to be reported of a night."""
     return [
-        Event(finding.severity, finding.text, finding.page)
+        Event(finding.severity, ": ".join(filter(None, (finding.text, finding.advice))), finding.page)
         for finding in night.unacknowledged
         if finding.severity in notify.SEVERITIES
     ]

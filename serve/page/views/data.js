@@ -64,18 +64,18 @@ function hours(files) {
   const rows = Object.entries(files.days).map(([system, known]) => {
     const own = Object.keys(known).sort();
     const short = own.filter((day) => known[day] < FULL_HOURS).length;
-    return [system, own[0], own.at(-1), own.length, short, strip(days, known, system)];
+    return [system, strip(days, known, system), own.length, short, own[0], own.at(-1)];
   });
   return section(
     "Hours recorded by day",
     table(
       [
         { name: "System" },
-        { name: "first day" },
-        { name: "last day" },
+        { name: `${days[0]} to ${days.at(-1)}` },
         { name: "days", number: true, text: (v) => v },
         { name: `of which short of ${FULL_HOURS} hours`, number: true, text: (v) => v },
-        { name: `${days[0]} to ${days.at(-1)}` },
+        { name: "first day" },
+        { name: "last day" },
       ],
       rows,
       "Hours recorded by day",

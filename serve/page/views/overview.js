@@ -149,7 +149,8 @@ const sharesMachine = (one, machine) => machine && figure(one.mean_busy_pct, 3) 
 
 // What the last week had that the one before had not, beyond the scatter of days: most first.
 function lastWeek(histories) {
-  const long = histories.filter((history) => daysOf(history) >= FEWEST_DAYS);
+  const fresh = histories.filter((history) => !staleness(history.last_day));
+  const long = (fresh.length ? fresh : histories).filter((history) => daysOf(history) >= FEWEST_DAYS);
   if (!long.length) return [];
   const found = h("div", { ariaLive: "polite", ariaBusy: "true" });
   Promise.allSettled(long.map((history) => changed(history.system, weeks(history)))).then((answers) => {
