@@ -10,6 +10,7 @@ import pytest
 from ingest import registry, schema
 from ingest.field_types import UNITS
 from ingest.formats.smf import decode_batches, encode_dump
+from ingest.layout import Layout
 from ingest.registry import RegistryError
 from ingest.schema import staging
 from ingest.schema.__main__ import main
@@ -63,34 +64,34 @@ def warehouse() -> duckdb.DuckDBPyConnection:
     return con
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_raw_columns_take_the_decoded_columns(table: str, warehouse: duckdb.DuckDBPyConnection) -> None:
-    _, section = TABLES[table]
-    described = warehouse.execute(f"DESCRIBE raw.{table}").fetchall()
-    expected = [(name, kind.removesuffix(" NOT NULL")) for name, kind in schema.column_definitions(section)]
-    assert [(row[0], row[1]) for row in described] == expected
-    assert [row[0] for row in described[1:]] == section.arrow_schema().names
+@pytest.mark.parametrize("layout", REGISTRY.layouts, ids=lambda layout: layout.name)
+def test_raw_columns_take_the_decoded_columns(layout: Layout, warehouse: duckdb.DuckDBPyConnection) -> None:
+    for section in (*layout.sections, *layout.handled):
+        described = warehouse.execute(f"DESCRIBE raw.{section.table}").fetchall()
+        expected = [(name, kind.removesuffix(" NOT NULL")) for name, kind in schema.column_definitions(section)]
+        assert [(row[0], row[1]) for row in described] == expected, section.table
+        assert [row[0] for row in described[1:]] == section.arrow_schema().names, section.table
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("layout", REGISTRY.layouts, ids=lambda layout: layout.name)
 def test_staging_views_have_the_columns_and_types_they_describe(
-    table: str, warehouse: duckdb.DuckDBPyConnection
+    layout: Layout, warehouse: duckdb.DuckDBPyConnection
 ) -> None:
-    layout, section = TABLES[table]
-    name = staging.view_name(section)
-    described = [(row[0], row[1]) for row in warehouse.execute(f"DESCRIBE staging.{name}").fetchall()]
-    columns = staging.columns(layout, section)
-    assert described == [(column.name, column.type) for column in columns]
-    assert all(column.description for column in columns)
     context = ["file_id", "record_seq", "section_seq", "smf_sid", "written_local"]
     if layout.product == "rmf":
         context += ["interval_start_local", "store_clock_ahead_s", "interval_start_utc"]
         context += ["interval_s", "sysplex_name", "system_name"]
     if layout.product == "cics":
         context += ["applid", "release_code"]
-    assert [name for name, _ in described[: len(context)]] == context
-    [(rows,)] = warehouse.execute(f"SELECT count(*) FROM raw.{table}").fetchall()
-    assert len(warehouse.execute(f"SELECT * FROM staging.{name}").fetchall()) == rows
+    for section in (*layout.sections, *layout.handled):
+        name = staging.view_name(section)
+        described = [(row[0], row[1]) for row in warehouse.execute(f"DESCRIBE staging.{name}").fetchall()]
+        columns = staging.columns(layout, section)
+        assert described == [(one.name, one.type) for one in columns], name
+        assert all(one.description for one in columns), name
+        assert [one.name for one in columns[: len(context)]] == context, name
+        [(rows,)] = warehouse.execute(f"SELECT count(*) FROM raw.{section.table}").fetchall()
+        assert len(warehouse.execute(f"SELECT * FROM staging.{name}").fetchall()) == rows, name
 
 
 def test_staging_rescales_units_and_names_the_interval(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pipelines import metrics, record_marts
+from pipelines import metrics, record_marts, steps
 from pipelines.home import Home
 
 PROJECT = Path(__file__).parents[2] / "dbt"
@@ -25,7 +25,7 @@ def build(database: Path, *, unit_tests: bool = True) -> None:
     if not unit_tests:
         record_marts.make_empty(database, idle)
         kinds = ["--exclude-resource-type", "unit_test", "--exclude", *idle]
-    command = [Path(sys.executable).with_name("dbt"), "--no-use-colors", "--log-level-file", "none"]
+    command = [sys.executable, "-c", steps.DBT, "--no-use-colors", "--log-level-file", "none"]
     command += ["build", "--no-write-json", "--project-dir", PROJECT, "--profiles-dir", PROJECT, *kinds]
     parsed = PROJECT / "target" / "partial_parse.msgpack"
     command += ["--partial-parse-file-path", parsed] if parsed.exists() else []
