@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
@@ -30,6 +30,8 @@ UNMEASURED_SD = 0.03
 """Relative standard deviation, at least, of a sibling at a level at which it was not measured."""
 NOTHING_DOUBT = 0.5
 """How unsure a relative is that shows nothing, for each unit of the chance that there is something."""
+SUREST = 4.0
+"""Power of how sure a relative is by which it counts beside others."""
 LEAST_FELLOWS = 4
 """So many other levels of a part tell what is usual among them."""
 MOST_DOUBLINGS = 8
@@ -71,7 +73,7 @@ class Beliefs:
         self,
         tables: Tables,
         facts: Mapping[str, Mapping[str, str]] | None = None,
-        widening: Mapping[str, float] | None = None,
+        widening: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
         self.tables = tables
         self.facts = facts or {}
@@ -113,8 +115,7 @@ class Beliefs:
             return Inference(Belief.of(near, float(np.std(y))), basis, len(points), outside)
         measured, noise = table.values.get(cell, (0.0, 0.0))
         known = measured > 0 and noise < DOUBTFUL * measured
-        factor = self._factor(table, cell)
-        belief = self.by_law(table, cell, points).widened(min(factor, 1.0) if known else factor)
+        belief = self._widened(table, cell, self.by_law(table, cell, points), most=1.0 if known else math.inf)
         if outside:
             end = float(np.clip(cell.x, x.min(), x.max()))
             risen = self._risen(table, cell, points, end, belief)
@@ -247,11 +248,13 @@ class Beliefs:
         if not found:
             return None
         best = min(found, key=lambda candidate: candidate.doubt)
-        belief = best.inference.belief
-        if table.numeric is not None or not belief.logarithmic:
+        if best.doubt == 0 or not best.inference.belief.logarithmic:
             return best.inference
-        factor = self._factor(table, cell)
-        return replace(best.inference, belief=belief.widened(factor if best.by_own else max(factor, 1.0)))
+        belief = _together(found, best.doubt)
+        if table.numeric is not None:
+            return replace(best.inference, belief=belief)
+        least = 0.0 if best.by_own else 1.0
+        return replace(best.inference, belief=self._widened(table, cell, belief, least))
 
     def _by_ratios(self, table: Table, cell: Cell, donors: list[tuple[Cell, str]]) -> Iterator["_Candidate"]:
         """What each relative says, by its ratio to the cell."""
@@ -299,9 +302,17 @@ class Beliefs:
                 inference = Inference(belief, f"as usual among {len(found)} other levels of {key}", 0)
                 yield _Candidate(belief.relative_sd(), inference, True)
 
-    def _factor(self, table: Table, cell: Cell) -> float:
-        """How much wider than said an interval is."""
-        return scale(self._widening, relatives(table, cell))
+    def _widened(self, table: Table, cell: Cell, belief: Belief, least: float = 0.0, most: float = math.inf) -> Belief:
+        """A belief as much wider, or narrower, as figures left out show.
+
+        What was left out may be what shows how rough a series is: with it an interval is as wide by itself, and is
+        not widened beyond what held the figures left out.
+        """
+        factor, reach = scale(self._widening, relatives(table, cell))
+        if factor > 1.0:
+            low, high = belief.quantiles(0.05, 0.95)
+            factor = max(min(factor, reach / max(math.log(high / low) / 2.0, 1e-9)), 1.0)
+        return belief.widened(min(max(factor, least), most))
 
     def donors(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:
         """Cells of the same metric that differ in one name, with that name; a sibling is another system."""
@@ -322,6 +333,14 @@ class Beliefs:
         """Whether two systems run the same workload, so that one can stand for the other."""
         mine = self.facts.get(one, {}).get(WORKLOAD)
         return mine is not None and mine == self.facts.get(other, {}).get(WORKLOAD)
+
+
+def _together(found: list[_Candidate], least: float) -> Belief:
+    """What relatives say together: the surest nearly alone, unless others are as sure and contradict it."""
+    said = [(c.inference.belief, (least / c.doubt) ** SUREST) for c in found if c.inference.belief.logarithmic]
+    weights = np.concatenate([weight * belief.weight / belief.weight.sum() for belief, weight in said])
+    means, sds = (np.concatenate([getattr(belief, name) for belief, _ in said]) for name in ("mean", "sd"))
+    return Belief(weights, means, sds, True)
 
 
 def _spans(points: list[tuple[float, float, float]], x: float | None) -> bool:
@@ -347,13 +366,17 @@ def relatives(table: Table, cell: Cell) -> tuple[str, ...]:
     return family(table, cell), series, f"{series} {'within' if points and _spans(points, cell.x) else 'beyond'}"
 
 
-def scale(widening: Mapping[str, float], names: tuple[str, ...]) -> float:
-    """How much wider an interval is to be: as of its nearest relatives of which that is known.
+def scale(widening: Mapping[str, Sequence[float]], names: tuple[str, ...]) -> tuple[float, float]:
+    """How much wider an interval is to be, and how far it has to reach: as of its nearest relatives of which that is
+    known.
 
     Where that is the family alone, as no figure of the metric could be left out, it is not narrower.
     """
-    nearest = next((widening[name] for name in reversed(names[1:]) if name in widening), None)
-    return max(widening.get(names[0], 1.0), 1.0) if nearest is None else nearest
+    for name in reversed(names[1:]):
+        if name in widening:
+            factor, reach = widening[name]
+            return factor, reach
+    return max(widening.get(names[0], (1.0,))[0], 1.0), math.inf
 
 
 def is_closed(table: Table, cell: Cell) -> bool:

@@ -43,7 +43,7 @@ class Evaluator:
         tables: Tables,
         facts: Mapping[str, Mapping[str, str]],
         identities: tuple[Identity, ...] = (),
-        widening: Mapping[str, float] | None = None,
+        widening: Mapping[str, Sequence[float]] | None = None,
         seed: int = 0,
     ) -> None:
         self.tables = tables

@@ -58,11 +58,16 @@ class LeftOut:
         reach = math.log((self.high if off > 0 else self.low) / self.value)
         return off / reach if reach else 0.0
 
-    def widened(self, widening: Mapping[str, float]) -> tuple[float, float, float]:
+    @property
+    def reach(self) -> float:
+        """Half the width of the interval, of logarithms."""
+        return math.log(self.high / self.low) / 2.0
+
+    def widened(self, widening: Mapping[str, Sequence[float]]) -> tuple[float, float, float]:
         """The interval with its ends as many times as far off as `widening` says, in proportions above zero."""
         if self.low <= 0:
             return self.low, self.value, self.high
-        factor = scale(widening, self.relatives)
+        factor = scale(widening, self.relatives)[0]
         low, high = (self.value * (end / self.value) ** factor for end in (self.low, self.high))
         return low, self.value, high
 
@@ -142,27 +147,30 @@ def _single(rows: list[Row], facts: Facts, table: Table, cell: Cell) -> LeftOut 
     return LeftOut(cell, relatives(table, cell), measured, found.low, found.value, found.high, donors[0][2])
 
 
-def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str, float]:
-    """How much wider intervals must be to hold 90 % of the figures but some: by the names of their relatives.
+def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str, tuple[float, float]]:
+    """How much wider intervals must be to hold 90 % of the figures but some, and how far those reach then.
 
-    Of a family it is the 90 % quantile of errors over half-widths; of figures more alike, what their mean says, in
-    the geometric mean with the wider group.
+    By the names of their relatives. Of a family the factor is the 90 % quantile of errors over half-widths; of figures
+    more alike, what their mean says, in the geometric mean with the wider group. The reach is half the width of the
+    interval so widened, of logarithms, in the mean of the figures.
     """
-    missed: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    missed: dict[tuple[str, ...], list[tuple[float, float]]] = defaultdict(list)
     for figure in figures:
         if figure.missed is not None and figure.cell not in but:
             for count in range(len(figure.relatives)):
-                missed[figure.relatives[: count + 1]].append(figure.missed)
+                missed[figure.relatives[: count + 1]].append((figure.missed, figure.reach))
     logs: dict[tuple[str, ...], float] = {}
     factors = {}
-    for names, errors in sorted(missed.items(), key=lambda entry: len(entry[0])):
+    for names, found in sorted(missed.items(), key=lambda entry: len(entry[0])):
+        errors, reaches = zip(*found, strict=True)
         cases, wider = float(len(errors)), logs.get(names[:-1])
         said = np.quantile(errors, COVERED, method="hazen") if wider is None else MEANS_COVERED * np.mean(errors)
         logs[names] = math.log(np.clip(said, LEAST_WIDENING, MOST_WIDENING))
         if wider is not None:
             logs[names] = (WIDER_CASES * wider + cases * logs[names]) / (WIDER_CASES + cases)
             cases += WIDER_CASES
-        factors[names[-1]] = math.exp(logs[names]) * (1.0 + FEW / math.sqrt(cases))
+        factor = math.exp(logs[names]) * (1.0 + FEW / math.sqrt(cases))
+        factors[names[-1]] = factor, factor * float(np.mean(reaches))
     return factors
 
 

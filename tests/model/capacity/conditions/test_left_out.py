@@ -1,8 +1,10 @@
 """Figures left out one by one, of systems whose truth is known."""
 
+import math
+
 import pytest
 
-from model.capacity.conditions.beliefs import scale
+from model.capacity.conditions.beliefs import relatives, scale
 from model.capacity.conditions.fitting import evaluator, fit
 from model.capacity.conditions.left_out import LeftOut, left_out, widening
 from model.capacity.conditions.rows import Row
@@ -51,7 +53,7 @@ def test_a_metric_in_two_units_has_an_interval_for_each():
 
 def test_intervals_are_as_wide_as_figures_left_out_scatter():
     close, apart = (widening(left_out(Tables(rows(s)), {})) for s in ((0.0, 0.001), (0.11, -0.12, 0.13, -0.1)))
-    assert max(close.values()) < min(apart.values())
+    assert max(factor for factor, _ in close.values()) < min(factor for factor, _ in apart.values())
     assert fit(rows((0.0, 0.001)), {})["widening"] == close
 
 
@@ -63,7 +65,7 @@ def test_levels_beyond_the_measured_ones_have_wider_intervals_than_those_within(
         for off in offs
     ]
     scales = widening(figures)
-    assert scales["within"] < scales["series"] < scales["beyond"]
+    assert scales["within"][0] < scales["series"][0] < scales["beyond"][0]
     within, beyond = figures[0].widened(scales), figures[3].widened(scales)
     assert beyond[0] < within[0] < within[1] == beyond[1] < within[2] < beyond[2]
     assert within[0] < 98.0 and beyond[2] > 115.0
@@ -71,6 +73,19 @@ def test_levels_beyond_the_measured_ones_have_wider_intervals_than_those_within(
 
 def test_a_metric_of_which_nothing_could_be_left_out_is_not_narrowed_by_its_family():
     family, metric = "s t: storage", "s t: storage, csa_kb"
-    assert scale({family: 0.3}, (family, metric)) == 1.0
-    assert scale({family: 3.0}, (family, metric)) == 3.0
-    assert scale({family: 0.3, metric: 0.4}, (family, metric)) == 0.4
+    assert scale({family: (0.3, 0.1)}, (family, metric))[0] == 1.0
+    assert scale({family: (3.0, 0.1)}, (family, metric))[0] == 3.0
+    assert scale({family: (0.3, 0.1), metric: (0.4, 0.2)}, (family, metric)) == (0.4, 0.2)
+
+
+def test_a_series_that_is_rough_is_not_widened_twice():
+    """Without the peak a level is told too surely; with it the series is as unsure by itself as those that missed."""
+    values = {2.0: 600.0, 6.0: 1900.0, 8.0: 1000.0}
+    told = [Row("one", "queue_ms", {"links": f"{x:g}"}, y, "ms", "runs", "study") for x, y in values.items()]
+    model = fit(told, {})
+    cell = Cell(("study", "runs"), "one", "queue_ms", "", (), 4.0)
+    found, plain = (evaluator({**model, "widening": scales}).value(cell) for scales in (model["widening"], {}))
+    factor, reach = scale(model["widening"], relatives(evaluator(model).tables.blocks[cell.block], cell))
+    assert factor > 1.3
+    assert plain.low >= found.low > plain.value * (plain.low / plain.value) ** factor
+    assert math.log(found.high / found.low) / 2.0 <= max(reach, math.log(plain.high / plain.low) / 2.0) + 1e-3

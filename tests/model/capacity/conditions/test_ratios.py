@@ -151,3 +151,20 @@ def test_a_metric_that_shows_no_ratio_of_its_own_is_as_unsure_as_all_others_chan
     tables = Tables(found)
     donor = next(iter(tables.blocks[TABLE].values))
     assert Ratios(tables).ratio(donor, replace(donor, system="second"), SYSTEM).sd > 1.0
+
+
+def test_relatives_that_contradict_each_other_widen_the_answer():
+    """A part is usually a sixth of the other; by the run before, or by both, it has changed as the other has not."""
+
+    values = {("old", "REGION"): 80.0, ("old", "GATEWAY"): 13.0, ("new", "REGION"): 160.0}
+    values |= {("older", "REGION"): 80.0, ("older", "GATEWAY"): 13.0}
+    values |= {(run, f"same {i}"): 50.0 for i in range(3) for run in ("older", "old", "new")}
+    found = [
+        Row(run, "cost_us", {"part": part}, value, "us/tran", TABLE[1], TABLE[0])
+        for (run, part), value in values.items()
+    ]
+    facts = {run: {WORKLOAD: "w"} for run in ("older", "old", "new")}
+    cell = Cell(TABLE, "new", "cost_us", "", (("part", "GATEWAY"),), None)
+    low, middle, high = Beliefs(Tables(found), facts).infer(cell).belief.quantiles(0.05, 0.5, 0.95)
+    assert low < 14.0
+    assert middle < 20.0 < high
