@@ -84,6 +84,11 @@ class Sharers:
         """Those chosen."""
         return self.each(lambda values: values[kept])
 
+    @property
+    def fullest(self) -> NDArray[np.int64]:
+        """Where most come, and where most are inside."""
+        return np.array([np.argmax(self.total), np.argmax(self.total * self.inside)])
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -108,12 +113,17 @@ class Candidates:
 
     def wait(self, shared: Sharers) -> Array:
         """(N, n) wait in ms."""
-        return 1e3 * self._held(shared)[0] * self.queues[:, None]
+        return self.effect(shared)[0]
 
     def eased(self, shared: Sharers) -> Array:
         """(N, n) part of the queueing for engines that is left where those who wait are kept out."""
+        return self.effect(shared)[1]
+
+    def effect(self, shared: Sharers) -> tuple[Array, Array]:
+        """(N, n) wait in ms, and the part of the queueing for engines that is left."""
+        waited, left = self._held(shared)
         engines = (self.of_inside + self.of_engines) * self.queues
-        return 1.0 - engines[:, None] * (1.0 - self._held(shared)[1])
+        return 1e3 * waited * self.queues[:, None], 1.0 - engines[:, None] * (1.0 - left)
 
     def _held(self, shared: Sharers) -> tuple[Array, Array]:
         """(N, n) wait in s for one of the queues, and the part that is left of the queueing of those inside."""
@@ -136,84 +146,93 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Found:
-    """Limits that responses prefer to none: candidates with chances; fits, wait (I,) in ms and gain of the best."""
+    """Limits that responses prefer to none: candidates with chances; of the best fits, wait (I,) in ms, the part (I,)
+    that it leaves of its classes' queueing for engines, and gain."""
 
     candidates: Candidates
     chance: Array
     fits: dict[int, Fit]
     wait: Array
+    eased: Array
     gain: float
 
 
 def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict[int, Fit]) -> Found | None:
     """The limit that the responses of these classes plainly prefer to none."""
-    rate = {c: h.ended[:, c] / h.seconds for c in members}
-    total = np.sum(list(rate.values()), axis=0)
-    highest = float(np.quantile(total, 0.999))
-    if highest <= 0:
+    shared = _sharers(h, members, seen, fits)
+    tried = _candidates(shared) if shared.total.any() else None
+    if tried is None or not len(tried.places):
         return None
-    inside, using, queued, used, offered = (np.zeros(len(h.seconds)) for _ in range(5))
-    pool = np.full(len(h.seconds), np.inf)
-    for c in members:
-        expected = np.full(len(h.seconds), np.median(seen[c].response))
-        waits = sum(factor * wait for factor, wait in zip(fits[c].mean[1:4], seen[c].waits, strict=True))
-        expected[seen[c].kept] = seen[c].service + fits[c].mean[0] + waits
-        inside += rate[c] * expected / 1e3
-        kept = seen[c].kept
-        using[kept] += rate[c][kept] * seen[c].service / 1e3
-        queued[kept] += rate[c][kept] * waits / 1e3
-        used += np.nan_to_num(h.cp_s[:, c]) / h.seconds
-        offered[kept], pool[kept] = np.maximum(offered[kept], seen[c].offered), np.minimum(pool[kept], seen[c].pool)
-    pool = np.where(np.isfinite(pool), pool, 1.0)
-    inside, using, queued = (one / np.maximum(total, 1e-12) for one in (inside, using, queued))
-    shared = Sharers(total, inside, using + queued, queued, used, offered, pool)
-    tried = _candidates(
-        highest, 1e3 * float(np.quantile(shared.inside, 0.9)), float(np.quantile(total * inside, 0.999))
-    )
-    fullest = np.array([int(np.argmax(total)), int(np.argmax(total * inside))])
-    steady = np.isfinite(tried.wait(shared.rows(fullest))).all(axis=1)
-    tried = tried.rows(np.flatnonzero(steady))
-    if not len(tried.places):
-        return None
-    explained = dict(fits)
     bins = {c: Binned.of(seen[c], shared) for c in members}
-    waits = {c: tried.wait(bins[c].shared) for c in members}
+    effects = {c: tried.effect(bins[c].shared) for c in members}
+    explained = {c: fits[c] for c in members}
     for _ in range(2):
         # What scatter there is without the limit is in part the limit's own work: it is judged by what it leaves.
-        none, scores = 0.0, np.zeros(len(tried.places))
-        for c in members:
-            none += float(bins[c].score(explained[c], *seen[c].prior(False))[0])
-            scores += bins[c].score(explained[c], *seen[c].prior(True), waits[c])
-            scores += 2.0 * math.log(len(total)) / len(members)
-        best = float(scores.min())
-        if not np.isfinite(best):
+        none = sum(float(bins[c].score(explained[c], *seen[c].prior(False))[0]) for c in members)
+        scores = sum(
+            (bins[c].score(explained[c], *seen[c].prior(True), effects[c]) for c in members),
+            np.full(len(tried.places), 2.0 * math.log(len(shared.total))),
+        )
+        best = np.array([np.argmin(scores)])
+        gain = none - float(scores[best[0]])
+        if not np.isfinite(gain):
             return None
-        wait = tried.rows(np.array([int(np.argmin(scores))])).wait(shared)[0]
-        explained = {c: followed(seen[c], wait[seen[c].kept]) for c in members}
-    if not none - best >= LIMIT_GAIN * len(members) or min(one.mean[-1] for one in explained.values()) < SHARED:
+        wait, left = (one[0] for one in tried.rows(best).effect(shared))
+        explained = {c: followed(seen[c].easing(left), wait[seen[c].kept]) for c in members}
+    plain = gain >= LIMIT_GAIN * len(members) and min(one.mean[-1] for one in explained.values()) >= SHARED
+    if not plain or not _fills_sooner(tried.rows(best), shared):
         return None
-    asked = np.max(total[fullest] * (tried.hold_s[:, None] + tried.of_inside[:, None] * inside[fullest]), axis=1)
-    if asked[scores.argmin()] < SOONER * tried.places[scores.argmin()] * float(np.quantile(used / pool, 0.999)):
-        return None
-    likely = np.flatnonzero(scores < best + 12.0)
-    chance = np.exp(-0.5 * (scores[likely] - best))
-    chance /= chance.sum()
-    return Found(tried.rows(likely), chance, explained, wait, none - best)
+    likely = np.flatnonzero(scores < scores[best] + 12.0)
+    chance = np.exp(-0.5 * (scores[likely] - scores[best]))
+    return Found(tried.rows(likely), chance / chance.sum(), explained, wait, left, gain)
 
 
-def _candidates(highest: float, longest: float, most_inside: float) -> Candidates:
-    """Limits worth trying: ``highest`` rate a second, ``longest`` time held in ms, ``most_inside`` transactions."""
+def _sharers(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict[int, Fit]) -> Sharers:
+    """The classes that may share a limit, in every interval, as without it."""
+    total, inside, using, queued, used, offered = (np.zeros(len(h.seconds)) for _ in range(6))
+    pool = np.full(len(h.seconds), np.inf)
+    for c in members:
+        one, rate = seen[c], h.ended[:, c] / h.seconds
+        waits = sum(factor * wait for factor, wait in zip(fits[c].mean[1:4], one.waits, strict=True))
+        expected = np.full(len(h.seconds), np.median(one.response))
+        expected[one.kept] = one.service + fits[c].mean[0] + waits
+        total += rate
+        inside += rate * expected / 1e3
+        using[one.kept] += rate[one.kept] * one.service / 1e3
+        queued[one.kept] += rate[one.kept] * waits / 1e3
+        used += np.nan_to_num(h.cp_s[:, c]) / h.seconds
+        offered[one.kept] = np.maximum(offered[one.kept], one.offered)
+        pool[one.kept] = np.minimum(pool[one.kept], one.pool)
+    pool = np.where(np.isfinite(pool), pool, 1.0)
+    inside, using, queued = (one / np.maximum(total, 1e-12) for one in (inside, using, queued))
+    return Sharers(total, inside, using + queued, queued, used, offered, pool)
+
+
+def _fills_sooner(limit: Candidates, shared: Sharers) -> bool:
+    """Whether a limit fills sooner than the engines do with the work of those who share it."""
+    here = shared.rows(shared.fullest)
+    taken = np.max(here.total * (limit.hold_s[0] + limit.of_inside[0] * here.inside)) / limit.places[0]
+    return bool(taken >= SOONER * float(np.quantile(shared.used / shared.pool, 0.999)))
+
+
+def _candidates(shared: Sharers) -> Candidates:
+    """Limits worth trying, which have a steady state where most come and where most are inside."""
+    highest = max(float(np.quantile(shared.total, 0.999)), 1e-12)
+    longest_s, most_inside = np.quantile(shared.inside, 0.9), np.quantile(shared.total * shared.inside, 0.999)
     places = np.repeat(PLACES, len(LOADS)).astype(float)
-    hold = np.tile(LOADS, len(PLACES)) * places / highest * 1e3
-    short = hold < longest
+    hold_s = np.tile(LOADS, len(PLACES)) * places / highest
+    short = hold_s < longest_s
     whole = np.array([float(one) for one in PLACES if 0.3 < most_inside / one < 1.2])
-    return Candidates(
+    timed, none = np.ones(int(short.sum())), np.zeros(len(whole))
+    number = len(timed) + len(none)
+    found = Candidates(
         np.concatenate([places[short], whole]),
-        np.append(hold[short] / 1e3, np.zeros(len(whole))),
-        np.append(np.zeros(int(short.sum())), np.ones(len(whole))),
-        np.zeros(int(short.sum()) + len(whole)),
-        np.ones(int(short.sum()) + len(whole)),
+        np.concatenate([hold_s[short], none]),
+        np.concatenate([0.0 * timed, none + 1.0]),
+        np.zeros(number),
+        np.ones(number),
     )
+    return found.rows(np.flatnonzero(np.isfinite(found.wait(shared.rows(shared.fullest))).all(axis=1)))
 
 
 @dataclass(frozen=True)
@@ -247,8 +266,10 @@ class Binned:
             float(np.median(seen.response)),
         )
 
-    def score(self, found: Fit, centre: list[float], spread: list[float], wait: Array | None = None) -> Array:
-        """(N,) how badly the responses are followed with each limit's wait (N, B); (1,) without a limit.
+    def score(
+        self, found: Fit, centre: list[float], spread: list[float], effect: tuple[Array, Array] | None = None
+    ) -> Array:
+        """(N,) how badly the responses are followed with each limit's effect, (N, B); (1,) without a limit.
 
         They are taken to scatter as about the fit. Infinite where a wait does not show, or has no steady state.
         """
@@ -256,10 +277,12 @@ class Binned:
         prior, precision = np.array(centre), 1.0 / np.square(spread)
         design = self.columns[None]
         usable = np.ones(1, bool)
-        if wait is not None:
+        if effect is not None:
+            wait, left = effect
             usable = np.isfinite(wait).all(axis=1) & (np.max(wait, axis=1) >= SHOWS * self.usual)
             here = np.where(usable[:, None], wait, 0.0)
-            design = np.concatenate([np.broadcast_to(design, (len(here), *design.shape[1:])), here[..., None]], axis=2)
+            rest = np.broadcast_to(self.columns[:, :1], (*here.shape, 1))
+            design = np.concatenate([rest, design[..., 1:] * left[..., None], here[..., None]], axis=2)
         weighted = design * weights[:, None]
         inverse = weighted.swapaxes(1, 2) @ design + np.diag(precision)
         moment = weighted.swapaxes(1, 2) @ self.target + precision * prior

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -80,10 +80,11 @@ class Explained:
 
 
 def _explained(h: History, seen: dict[int, Seen], name: str) -> Explained:
+    """What explains the responses of classes whose waits are those of one order of work."""
     fits = {c: followed(one) for c, one in seen.items()}
     named, eased = named_limits(h, seen, fits, name)
     for c, left in eased.items():
-        seen = {**seen, c: replace(seen[c], eased=left[seen[c].kept])}
+        seen[c] = seen[c].easing(left)
         fits[c] = followed(seen[c])
     limits, limited = [], {}
     free = set(seen)
@@ -92,7 +93,7 @@ def _explained(h: History, seen: dict[int, Seen], name: str) -> Explained:
             continue
         limits.append((members, found.candidates, found.chance))
         for c in members:
-            fits[c] = found.fits[c]
+            seen[c], fits[c] = seen[c].easing(found.eased), found.fits[c]
             limited[c] = found.wait[seen[c].kept]
         free -= set(members)
     return Explained(

@@ -85,6 +85,10 @@ class Seen:
         }
         return replace(self, kept=self.kept & chosen, **of_rows)
 
+    def easing(self, left: Array) -> Seen:
+        """The same with a part, (I,) of all intervals, of the waits for engines."""
+        return replace(self, eased=self.eased * left[self.kept])
+
     @property
     def waits(self) -> list[Array]:
         """Columns of the regression besides the rest: those of the waits, as far as limits leave them."""

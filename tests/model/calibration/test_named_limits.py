@@ -7,6 +7,7 @@ import pytest
 
 from model.calibration.devices import Devices, beside, with_device_waits
 from model.calibration.intervals import History, SharedMachine
+from model.calibration.limits import Candidates, Sharers
 from model.calibration.production import entry
 from model.capacity import queues
 from model.capacity.ask import predict
@@ -176,6 +177,25 @@ def test_places_and_holding_time_are_those_that_made_the_waits(bundle):
     assert limit["servers"]["centre"] == PLACES
     assert limit["of_inside"]["centre"] == 1.0
     assert limit["factor"]["centre"] == pytest.approx(1.0, abs=0.15)
+
+
+def test_a_limit_that_no_record_names_keeps_its_classes_out_of_the_queue_for_engines():
+    found = entry(replace(limited(6), waited_s={}))
+    [limit] = found["limits"]
+    assert (limit["members"], limit["servers"]["centre"]) == (["HIGH", "LOW"], 6)
+    assert [law["factor"]["centre"] for law in found["response"].values()] == pytest.approx([1.0, 1.0], abs=0.06)
+
+
+@pytest.mark.parametrize(("engines", "places"), [(1, 2), (2, 3), (4, 8)])
+def test_a_limit_in_front_of_engines_of_its_own_moves_their_queue_and_makes_none(engines, places):
+    rate, service_s = np.linspace(30.0, 90.0, 5) * engines, 0.01
+    used = rate * service_s
+    queued_s = service_s * (queues.stretch(used, engines) - 1.0)
+    inside_s = service_s + queued_s
+    shared = Sharers(rate, inside_s, inside_s, queued_s, used, used, np.full(5, float(engines)))
+    zero, one = np.zeros(1), np.ones(1)
+    wait_ms, left = Candidates(one * places, zero, one, zero, one).effect(shared)
+    assert wait_ms[0] / 1e3 + left[0] * queued_s == pytest.approx(queued_s, rel=1e-6)
 
 
 def test_a_limit_may_be_held_for_all_but_a_fixed_part_of_the_time_inside():
