@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 # A change of cost from one day to the next: improvement of fit it must bring, and how large it must be.
 CHANGE_GAIN, CHANGE_SIZE, CHANGE_DAYS = 25.0, 0.01, 2
 # What the structure of a demand cannot follow: relative scatter, and drift for each e-fold outside the data.
-SCATTER, DRIFT = 0.0015, 0.004
+SCATTER, DRIFT = 0.001, 0.003
 
 
 @dataclass(frozen=True)
