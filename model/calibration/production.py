@@ -19,7 +19,7 @@ from model.calibration.plausibility import below_service, come_and_gone, without
 from model.calibration.regression import Fit, fit
 from model.calibration.responses import responses
 from model.calibration.serving import served
-from model.calibration.uncaptured import uncaptured
+from model.calibration.uncaptured import stay, uncaptured
 from model.calibration.ziips import ziip_pool
 from model.capacity.parts import WORK, Limit
 
@@ -62,7 +62,7 @@ def entry(history: History) -> dict[str, Any]:
     ziip = ziip_pool(h, streams, usage)
     short, too_short = below_service(h, streams)
     notes += too_short + come_and_gone(h, streams)
-    laws = responses(h, [c for c in streams if c not in short], ziip, h.system_id)
+    laws = responses(h, [c for c in streams if c not in short], ziip, stay(usage["uncaptured"]), h.system_id)
     for name, group in h.devices.items():
         if np.any(group.others_s):
             extra[Limit.beside_key(name)] = group.others(h.seconds).tolist()

@@ -16,7 +16,7 @@ from model.calibration.intervals import History
 from model.calibration.limits import Candidates, limit_entry, shown
 from model.calibration.named_limits import named_limits
 from model.calibration.regression import Fit, fit
-from model.calibration.waiting import FEWEST_INTERVALS, PRIOR, Order, Seen, followed, seen_by
+from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Order, Seen, followed, seen_by
 
 Array = NDArray[np.float64]
 
@@ -40,12 +40,15 @@ BENT = 0.12
 LEAST_WAITED = 0.2
 
 
-def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """``response``, ``limits``, ``priorities``, ``in_line`` and ``to_its_end`` of a bundle's entry."""
+def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], stay: float, name: str) -> dict[str, Any]:
+    """``response``, ``limits``, ``priorities``, ``in_line`` and ``to_its_end`` of a bundle's entry.
+
+    Transactions are on the engines ``stay`` times as long as they are charged for.
+    """
     # On a shared machine the hypervisor takes engines away before work is at its end.
     alone = h.machine is None or h.machine.weight >= h.machine.total_weight
     orders = [order for order in Order if alone or order is not Order.IN_LINE]
-    views = {order: _explained(h, seen_by(h, streams, ziip, order), name) for order in orders}
+    views = {order: _explained(h, seen_by(h, streams, ziip, order, stay), name) for order in orders}
     order = min(orders, key=lambda one: views[one].score)
     chosen = views[order]
     return {
@@ -110,10 +113,11 @@ def bent(seen: Seen, found: Fit, design: Array, long: NDArray[np.bool_]) -> floa
 
     ``design`` (n, p) has the rest and the waits, that for a limit last.
     """
-    waits, engines = design[long, 1:].sum(axis=0), slice(0, len(PRIOR) - 1)
+    waits, engines = design[long, 1:].sum(axis=0), slice(0, ENGINES - 1)
+    theory = np.array(seen.prior(False)[0][1:])
     waited = float(waits @ np.maximum(found.mean[1:], 0.0)) + float(seen.limited[long].sum())
-    moved = float(waits[engines] @ np.abs(found.mean[1 : len(PRIOR)] - PRIOR[1:]))
-    return moved / max(waited, LEAST_WAITED * float(waits[engines] @ PRIOR[1:]), 1e-12)
+    moved = float(waits[engines] @ np.abs(found.mean[1:ENGINES] - theory))
+    return moved / max(waited, LEAST_WAITED * float(waits[engines] @ theory), 1e-12)
 
 
 def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -49,3 +50,9 @@ def uncaptured(h: History, captured: Array) -> dict[str, Any]:
         only = fit(x[:, None], y, weight, day, [share], [1.0])
         return driven_law(x, only, [False, True, False], driver, name, 0, False)
     return driven_law(x, line, [True, True, False], driver, name, 0, False)
+
+
+def stay(law: Mapping[str, Any]) -> float:
+    """How much longer transactions are on the engines than they are charged for: the part of the uncaptured time that
+    goes with the captured is taken to pass on their behalf."""
+    return 1.0 + max(law["scale"] * law["coef"][1] / law["reference_rate"], 0.0)

@@ -32,7 +32,9 @@ SCATTER, VARIATION = 0.01, 1.5
 FACTOR_SD, BEHIND_SD, ZIIP_SD, LIMIT_SD = 0.3, 1.0, 0.3, 0.3
 # Work that runs to its end waits as often as it asks for an engine, each time for a part of what others run.
 ARRIVAL_SD = 3.0
-PRIOR, NARROWEST = [0.0, 1.0, 0.5, 1.0], 0.1
+QUEUED, BEHIND, NARROWEST = 1.0, 0.5, 0.1
+# Columns of the rest and of the waits for engines, that for a limit coming after them.
+ENGINES = 4
 
 
 class Order(Enum):
@@ -59,6 +61,7 @@ class Seen:
     pieces differ in size; ``ziip`` the wait for a zIIP and what a second thread on its core costs.
     ``limited`` is the wait for limits that the records name, which is not in the response; ``offered`` is the work
     that shares ``pool`` engines with the class; ``eased`` is the part of the waits for engines that limits leave.
+    ``stay`` is how much longer the class is on the engines than it is charged for.
     """
 
     c: int
@@ -75,6 +78,7 @@ class Seen:
     eased: Array
     day: NDArray[np.int64]
     order: Order
+    stay: float = 1.0
 
     def within(self, chosen: NDArray[np.bool_]) -> Seen:
         """Those of the intervals that are chosen, (I,) of all."""
@@ -97,12 +101,12 @@ class Seen:
     def prior(self, limited: bool) -> tuple[list[float], list[float]]:
         """Mean and standard deviation of the rest and of the factors of the waits, that for a limit last."""
         engines = (ARRIVAL_SD, ARRIVAL_SD) if self.order.to_its_end else (FACTOR_SD, BEHIND_SD)
-        spread = [1e6, *engines, ZIIP_SD]
-        return ([*PRIOR, 1.0], [*spread, LIMIT_SD]) if limited else (PRIOR, spread)
+        centre, spread = [0.0, self.stay * QUEUED, self.stay * BEHIND, 1.0], [1e6, *engines, ZIIP_SD]
+        return ([*centre, 1.0], [*spread, LIMIT_SD]) if limited else (centre, spread)
 
     def strain(self, found: Fit) -> float:
         """Minus twice the logarithm of what a prior costs: how far the factors are from it, and how wide it was."""
-        prior, spread = (np.array(one)[1:] for one in self.prior(len(found.mean) > len(PRIOR)))
+        prior, spread = (np.array(one)[1:] for one in self.prior(len(found.mean) > ENGINES))
         posterior = np.maximum(np.diag(found.cov)[1:], (NARROWEST * spread) ** 2)
         narrowed = np.log(spread**2 / np.minimum(posterior, spread**2))
         return float(np.sum(((found.mean[1:] - prior) / spread) ** 2 + narrowed))
@@ -126,8 +130,13 @@ def pools(h: History, used: Array) -> Array:
     return found
 
 
-def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: Order) -> dict[int, Seen]:
-    """The classes with usable responses, by number, and their waits if work gets the engines in this order."""
+def seen_by(
+    h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: Order, stay: float = 1.0
+) -> dict[int, Seen]:
+    """The classes with usable responses, by number, and their waits if work gets the engines in this order.
+
+    Transactions are on the engines ``stay`` times as long as they are charged for.
+    """
     busy = h.busy_s / h.seconds
     whole = pools(h, busy)
     steady = busy < UNSTEADY * whole
@@ -184,6 +193,7 @@ def seen_by(h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: 
             np.ones(int(kept.sum())),
             h.day[kept],
             order,
+            stay,
         )
     return found
 

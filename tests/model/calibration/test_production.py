@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from model.calibration import limits
+from model.calibration.discrepancy import BEYOND
 from model.calibration.intervals import History, SharedMachine, enough
 from model.calibration.production import Unusable, entry
 from model.calibration.waiting import Order, seen_by
@@ -247,6 +248,17 @@ def test_a_class_whose_cpu_is_all_on_ziips_is_answered_and_has_a_network():
     assert used["ziip_busy_pct"] == pytest.approx(100.0 * ziip_s[top, 0] / SECONDS / 2.0, rel=0.02)
     [high] = [one for one in described(bundle, "PRDA").network.classes if one.name == "HIGH"]
     assert {step.station for step in high.route if isinstance(step, Visit)} == {"ziip", "elsewhere"}
+
+
+def test_uncaptured_time_that_goes_with_the_work_is_part_of_its_stay_on_the_engines():
+    stay, plain = 1.2, history()
+    busy_s = FIXED * SECONDS + stay * plain.cp_s.sum(axis=1)
+    stretch = queues.stretch(busy_s / SECONDS, ENGINES)[:, None]
+    scatter = np.random.default_rng(2).normal(1.0, 0.01, plain.ended.shape)
+    given = replace(plain, busy_s=busy_s, response_ms=(1e3 * stay * DEMAND_S * stretch + REST_MS) * scatter)
+    for law in entry(given)["response"].values():
+        assert law["factor"]["centre"] == pytest.approx(stay, abs=0.03)
+        assert np.std(law["drift"]["draws"]) < 1.1 * BEYOND, "waits are as theory has them"
 
 
 def test_less_important_work_waits_in_proportion_to_the_length_of_more_important_work():
