@@ -14,7 +14,7 @@ from model.capacity.adjustments import PREFIX, Z_90, Factor, adjusted
 from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition
 from model.capacity.conditions.tables import RATES, is_work
-from model.capacity.questions import GROWTH, QuestionError, growth
+from model.capacity.questions import GROWTH, QuestionError, growth, positive
 
 Network = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer]
 RATE, BUSY, ITR, CPU = "etr_tps", "cpu_busy_pct", "itr_tps", "cpu_us_per_tran"
@@ -86,7 +86,7 @@ def moved(
     """The figures of a condition at a load: as the laws say, times the change that the network says.
 
     Raises:
-        QuestionError: a key or level is unknown, or no transaction rate was measured at the condition.
+        QuestionError: a key or level is unknown, or neither a rate nor an ITR was measured at the condition.
     """
     adjustments = {key: value for key, value in loads.items() if key.startswith(PREFIX)}
     known = by_condition(bundle, system, {**conditions, **adjustments})
@@ -94,8 +94,8 @@ def moved(
     rates = [output for output in measured.outputs if output.metric in RATES and output.value]
     from_tps = rates[0].value if rates else None
     if from_tps is None:
-        key = next(iter(loads))
-        raise QuestionError(key, loads[key], f"{key}: no transaction rate was measured at {_words(conditions)}")
+        asked = {key: value for key, value in loads.items() if key not in adjustments}
+        return _by_internal_rate(measured, network(bundle, system, adjustments), asked, conditions)
     levels = sorted({output.condition for output in rates})
     if len(levels) > 1:
         raise QuestionError("at", dict(conditions), f"at: {_words(conditions)} stands for several; name one", levels)
@@ -118,6 +118,47 @@ def moved(
     return replace(
         after, at={**conditions, **loads}, outputs=outputs, notes=(*known.notes, *after.notes, *notes),
         extrapolated=measured.extrapolated or after.extrapolated, evidence={**after.evidence, **measured.evidence},
+    )  # fmt: skip
+
+
+def _by_internal_rate(
+    measured: Answer, computed: Answer, loads: Mapping[str, Any], conditions: Mapping[str, Any]
+) -> Answer:
+    """Busy at a rate, or the rate at a busy, where an ITR was measured and not at which rate: ITR = rate / busy.
+
+    The engine time of a transaction may be another at the load asked for, by as much as the network is unsure of it.
+    Raises QuestionError: no ITR was measured either, or something else than a rate or busy is asked for.
+    """
+    key = next(iter(loads))
+    internal = [output for output in measured.outputs if output.metric == ITR and output.value]
+    if not internal or loads.keys() - {RATE, BUSY}:
+        raise QuestionError(key, loads[key], f"{key}: no transaction rate was measured at {_words(conditions)}")
+    asked = positive(key, loads[key], FULL_PCT if key == BUSY else math.inf)
+    own = computed.output(ITR)
+    by = Factor(0.0, _log_sd(own) if own else 0.0)
+    outputs, full = [], []
+    for output in (_times(output, by) for output in internal):
+        ends = (output.lo or 0.0, output.value or 0.0, output.hi or 0.0)
+        rates = [asked] * 3 if key == RATE else [asked * end / FULL_PCT for end in ends]
+        busy = [asked] * 3 if key == BUSY else [FULL_PCT * asked / end for end in reversed(ends)]
+        if busy[1] > FULL_PCT:
+            full.append(output.condition)
+        for metric, (low, value, high), unit in ((RATE, rates, output.unit), (BUSY, busy, "pct")):
+            most = FULL_PCT if metric == BUSY else math.inf
+            outputs.append(Output(metric, output.condition, min(value, most), min(low, most), min(high, most), unit))
+        outputs.append(output)
+    rest = [output for output in measured.outputs if output.metric not in (RATE, BUSY, ITR)]
+    notes = [
+        "no transaction rate was measured here: busy and rate follow from the ITR, each rate being of its condition"
+    ]
+    if full:
+        notes.append(f"more than the engines can do at {', '.join(full)}")
+    if rest:
+        still = sorted({output.metric for output in rest})
+        notes.append(f"as measured, at loads that are not known: {', '.join(still)}")
+    return replace(
+        measured, at={**conditions, **loads}, outputs=(*outputs, *rest), notes=(*measured.notes, *notes),
+        extrapolated=True,
     )  # fmt: skip
 
 

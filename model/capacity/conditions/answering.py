@@ -195,7 +195,7 @@ class Laws:
                     key = next((name for name in names if name in known), given)
             if key not in known:
                 if key in facts:
-                    if facts[key] != text:
+                    if not _covers(facts[key], text):
                         raise QuestionError(key, text, f"{key}: only {facts[key]!r} was measured", [facts[key]])
                     continue
                 raise QuestionError(key, key, f"at: {key!r} is not understood for {system}", known)
@@ -304,6 +304,14 @@ def predict(model: Mapping[str, Any], system: str, at: Mapping[str, Any] | None 
 def laws(model: Mapping[str, Any]) -> Laws:
     """A fitted model, ready to answer; the last ones are kept."""
     return _laws(id(model), model["seed"], _Held(model))
+
+
+def _covers(fact: str, text: str) -> bool:
+    """Whether a level is the configuration's: its value, one of several (`20;40`), or within a range (`8 to 128`)."""
+    x, ends = number(text), [number(end) for end in fact.split(" to ")]
+    if x is not None and len(ends) == 2 and ends[0] is not None and ends[1] is not None:
+        return ends[0] <= x <= ends[1]
+    return text in (fact, *fact.split(";"))
 
 
 def _written(condition: Mapping[str, str]) -> str:

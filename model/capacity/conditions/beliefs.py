@@ -309,7 +309,7 @@ class Beliefs:
         not widened beyond what held the figures left out.
         """
         factor, reach = scale(self._widening, relatives(table, cell))
-        if factor > 1.0:
+        if factor > 1.0 and table.numeric is not None:
             low, high = belief.quantiles(0.05, 0.95)
             factor = max(min(factor, reach / max(math.log(high / low) / 2.0, 1e-9)), 1.0)
         return belief.widened(min(max(factor, least), most))

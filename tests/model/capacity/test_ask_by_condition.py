@@ -47,6 +47,28 @@ def test_a_condition_and_a_load_go_into_one_question(with_laws):
     assert value(grown, "cpu_busy_pct")["value"] == pytest.approx(value(asked, "cpu_busy_pct")["value"])
 
 
+def test_busy_at_a_rate_follows_from_an_itr_that_was_measured_at_no_known_rate(bundle):
+    rows = [
+        Row("shop", metric, {"release": release}, value, unit, "runs")
+        for release, itr in (("R1", 8000.0), ("R2", 4000.0))
+        for metric, value, unit in (("itr_tps", itr, "tran/s"), ("queue_ms", 50.0, "ms"))
+    ]
+    known = {**bundle, "conditions": fit(rows, {"shop": {}})}
+    asked = predict(known, "shop", {"release": "R1", "etr_tps": 4000})
+    busy = value(asked, "cpu_busy_pct")
+    assert busy["value"] == pytest.approx(50.0)
+    assert busy["lo"] < 49.9 < 50.1 < busy["hi"]
+    assert any("queue_ms" in note and "not known" in note for note in asked["notes"])
+    assert value(predict(known, "shop", {"release": "R2", "cpu_busy_pct": 80}), "etr_tps")["value"] == pytest.approx(
+        3200
+    )
+    over = predict(known, "shop", {"release": "R2", "etr_tps": 5000})
+    assert value(over, "cpu_busy_pct")["value"] == 100.0
+    assert any("more than the engines can do at release=R2" in note for note in over["notes"])
+    with pytest.raises(QuestionError, match="no transaction rate was measured"):
+        predict(known, "shop", {"release": "R2", "growth_pct": 10})
+
+
 @pytest.mark.parametrize(
     ("at", "said"),
     [

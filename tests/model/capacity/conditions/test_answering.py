@@ -137,6 +137,10 @@ def test_answers_do_not_depend_on_the_order_of_rows(model):
 
 def test_a_condition_of_the_configuration_is_accepted_as_it_was_measured(model):
     assert predict(model, "clear", {"sessions": 8000, "cps": 2})
+    with_range = {**model, "facts": {**model["facts"], "clear": {**model["facts"]["clear"], "jobs": "8 to 128"}}}
+    assert predict(with_range, "clear", {"sessions": 8000, "jobs": 64})
+    with pytest.raises(QuestionError, match="only '8 to 128' was measured"):
+        predict(with_range, "clear", {"sessions": 8000, "jobs": 256})
     with pytest.raises(QuestionError, match="only '2' was measured"):
         predict(model, "clear", {"cps": 3})
 
