@@ -105,7 +105,7 @@ def _explained(h: History, seen: dict[int, Seen], name: str) -> Explained:
 
 
 def _is_facility(h: History, name: str) -> bool:
-    return name in h.devices and not np.any(h.devices[name].waited_s)
+    return name in h.devices and h.devices[name].waited_s is None
 
 
 def bent(seen: Seen, found: Fit, design: Array, long: NDArray[np.bool_]) -> float:
