@@ -10,6 +10,7 @@ with recorded as (
     coalesce(nullif(p.period_number, 0), p.section_seq + 1)::integer as period_number,
     nullif(trim(c.workload_name), '') as wlm_workload,
     nullif(trim(c.policy_name), '') as policy_name,
+    c.state_sample_count as state_samples,
     coalesce(nullif(c.ziip_normalisation_factor, 0), 1) as ziip_normalisation_factor,
     coalesce(nullif(c.zaap_normalisation_factor, 0), 1) as zaap_normalisation_factor,
     coalesce(p.cpu_service_units, 0) + coalesce(p.io_service_units, 0) + coalesce(p.storage_service_units, 0)
@@ -40,11 +41,12 @@ with recorded as (
     {% for column in ['file_id', 'record_seq', 'section_seq', 'importance', 'response_distribution_index',
         'response_midpoint_ms', 'service_units', 'io_service_units', 'cpu_service_units', 'storage_service_units',
         'srb_service_units', 'transactions_ended', 'transactions_ended_abnormally', 'executions_ended', 'swaps', 'queue_us',
-        'ineligible_us', 'conversion_us', 'job_queue_us', 'active_us', 'residency_us', 'independent_enclave_active_us',
-        'exported_enclave_active_us', 'foreign_enclave_active_us', 'dasd_ios', 'dasd_connect_us', 'dasd_disconnect_us',
-        'dasd_wait_us', 'ios_queue_us', 'page_residency_us', 'expanded_page_residency_us', 'shared_page_residency_us',
-        'page_ins', 'block_page_ins', 'shared_page_ins', 'hiperspace_page_ins', 'hiperspace_read_misses',
-        'expanded_page_ins', 'expanded_block_page_ins', 'shared_expanded_page_ins'] -%}
+        'ineligible_us', 'conversion_us', 'job_queue_us', 'idle_samples', 'active_us', 'residency_us',
+        'independent_enclave_active_us', 'exported_enclave_active_us', 'foreign_enclave_active_us', 'dasd_ios',
+        'dasd_connect_us', 'dasd_disconnect_us', 'dasd_wait_us', 'ios_queue_us', 'page_residency_us',
+        'expanded_page_residency_us', 'shared_page_residency_us', 'page_ins', 'block_page_ins', 'shared_page_ins',
+        'hiperspace_page_ins', 'hiperspace_read_misses', 'expanded_page_ins', 'expanded_block_page_ins',
+        'shared_expanded_page_ins'] -%}
     p.{{ column }}{{ ',' if not loop.last }}
     {% endfor %}
   from {{ ref('int_record') }} r

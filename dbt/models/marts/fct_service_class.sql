@@ -57,6 +57,7 @@ select
   {{ metric('etr_tps', of_class) }} as ended_tps,
   executions_ended::double as executions_ended,
   {{ metric('mean_active', of_class) }} as mean_active,
+  {{ metric('mean_idle', of_class) }} as mean_idle,
   {{ metric('mean_resident', of_class) }} as mean_resident,
   {{ metric('response_ms', of_class) }} as response_ms,
   {{ metric('execution_ms', of_class) }} as execution_ms,

@@ -34,16 +34,18 @@ BUCKET_LIMITS_PCT = (50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 400)
 class Activity:
     """Sums by interval (I), class (K), station (S) and resource (R); seconds and counts.
 
-    `ended`, `elapsed_s`, `squares_s2` (I, K); `buckets` (I, K, 14); `visits`, `using_s`, `waiting_s`, `spin_s`
-    (I, K, S), using as if alone on the engine and charged with nothing but the transaction's own work; `overflow_s`
-    (I, K, S) is using of work that came from a full zIIP pool, part of `using_s`; `stretch_cost` (I, S) is engine time
-    over using: SMT, cost against busy; `busy_s` (I, S) engine time in all; `density` (I, S) threads by busy core;
-    `held_s`, `wait_s` (I, K, R) of resources; `asynchronous` (I, S) share of coupling-facility requests.
+    `ended`, `elapsed_s`, `squares_s2`, `idle_s`, which users think (I, K); `buckets` (I, K, 14); `visits`, `using_s`,
+    `waiting_s`, `spin_s` (I, K, S), using as if alone on the engine and charged with nothing but the transaction's own
+    work; `overflow_s` (I, K, S) is using of work that came from a full zIIP pool, part of `using_s`; `stretch_cost`
+    (I, S) is engine time over using: SMT, cost against busy; `busy_s` (I, S) engine time in all; `density` (I, S)
+    threads by busy core; `held_s`, `wait_s` (I, K, R) of resources; `asynchronous` (I, S) share of coupling-facility
+    requests.
     """
 
     ended: np.ndarray
     elapsed_s: np.ndarray
     squares_s2: np.ndarray
+    idle_s: np.ndarray
     buckets: np.ndarray
     visits: np.ndarray
     using_s: np.ndarray
@@ -186,6 +188,7 @@ class _Running:
             ended=ended,
             elapsed_s=lately.total[:, L.T_SUM] * each,
             squares_s2=lately.total[:, L.T_SQUARES] * each,
+            idle_s=ended * think_s,
             buckets=buckets,
             visits=visit[..., L.V_COUNT],
             using_s=using,

@@ -19,29 +19,46 @@ PER_CLASS = ("growth_pct", "rate")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The network that answers a question, and the `when` it starts from as a model is asked for it."""
+    """The network that answers a question, and the `when` it starts from as a model is asked for it.
+
+    `wanted` are transactions/s of classes with users of which the question says the rate, not how many users there are.
+    """
 
     network: Network
     when: str
+    wanted: Mapping[str, float]
 
 
-def asked(lived: Lived, seen: Sequence[Measured], question: Question, more: float = 1.0) -> Asked:
-    """The network of a question, ``more`` times as much of the LPAR's own classes coming.
+def asked(
+    lived: Lived,
+    seen: Sequence[Measured],
+    question: Question,
+    more: float = 1.0,
+    crowd: Mapping[str, float] | None = None,
+) -> Asked:
+    """The network of a question, ``more`` times as much of the LPAR's own classes coming; of users of a class so many
+    times as many as in ``crowd``.
 
     LabError for an unknown system, class or limit, or a time not recorded.
     """
     m = system_of(lived, seen, question)
     network, begun = lived.networks[-1], start(lived, m, question.when)
-    factors = _factors(lived, m, question.at, dict(zip(network.class_names, begun.rates, strict=True)))
+    factors, given = _factors(lived, m, question.at, dict(zip(network.class_names, begun.rates, strict=True)))
+    factors = {name: more * factor for name, factor in factors.items()}
+    wanted = {
+        c.name: rate * factors[c.name]
+        for c, rate in zip(network.classes, begun.rates, strict=True)
+        if c.users and c.name in given
+    }
     classes = tuple(
-        _at_rate(c, rate, more * factors[c.name] if c.name in factors else 1.0, inside_s)
+        _at_rate(c, rate, factors.get(c.name, 1.0) * (crowd or {}).get(c.name, 1.0), inside_s)
         for c, rate, inside_s in zip(network.classes, begun.rates, begun.response_s, strict=True)
         if c.name not in lived.twin.classes or rate > 0 or c.users
     )
     network = replace(network, classes=classes)
     for key, value in question.at.items():
         network = _changed(lived, m, network, key, value)
-    return Asked(network, begun.when)
+    return Asked(network, begun.when, wanted)
 
 
 def system_of(lived: Lived, seen: Sequence[Measured], question: Question) -> Measured:
@@ -56,14 +73,19 @@ def system_of(lived: Lived, seen: Sequence[Measured], question: Question) -> Mea
     return found[0]
 
 
-def _factors(lived: Lived, m: Measured, at: Mapping[str, Any], rates: Mapping[str, float]) -> dict[str, float]:
-    """How much more of each of the LPAR's classes comes than in the recorded interval."""
+def _factors(
+    lived: Lived, m: Measured, at: Mapping[str, Any], rates: Mapping[str, float]
+) -> tuple[dict[str, float], set[str]]:
+    """How much more of each of the LPAR's classes comes than in the recorded interval, and those whose rate is said."""
+    given: set[str] = set()
     factors = dict.fromkeys(m.lpar.home_classes, 1.0)
     if "growth_pct" in at:
         factors = dict.fromkeys(factors, 1 + float(at["growth_pct"]) / 100)
     if "etr_tps" in at:
         total = sum(rates[name] for name in factors)
         factors = dict.fromkeys(factors, float(at["etr_tps"]) / total)
+    if "etr_tps" in at or "cpu_busy_pct" in at:
+        given = set(factors)
     parts = ((key, *key.partition(".")[::2]) for key in at)
     named = [(key, kind, name, _classes(lived, m, name)) for key, kind, name in parts if kind in PER_CLASS and name]
     # What is said of a class counts before the growth of a workload that it is part of.
@@ -72,7 +94,8 @@ def _factors(lived: Lived, m: Measured, at: Mapping[str, Any], rates: Mapping[st
         if here <= 0:
             raise LabError(f"{key}: no transaction of {name} ended in that interval")
         factors |= dict.fromkeys(chosen, 1 + value / 100 if kind == "growth_pct" else value / here)
-    return factors
+        given = given | set(chosen) if kind == "rate" else given - set(chosen)
+    return factors, given
 
 
 def _classes(lived: Lived, m: Measured, name: str) -> list[str]:

@@ -21,10 +21,11 @@ class Measured:
     """One LPAR by recorded interval (I) and service class (C), limit (R), facility (F) and device (D).
 
     Seconds and counts. `cp_s` is captured time on CPs, `ziip_on_cp_s` included; `ziip_s` that of zIIPs as if one thread
-    of a core ran alone. `busy_s` and `ziip_busy_s` (I,) are engine time of the pools, uncaptured time included.
-    `density` (I,) is threads by busy zIIP core; `work_s` (I,) what those cores did, counted as `ziip_s`. Waiting is for
-    engines and devices; `elsewhere_s` (I, C) is spent on neither and for no limit. `subsystems` (C) are the transaction
-    managers that report states of the classes, empty where none does; `names` (C, R) says which limits these know.
+    of a core ran alone; `idle_s` is what users think. `busy_s` and `ziip_busy_s` (I,) are engine time of the pools,
+    uncaptured time included. `density` (I,) is threads by busy zIIP core; `work_s` (I,) what those cores did, counted
+    as `ziip_s`. Waiting is for engines and devices; `elsewhere_s` (I, C) is spent on neither and for no limit.
+    `subsystems` (C) are the transaction managers that report states of the classes, empty where none does; `names`
+    (C, R) says which limits these know.
     """
 
     lpar: Partition
@@ -41,6 +42,7 @@ class Measured:
     ended: np.ndarray
     elapsed_s: np.ndarray
     squares_s2: np.ndarray
+    idle_s: np.ndarray
     buckets: np.ndarray
     cp_s: np.ndarray
     ziip_s: np.ndarray
@@ -113,6 +115,7 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
         ended=added(a.ended, home),
         elapsed_s=added(a.elapsed_s, home),
         squares_s2=added(a.squares_s2, home),
+        idle_s=added(a.idle_s, home),
         buckets=added(a.buckets, home),
         cp_s=added((own + a.overflow_s[:, :, cp]) * cost[:, None] + a.spin_s[:, :, cp]),
         ziip_s=added(column_or_zero(a.using_s, ziip)),

@@ -40,7 +40,8 @@ WORKLOADS = ("CICS", "IMS", "DB2", "WEB")
 
 @dataclass(slots=True)
 class Draft:
-    """A twin being drawn; `loads` are the keys of each class but its rate, `cps` the pools whose peak is chosen."""
+    """A twin being drawn; `loads` are the keys of each class but its rate, `think_s` how long users of a class think in
+    the worst hour."""
 
     random: np.random.Generator
     stations: list[Station] = field(default_factory=list)
@@ -50,6 +51,7 @@ class Draft:
     loads: dict[str, dict[str, Any]] = field(default_factory=dict)
     more: dict[str, Any] = field(default_factory=dict)
     asks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    think_s: dict[str, float] = field(default_factory=dict)
 
     def between(self, low: float, high: float) -> float:
         """A number between two, equally likely in its logarithm, of three digits."""
@@ -215,6 +217,13 @@ def _collinear(d: Draft) -> None:
         load |= {"hour_of_week": "office", "noise_cv": 0.02, "growth_pct_per_week": 1.0}
 
 
+def _users(d: Draft) -> None:
+    _plain(d, 4)
+    for name in ("class2", "class3"):
+        d.think_s[name] = d.between(0.5, 10.0)
+    d.asks["one-class"] = {"growth_pct": {"class2": 60}, "when": "peak"}
+
+
 FAMILIES: Mapping[str, Callable[[Draft], None]] = {
     "cics": _cics,
     "ims": _ims,
@@ -228,6 +237,7 @@ FAMILIES: Mapping[str, Callable[[Draft], None]] = {
     "missing-days": _missing,
     "release": _released,
     "collinear": _collinear,
+    "users": _users,
 }
 """What random twins are drawn from, by name."""
 
@@ -253,6 +263,8 @@ def draw(family: str, seed: int) -> tuple[dict[str, Any], Network]:
         cecs=tuple(d.cecs),
     )
     network = _loaded(d, network, d.random.uniform(*PEAK))
+    rates = {c.name: float(f"{c.arrivals.rate_per_s:.4g}") for c in network.classes if c.arrivals}
+    network = replace(network, classes=tuple(_with_users(d, c, rates) for c in network.classes))
     asks = {"growth30": {"growth_pct": 30, "when": "peak"}}
     if not d.cecs:
         engines = network.station("cp").servers + 1
@@ -264,11 +276,7 @@ def draw(family: str, seed: int) -> tuple[dict[str, Any], Network]:
         "interval_s": 900,
         "seed": seed,
         **d.more,
-        "classes": {
-            c.name: {**d.loads[c.name], "rate_per_s": float(f"{c.arrivals.rate_per_s:.4g}")}
-            for c in network.classes
-            if c.arrivals
-        },
+        "classes": {name: {**d.loads[name], "rate_per_s": rate} for name, rate in rates.items()},
         "uncaptured": {
             "fixed_engines": round(float(d.random.uniform(0.02, 0.15)), 3),
             "per_captured": round(float(d.random.uniform(0.03, 0.1)), 3),
@@ -276,6 +284,15 @@ def draw(family: str, seed: int) -> tuple[dict[str, Any], Network]:
         "ask": {name: {"at": at} for name, at in {**asks, **d.asks}.items()},
     }
     return content, network
+
+
+def _with_users(d: Draft, c: TransactionClass, rates: Mapping[str, float]) -> TransactionClass:
+    """A class with as many users as send its rate in the worst hour, at least five, where it is to have users."""
+    if c.name not in d.think_s:
+        return c
+    think_s = d.think_s[c.name]
+    users = max(5, round(rates[c.name] * float(hour_factors(d.loads[c.name]["hour_of_week"]).max()) * think_s))
+    return replace(c, arrivals=None, users=users, think=Distribution.exponential(think_s))
 
 
 def _loaded(d: Draft, network: Network, peak: float) -> Network:

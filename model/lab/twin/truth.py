@@ -22,8 +22,9 @@ from model.network.simulator.statistics import Estimate
 from model.network.solvers.solution import Limit
 
 PRECISION = 0.01
-TURNS, NEAR_BUSY = 8, 0.0005
-"""Simulations in which the load is looked for at which an LPAR is as busy as asked, and how near it has to be."""
+TURNS, NEAR_BUSY, NEAR_RATE = 8, 0.0005, 0.005
+"""Simulations in which the load is looked for at which an LPAR is as busy, or users send as often, as asked, and how
+near that has to be."""
 SHARE = "share of the machine by weight or cap"
 HORIZON, MOST = 400_000, 4_000_000
 Output = dict[str, Any]
@@ -57,17 +58,25 @@ def _answer(lived: Lived, seen: list[Measured], question: Question) -> dict[str,
 
 
 def _simulated(lived: Lived, seen: list[Measured], question: Question) -> tuple[Asked, SimulationResult]:
-    """The network of a question and what it does; where the LPAR's busy is asked for, at the load that makes it so."""
+    """The network of a question and what it does; where the LPAR's busy is asked for, at the load that makes it so, and
+    with as many users as send as often as is asked, as far as there is room for it."""
     cp, more = system_of(lived, seen, question).lpar.cp, 1.0
-    for _ in range(TURNS):
-        start = asked(lived, seen, question, more)
+    crowd: dict[str, float] = {}
+    for turn in range(TURNS):
+        start = asked(lived, seen, question, more, crowd)
         run = simulate(start.network, seed=lived.twin.seed + 1, precision=PRECISION, horizon=HORIZON, most=MOST)
         result = with_known_use(start.network, run)
+        short = {name: rate / result.classes[name].throughput_per_s.value for name, rate in start.wanted.items()}
+        users = {c.name: c.users for c in start.network.classes}
+        near = all(abs(part - 1) < max(NEAR_RATE, 0.6 / users[name]) for name, part in short.items())
+        crowd = {name: crowd.get(name, 1.0) * part for name, part in short.items()}
         if "cpu_busy_pct" not in question.at:
-            return start, result
+            if near or turn == TURNS - 1:
+                return start, result
+            continue
         wanted = float(question.at["cpu_busy_pct"]) / 100
         busy = result.stations[cp].utilization.value
-        if abs(busy - wanted) < NEAR_BUSY:
+        if abs(busy - wanted) < NEAR_BUSY and near:
             return start, result
         fixed = lived.twin.fixed_engines / start.network.station(cp).servers
         if (cp in result.overloaded and busy < wanted) or wanted <= fixed:
@@ -99,6 +108,9 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
         names = [name for name in home if lived.twin.classes[name].service_class == service_class]
         if names:
             out += _of_class(f"class={service_class}", names, network, result)
+            users = sum(c.users or 0 for c in network.classes if c.name in names)
+            if users:
+                out.append(_output("users", f"class={service_class}", Estimate(float(users), 0.0), "users"))
     of_others = {name for lpar in lived.lpars if lpar != m.lpar for name in (lpar.cp, lpar.ziip)}
     for limit in result.limits:
         if limit.name in of_others:

@@ -96,7 +96,7 @@ def workload_activity(
 
 
 def _states(m: Measured, queued: np.ndarray, samples: States) -> dict[str, np.ndarray]:
-    """Samples of the period section: using and delay by engine type and I/O, and their sums."""
+    """Samples of the period section: using and delay by engine type and I/O, idle users, and their sums."""
     using = {
         "r723ccus": samples(m.cp_s), "r723supu": samples(m.ziip_s), "r723sucu": samples(m.ziip_on_cp_s),
         "r723ciou": samples(m.io_using_s),
@@ -107,10 +107,10 @@ def _states(m: Measured, queued: np.ndarray, samples: States) -> dict[str, np.nd
     }  # fmt: skip
     all_using = using["r723ccus"] + using["r723supu"] + using["r723ciou"]
     all_delay = sum(delay.values())
-    unknown = samples(m.elsewhere_s)
+    unknown, idle = samples(m.elsewhere_s), samples(m.idle_s)
     return {
         **using, **delay, "r723ctou": all_using, "r723ctot": all_delay, "r723ctdq": all_delay, "r723cunk": unknown,
-        "r723ctsa": (all_using + all_delay + unknown).astype(float),
+        "r723cidl": idle, "r723ctsa": (all_using + all_delay + unknown + idle).astype(float),
     }  # fmt: skip
 
 

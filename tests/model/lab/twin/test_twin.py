@@ -133,15 +133,22 @@ route = [{ visit = "PRDB cp", service = { mean_ms = 15 } }, { visit = "dasd", se
     content = tomllib.loads(made.TWIN)
     content["classes"]["terminals"] = load
     content["classes"]["orders"]["rate_per_s"] = 3
-    content["ask"] = {"now": {"at": {"when": "2026-09-07T12:00"}, "system": "PRDB"}}
+    noon = {"when": "2026-09-07T12:00"}
+    content["ask"] = {
+        name: {"at": noon | more, "system": "PRDB"} for name, more in (("now", {}), ("rate", {"rate.TSO": 62}))
+    }
     after = live(Twin.of(content, Network.from_toml(made.NETWORK + users)))
     m = measured(after, after.lpars[1])
-    noon = [after.twin.local(start).isoformat() for start in m.starts].index("2026-09-07T12:00:00")
+    at_noon = [after.twin.local(start).isoformat() for start in m.starts].index("2026-09-07T12:00:00")
     tso = m.service_classes.index("TSO")
     assert m.ended[:, tso].mean() / 3600 == pytest.approx(50, rel=0.03)
-    now = {(o["metric"], o["condition"]): o["value"] for o in truth(after)["now"]["outputs"]}
-    assert now["etr_tps", "class=TSO"] == pytest.approx(m.ended[noon, tso] / 3600, rel=0.01)
-    assert now["cpu_busy_pct", ""] == pytest.approx(100 * m.busy_s[noon] / 3600 / 2, rel=0.02)
+    assert (m.idle_s + m.elapsed_s)[:, tso] / 3600 == pytest.approx(60, rel=0.01)
+    assert not m.idle_s[:, :tso].any()
+    now, rate = ({(o["metric"], o["condition"]): o["value"] for o in one["outputs"]} for one in truth(after).values())
+    assert now["etr_tps", "class=TSO"] == pytest.approx(m.ended[at_noon, tso] / 3600, rel=0.01)
+    assert now["cpu_busy_pct", ""] == pytest.approx(100 * m.busy_s[at_noon] / 3600 / 2, rel=0.02)
+    assert rate["etr_tps", "class=TSO"] == pytest.approx(62, rel=0.01)
+    assert rate["users", "class=TSO"] > now["users", "class=TSO"] == 60
 
 
 def test_an_overloaded_lpar_is_full_is_asked_for_more_and_has_no_response() -> None:
