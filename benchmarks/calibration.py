@@ -78,7 +78,7 @@ def _lpar(name: str, days: int, classes: int, seed: int) -> tuple[pd.DataFrame, 
             "importance": np.tile([float(1 + c % 5) for c in range(classes)], count), "goal_kind": "average response",
             "transactions_ended": ended.ravel().astype(float), "response_ms": 1e3 * response.ravel(),
             "response_p90_estimate_ms": 2.2e3 * response.ravel(), "cp_s": cpu.ravel(), "appl_ziip_pct": 0.0,
-            "appl_ziip_on_cp_pct": 0.0, "ios_per_tran": np.nan,
+            "appl_ziip_on_cp_pct": 0.0, "ios_per_tran": np.nan, "mean_idle": 0.0,
         }
     )  # fmt: skip
     return busy, work

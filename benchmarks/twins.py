@@ -70,6 +70,7 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
         importance=np.array(m.importances),
         workloads=m.workloads,
         ended=m.ended,
+        idle_s=np.multiply(0.25, sampled.poisson(4.0 * m.idle_s)),
         cp_s=m.cp_s,
         ziip_s=m.ziip_s,
         ziip_on_cp_s=m.ziip_on_cp_s,

@@ -33,7 +33,7 @@ def recent(home: Home) -> Mapping[str, Any]:
         rows(
             """SELECT interval_key, interval_s, class_kind, class_name, workload, importance, goal_kind,
             transactions_ended, response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct,
-            ios_per_tran
+            ios_per_tran, mean_idle
             FROM marts.fct_service_class SEMI JOIN recent USING (interval_key)"""
         ),
         rows("SELECT system_id, smf_sid, cpc_type FROM marts.dim_system"),

@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 # A history that says how load and cost vary: this many days with intervals, and this many intervals.
 FEWEST_DAYS = 3
 FEWEST_INTERVALS = 72
+# Users are idle at least for this part of the time for which they wait.
+IDLE = 0.5
 PHYSICAL = ("PHYSICAL", "*PHYSCAL")
 EPOCH = np.datetime64("1970-01-01", "us")
 
@@ -47,10 +49,11 @@ class History:
 
     ``cp_s`` is CPU on CPs with ``ziip_on_cp_s`` in it; ``busy_s`` and ``ziip_busy_s`` (I,) engine time of the pools,
     ``density`` (I,) threads by busy zIIP core; ``response_ms``, ``p90_ms`` (I, C); ``importance`` (C,) 0 for system
-    work, 6 for discretionary. ``waited_s`` has (I, C) for each limit that the records name: what transactions waited
-    for it, NaN where a class does not name it, found by samples every ``sampling_s``. ``devices`` are groups of volumes
-    by name; where classes wait for one, it is among the limits. ``dearer`` (I,) is by how much the same work took more
-    CPU than at the usual busy.
+    work, 6 for discretionary. ``idle_s`` (I, C) is what samples found idle, such as users between their transactions.
+    ``waited_s`` has (I, C) for each limit that the records name: what transactions waited for it, NaN where a class
+    does not name it, found by samples every ``sampling_s``. ``devices`` are groups of volumes by name; where classes
+    wait for one, it is among the limits. ``dearer`` (I,) is by how much the same work took more CPU than at the usual
+    busy.
     """
 
     system_id: str
@@ -68,6 +71,7 @@ class History:
     importance: NDArray[np.int64]
     workloads: tuple[str, ...]
     ended: Array
+    idle_s: Array
     cp_s: Array
     ziip_s: Array
     ziip_on_cp_s: Array
@@ -86,6 +90,12 @@ class History:
         chosen = [np.nan_to_num(waited) for name, waited in self.waited_s.items() if name not in but]
         waited = sum(chosen, np.zeros(self.ended.shape))
         return np.where(self.ended > 0, 1e3 * waited / np.maximum(self.ended, 1.0), 0.0)
+
+    def thinking_s(self) -> Array:
+        """(I, C) what users thought between their transactions; 0 of a class whose transactions come by themselves, or
+        that is next to never idle, which users who think are for a good part of their time."""
+        elapsed_s = np.nansum(self.response_ms * self.ended, axis=0) / 1e3
+        return np.where(self.idle_s.sum(axis=0) >= IDLE * elapsed_s, self.idle_s, 0.0)
 
     @property
     def day(self) -> NDArray[np.int64]:
@@ -107,7 +117,7 @@ class History:
             name: getattr(self, name)[kept]
             for name in (
                 "start_utc", "start_local", "seconds", "engines", "busy_s", "ziips", "ziip_busy_s", "density",
-                "ended", "cp_s", "ziip_s", "ziip_on_cp_s", "response_ms", "p90_ms",
+                "ended", "idle_s", "cp_s", "ziip_s", "ziip_on_cp_s", "response_ms", "p90_ms",
             )
         }  # fmt: skip
         changed["devices"] = {name: group.rows(kept) for name, group in self.devices.items()}
@@ -207,6 +217,7 @@ def _history(
     rows = service.assign(
         ziip_s=service["appl_ziip_pct"].fillna(0.0) * service["interval_s"] / 100.0,
         on_cp_s=service["appl_ziip_on_cp_pct"].fillna(0.0) * service["interval_s"] / 100.0,
+        idle_s=service["mean_idle"] * service["interval_s"],
         ios=service["ios_per_tran"] * service["transactions_ended"],
         elapsed=service["response_ms"] * service["transactions_ended"],
         p90=service["response_p90_estimate_ms"] * service["transactions_ended"],
@@ -232,6 +243,7 @@ def _history(
         importance=about["level"].reindex(names).to_numpy(float).astype(np.int64),
         workloads=tuple(str(about["workload"].get(name) or "") for name in names),
         ended=ended,
+        idle_s=np.nan_to_num(table(rows, "idle_s")),
         cp_s=table(rows, "cp_s"),
         ziip_s=np.nan_to_num(table(rows, "ziip_s")),
         ziip_on_cp_s=np.nan_to_num(table(rows, "on_cp_s")),

@@ -225,7 +225,18 @@ def _profile(h: History, streams: list[int], extra: Mapping[str, Iterable[float]
         "extra": {key: _short(values) for key, values in extra.items()},
         "cpu_busy_pct": _short(100.0 * h.busy_s / h.seconds / h.engines),
         **({"others": _short(h.machine.others_s / h.seconds)} if h.machine is not None else {}),
+        **_users(h, streams),
     }
+
+
+def _users(h: History, streams: list[int]) -> dict[str, Any]:
+    """Users of the streams, and those of them who think, interval by interval; empty where no class has any."""
+    thinking = h.thinking_s()[:, streams] / h.seconds[:, None]
+    if not thinking.any():
+        return {}
+    inside = np.nan_to_num(h.response_ms)[:, streams] * h.ended[:, streams] / 1e3 / h.seconds[:, None]
+    users = np.where(thinking.any(axis=0), thinking + inside, 0.0)
+    return {"users": [_short(row) for row in users.T], "thinking": [_short(row) for row in thinking.T]}
 
 
 def _short(values: Iterable[float]) -> list[float]:
@@ -314,9 +325,12 @@ def _outputs(found: Mapping[str, Any], labels: list[str]) -> list[dict[str, Any]
     if found["ziip"]:
         rows.append({"metric": "ziip_busy_pct", "form": "ziip_busy_pct", "unit": "pct"})
         rows.append({"metric": "ziip_us_per_tran", "form": "ziip_us_per_tran", "unit": "us/tran"})
-    for label in labels:
+    users = np.any(found["profile"].get("users", np.zeros((len(labels), 1))), axis=1)
+    for label, has_users in zip(labels, users, strict=True):
         about = {"class": label, "stream": label}
         rows.append({"metric": "etr_tps", "form": "rate", "unit": "tran/s", **about})
+        if has_users and label in found["response"]:
+            rows.append({"metric": "users", "form": "users", "unit": "users", **about})
         rows.append({"metric": "cpu_us_per_tran", "form": "us_per_tran", "series": label, "unit": "us/tran", **about})
         if f"{label}:ziip" in found["usage"]:
             ziip = {"series": f"{label}:ziip", "unit": "us/tran", **about}

@@ -7,7 +7,7 @@ importance.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any
@@ -32,6 +32,8 @@ SCATTER, VARIATION = 0.01, 1.5
 FACTOR_SD, BEHIND_SD, ZIIP_SD, LIMIT_SD = 0.3, 1.0, 0.3, 0.3
 # Work that runs to its end waits as often as it asks for an engine, each time for a part of what others run.
 ARRIVAL_SD = 3.0
+# Part of the intervals whose responses are as if nobody waited.
+UNWAITING = 0.1
 QUEUED, BEHIND, NARROWEST = 1.0, 0.5, 0.1
 # Columns of the rest and of the waits for engines, that for a limit coming after them.
 ENGINES = 4
@@ -146,6 +148,8 @@ def seen_by(
     uncaptured = np.maximum(busy - used.sum(axis=1), 0.0)
     ziip_stretch = _ziip_stretch(h, ziip)
     limited = h.limited_ms()
+    users = _elsewhere(h, streams)
+    together = queues.held_off(busy, whole, _fading(used, busy, users, users))
     pieces = 1e3 * _mean_size(h, list(streams), used[:, list(streams)].sum(axis=1))
     found = {}
     for c in streams:
@@ -157,15 +161,15 @@ def seen_by(
         above = used[:, h.importance < level].sum(axis=1) + (uncaptured if level > 0 else 0.0)
         if order is Order.IMPORTANCE:
             pool = np.minimum(whole, pools(h, own + above))
-            stretched = queues.stretch_below(own, pool, above)
-            with np.errstate(invalid="ignore"):
-                longer = np.maximum(queues.stretch(own, pool, above) - stretched, 0.0)
+            alike = [i for i in users if h.importance[i] == level]
+            stretched, longer = queues.by_importance(own, pool, above, _fading(used, own, users, alike))
             offered = own + above
             longer *= 1e3 * _mean_size(h, [i for i in streams if h.importance[i] < level], above)
         else:
             offered, pool = busy, whole
             in_line = order is Order.IN_LINE
             stretched = queues.stretch_in_line(own, whole, above, busy) if in_line else queues.stretch(busy, whole)
+            stretched = queues.shortened(stretched, together)
             longer = queues.crowded(stretched, busy, whole) if order.to_its_end else np.zeros(len(busy))
         service = 1e3 * _by_day(h, h.cp_s[:, c] / h.dearer, h.ended[:, c]) * h.dearer
         on_ziip = 1e3 * _by_day(h, h.ziip_s[:, c], h.ended[:, c])
@@ -196,6 +200,26 @@ def seen_by(
             stay,
         )
     return found
+
+
+def _elsewhere(h: History, streams: Sequence[int]) -> dict[int, Array]:
+    """(I,) users of each class that has any who are neither on the engines nor waiting for them: who think, or are for
+    as long elsewhere as where next to nobody waits."""
+    found = {}
+    thinking_s = h.thinking_s()
+    for c in (c for c in streams if thinking_s[:, c].any()):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            service_s = (np.nan_to_num(h.cp_s[:, c]) + h.ziip_s[:, c]) / h.ended[:, c]
+        seen = (h.response_ms[:, c] / 1e3 - service_s)[h.ended[:, c] >= FEWEST_ENDED]
+        rest_s = max(float(np.nanquantile(seen, UNWAITING)), 0.0) if np.isfinite(seen).any() else 0.0
+        found[c] = (thinking_s[:, c] + rest_s * h.ended[:, c]) / h.seconds
+    return found
+
+
+def _fading(used: Array, work: Array, users: Mapping[int, Array], classes: Iterable[int]) -> Array:
+    """(I,) part of the ``work`` of some classes that stays away for each that is inside beyond their mean number."""
+    parts = ((used[:, c] / np.maximum(work, 1e-12)) ** 2 / np.maximum(users[c], 1e-9) for c in classes)
+    return np.asarray(sum(parts, np.zeros(len(work))))
 
 
 def _mean_size(h: History, streams: list[int], work: Array) -> Array:

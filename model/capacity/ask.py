@@ -210,7 +210,7 @@ def sweep(
         ends = [i for i, number in enumerate(numbers) if number in (values[0], values[-1])]
         if ends:
             # Notes are on limits, too.
-            whole = ready.evaluate(replace(state.scenario, rates=state.scenario.rates[:, ends]))
+            whole = ready.evaluate(state.scenario.at_loads(ends))
             for i, end in enumerate(ends):
                 notes |= dict.fromkeys(notes_on(ready, loads[end], whole.at_load(i)))
         found = outputs_of_each(ready, loads, state, metrics)
@@ -252,10 +252,13 @@ def _evaluated(
 def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]) -> tuple[list[Load], Scenario]:
     """Loads where rates are linear in the key: understood at both ends, in proportion between them."""
     first, last = (understood(ready, {**at, key: number}) for number in (values[0], values[-1]))
-    low, high = first.scenario.rates, last.scenario.rates
-    part = (np.asarray(values, float) - values[0]) / (values[-1] - values[0])
+    part = ((np.asarray(values, float) - values[0]) / (values[-1] - values[0]))[None, :, None]
     loads = [replace(first, asked={**first.asked, key: number}) for number in values]
-    return loads, replace(first.scenario, rates=low + part[None, :, None] * (high - low))
+    low, high = first.scenario, last.scenario
+    between = replace(low, rates=low.rates + part * (high.rates - low.rates))
+    if low.users is not None and high.users is not None:
+        between = replace(between, users=low.users + part * (high.users - low.users))
+    return loads, between
 
 
 def compare(

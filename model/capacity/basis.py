@@ -12,6 +12,7 @@ from model.capacity.ensemble import System
 from model.capacity.figures import machine_asked
 from model.capacity.loads import Load, engine_cost
 from model.capacity.parts import LPAR, State
+from model.capacity.users import needed
 
 FINDS_FULL_PCT = 100.0
 """By so much longer is a simulated response where something is full that has room in the solver's."""
@@ -124,6 +125,7 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     for name, used in state.limits.items():
         if used[0, 0] >= 1.0:
             notes.append(f"limit {name} is exceeded: its classes have no steady response")
+    notes += _users(ready, load, state)
     notes += _gate(entry.get("gate"))
     if "kept" in entry:
         notes.append(f"kept from {entry['kept']['model_version']}: {entry['kept']['reason']}")
@@ -131,6 +133,22 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     known = {f"CPU of {name}": law for name, law in usage.items()} | entry["response"]
     notes += [f"{name}: {law['origin']}" for name, law in sorted(known.items()) if law["origin"] != "measured"]
     notes += entry.get("notes", [])
+    return notes
+
+
+def _users(ready: System, load: Load, state: State) -> list[str]:
+    """What is to know of classes whose users think between transactions."""
+    notes, thinking = [], state.scenario.thinking(ready.streams)
+    for stream, users in needed(state, ready).items():
+        name, rate, asked = ready.streams[stream], state.scenario.rates[0, 0, stream], load.scenario.users
+        who = f"{users[0, 0]:.4g} users who think {thinking[name][0]:.3g} s between transactions"
+        if asked is not None and asked[0, 0, stream] > 0:
+            said = f"{who} send {rate:.4g} transactions/s; growth is of users, who send less as they wait longer"
+        elif np.isfinite(users[0, 0]):
+            said = f"{rate:.4g} transactions/s are those of {who}"
+        else:
+            said = f"no number of users makes {rate:.4g} transactions/s, as they would wait without end"
+        notes.append(f"{name}: {said}")
     return notes
 
 

@@ -29,6 +29,7 @@ from model.capacity.parts import (
     beyond,
 )
 from model.capacity.sharing import Sharer, Sharing
+from model.capacity.users import settled
 from model.capacity.ziips import ZiipPool
 
 Array = NDArray[np.float64]
@@ -217,10 +218,16 @@ class System:
         sharing = self.sharing(scenario)
         return self.available(scenario) if sharing is None else sharing.pool(used, self.others(scenario))
 
+    def evaluate(self, scenario: Scenario, *, responses: bool = True) -> State:
+        """Usage and busy at a scenario, users sending as often as they get answers, with responses and limits or
+        without."""
+        known = scenario if scenario.users is None else settled(self.at_rates, self, scenario)
+        return self.at_rates(known, responses=responses)
+
     # Where a stretch is infinite, a draw in which nothing answers to it gives no number, and is set to infinite below.
     @np.errstate(invalid="ignore")
-    def evaluate(self, scenario: Scenario, *, responses: bool = True) -> State:
-        """Usage and busy at a scenario, with responses and limits or without."""
+    def at_rates(self, scenario: Scenario, *, responses: bool = True) -> State:
+        """As :meth:`evaluate`, every class at the rate of the scenario."""
         usage, busy, ziip_busy = self.usage(scenario)
         available = self.available(scenario)
         machine_busy = None
@@ -248,6 +255,8 @@ class System:
                 piece = service if pieces is None else pieces
                 behind = np.where(np.isnan(ahead), piece, ahead) * response.behind[:, None] * longer
                 queued = piece * response.factor[:, None] * (level - 1.0) + behind
+                if scenario.longer is not None and response.stream in self.numbers:
+                    queued = queued * scenario.longer[:, :, self.numbers[response.stream]]
             rest = response.rest_ms[:, None]
             answered = rest * (1.0 + response.load[:, None] * (level / response.measured_stretch - 1.0))
             ziip = 1e3 * sum((usage[name] for name in response.ziip_series), np.zeros(busy.shape)) / rate
@@ -301,7 +310,9 @@ class System:
         priorities one for all, and its part that grows with the load. With it the mean CPU time of what is more
         important, in ms (not a number without priorities), the work that shares the engines, and the engines."""
         whole = self._pool(scenario, busy)
-        together = queues.stretch(busy, whole)
+        users = self._elsewhere(scenario)
+        left = queues.held_off(busy, whole, self._fading(users, usage, list(users), busy))
+        together = queues.shortened(queues.stretch(busy, whole), left)
         crowded = queues.crowded(together, busy, whole)
         if not self.in_line and not np.any(self.priorities):
             alike = np.full(busy.shape, np.nan)
@@ -310,17 +321,14 @@ class System:
         above = np.zeros(busy.shape)
         ranked = self.priorities[:, None]
         for level in sorted({law.level for law in self.laws.values() if law.engine == "cp"}):
-            own = sum(
-                (usage[n] for n in self.capacity if n in usage and self.laws[n].level == level), np.zeros(busy.shape)
-            )
+            here = [n for n in self.capacity if n in usage and self.laws[n].level == level]
+            own = sum((usage[n] for n in here), np.zeros(busy.shape))
             if self.in_line:
-                stretched = queues.stretch_in_line(own, whole, above, busy)
+                stretched = queues.shortened(queues.stretch_in_line(own, whole, above, busy), left)
                 out[level] = stretched, queues.crowded(stretched, busy, whole), np.full(busy.shape, np.nan), busy, whole
             else:
                 pool = np.minimum(whole, self._pool(scenario, own + above))
-                short = queues.stretch_below(own, pool, above)
-                with np.errstate(invalid="ignore"):
-                    longer = np.nan_to_num(np.maximum(queues.stretch(own, pool, above) - short, 0.0), posinf=0.0)
+                short, longer = queues.by_importance(own, pool, above, self._fading(users, usage, here, own))
                 ahead = 1e3 * self._mean_size(scenario, usage, level, above)
                 out[level] = (
                     np.where(ranked, short, together),
@@ -331,6 +339,28 @@ class System:
                 )
             above = above + own
         return out
+
+    def _elsewhere(self, scenario: Scenario) -> dict[str, Array]:
+        """Users who are neither on the engines nor waiting for them, (draws, loads), by series of CPs."""
+        found: dict[str, Array] = {}
+        for stream, think_s in scenario.thinking(self.streams).items():
+            for response in (one for one in self.responses if one.stream == stream):
+                away_s = think_s + np.maximum(response.rest_ms, 0.0)[:, None] / 1e3
+                users = np.where(think_s > 0, self.stream(scenario, stream) * away_s, np.inf)
+                found |= {name: users for name in response.series if self._engine(name) == "cp"}
+        return found
+
+    def _fading(
+        self, users: Mapping[str, Array], usage: Mapping[str, Array], names: Sequence[str], work: Array
+    ) -> Array | float:
+        """Part of the ``work`` of some series that stays away for each that is inside beyond their mean number: a
+        class has its part of those inside, and fewer of its users are left to come."""
+        parts = (
+            (usage[name] / np.maximum(work, 1e-12)) ** 2 / np.maximum(users[name], 1e-9)
+            for name in names
+            if name in users
+        )
+        return sum(parts, np.zeros(()))
 
     def _limits(self, scenario: Scenario, times: Times) -> None:
         """Add the waits for limits to the responses of their members."""

@@ -15,12 +15,13 @@ from model.capacity.loads import Load, at_busy
 from model.capacity.msu import msu
 from model.capacity.parts import LPAR, State
 from model.capacity.questions import as_text
+from model.capacity.users import needed
 
 Array = NDArray[np.float64]
 CPS = "general-purpose CPs of the LPAR"
 ZIIPS = "zIIPs of the LPAR"
 # Figures for which responses have to be worked out.
-OF_RESPONSES = ("response_ms", "p90_ms", "limit_pct")
+OF_RESPONSES = ("response_ms", "p90_ms", "limit_pct", "users")
 # Figures of groups, which add up to the total.
 PARTS = ("pct", "us_per_tran")
 SHARE = "share of the machine by weight or cap"
@@ -172,6 +173,8 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
             return np.where(state.busy[0] > 0, rate, np.nan)
         if form == "rate":
             return _spread(ready.stream(state.scenario, spec["stream"]), state)
+        if form == "users":
+            return needed(state, ready).get(ready.numbers[spec["stream"]])
         if form == "limit_pct":
             used = state.limits.get(spec["station"])
             return None if used is None else np.minimum(100.0 * used, 100.0)

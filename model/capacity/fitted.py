@@ -29,11 +29,12 @@ def fitted(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
     if profile is None:
         raise QuestionError("system", system, f"system: {system} has measured points and no history")
     ready = compiled(entry)
-    starts, recorded_rates, recorded_extra, recorded_others = recorded(profile)
+    history = recorded(profile)
+    starts = history.times
     chosen = np.arange(0, len(starts), max(1, -(-len(starts) // MOST_INTERVALS)))
-    rates = recorded_rates[:, chosen].T
-    extra = {name: values[chosen][None] for name, values in recorded_extra.items()}
-    others = 0.0 if recorded_others is None else recorded_others[chosen][None]
+    rates = history.rates[:, chosen].T
+    extra = {name: values[chosen][None] for name, values in history.extra.items()}
+    others = 0.0 if history.others is None else history.others[chosen][None]
     scenario = Scenario(rates=rates[None], engines=ready.engines, ziips=ready.ziips, extra=extra, others=others)
     busy = 100.0 * ready.usage(scenario)[1] / ready.engines
     found = [Estimate.of(busy[:, i]) for i in range(len(chosen))]

@@ -47,7 +47,7 @@ def headroom(
         )
     ready = compiled(entry)
     busy_pct, target_ms = checked(system, ready, max_busy_pct, max_response_ms)
-    load = understood(ready, at)
+    load = understood(ready, at).as_asked()
     weeks = np.arange(MOST_WEEKS + 1, dtype=float)
     base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
     state = ready.evaluate(replace(load.scenario, rates=base * grown(ready, weeks)))

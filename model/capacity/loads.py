@@ -30,6 +30,7 @@ from model.capacity.questions import (
     threads_asked,
     whole,
 )
+from model.capacity.users import needed
 
 Array = NDArray[np.float64]
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -51,6 +52,10 @@ class Load:
     asked: Mapping[str, Any]
     notes: tuple[str, ...] = ()
 
+    def as_asked(self) -> Load:
+        """The load at the rates asked, whatever rates its users would make."""
+        return replace(self, scenario=self.scenario.as_asked())
+
 
 def understand(system: System, asked: Mapping[str, Any]) -> Load:
     """The load a question describes.
@@ -60,14 +65,16 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
     """
     entry = system.entry
     check_keys(asked)
-    point, start, base, notes = _base(system, asked)
+    point, start, base, growth_since, notes = _base(system, asked)
     one_interval = not notes
-    scenario = _changed(system, base, asked, notes)
+    users = _users(system, base)
+    scenario = _changed(system, replace(base, rates=base.rates * growth_since), asked, notes)
     factors = np.ones(len(system.streams))
     if "growth_pct" in asked:
         factors[:] = growth("growth_pct", asked["growth_pct"])
     rates = scenario.rates.copy()
     taken: dict[int, str] = {}
+    at_rate = np.full(len(system.streams), "etr_tps" in asked or "cpu_busy_pct" in asked)
     named = {key: streams_named(entry, key, name) for key, name in _class_keys(asked)}
     # What is said of a class counts before the growth of a workload that it is part of.
     for key in sorted(named, key=lambda key: -len(named[key])):
@@ -84,6 +91,7 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
             if not 0 <= wanted <= MOST_TPS:
                 raise QuestionError(key, value, f"{key}: {value!r} is not from 0 to {MOST_TPS:g}")
             factors[list(members)] = 1.0
+            at_rate[list(members)] = True
             now = rates[:, :, list(members)].sum(axis=2, keepdims=True)
             even = np.full((1, 1, len(members)), 1.0 / len(members))
             part = np.where(now > 0, rates[:, :, list(members)] / np.where(now > 0, now, 1.0), even)
@@ -94,13 +102,28 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
         wanted = positive("etr_tps", asked["etr_tps"], MOST_TPS)
         rates = rates * (wanted / np.maximum(rates.sum(axis=2, keepdims=True), 1e-300))
     scenario = replace(scenario, rates=rates)
+    if users is not None and np.any(users[0, 0, ~at_rate] > 0):
+        scenario = replace(scenario, users=np.where(at_rate, 0.0, users * growth_since * factors))
     if "cpu_busy_pct" in asked:
         scenario = at_busy(system, scenario, positive("cpu_busy_pct", asked["cpu_busy_pct"], 100.0))
     if not any(key in asked for key in ("etr_tps", "cpu_busy_pct", "point")):
-        at["etr_tps"] = float(scenario.rates[0].sum(axis=1)[0])
+        if scenario.users is None:
+            at["etr_tps"] = float(scenario.rates[0].sum(axis=1)[0])
         if start and one_interval:
             at["when"] = start
     return Load(scenario, at, point, start, dict(asked), tuple(notes))
+
+
+def _users(system: System, base: Scenario) -> Array | None:
+    """(draws, 1, streams) users of a recorded load, as each draw has its responses; where it has none, those recorded.
+    None where no class has users."""
+    if base.think_s is None:
+        return None
+    known = recorded(system.entry["profile"]).users[:, list(base.recorded)].mean(axis=1)
+    found = np.zeros((system.draws, 1, len(system.streams)))
+    for stream, users in needed(system.at_rates(base), system).items():
+        found[:, :, stream] = np.where(np.isfinite(users), users, known[stream])
+    return found
 
 
 def _class_keys(asked: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -150,8 +173,8 @@ def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
     return replace(scenario, rates=rates * factors[:, :, None])
 
 
-def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, str, Scenario, list[str]]:
-    """The recorded load the question starts from."""
+def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, str, Scenario, Array, list[str]]:
+    """The recorded load the question starts from, and the factors by which it grows until the time that is asked."""
     entry = system.entry
     profile = entry.get("profile")
     if profile is None:
@@ -160,24 +183,33 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
         point = point_entry(entry, asked.get("point", entry["operating_point"]))
         rates = np.array([[[float(point["rates"][name]) for name in system.streams]]])
         shown = point if not any(key in asked for key in ("etr_tps", "cpu_busy_pct")) else None
-        return shown, "", Scenario(rates, system.engines, system.ziips), []
+        return shown, "", Scenario(rates, system.engines, system.ziips), np.ones((1, 1, 1)), []
     if "point" in asked:
         point_entry(entry, asked["point"])
     index, notes, weeks = _recorded(entry, profile, asked)
     history = recorded(profile)
-    rates = history.rates[:, index].mean(axis=1)[None, None, :]
+    rates = history.rates[:, index].mean(axis=1)
+    growth_since = np.ones((1, 1, 1))
     if weeks > 0.0:
-        rates = rates * grown(system, np.array([weeks]))
+        growth_since = grown(system, np.array([weeks]))
         if not _whole_day(str(asked["when"]).strip()):
-            rates = rates * _as_few(system, history, index)
+            growth_since = growth_since * _as_few(system, history, index)
     extra = {name: values[index].mean(keepdims=True)[None] for name, values in history.extra.items()}
     others = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
     start = profile["start_local"][int(index[len(index) // 2])]
     if weeks > 0.0:
         start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
-    intervals = tuple(int(i) for i in index)
-    base = Scenario(rates, system.engines, system.ziips, extra=extra, others=others, recorded=intervals)
-    return None, start, base, notes
+    think_s = history.thinking[:, index].mean(axis=1) / np.maximum(rates, 1e-12)
+    base = Scenario(
+        rates[None, None, :],
+        system.engines,
+        system.ziips,
+        extra=extra,
+        others=others,
+        recorded=tuple(int(i) for i in index),
+        think_s=np.where(rates > 0, think_s, 0.0)[None, :] if np.any(think_s > 0) else None,
+    )
+    return None, start, base, growth_since, notes
 
 
 def _recorded(

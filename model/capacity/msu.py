@@ -65,7 +65,8 @@ def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, load
 
     The intervals before it have their recorded loads, changed as the interval asked is.
     """
-    times, rates, recorded_extra, _ = recorded(profile)
+    history = recorded(profile)
+    times, rates = history.times, history.rates
     length = np.timedelta64(int(profile["seconds"]), "s")
     base = rates[:, list(asked.recorded)].mean(axis=1)
     changed = np.where(base > 0, asked.rates[:, load : load + 1] / np.where(base > 0, base, 1.0), 1.0)
@@ -74,6 +75,6 @@ def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, load
         for i in asked.recorded[-MOST_WINDOWS:]
     ]
     index = np.concatenate(windows)
-    extra = {name: values[index][None, :] for name, values in recorded_extra.items()}
+    extra = {name: values[index][None, :] for name, values in history.extra.items()}
     scenario = replace(asked, rates=changed * rates[:, index].T[None], extra=extra)
     return np.asarray(np.minimum(ready.usage(scenario)[1], asked.engines).mean(axis=1))

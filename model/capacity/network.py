@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ class _Description:
 
     def __init__(self, ready: System, load: Load, state: State, name: str, source: str) -> None:
         self.ready, self.load, self.state, self.name, self.source = ready, load, state, name, source
-        self.scenario = load.scenario
+        self.scenario = state.scenario
         rates = self.scenario.rates[0, 0]
         self.rates = {stream: float(rates[i]) for i, stream in enumerate(ready.streams) if rates[i] > 0}
         self.usage = {name: float(used[0, 0]) for name, used in state.usage.items()}
@@ -194,8 +194,17 @@ class _Description:
         ]
         law = self.ready.laws[self._series(stream, CP)[0]]
         route = engines if metric is None else self._route(stream, metric, engines)
-        rate = Arrivals.poisson(self.rates[stream])
-        return TransactionClass(name=stream, route=tuple(route), arrivals=rate, priority=self._priority(law.level))
+        plain = TransactionClass(name=stream, route=tuple(route), priority=self._priority(law.level))
+        rate, think_s = self.rates[stream], self._think_s(stream)
+        if not think_s or metric is None:
+            return replace(plain, arrivals=Arrivals.poisson(rate))
+        response_s = 1e-3 * float(self.state.response_ms[metric, stream][0, 0])
+        users = max(round(rate * (think_s + response_s)), math.floor(rate * response_s) + 1)
+        return replace(plain, users=users, think=Distribution.exponential(users / rate - response_s))
+
+    def _think_s(self, stream: str) -> float:
+        """How long users think between transactions; 0 where they come by themselves."""
+        return 0.0 if self.scenario.think_s is None else float(self.scenario.think_s[0, self.ready.numbers[stream]])
 
     def _route(self, stream: str, metric: str, engines: list[Step]) -> list[Step]:
         """The visits of a class with what its response has beside the engines, and the limits it is in."""

@@ -230,7 +230,10 @@ class Scenario:
     engines; ``threads`` those of a zIIP core, None for as many as it has. ``cost`` and ``ziip_cost`` multiply the time
     of work on CPs and zIIPs; ``msu_per_engine`` is the rating of the machine moved to, None for that of the records;
     ``share``, ``capped`` and ``cap_engines`` take the place of the LPAR's weight, hard cap and absolute cap;
-    ``recorded`` are the recorded intervals it starts from.
+    ``recorded`` are the recorded intervals it starts from. ``think_s`` (loads, streams) is how long users of a class
+    think between transactions, 0 where it has none; ``users`` (draws, loads, streams) how many there are, who then make
+    the rate, 0 where it is as ``rates`` say; ``longer`` (draws, loads, streams) by what factor waits for full engines
+    are longer than these rates tell.
     """
 
     rates: Array
@@ -248,6 +251,24 @@ class Scenario:
     limits: Mapping[str, float] = field(default_factory=dict)
     threads: float | None = None
     recorded: tuple[int, ...] = ()
+    think_s: Array | None = None
+    users: Array | None = None
+    longer: Array | None = None
+
+    def thinking(self, streams: Sequence[str]) -> dict[str, Array]:
+        """How long users think, (loads,) in s, of the streams that have any."""
+        every = {} if self.think_s is None else dict(zip(streams, self.think_s.T, strict=True))
+        return {stream: think_s for stream, think_s in every.items() if np.any(think_s > 0)}
+
+    def at_loads(self, chosen: Sequence[int]) -> Scenario:
+        """The scenario at some of its loads; what is the same for all of its loads stays."""
+        think_s = self.think_s if self.think_s is None or len(self.think_s) == 1 else self.think_s[chosen]
+        users, longer = (None if one is None else one[:, chosen] for one in (self.users, self.longer))
+        return replace(self, rates=self.rates[:, chosen], think_s=think_s, users=users, longer=longer)
+
+    def as_asked(self) -> Scenario:
+        """The scenario at the rates asked, whatever rates its users would make."""
+        return replace(self, users=None)
 
     @cached_property
     def total_rates(self) -> Array:
@@ -260,7 +281,8 @@ class State:
     """What the ensemble does at a scenario; arrays are (draws, loads). Without responses nothing is said of limits.
 
     ``usage``, ``busy``, ``ziip_busy``, ``machine_busy`` and ``limits`` are what the work asks for, also beyond what
-    there is; ``eased`` is the part of a class's waits for engines that is left where it waits to be let in.
+    there is; ``eased`` is the part of a class's waits for engines that is left where it waits to be let in. Rates of
+    users in ``scenario`` are those they make.
     """
 
     scenario: Scenario
@@ -290,4 +312,4 @@ class State:
             return value[:, i : i + 1] if isinstance(value, np.ndarray) else value
 
         parts = {field.name: one(getattr(self, field.name)) for field in fields(self) if field.name != "scenario"}
-        return State(scenario=replace(self.scenario, rates=self.scenario.rates[:, i : i + 1]), **parts)
+        return State(scenario=self.scenario.at_loads([i]), **parts)

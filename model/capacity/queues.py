@@ -21,6 +21,15 @@ MOST_BUNCHED = 0.9
 SPARE, MOST_INSIDE = 5_000.0, 10_000.0
 # Power of the load with which waits of work that runs to its end grow beyond those of M/M/m.
 CROWDING = 3
+# Coefficients of the error function's complement, and where it is in its tail.
+ERFC = (
+    -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223,
+    0.17087277,
+)  # fmt: skip
+FAR = 10.0
+# Users so many that it does not show when they wait; turns in which the number inside is found, and how near
+# the idle engines are then, as a logarithm.
+LEAST_FADING, FADING_TURNS, NEAR_ROOM = 1e-8, 8, 1e-4
 
 
 def erlang_c(offered: ArrayLike, servers: ArrayLike) -> Array:
@@ -122,6 +131,89 @@ def together(offered: ArrayLike, servers: int) -> Array:
     return np.where(ones > 0, twos / np.where(ones > 0, ones, 1.0), 1.0) / servers
 
 
+def held_off(offered: ArrayLike, servers: ArrayLike, fading: ArrayLike) -> Array:
+    """Part of the queue of M/M/m that is left where users wait instead of sending more; 0 where there is no room.
+
+    Of the work that comes, the part ``fading`` stays away for each that is inside beyond their mean number, and comes
+    where fewer are: with N users who are elsewhere when not inside it is one over the number elsewhere, and this the
+    queue M/M/m//N at the same load (within 3 % of it from 10 users on). 1 where nobody fades.
+    """
+    load, pool, fade = np.broadcast_arrays(*(np.asarray(one, float) for one in (offered, servers, fading)))
+    shows = (fade > LEAST_FADING) & (load > 0)
+    steady = load < pool * STEADY
+    found = np.where(steady | ~shows, 1.0, 0.0)
+    rows = shows & steady
+    if np.any(rows):
+        found[rows] = _held_off(load[rows], pool[rows], fade[rows])
+    return found
+
+
+def _held_off(load: Array, pool: Array, fade: Array) -> Array:
+    """:func:`held_off` of arrays of one dimension: the mean number with which as much comes as is done."""
+    idle, free = _fading(load, pool, np.zeros(load.shape), load)
+    room = np.log(idle)
+    low, high = load, np.minimum(free, pool + 1.0 / np.sqrt(fade))
+    at_low, at_high = (np.log(_fading(load, pool, fade, mean)[0]) - room for mean in (low, high))
+    for _ in range(FADING_TURNS):
+        short = at_high > 0.0
+        if not short.any():
+            break
+        low, at_low = np.where(short, high, low), np.where(short, at_high, at_low)
+        high = np.where(short, load + 2.0 * (high - load), high)
+        at_high = np.where(short, np.log(_fading(load, pool, fade, high)[0]) - room, at_high)
+    side = np.zeros(load.shape)
+    for _ in range(FADING_TURNS):
+        mean = np.clip(low + at_low * (high - low) / np.maximum(at_low - at_high, 1e-300), low, high)
+        value = np.log(_fading(load, pool, fade, mean)[0]) - room
+        if np.all(np.abs(value) < NEAR_ROOM):
+            break
+        below = value > 0.0
+        # The end that stays a second time counts half, so that it moves, too.
+        at_high = np.where(below, np.where(side < 0, at_high / 2.0, at_high), value)
+        at_low = np.where(below, value, np.where(side > 0, at_low / 2.0, at_low))
+        low, high = np.where(below, mean, low), np.where(below, high, mean)
+        side = np.where(below, -1.0, 1.0)
+    return np.asarray(np.clip((mean - load) / np.maximum(free - load, 1e-12), 0.0, 1.0))
+
+
+def _fading(load: Array, pool: Array, fade: Array, mean: Array) -> tuple[Array, Array]:
+    """Idle engines and mean number inside where ``load * (1 + fade * (mean - n))`` comes to n inside.
+
+    From the number on that fills the engines the chances are a normal distribution's, summed as by Euler and Maclaurin.
+    """
+    top = np.maximum(np.ceil(pool), 1.0)
+    chance, total, ones, idle = (np.ones(load.shape), *np.zeros((3, *load.shape)))
+    for n in range(int(top.max())):
+        here = np.where(n < top, chance, 0.0)
+        total, ones, idle = total + here, ones + n * here, idle + (pool - np.minimum(n, pool)) * here
+        coming = load * np.maximum(1.0 + fade * (mean - n), 1e-12)
+        chance = np.where(n < top, chance * coming / np.minimum(n + 1, pool), chance)
+    coming = load * np.maximum(1.0 + fade * (mean - top), 1e-12)
+    curve = load * fade / coming
+    slope = np.log(pool / coming) - curve / 2.0
+    curved = curve > 0
+    bend, flat = np.where(curved, curve, 1.0), np.where(curved, 1.0, slope)
+    whole = np.sqrt(np.pi / (2.0 * bend)) * _erfcx(np.maximum(slope / np.sqrt(2.0 * bend), -20.0))
+    first = np.where(curved, (1.0 - slope * whole) / bend, 1.0 / flat**2) - 1.0 / 12.0
+    whole = np.where(curved, whole, 1.0 / flat) + 0.5 + slope / 12.0
+    total = total + chance * whole
+    return idle / total, (ones + chance * (top * whole + first)) / total
+
+
+def _erfcx(x: Array) -> Array:
+    """exp(x^2) erfc(x), within 2e-7 of it: W. H. Press and others, *Numerical Recipes in C*, 1992, 6.2; where it is
+    small, its asymptotic series."""
+    at = np.abs(x)
+    part = 1.0 / (1.0 + at / 2.0)
+    series = np.polynomial.polynomial.polyval(part, ERFC)
+    square = 1.0 / (2.0 * np.maximum(at, 1.0) ** 2)
+    far = (1.0 - square * (1.0 - square * (3.0 - square * (15.0 - 105.0 * square)))) / (
+        np.maximum(at, 1.0) * np.sqrt(np.pi)
+    )
+    found = np.where(at > FAR, far, part * np.exp(series))
+    return np.asarray(np.where(x < 0, 2.0 * np.exp(np.minimum(x, 0.0) ** 2) - found, found))
+
+
 def stretch(offered: ArrayLike, servers: ArrayLike, above: ArrayLike = 0.0) -> Array:
     """How much longer service takes than alone, at one priority.
 
@@ -213,6 +305,24 @@ def _below(own: Array, servers: int, higher: Array) -> Array:
     rest = term * ratio / (1.0 - ratio)
     mean = mean + rest * servers + rest / (1.0 - ratio)
     return np.where(steady, mean / (total + rest) / own, np.inf)
+
+
+def by_importance(own: ArrayLike, servers: ArrayLike, above: ArrayLike, fading: ArrayLike = 0.0) -> tuple[Array, Array]:
+    """:func:`stretch_below` and what :func:`stretch` has beyond it, of work of which the part ``fading`` stays away for
+    each that is inside beyond their mean number (:func:`held_off`)."""
+    work, higher, pool = (np.asarray(one, float) for one in (own, above, servers))
+    alike = np.asarray(fading) * work / np.maximum(work + higher, 1e-12)
+    short = shortened(stretch_below(work, pool, higher), held_off(work, np.maximum(pool - higher, 1e-9), fading))
+    with np.errstate(invalid="ignore"):
+        found = shortened(stretch(work, pool, higher), held_off(work + higher, pool, alike)) - short
+    return short, np.nan_to_num(np.maximum(found, 0.0), posinf=0.0)
+
+
+def shortened(stretch: ArrayLike, left: ArrayLike) -> Array:
+    """A stretch of which a part of the wait is left; infinite where it was."""
+    long = np.asarray(stretch, float)
+    found = 1.0 + (np.where(np.isfinite(long), long, 1.0) - 1.0) * np.asarray(left, float)
+    return np.where(np.isfinite(long), found, np.inf)
 
 
 def of_others(own: ArrayLike, offered: ArrayLike, servers: ArrayLike) -> tuple[Array, Array]:

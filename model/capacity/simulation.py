@@ -116,10 +116,12 @@ def _figure(found: Described, result: SimulationResult, spec: Mapping[str, Any])
     if form == "limit_pct":
         return result.resources[spec["station"]].utilization.scaled(100.0)
     stream = str(spec.get("stream", ""))
-    if form in ("response_ms", "p90_ms", "rate") and stream not in result.classes:
+    if form in ("response_ms", "p90_ms", "rate", "users") and stream not in result.classes:
         return None
     if form == "rate":
         return result.classes[stream].throughput_per_s
+    if form == "users":
+        return Estimate(float(next(one.users for one in found.network.classes if one.name == stream)), 0.0)
     if form in ("response_ms", "p90_ms"):
         return _response(found, result, spec)
     # Cost and engines of a part of the work are inputs of the simulation: it does not estimate them.

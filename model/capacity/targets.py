@@ -54,7 +54,7 @@ def size(
         raise QuestionError("at.engines", at["engines"], "at.engines: the number of engines is what is looked for")
     ready = compiled(system_entry(bundle, system))
     busy_pct, response_ms = checked(system, ready, 100.0 if max_busy_pct is None else max_busy_pct, max_response_ms)
-    load = understood(ready, at)
+    load = understood(ready, at).as_asked()
     rows = _tried(ready, load.scenario, busy_pct, response_ms)
     lo, value, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in ODDS)
     likeliest = max(rows, key=lambda row: (row["probability"], row["engines"]))["engines"]
@@ -203,7 +203,7 @@ def max_rate(
         QuestionError: as :func:`predict`.
     """
     ready = compiled(system_entry(bundle, system))
-    load = understood(ready, at)
+    load = understood(ready, at).as_asked()
     reached = _reached(ready, load.scenario, *checked(system, ready, max_busy_pct, max_response_ms))
     names, table = list(reached), np.stack(list(reached.values()))
     first = np.argmin(table[:, 1:], axis=0)

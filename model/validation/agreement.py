@@ -41,7 +41,7 @@ def agreement(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         half_width_pct, agrees``.
     """
     ready = System(entry)
-    load = understand(ready, {})
+    load = understand(ready, {}).as_asked()
     rows = []
     for filled in FILLED:
         scenario = _filled(ready, load.scenario, filled)

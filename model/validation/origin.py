@@ -139,10 +139,17 @@ def _taken(values: Array, index: NDArray[np.int64]) -> Array:
 def at_intervals(system: System, history: History) -> State:
     """The ensemble at the load of every interval of a history: its rates, and its work without transactions."""
     columns = [history.classes.index(name) if name in history.classes else -1 for name in system.streams]
-    ended = np.stack([history.ended[:, c] if c >= 0 else np.zeros(len(history.seconds)) for c in columns], axis=1)
+    ended, thinking_s = (
+        np.stack([values[:, c] if c >= 0 else np.zeros(len(history.seconds)) for c in columns], axis=1)
+        for values in (history.ended, history.thinking_s())
+    )
     others = 0.0 if history.machine is None else (history.machine.others_s / history.seconds)[None, :]
     scenario = Scenario(
-        rates=(ended / history.seconds[:, None])[None], engines=system.engines, ziips=system.ziips, others=others
+        rates=(ended / history.seconds[:, None])[None],
+        engines=system.engines,
+        ziips=system.ziips,
+        others=others,
+        think_s=np.where(ended > 0, thinking_s / np.maximum(ended, 1.0), 0.0),
     )
     usage, _, _ = system.usage(scenario)
     extra = {}

@@ -13,6 +13,7 @@ const NAMES = {
   msu: "MSU",
   msu_4hra: "Rolling 4-hour MSU",
   utilization_pct: "Utilization",
+  users: "Users",
   limit_pct: "Use of the limit",
   service_cpu_us_per_tran: "Own CPU per transaction",
   uncaptured_us_per_tran: "Share of uncaptured CPU per transaction",

@@ -64,6 +64,7 @@ def test_a_class_that_changed_its_name_is_told_with_the_likely_new_one():
             importance=np.array([2, 2, 2]),
             workloads=("CICS",) * 3,
             ended=np.column_stack([given.ended[:, 0], old, new]),
+            idle_s=np.zeros((len(given.seconds), 3)),
             cp_s=np.column_stack([given.cp_s[:, 0], np.where(later, 0.0, costs), np.where(later, costs, 0.0)]),
             ziip_s=np.zeros((len(later), 3)),
             ziip_on_cp_s=np.zeros((len(later), 3)),

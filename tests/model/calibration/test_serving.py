@@ -25,6 +25,7 @@ def in_regions() -> History:
         importance=np.array([2, 2, 1]),
         workloads=("CICS", "CICS", "STC"),
         ended=np.column_stack([given.ended, np.zeros(len(regions))]),
+        idle_s=none,
         cp_s=np.column_stack([nothing, nothing, regions]),
         busy_s=given.busy_s + FIXED * SECONDS,
         ziip_s=none,

@@ -50,6 +50,7 @@ def machine():
         "appl_ziip_pct",
         "appl_ziip_on_cp_pct",
         "ios_per_tran",
+        "mean_idle",
     )
     work = pd.DataFrame(
         {

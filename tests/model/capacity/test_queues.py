@@ -193,3 +193,27 @@ route = [
     assert taken == pytest.approx(seen.resources["MXT"].utilization.value, rel=0.02)
     response_s = work_s + io_s + queued_s * (1.0 - saved * (1.0 - alone)) + wait_s
     assert response_s == pytest.approx(seen.classes["work"].response_s.value, rel=0.03)
+
+
+@given(load=st.floats(0.2, 3.0), servers=st.integers(2, 12), more=st.integers(8, 200))
+def test_users_who_wait_instead_of_sending_more_wait_as_in_a_finite_source(load, servers, more):
+    """M/M/m//N by its own chances: each of N users thinks, comes, and is not among those who may come until done."""
+    users = servers + more
+    think = users / (load * servers)
+    inside = np.arange(users + 1)
+    logs = np.cumsum(np.log(np.append(1.0, (users - inside[:-1]) / think / np.minimum(inside[1:], servers))))
+    chance = np.exp(logs - logs.max())
+    mean = float(chance @ inside / chance.sum())
+
+    def waited(used: float) -> float:
+        return float(
+            queues.shortened(queues.stretch(used, servers), queues.held_off(used, servers, 1 / (used * think)))
+        )
+
+    low, high = 0.0, float(servers)
+    for _ in range(60):
+        used = (low + high) / 2.0
+        enough = used * (think + waited(used)) < users
+        low, high = (used, high) if enough else (low, used)
+    assert users / high - think == pytest.approx(mean * think / (users - mean), rel=0.035)
+    assert queues.held_off(high / 2.0, servers, 0.0) == 1.0

@@ -1,0 +1,91 @@
+"""Users who think: as many as the records say, sending as often as their responses let them."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from model.capacity import queues
+from model.capacity.ask import max_rate, predict, sweep
+from model.capacity.users import crossed
+from tests.model.calibration.test_production import DEMAND_S, ENGINES, REST_MS, SECONDS, bundle_of, history
+
+USERS = 400.0
+
+
+@lru_cache
+def bundle() -> dict:
+    """LOW has 400 users, who think for as long as their rate leaves; responses are those of the queue they make."""
+    given = history()
+    ended = given.ended[:, 1]
+    load = given.busy_s / SECONDS
+    share = given.cp_s[:, 1] / given.busy_s
+    response_ms = given.response_ms.copy()
+    idle_s = np.zeros_like(given.ended)
+    for _ in range(3):
+        idle_s[:, 1] = np.maximum(USERS * SECONDS - ended * response_ms[:, 1] / 1e3, 0.0)
+        elsewhere = (idle_s[:, 1] + ended * REST_MS[1] / 1e3) / SECONDS
+        left = queues.held_off(load, ENGINES, share**2 / elsewhere)
+        stretch = queues.shortened(queues.stretch(load, ENGINES), left)
+        response_ms = 1e3 * DEMAND_S * stretch[:, None] + REST_MS
+    return bundle_of(replace(given, response_ms=response_ms, p90_ms=2.2 * response_ms, idle_s=idle_s))
+
+
+def figures(at: dict) -> dict:
+    return {(one.metric, one.condition): one for one in predict(bundle(), "PRDA", at).outputs}
+
+
+def test_a_recorded_load_has_the_recorded_users_and_rates():
+    now, given = figures({}), history()
+    assert now["users", "class=LOW"].value == pytest.approx(USERS, rel=0.005)
+    peak = given.ended[np.argmax(given.busy_s)] / SECONDS
+    assert now["etr_tps", "class=LOW"].value == pytest.approx(peak[1], rel=1e-4)
+    assert ("users", "class=HIGH") not in now
+
+
+@pytest.mark.parametrize("growth", [10, 40, 300])
+def test_more_users_wait_instead_of_filling_the_engines_for_good(growth):
+    now, more = figures({}), figures({"growth_pct.LOW": growth})
+    users = more["users", "class=LOW"].value
+    assert users == pytest.approx((1 + growth / 100) * now["users", "class=LOW"].value, rel=1e-3)
+    think_s = USERS / now["etr_tps", "class=LOW"].value - now["response_ms", "class=LOW"].value / 1e3
+    rate, response_ms = (more[name, "class=LOW"].value for name in ("etr_tps", "response_ms"))
+    assert users == pytest.approx(rate * (think_s + response_ms / 1e3), rel=2e-3)
+    assert now["etr_tps", "class=LOW"].value < rate < (1 + growth / 100) * now["etr_tps", "class=LOW"].value
+    assert more["cpu_busy_pct", ""].value < 100
+
+
+def test_a_rate_that_is_asked_is_made_by_the_users_it_takes():
+    now = figures({})
+    rate = 1.1 * now["etr_tps", "class=LOW"].value
+    answer = figures({"rate.LOW": rate})
+    assert answer["etr_tps", "class=LOW"].value == pytest.approx(rate)
+    assert answer["users", "class=LOW"].value > 1.1 * now["users", "class=LOW"].value
+    never = predict(bundle(), "PRDA", {"rate.LOW": 10 * rate})
+    assert any("no number of users makes" in note for note in never.notes)
+
+
+def test_the_highest_rate_is_that_of_engines_and_not_of_users():
+    found = max_rate(bundle(), "PRDA", max_busy_pct=100.0)
+    assert found["limits"][0]["growth_pct"]["value"] < 60
+
+
+def test_a_sweep_is_its_answers():
+    found = sweep(bundle(), "PRDA", "growth_pct", [10.0, 25.0, 40.0], metrics=["etr_tps"])
+    last = {one["condition"]: one["value"] for one in found["steps"][1]["outputs"] if one["metric"] == "etr_tps"}
+    assert last["class=LOW"] == pytest.approx(figures({"growth_pct": 25})["etr_tps", "class=LOW"].value, rel=1e-3)
+
+
+def test_work_that_is_seldom_idle_comes_by_itself():
+    given = history()
+    idle_s = 0.3 * np.nan_to_num(given.response_ms) * given.ended / 1e3
+    answer = predict(bundle_of(replace(given, idle_s=idle_s)), "PRDA", {})
+    assert all(one.metric != "users" for one in answer.outputs)
+
+
+def test_a_falling_function_is_followed_to_its_zero_and_over_its_jump():
+    def falling(x: np.ndarray) -> np.ndarray:
+        return np.where(x < np.array([[-5.0, 3.0, -9.0]]), 50.0, 1.0 - x)
+
+    assert crossed(falling, np.zeros((1, 3)), 1.0) == pytest.approx(np.array([[1.0, 3.0, 1.0]]), abs=1e-3)
