@@ -83,20 +83,24 @@ class Texts:
         return self._strings.take(of_numbers(numbers))
 
     def _gathered(self, numbers: npt.NDArray[np.integer], most: int) -> pa.Array:
-        ends = np.zeros(len(numbers) + 1, np.int32)
+        ends = np.empty(len(numbers) + 1, np.int32)
+        ends[0] = 0
         size = gathered_ends(self._offsets, numbers, ends[1:])
         if size > most:
             raise NotPlain
         out = np.empty(size + SPARE, np.uint8)
         gather(self._bytes, self._offsets, numbers, out)
-        there = self.present[numbers]
+        # `take` finds flags three times as fast as an index does.
+        there = self.present.take(numbers)
         bits = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
         return pa.Array.from_buffers(pa.string(), len(numbers), [bits, pa.py_buffer(ends), pa.py_buffer(out)])
 
     def numbers(self, places: npt.NDArray[np.integer], wanted: npt.NDArray[np.bool_] | None = None) -> pa.Array:
         """Texts as numbers; NULL where a text is none or not wanted."""
         found, is_number = self._read_numbers()
-        valid = is_number[places] if wanted is None else is_number[places] & wanted
+        valid = is_number.take(places)
+        if wanted is not None:
+            valid &= wanted
         return of_numbers(found[places], valid=valid)
 
     def durations_us(self, places: npt.NDArray[np.integer]) -> pa.Array:
