@@ -23,6 +23,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 _HERE = Path(__file__).resolve().parent
+_MOST_KEPT = 4
 _RETURNS = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I"}
 _RETURNS |= {"int64": "q", "uint64": "Q", "float64": "d"}
 
@@ -90,8 +91,9 @@ def compiled(loop: Any, arguments: Sequence[Any]) -> Kept:
 def name(function: Callable[..., Any], kinds: Sequence[Any]) -> str:
     """The file name of a loop's code for such arguments."""
     source = Path(function.__code__.co_filename).resolve().parent
-    said = f"{function.__module__}.{function.__qualname__}{kinds}{room_stamp(source)}{room_stamp(_HERE)}{_platform()}"
-    return f"{function.__qualname__}-{hashlib.sha256(said.encode()).hexdigest()[:32]}.o"
+    what = f"{function.__module__}.{function.__qualname__}{kinds}{_platform()}"
+    parts = [hashlib.sha256(said.encode()).hexdigest()[:16] for said in (what, room_stamp(source) + room_stamp(_HERE))]
+    return f"{function.__qualname__}-{'-'.join(parts)}.o"
 
 
 @cache
@@ -125,7 +127,10 @@ def kept(file: str) -> Kept | None:
 
 
 def keep(file: str, code: Kept) -> None:
-    """Keep code for later processes in the first folder that can be written; without one it is compiled again."""
+    """Keep code for later processes in the first folder that can be written; without one it is compiled again.
+
+    Of what was compiled from earlier sources, the newest stay: several checkouts may use one installation.
+    """
     said = {**asdict(code), "sha256": hashlib.sha256(code.content).hexdigest()}
     del said["content"]
     for folder in folders():
@@ -134,6 +139,9 @@ def keep(file: str, code: Kept) -> None:
             temporary = folder / f"{file}.{os.getpid()}"
             temporary.write_bytes(json.dumps(said).encode() + b"\n" + code.content)
             temporary.replace(folder / file)
+            same = folder.glob(f"{file.rpartition('-')[0]}-*.o")
+            for older in sorted(same, key=lambda path: path.stat().st_mtime_ns)[:-_MOST_KEPT]:
+                older.unlink()
             return
 
 

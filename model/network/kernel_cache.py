@@ -15,6 +15,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
@@ -111,6 +112,19 @@ class _Files(IndexDataCacheFile):
 
 class _File(IndexDataCacheFile):
     """The kept code in one folder; none where its index is damaged or names a type that the code no longer has."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Under a new name, before the index has it: what another process reads or writes meanwhile is never mixed up.
+
+        Numba numbers the files and names them first, so that an index can name what is older, or of other types.
+        """
+        name = self._data_name(uuid4().int)
+        self._save_data(name, data)
+        index = {**self._load_index(), key: name}
+        self._save_index(index)
+        for file in Path(self._cache_path).glob(Path(self._index_name).stem + ".*.nbc"):
+            if file.name not in index.values():
+                file.unlink(missing_ok=True)
 
     def _load_index(self) -> dict[Any, Any]:
         try:

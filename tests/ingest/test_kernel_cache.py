@@ -70,6 +70,35 @@ def test_damaged_code_is_compiled_anew(folder: Path) -> None:
     assert run(folder) == "42 1 True"
 
 
+def test_of_code_from_earlier_sources_the_newest_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for sources in range(9):
+        native.keep(f"doubled-one-{sources}.o", native.Kept("doubled", "q", True, bytes([sources])))
+        os.utime(tmp_path / f"doubled-one-{sources}.o", ns=(sources, sources))
+    native.keep("doubled-two-0.o", native.Kept("doubled", "q", True, b"2"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *(f"doubled-one-{sources}.o" for sources in (5, 6, 7, 8)),
+        "doubled-two-0.o",
+    ]
+
+
+def test_code_of_loops_that_is_written_at_once_is_never_mixed_up(tmp_path: Path) -> None:
+    def file(sources: str) -> kernel_cache._File:
+        return kernel_cache._File(str(tmp_path), "loop", sources)
+
+    reader = file("new")
+    file("old").save("key", "old code")
+    found = []
+    # As another process finds the folder while code from newer sources is being written.
+    for step in ("_save_data", "_save_index"):
+        writer = file("new")
+        write = getattr(writer, step)
+        setattr(writer, step, lambda *what, write=write: (write(*what), found.append(reader.load("key"))))
+        writer.save("key", "new code")
+    assert set(found) <= {None, "new code"}
+    assert (reader.load("key"), file("old").load("key"), len(list(tmp_path.glob("*.nbc")))) == ("new code", None, 1)
+
+
 @kernel
 def returned(integer, unsigned, real, flag, places):
     return integer + 1, unsigned, real * 2, not flag, places[1, 1]
