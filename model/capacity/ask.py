@@ -62,7 +62,7 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     return (
         by_condition(bundle, system, at)
         if by is None
-        else answer_by_sibling(_by_network, bundle, system, loads, conditions, by)
+        else answer_by_sibling(_as_asked, bundle, system, loads, conditions, by)
     )
 
 

@@ -32,7 +32,8 @@ def as_measured(network: Network, bundle: Mapping[str, Any], system: str, at: Ma
     Raises:
         QuestionError: neither knows the point.
     """
-    measured = by_condition(bundle, system, at)
+    loads = {key: value for key, value in at.items() if key != "point" and needs_network({key: value})}
+    measured = by_condition(bundle, system, {key: value for key, value in at.items() if key not in loads})
     rate = measured.output(RATE)
     others = {key: value for key, value in at.items() if key != "point"}
     if rate is None or rate.value is None:
@@ -43,9 +44,9 @@ def as_measured(network: Network, bundle: Mapping[str, Any], system: str, at: Ma
     outputs = [
         replace(output, condition=conditions.get(output.metric, f"point={at['point']}")) for output in known.values()
     ]
-    outputs = [output for output in measured.outputs if output.metric not in known] + outputs
+    still = [output for output in measured.outputs if output.metric not in known and (not loads or output is rate)]
     note = f"point {at['point']} has a rate and no CPU figure of its own: the network answers at this rate"
-    return replace(computed, at=dict(at), outputs=tuple(outputs), notes=(note, *computed.notes))
+    return replace(computed, at=dict(at), outputs=(*still, *outputs), notes=(note, *computed.notes))
 
 
 def completed(

@@ -34,6 +34,14 @@ def test_a_point_whose_rate_alone_was_measured_is_answered_by_the_network_at_thi
         predict(with_laws, "shop", {"point": "8"})
 
 
+def test_such_a_point_is_answered_on_other_engines_and_for_a_sibling_too(with_laws):
+    moved, computed = (predict(with_laws, "shop", {**at, "engines": 12}) for at in ({"point": "7"}, {"etr_tps": 5000}))
+    sibling = predict(with_laws, "large", {"point": "7"})
+    busy = [value(found, "cpu_busy_pct")["value"] for found in (moved, sibling, computed)]
+    assert busy == [pytest.approx(busy[-1])] * 3
+    assert value(moved, "etr_tps")["value"] == 5000
+
+
 def test_a_condition_and_a_load_go_into_one_question(with_laws):
     measured = predict(with_laws, "shop", {"release": "R2"})
     asked = predict(with_laws, "shop", {"release": "R2", "etr_tps": 3000})
