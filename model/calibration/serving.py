@@ -2,13 +2,14 @@
 
 Their class reports no CPU, the regions' class no transactions. CPU of the regions is divided by a regression on the
 transactions of all such classes, none of them cheaper than nothing, with a fixed part. Costs are pooled: held around
-one cost for all, as near to it as the data let them be (empirical Bayes).
+one cost for all, or one in proportion to their responses, as near to it as the data let them be (empirical Bayes).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +43,15 @@ class Served:
 def served(h: History, bare: Sequence[int], others: Sequence[int]) -> Served:
     """CPU of the ``others``, classes without transactions, divided among the ``bare``, classes without CPU."""
     ended = h.ended[:, list(bare)]
+    response_s = np.nan_to_num(h.response_ms[:, list(bare)]) / 1e3
+    inside_s = (response_s * ended).sum(axis=0) / np.maximum(ended.sum(axis=0), 1.0)
     parts: dict[tuple[int, str], list[tuple[Fit, Array]]] = {}
     cp_s, ziip_s, on_cp_s = (np.nan_to_num(one) for one in (h.cp_s, h.ziip_s, h.ziip_on_cp_s))
     regions = []
     for region in others:
         eligible = ziip_s[:, region] + on_cp_s[:, region]
         for engine, cpu in (("cp", cp_s[:, region] - on_cp_s[:, region]), ("ziip", eligible)):
-            found = divided(cpu, ended, h.seconds, h.day) if cpu.sum() > 1e-6 * h.busy_s.sum() else None
+            found = divided(cpu, ended, inside_s, h.seconds, h.day) if cpu.sum() > 1e-6 * h.busy_s.sum() else None
             if found is None:
                 continue
             regions.append(region)
@@ -76,12 +79,13 @@ def _added(parts: Sequence[tuple[Fit, Array]]) -> tuple[Fit, Array]:
     return replace(first, mean=np.asarray(mean), cov=np.asarray(cov)), np.sum([drawn for _, drawn in parts], axis=0)
 
 
-def divided(cpu_s: Array, ended: Array, seconds: Array, day: NDArray[np.int64]) -> Fit | None:
+def divided(cpu_s: Array, ended: Array, inside_s: Array, seconds: Array, day: NDArray[np.int64]) -> Fit | None:
     """Fixed engines, and seconds for a transaction of each class; None where CPU does not follow the transactions.
 
     Args:
         cpu_s: (n,) CPU of the address spaces.
         ended: (n, K) transactions of the classes they serve.
+        inside_s: (K,) mean response of each, 0 where it is not known.
         seconds: (n,) lengths of the intervals.
         day: (n,) as in :func:`model.calibration.regression.fit`.
     """
@@ -91,17 +95,24 @@ def divided(cpu_s: Array, ended: Array, seconds: Array, day: NDArray[np.int64]) 
     weight = 1.0 / np.maximum(total, np.quantile(total[total > 0], 0.05))
     usual, level = FIXED * cpu_s.sum() / seconds.sum(), cpu_s.sum() / total.sum()
     flat = fit(seconds[:, None], cpu_s, weight, day)
-    together = positive(
-        np.column_stack([seconds, total]), cpu_s, weight, day, [0.0, level], [usual, 10.0 * level], [usual, level]
-    )
+
+    def pooled(relative: Array) -> Fit:
+        """A fixed part and one cost of all transactions, those of each class counting for so many, (K,)."""
+        design = np.column_stack([seconds, ended @ relative])
+        return positive(design, cpu_s, weight, day, [0.0, level], [usual, 10.0 * level], [usual, level])
+
+    alike = np.ones(ended.shape[1])
+    together = pooled(alike)
     if together.bic > flat.bic - FOLLOWS or together.mean[1] <= 0:
         return None
-    design, cost = np.column_stack([seconds, ended]), float(together.mean[1])
-    best, found = np.inf, together
-    for spread in POOLED:
-        prior = np.array([0.0, *[cost] * ended.shape[1]])
-        sd = np.array([usual, *[spread * cost] * ended.shape[1]])
-        one = positive(design, cpu_s, weight, day, prior, sd, [usual, *[cost] * ended.shape[1]])
+    costs = [together.mean[1] * alike]
+    if inside_s.all():
+        longer = inside_s * total.sum() / float(inside_s @ ended.sum(axis=0))
+        costs.append(max(float(pooled(longer).mean[1]), 1e-3 * level) * longer)
+    design, best, found = np.column_stack([seconds, ended]), np.inf, together
+    for cost, spread in product(costs, POOLED):
+        prior, sd = np.array([0.0, *cost]), np.array([usual, *spread * cost])
+        one = positive(design, cpu_s, weight, day, prior, sd, [usual, *cost])
         posterior_var = np.minimum(np.diag(one.cov), sd**2)
         criterion = one.bic + float(np.sum(((one.mean - prior) / sd)[1:] ** 2 + np.log(sd**2 / posterior_var)[1:]))
         if criterion < best:
