@@ -34,8 +34,9 @@ from model.capacity.ziips import ZiipPool
 
 Array = NDArray[np.float64]
 
-# Turns of the loop between cost and busy, and between zIIP load and what overflows.
-TURNS = 6
+# Turns at most of the loop between cost and busy, and between zIIP load and what overflows; change of busy, as a part
+# of it, that is the last to be followed. Each turn leaves a hundredth of it, so that the next would change nothing.
+TURNS, SETTLED = 6, 1e-6
 
 
 class System:
@@ -152,7 +153,10 @@ class System:
                 if law.driver in (CAPTURED, CAPTURED_BUT_ZIIP):
                     driving = captured if law.driver == CAPTURED else captured - ziip_work * spilled
                     found[name] = law.usage(driving / cost) * cost
-            busy = sum((found[name] for name in self.capacity), np.zeros(shape))
+            before, busy = busy, sum((found[name] for name in self.capacity), np.zeros(shape))
+            with np.errstate(invalid="ignore"):
+                if (np.abs(busy - before) <= SETTLED * busy).all():
+                    break
         ziip_busy = None
         if ZIIP_WORK in self.laws:
             ziip_busy = self._cores_busy(ziip_work, ziip_work * (1.0 - spilled), found, scenario)
