@@ -14,13 +14,15 @@ from model.capacity.conditions.tables import Cell, Tables, number
 
 USERS, REQUESTED, UNPACED = "concurrent_users", "requested_rate", "maximum"
 CLASS, COUNTS, RATE = "tran", ("pass", "fail"), "online_tran_rate_tps"
-RESPONSE, LONGEST = "avg_s", "max_s"
+RESPONSE, LONGEST, SHORTEST = "avg_s", "max_s", "min_s"
 RESPONSE_SHARE, RESPONSE_SHARE_SD = 0.9, 0.12
 """Share of an unpaced cycle that is response: median, and standard deviation of its logarithm."""
 SHAPES = {RESPONSE: (1.0, 0.0), "p90_s": (1.45, 0.2), "stddev_s": (0.5, 0.4)}
 """Figures of a response that is mostly waiting, in means, with standard deviations of their logarithms: waiting in turn
 scatters less than an exponential time (90 % within 2.3 means) and more than a constant."""
 LONGEST_SD = 0.4
+SHORTEST_SD = 0.3
+"""The shortest response waits for nothing, however many users there are: some are first."""
 IN_TURN, ONE = "tranclass_maxactive_", "1"
 """Attribute that names the transactions of which a class runs so many at a time."""
 
@@ -30,16 +32,18 @@ def response_growth(
 ) -> tuple[float, float] | None:
     """ln(figure of an unpaced class / the same of the paced one) and its standard deviation; None where no law.
 
-    The mean is what the users leave, percentiles follow its shape, and the longest is longer by what the mean is. Users
-    of a transaction that runs one at a time wait for each other and scatter less.
+    The shortest is the same, the mean is what the users leave, percentiles follow its shape, and the longest is longer
+    by what the mean is. Users of a transaction that runs one at a time wait for each other and scatter less.
     """
     paced, unpaced = facts.get(donor.system, {}), facts.get(wanted.system, {})
     users = number(unpaced.get(USERS, ""))
-    if wanted.metric not in (*SHAPES, LONGEST) or unpaced.get(REQUESTED) != UNPACED or users is None:
+    if wanted.metric not in (*SHAPES, LONGEST, SHORTEST) or unpaced.get(REQUESTED) != UNPACED or users is None:
         return None
     if number(paced.get(REQUESTED, "")) is None or paced.get(WORKLOAD) != unpaced.get(WORKLOAD):
         return None
     rates = [row.value for row in tables.rows if row.system == wanted.system and row.metric == RATE]
+    if wanted.metric == SHORTEST:
+        return 0.0, SHORTEST_SD
     name, mean, own = wanted.level(CLASS), tables.value(_as_mean(donor)), tables.value(donor)
     theirs, ours = _counts(tables, donor.system), _counts(tables, wanted.system)
     if not rates or mean is None or own is None or name not in theirs or name not in ours:

@@ -9,7 +9,7 @@ runs may be equal where the longest are not.
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -132,7 +132,21 @@ class Ratios:
         slope = BY_VALUE if key in ALTERNATIVES and key not in RELEASES else 0.0
         other_metric = SAME_ENGINES if key == SYSTEM else OTHER_METRIC
         log, sd = _posterior(mine, used, prior, odds, within, other_metric, slope)
+        if apart and key != SYSTEM:
+            sd = math.hypot(sd, self._changed(donor, {entry.system for entry in used}))
         return Ratio(log, sd, len(used), sum(entry.metric == donor.metric for entry in used))
+
+    def _changed(self, donor: Cell, systems: Collection[str]) -> float:
+        """By how much a part takes more or less work for a transaction than in runs on the same machine, ln of it."""
+        value = self._tables.value(donor)
+        changes = []
+        for system in systems:
+            other = donor.at_level(SYSTEM, system)
+            there = self._tables.value(other)
+            known = value and there and value[0] > 0 and there[0] > 0 and self._load(donor)[0] and self._load(other)[0]
+            if value and there and known and self._one_machine(donor.system, system):
+                changes.append(abs(math.log(value[0] / there[0] / self.work(other, donor))))
+        return float(np.median(changes)) if changes else 0.0
 
     def appears(self, donor: Cell, wanted: Cell, key: str) -> float:
         """The chance that something is at a level where a donor shows nothing at another, as of such pairs seen.

@@ -214,6 +214,7 @@ def stressed(in_turn):
     rows.append(row("hours", "online_tran_rate_tps", {}, 5.1, "tran/s", "results"))
     for name in "AB":
         rows += [row("paced", metric, {"tran": name}, 0.2, "s", "driver") for metric in ("avg_s", "p90_s")]
+        rows.append(row("paced", "min_s", {"tran": name}, 0.02, "s", "driver"))
         for run, window in (("paced", "steady"), ("hours", "whole")):
             rows.append(row(run, "avg_s", {"tran": name, "window": window}, 0.2, "s", "graph"))
     rows += [row(run, "read_mb_per_s", {}, mb, "MB/s", "link") for run, mb in (("paced", 0.5), ("hours", 0.52))]
@@ -225,6 +226,12 @@ def test_response_of_users_who_do_not_wait_is_nearly_the_whole_cycle():
         found = {o.metric: o for o in predict(stressed(False), "stress", {"tran": name})}["avg_s"]
         assert 0.5 * cycle_s < found.value < cycle_s
         assert found.lo < 0.9 * cycle_s < found.hi
+
+
+def test_the_shortest_response_waits_for_nothing_however_many_users_there_are():
+    found = values(predict(stressed(False), "stress", {"tran": "A"}))["min_s", ""]
+    assert found.value == pytest.approx(0.02)
+    assert 0.01 < found.lo < found.hi < 0.04
 
 
 def test_users_of_a_transaction_that_runs_one_at_a_time_wait_all_alike():

@@ -168,3 +168,22 @@ def test_relatives_that_contradict_each_other_widen_the_answer():
     low, middle, high = Beliefs(Tables(found), facts).infer(cell).belief.quantiles(0.05, 0.5, 0.95)
     assert low < 14.0
     assert middle < 20.0 < high
+
+
+def test_a_part_that_has_changed_tells_less_of_another():
+    """The gateway takes a sixth of the region in both runs before; in the last the region takes twice the time."""
+    busy = {"first": {"GATEWAY": 13.0, "REGION": 80.0}, "second": {"GATEWAY": 13.0, "REGION": 80.0}}
+
+    def sd(region):
+        found = [
+            Row(run, "APPL %", {"report_class": part}, value, "pct of one CP", TABLE[1], TABLE[0])
+            for run, parts in {**busy, "last": {"REGION": region}}.items()
+            for part, value in parts.items()
+        ]
+        found += [Row(run, "etr_tps", {}, 19.0, "tran/s", "rates", TABLE[0]) for run in (*busy, "last")]
+        tables = Tables(found)
+        donor = next(cell for cell in tables.blocks[TABLE].values if cell.system == "last")
+        ratios = Ratios(tables, {run: {"machine": "m"} for run in (*busy, "last")})
+        return ratios.ratio(donor, donor.at_level("report_class", "GATEWAY"), "report_class").sd
+
+    assert sd(160.0) > sd(80.0) + 0.3
