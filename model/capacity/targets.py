@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 ODDS = (0.05, 0.5, 0.95)
 # An engine more that brings less than this part towards a target does not bring it there.
 LEAST_HELP = 1e-4
+# A response target that is shorter still counts as this one, of which every response is a number of times.
+LEAST_MS = 1e-300
 
 
 def size(
@@ -287,7 +289,7 @@ def checked(
     if max_response_ms is not None and not ready.responses:
         text = f"max_response_ms: no response of {system} was measured; use max_busy_pct"
         raise QuestionError("max_response_ms", max_response_ms, text)
-    response_ms = None if max_response_ms is None else positive("max_response_ms", max_response_ms)
+    response_ms = None if max_response_ms is None else max(positive("max_response_ms", max_response_ms), LEAST_MS)
     return positive("max_busy_pct", max_busy_pct, 100.0), response_ms
 
 

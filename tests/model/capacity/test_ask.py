@@ -248,6 +248,11 @@ def test_max_rate_says_when_no_rate_meets_a_response_target(bundle):
     assert [limit["resource"] for limit in answer["limits"]] == ["response of shop above 1 ms"]
 
 
+def test_no_number_of_engines_is_tried_long_for_a_response_that_none_gives(bundle):
+    short, shorter = (size(bundle, "shop", max_response_ms=target)["table"] for target in (1e-3, 5e-324))
+    assert shorter == short
+
+
 def test_an_adjustment_counts_in_the_number_of_engines(bundle):
     dearer = {"name": "dear", "title": "Dearer", "factors": {"cpu": {"log": 0.5, "log_sd": 0.0}}, "sources": []}
     entry = {**bundle["systems"]["shop"], "adjustments": {"dear": dearer}}
