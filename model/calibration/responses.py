@@ -29,9 +29,6 @@ P90_READING = 0.003
 P90, P90_SD = [1.5, math.log(10.0), 0.6], [2.0, 0.4, 0.4]
 # Deviation of waiting beyond the measured where work is served as it comes: the mix of its sizes changes with load.
 AS_IT_COMES = 0.12
-# The same of work that comes back to the engines after requests to a coupling facility, the more of which are converted
-# to asynchronous ones the longer they take: on simulated systems.
-COMES_BACK = 0.3
 # The same where a limit holds work back that a network of queues would let pass, and so shortens its other waits.
 HELD_BACK = 0.15
 # The same for each part of the longest waits by which calibration had to bend those of the queue.
@@ -104,10 +101,6 @@ def _explained(h: History, seen: dict[int, Seen], name: str) -> Explained:
     )
 
 
-def _is_facility(h: History, name: str) -> bool:
-    return name in h.devices and h.devices[name].waited_s is None
-
-
 def bent(seen: Seen, found: Fit, design: Array, long: NDArray[np.bool_]) -> float:
     """How far the factors of the queue's waits are from what theory has, as a part of the ``long`` waits.
 
@@ -131,8 +124,6 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
     usual = math.hypot(discrepancy.BEYOND, BENT * bent(seen, found, design, long))
     if seen.order.to_its_end:
         usual = AS_IT_COMES
-    if any(np.nansum(h.waited_s[name][:, seen.c]) > 0 for name in h.waited_s if _is_facility(h, name)):
-        usual = COMES_BACK
     held = h.limited_ms(h.devices)[seen.kept, seen.c]
     by_limit, by_device = (
         float(np.sum(one[long]) / max(float(np.sum((waited + seen.limited)[long])), 1e-12))
