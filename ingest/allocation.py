@@ -1,12 +1,25 @@
-"""How the C library is to treat memory that a process frees while it reads file after file."""
+"""How memory is to be treated that a process frees while it reads file after file."""
 
 import ctypes
+import os
+import platform
 import sys
 from contextlib import suppress
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _LARGEST_MMAP_THRESHOLD = 32 << 20
 _KEPT = 128 << 20
+#: Processors for which Arrow is published with jemalloc; elsewhere asking for it would print a warning.
+_WITH_JEMALLOC = ("x86_64", "aarch64")
+
+
+def take_jemalloc() -> None:
+    """Have Arrow, once it is loaded, take memory from jemalloc, which has fewer pages cleared anew than mimalloc.
+
+    For programs, before all else: `pa.set_memory_pool` is for arrays made by Python alone. A user's own choice stays.
+    """
+    if sys.platform == "linux" and platform.machine() in _WITH_JEMALLOC:
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
 
 
 def keep_freed_memory() -> bool:

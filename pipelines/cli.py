@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import click
 import typer
 
+from ingest.allocation import take_jemalloc
 from pipelines.commands import (
     answers,
     asking,
@@ -74,6 +75,7 @@ for subject in (running, data, nights, models, answers, comparing, asking, netwo
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code; a fault is one message, with --debug also where it was."""
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
+    take_jemalloc()
     try:
         code = typer.main.get_command(app).main(args=arguments, prog_name="etalon", standalone_mode=False)
     except click.exceptions.Abort:
