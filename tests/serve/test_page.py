@@ -326,6 +326,8 @@ def test_the_overview_says_what_changed_in_the_last_week_beyond_the_scatter_of_d
 
 def test_two_periods_and_two_questions_are_compared(seen):
     page = seen.go("compare?system=PRDA&b=growth_pct%3D20")
+    page.get_by_text("Keys, several with commas").click()
+    assert "engines=4\nGeneral-purpose CPs" in seen.text("details[open] dl")
     page.wait_for_selector("text=is fullest")
     assert "+20 %" in seen.text()
 

@@ -3,7 +3,7 @@
 import { ask } from "/static/client.js";
 import { h, refusal, section } from "/static/dom.js";
 import { change, figure, within } from "/static/figures.js";
-import { found, resourceName } from "/static/parts.js";
+import { found, keysOf, resourceName } from "/static/parts.js";
 import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
 import { keep, keys } from "/static/route.js";
 import { table } from "/static/table.js";
@@ -141,11 +141,7 @@ function predicted(system, askable, params, known) {
       h("label", {}, "B ", b),
       h("label", {}, "B of ", other),
       h("button", {}, "Compare"),
-      h(
-        "p",
-        { className: "quiet" },
-        "Keys as in What if, several with commas: growth_pct=20, engines=7, adjust.encryption=on, cap=on, limit.NAME=30.",
-      ),
+      keysOf(askable),
     ),
     answer,
   );

@@ -4,7 +4,7 @@ import { ask } from "/static/client.js";
 import { chart, joined } from "/static/chart.js";
 import { h, notes, refusal, section } from "/static/dom.js";
 import { change, figure, minute, seconds, within } from "/static/figures.js";
-import { resourceName } from "/static/parts.js";
+import { keysOf, resourceName } from "/static/parts.js";
 import { address, keys } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
@@ -65,11 +65,7 @@ function form(system, about, target, scenarios) {
     h("label", {}, "Busy at most, % ", limit),
     ...fields.map((field, i) => h("label", {}, `Scenario ${i + 1} `, field)),
     h("button", {}, "Show"),
-    h(
-      "p",
-      { className: "quiet" },
-      "A scenario names keys as What if does: engines=7, growth_pct=20, weight=700; several with commas.",
-    ),
+    keysOf(about),
   );
 }
 
