@@ -1,4 +1,4 @@
-"""Users of more important classes at a station: while they are there, they do not come.
+"""Users at a station: while they are there, they do not come.
 
 Source: Kleinrock, *Queueing Systems I*, 1975, section 3.8 (finite customer population, machine interference).
 """
@@ -10,10 +10,16 @@ import math
 import numpy as np
 
 from model.network.kernel_cache import kernel
-from model.network.solvers.arrays import Classes, Floats, Visits
+from model.network.solvers.arrays import FCFS, WEIGHTED, Classes, Floats, Stations, Visits
 
 MOST_USERS = 100
 """Of more important classes; more are taken for so many, who are nearly a stream."""
+OFTEN_IDLE = 0.7
+"""Load of users, as a part of what is left for them, below which they do not crowd each other out."""
+MOST_COUNTED = 300
+"""Users at a station; more are taken to leave it no rest."""
+LEAST_FREE = 1e-6
+"""Least part of a station that is taken to be left for users."""
 MOST_LEFT = 1.0 - 1e-6
 """Above it nobody more important is met."""
 NEWTON_STEPS = 50
@@ -31,17 +37,57 @@ def users_above(r: int, k: int, users: Floats, classes: Classes, visits: Visits)
     return total
 
 
+@kernel()
+def away(r: int, k: int, queue: Floats, throughput: Floats, users: Floats, visits: Visits) -> float:
+    """Seconds from leaving station k until a user of class r is back."""
+    passed = throughput[r] * visits.demands[r, k] / visits.service[r, k]
+    return max(users[r] - queue[r, k], 0.0) / passed if passed > 0.0 else np.inf
+
+
 @kernel(error_model="numpy")
-def drained(users: int, left: float) -> float:
+def drained(users: int, left: float, since: float = np.inf) -> float:
     """Time until the more important work that is found has left, over that of a stream of as much work.
 
     Users who are there do not come: the longer the queue, the fewer. One server, whose users come back after
-    exponential times such that the part ``left`` of it is idle (machine interference: Erlang's loss formula).
+    exponential times such that the part ``left`` of it is idle (machine interference: Erlang's loss formula). Whoever
+    leaves the server finds nothing more important there: after the exponential time ``since``, in services of that
+    work, there is less than on average (resolvent of a birth-death process; for a stream the workload of M/M/1).
     """
-    if users == 0 or left >= MOST_LEFT:
-        return 1.0
+    if left >= MOST_LEFT or since <= 0.0:
+        return 1.0 if since > 0.0 else 0.0
+    if users == 0:
+        if since == np.inf:
+            return 1.0
+        part = 1.0 / since - left
+        root = (part + np.sqrt(part * part + 4.0 / since)) / 2.0
+        return max(since * (1.0 / since / root - left), 0.0) * left / (1.0 - left)
     users = min(users, MOST_USERS)
-    # Erlang's formula is below offered ** users / users!, and concave in logarithms: Newton's method stays below.
+    back = 1.0 / _offered(users, left)
+    # How long it takes until one less is there, from all of them down; then until none is there.
+    steps, drain, chances = np.zeros(users + 2), np.zeros(users + 1), np.ones(users + 1)
+    for i in range(users, 0, -1):
+        steps[i] = 1.0 + back * (users - i) * steps[i + 1]
+    for i in range(1, users + 1):
+        drain[i] = drain[i - 1] + steps[i]
+        chances[i] = chances[i - 1] * back * (users - i + 1)
+    mean = chances @ np.arange(users + 1.0)
+    if since == np.inf:
+        return float(chances @ drain * left / mean)
+    # The mean of ``drain`` after that time, from nobody there: value[i] = low[i] + gain[i] x value[i - 1].
+    low, gain = 0.0, 0.0
+    for i in range(users, -1, -1):
+        comes, goes = back * (users - i), 1.0 if i > 0 else 0.0
+        rate = 1.0 / since + comes * (1.0 - gain) + goes
+        low, gain = (drain[i] / since + comes * low) / rate, goes / rate
+    return float(low * left * chances.sum() / mean)
+
+
+@kernel(error_model="numpy")
+def _offered(users: int, left: float) -> float:
+    """Services that a user's time away is long, such that the part ``left`` of one server is idle.
+
+    Erlang's formula is below offered ** users / users!, and concave in logarithms: Newton's method stays below.
+    """
     log_offered = (np.log(left) + math.lgamma(users + 1.0)) / users
     for _ in range(NEWTON_STEPS):
         offered, idle = np.exp(log_offered), 1.0
@@ -51,15 +97,87 @@ def drained(users: int, left: float) -> float:
         log_offered += step
         if step < 1e-10:
             break
-    back = np.exp(-log_offered)
-    # The chance of so many there, and how long it takes until one less is there, from all of them down.
-    weight, above, drain, mean = 1.0, 0.0, 0.0, 0.0
-    steps = np.zeros(users + 2)
-    for i in range(users, 0, -1):
-        steps[i] = 1.0 + back * (users - i) * steps[i + 1]
-    for i in range(users + 1):
-        above += steps[i]
-        drain += weight * above
-        mean += weight * i
-        weight *= back * (users - i)
-    return drain * left / mean
+    return float(np.exp(log_offered))
+
+
+@kernel(error_model="numpy")
+def too_much(
+    r: int,
+    k: int,
+    residence: Floats,
+    throughput: Floats,
+    users: Floats,
+    classes: Classes,
+    visits: Visits,
+    stations: Stations,
+) -> tuple[float, float, float]:
+    """(excess, there, work) of the users who share station k with class r: by how much more they get done than they can
+    while they are away between their visits, as a part of it; how many are there, and their work.
+
+    A queue of the users alone beside what open and more important classes leave of the station, away for as long as
+    now.
+    """
+    capacity, levels = stations.capacity[k], stations.levels[k]
+    last, in_turn = capacity[levels - 1], stations.discipline[k] == FCFS or stations.discipline[k] == WEIGHTED
+    free, work, there, customers = 1.0, 0.0, 0.0, 0.0
+    asks, count = np.zeros(len(users)), np.zeros(len(users))
+    for s in range(len(users)):
+        before = not in_turn and classes.priority[s] > classes.priority[r]
+        if visits.demands[s, k] <= 0.0 or not (before or in_turn or classes.priority[s] == classes.priority[r]):
+            continue
+        done = throughput[s] * visits.demands[s, k]
+        if classes.rates[s] >= 0.0 or before:
+            free -= done / last
+        elif done > 0.0:
+            work += done
+            there += throughput[s] * residence[s, k]
+            customers += users[s]
+            # Work over the time away, of one user.
+            asks[s] = done / max(users[s] - throughput[s] * residence[s, k], 1e-9)
+            count[s] = users[s]
+    free = max(free, LEAST_FREE)
+    if work <= OFTEN_IDLE * free * last or customers < 1.0:
+        return 0.0, there, work
+    if customers > MOST_COUNTED:
+        return max(work / last / free - 1.0, 0.0), there, work
+    size = int(customers) + 1
+    half = _gathered(asks, count, customers / 2.0)
+    # The chance of so many there if they did not wait, with users coming so much more often that it is half of them.
+    chances = np.zeros(size)
+    chances[0] = 1.0
+    for s in range(len(users)):
+        one = asks[s] * half / (1.0 + asks[s] * half)
+        for _ in range(int(count[s])):
+            for n in range(size - 1, 0, -1):
+                chances[n] += one * (chances[n - 1] - chances[n])
+            chances[0] *= 1.0 - one
+    found, longer = np.log(np.maximum(chances, 1e-300)), 0.0
+    for n in range(1, size):
+        longer += np.log(n / capacity[min(n, levels) - 1] / free / half)
+        found[n] += longer
+    found = np.exp(found - found.max())
+    most = 0.0
+    for n in range(1, size):
+        most += found[n] * capacity[min(n, levels) - 1]
+    most /= found.sum()
+    if in_turn:
+        # Work in turn makes users meet less often where they differ.
+        most = (most + last) / 2.0
+    return work / most / free - 1.0, there, work
+
+
+@kernel()
+def _gathered(asks: Floats, users: Floats, n: float) -> float:
+    """By how much more often than they do users must come, such that ``n`` of them are there."""
+    factor = 0.0
+    for _ in range(NEWTON_STEPS):
+        there, slope = 0.0, 0.0
+        for s in range(len(users)):
+            part = 1.0 + asks[s] * factor
+            there += users[s] * asks[s] * factor / part
+            slope += users[s] * asks[s] / part**2
+        step = (n - there) / slope
+        factor += step
+        if step <= 1e-3 * factor:
+            break
+    return factor

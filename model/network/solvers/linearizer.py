@@ -12,6 +12,7 @@ import numpy as np
 
 from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import DELAY, PREEMPTIVE, PRIORITY_SHARING, SHARING, Classes, Floats, Stations, Visits
+from model.network.solvers.interference import too_much
 from model.network.solvers.preemption import preempted
 from model.network.solvers.residence import residence
 from model.network.solvers.servers import Servers, feed, mean_found, one_less, servers_of
@@ -71,6 +72,9 @@ def _settle(
             n_ordered += 1
     # Where work of a level and above is all that a class sees, the queue of those alone has its own rate.
     log_level = np.log(np.maximum(np.minimum(queue, 0.95), 1e-9))
+    # How much longer users are there, in parts of their work, than the formulas of ordered stations say: these may
+    # promise more work than there is.
+    crowded = np.zeros((n_classes, n_ordered))
     damping = 1.0
     for iteration in range(ITERATIONS):
         if iteration == 200:
@@ -125,7 +129,7 @@ def _settle(
                     if discipline[k] == PREEMPTIVE or discipline[k] == PRIORITY_SHARING:
                         before = log_level[r, k]
                         stay[r, k], log_level[r, k] = preempted(
-                            r, k, found, throughput, n, slopes[k], before, classes, visits, stations
+                            r, k, found, queue, throughput, n, slopes[k], before, classes, visits, stations
                         )
                         largest = max(largest, min(abs(log_level[r, k] - before), 1.0) * 1e-2)
                     else:
@@ -133,7 +137,7 @@ def _settle(
                             r, k, found, queue, throughput, phi[k], busy[k], served[k], n, classes, visits, stations
                         )
                     alone = work[r, k] / capacity[k, 0]
-                    stay[r, k] = alone + (stay[r, k] - alone) * hindered[r, k]
+                    stay[r, k] = alone * (1.0 + crowded[r, i]) + (stay[r, k] - alone) * hindered[r, k]
                     cycle += stay[r, k]
             rate = rates[r] if is_open else n[r] / (classes.think[r] + cycle)
             throughput[r] = rate
@@ -145,6 +149,14 @@ def _settle(
                 change[k] = moved if moved > change[k] else change[k]
                 queue[r, k] = old + damping * step
                 totals[k] += damping * step
+        for r in range(n_classes):
+            for i in range(n_ordered if rates[r] < 0.0 and throughput[r] > 0.0 else 0):
+                k = ordered[i]
+                if work[r, k] > 0.0:
+                    excess, there, done = too_much(r, k, stay, throughput, n, classes, visits, stations)
+                    before = crowded[r, i]
+                    crowded[r, i] = max(before + damping * excess * there / done * capacity[k, 0], 0.0)
+                    largest = max(largest, min(abs(crowded[r, i] - before) * work[r, k] / stay[r, k], 1.0) * 1e-2)
         for k in range(n_stations):
             largest = max(largest, change[k])
         if largest < tolerance:

@@ -47,6 +47,9 @@ KNOWN_ERRORS: dict[str, tuple[float, float]] = {
 }
 
 WEAK = 0.3
+CROWDING_ROUNDS = 3
+LITTLE = 1e-3
+"""How often users are seen to leave less important arrivals too little, and the change in their rates that counts."""
 ENDLESS_S = 1e8
 """Wait by which a solver says that a resource has no steady state."""
 
@@ -86,6 +89,13 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
     if not overloaded and in_product_form(net) and all(p or d for p, d in zip(net.plain, net.delay, strict=True)):
         return _solution(net, _large_lattice(net), False, ["large lattice"], (), starved)
     figures, settled = layered(work)
+    for _ in range(CROWDING_ROUNDS):
+        before, crowding = work, figures.throughput
+        overloaded = overloaded_by_arrivals(net, crowding)
+        work, starved = without_starved(net, overloaded, crowding)
+        if np.allclose(work.rates, before.rates, rtol=LITTLE):
+            break
+        figures, settled = layered(work)
     hard = _hard(net) or ["large lattice"]
     notes = [] if settled else ["the layers did not settle: take the figures as rough"]
     if work is not net:

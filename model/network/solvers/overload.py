@@ -7,30 +7,41 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from model.network.solvers.arrays import MOST_BUSY, RANKED
 from model.network.solvers.reduction import Floats, Reduced, unwaited_holding
 from model.network.solvers.water_filling import water_filling
 
-BY_IMPORTANCE = ("preemptive", "priority_ps")
-"""Scheduling under which work never waits for less important work."""
+FULL = 1 - 1e-9
+"""Part of what a station can do at which it is overloaded: rounding may leave as much."""
 
 
-def overloaded_by_arrivals(net: Reduced) -> dict[str, float]:
-    """Stations and resources that open classes alone overload, waits left aside, with the work asked of each as a part
-    of what it can do."""
+def overloaded_by_arrivals(net: Reduced, throughput: Floats | None = None) -> dict[str, float]:
+    """Stations and resources that open classes overload, waits left aside, with the work asked of each as a part of
+    what it can do: alone, or beside the ``throughput`` (classes,) of users who go before some of them."""
     out = {}
-    work = net.rates.clip(0) @ net.demand * net.pace
+    each = net.demand * net.pace
+    work = net.rates.clip(0) @ each
     can = most_work(net, work)
     for k, station in enumerate(net.network.stations):
         if station.scheduling == "delay" or station.capacity is not None or station.overflow is not None:
             continue
-        if work[k] >= can[k]:
-            out[station.name] = float(work[k] / can[k])
+        asked = work[k]
+        if throughput is not None and station.scheduling in RANKED and asked > 0:
+            lowest = net.priority[net.rates * each[:, k] > 0].min()
+            asked += float(_of_users(net, throughput, k)[net.priority > lowest].sum())
+        if asked >= can[k] * FULL:
+            out[station.name] = float(asked / can[k])
     held = unwaited_holding(net, net.rates.clip(0), work)
     for rho, resource in enumerate(net.network.resources):
         places = resource.capacity * resource.instances
         if held[rho] >= places:
             out[resource.name] = float(held[rho] / places)
     return out
+
+
+def _of_users(net: Reduced, throughput: Floats, k: int) -> Floats:
+    """(classes,) engines of a station that users of closed classes keep busy."""
+    return np.where(net.users > 0, throughput * net.demand[:, k] * net.pace[k], 0.0)
 
 
 def most_work(net: Reduced, work: Floats) -> Floats:
@@ -54,52 +65,57 @@ def most_work(net: Reduced, work: Floats) -> Floats:
     return most
 
 
-def without_starved(net: Reduced, overloaded: dict[str, float]) -> tuple[Reduced, NDArray[np.bool_]]:
+def without_starved(
+    net: Reduced, overloaded: dict[str, float], throughput: Floats | None = None
+) -> tuple[Reduced, NDArray[np.bool_]]:
     """The network as classes see it that do not pass what is overloaded, and (classes,) those without a steady state.
 
     Engines of an overloaded station are full. Where it serves by importance, the level that no longer fits gets through
-    at the rate that is left for it, levels below not at all. Elsewhere all open classes get through at a part of their
-    rates, and users of closed classes, who stand beside ever more of them, not at all. Stations before the overloaded
-    one still have all arrivals. Where a resource is overloaded, or a station where more important work waits for what
-    is in service, nobody has a steady state, and the network is what it was.
+    at the rate that is left for it beside the ``throughput`` (classes,) of users above it, levels below not at all.
+    Elsewhere all open classes get through at a part of their rates, and users of closed classes, who stand beside ever
+    more of them, not at all. Stations before the overloaded one still have all arrivals. Where a resource is
+    overloaded, nobody has a steady state, and the network is what it was.
     """
     starved = np.zeros(len(net.rates), dtype=bool)
     names = net.network.station_names
     work = net
     while overloaded:
         name = next(iter(overloaded))
-        if name not in names or net.network.stations[names.index(name)].scheduling == "hol":
+        if name not in names:
             return net, np.ones_like(starved)
-        work = _without(work, names.index(name), starved)
-        overloaded = overloaded_by_arrivals(work)
+        work = _without(work, names.index(name), starved, throughput)
+        overloaded = overloaded_by_arrivals(work, throughput)
     return work, starved
 
 
-def _without(net: Reduced, k: int, starved: NDArray[np.bool_]) -> Reduced:
+def _without(net: Reduced, k: int, starved: NDArray[np.bool_], throughput: Floats | None) -> Reduced:
     """The network without the work of an overloaded station that does not fit, and of less important classes there."""
     load = net.rates.clip(0) * net.demand[:, k] * net.pace[k]
     left = float(most_work(net, net.rates.clip(0) @ net.demand * net.pace)[k])
     out = net.demand[:, k] > 0
     scheduling = net.network.stations[k].scheduling
-    if scheduling in BY_IMPORTANCE:
+    stays = scheduling == "hol"
+    if scheduling in RANKED:
+        before = load if throughput is None else load + _of_users(net, throughput, k)
         *above, level = sorted(set(net.priority[load > 0]), reverse=True)
         # Rounding may let the last level seem to fit where all work together fills the station.
         for at in above:
-            here = load[net.priority == at].sum()
-            if here >= left:
+            if before[net.priority > at].sum() + load[net.priority == at].sum() >= left * FULL:
                 level = at
                 break
-            left -= here
+        left = max(left - float(before[net.priority > level].sum()), (1 - FULL) * left)
         out &= net.priority <= level
         load[net.priority != level] = 0.0
-    through = _through(net, k, load, left)
+    # Where what is begun is waited for, nearly as much as fits stays.
+    through = np.minimum(_through(net, k, load, left), 1.0) * (MOST_BUSY if stays else 1.0)
     demand, inside, occupied = net.demand.copy(), net.inside.copy(), net.occupied.copy()
     for r in np.flatnonzero(through > 0):
-        before = net.order[r][: net.order[r].index(k)]
-        demand[r, before] /= through[r]
-        inside[r, :, before] /= through[r]
-    demand[out, k], inside[out, :, k] = 0.0, 0.0
-    occupied[k] += left
+        passed = net.order[r][: net.order[r].index(k)]
+        demand[r, passed] /= through[r]
+        inside[r, :, passed] /= through[r]
+    gone = out & ~((load > 0) & stays)
+    occupied[k] += 0.0 if stays else left
+    demand[gone, k], inside[gone, :, k] = 0.0, 0.0
     starved |= out
     return replace(
         net,
@@ -118,7 +134,7 @@ def _through(net: Reduced, k: int, load: Floats, capacity: float) -> Floats:
     gets through more often than long (weights as under ``dps``).
     """
     part = np.where(load > 0, capacity / load.sum(), 0.0)
-    if net.network.stations[k].scheduling in ("fcfs", "preemptive"):
+    if net.network.stations[k].scheduling in ("fcfs", "hol", "preemptive"):
         return part
     here = np.flatnonzero(load > 0)
     rates = net.rates[here]

@@ -11,10 +11,10 @@ import numpy as np
 
 from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import PRIORITY_SHARING, Classes, Floats, Stations, Visits
-from model.network.solvers.interference import drained, users_above
+from model.network.solvers.interference import away, drained, users_above
 from model.network.solvers.servers import mean_found
 
-LEAST_LEFT = 1e-3
+LEAST_LEFT = 1e-5
 """Least part of a station that more important work is taken to leave."""
 
 
@@ -23,6 +23,7 @@ def preempted(
     r: int,
     k: int,
     found: Floats,
+    queue: Floats,
     throughput: Floats,
     users: Floats,
     slope: float,
@@ -33,7 +34,8 @@ def preempted(
 ) -> tuple[float, float]:
     """(residence, log_x) of one passage of class r through station k.
 
-    ``found`` (classes,) are the customers that it finds; ``users`` (classes,) the populations of closed classes.
+    ``found`` (classes,) are the customers that it finds, ``queue`` (classes, stations) those there on average;
+    ``users`` (classes,) the populations of closed classes.
     ``slope`` and ``log_x`` are those of :func:`model.network.solvers.servers.mean_found` for the queue of its level
     and above.
     """
@@ -43,7 +45,7 @@ def preempted(
     equals_as_own = stations.discipline[k] == PRIORITY_SHARING
     above = _load_above(r, k, throughput, last, classes, visits)
     left = max(1.0 - above, LEAST_LEFT)
-    ahead, load, begun, varied = 0.0, 0.0, 0.0, 0.0
+    ahead, load, begun, varied, begun_above = 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
         if priority[s] < priority[r] or visits.demands[s, k] <= 0.0:
             continue
@@ -51,6 +53,7 @@ def preempted(
         load += part
         ahead += found[s]
         # Equals that share a server stretch a visit in proportion to its own work, not to theirs.
+        begun_above += part * service[s, k] if priority[s] > priority[r] else 0.0
         begun += part * (own if equals_as_own and priority[s] == priority[r] else service[s, k])
         if not equals_as_own and visits.scv[s, k] != 1.0:
             # Work that was taken from a server waits with a residual, too: as much begun as more important work leaves.
@@ -66,7 +69,11 @@ def preempted(
         at_server, busy, served, log_x = mean_found(
             load * last, True, capacity, 1.0 / capacity, alone, levels, most, slope, log_x
         )
-    faster = drained(int(users_above(r, k, users, classes, visits)), left)
+    faster = 1.0
+    if above > 0.0:
+        is_user = classes.rates[r] < 0.0
+        since = away(r, k, queue, throughput, users, visits) * last * above / begun_above if is_user else np.inf
+        faster = drained(int(users_above(r, k, users, classes, visits)), left, since)
     waited = busy * varied / load
     for s in range(len(found)):
         if priority[s] < priority[r] or visits.demands[s, k] <= 0.0:

@@ -16,7 +16,7 @@ import numpy as np
 
 from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, WEIGHTED, Classes, Floats, Stations, Visits
-from model.network.solvers.interference import drained, users_above
+from model.network.solvers.interference import away, drained, users_above
 from model.network.solvers.preemption import LEAST_LEFT
 
 _kernel = kernel(error_model="numpy", forceinline=True)
@@ -47,7 +47,7 @@ def residence(
     times = visits.demands[r, k] / visits.service[r, k]
     if code == WEIGHTED:
         return times * _weighted(r, k, c, found, queue, throughput, phi, classes.weights, visits)
-    return times * _in_order(r, k, code, c, found, queue, throughput, phi, busy, served, users, classes, visits)
+    return times * _in_order(r, k, code, times, c, found, queue, throughput, phi, busy, served, users, classes, visits)
 
 
 @_kernel
@@ -83,6 +83,7 @@ def _in_order(
     r: int,
     k: int,
     code: int,
+    times: float,
     c: float,
     found: Floats,
     queue: Floats,
@@ -96,13 +97,14 @@ def _in_order(
 ) -> float:
     """One visit where what is at a server stays there: the rest of it is waited for, and those who go first."""
     service, priority = visits.service, classes.priority
-    load, above, present, work, rate = 0.0, 0.0, 0.0, 0.0, 0.0
+    load, above, begun_above, present, work, rate = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
         if visits.demands[s, k] <= 0.0:
             continue
         done = throughput[s] * visits.demands[s, k]
         if code == HEAD_OF_LINE and priority[s] > priority[r]:
             above += done / c
+            begun_above += done / c * service[s, k]
         load += _found_part(done / c, found[s], queue[s, k])
         present += found[s]
         work += done
@@ -116,9 +118,13 @@ def _in_order(
     light = (1.0 - load) * (c - 1.0) * (np.sqrt(4.0 + 5.0 * c) - 2.0) / (16.0 * load * c)
     varied = 1.0 - min(max(light, 0.0), (c - 1.0) / (c + 1.0))
     is_user = classes.rates[r] < 0.0 and throughput[r] > 0.0
-    away = _away(r, k, queue, throughput, users, visits) if is_user else 0.0
+    absent = away(r, k, queue, throughput, users, visits) if is_user else 0.0
+    cycle = users[r] / throughput[r] / times if is_user else 0.0
     left = max(1.0 - above, LEAST_LEFT)
-    faster = drained(int(users_above(r, k, users, classes, visits)), left) if above > 0.0 else 1.0
+    faster = 1.0
+    if above > 0.0:
+        since = (absent + service[r, k]) * c * above / begun_above if is_user else np.inf
+        faster = drained(int(users_above(r, k, users, classes, visits)), left, since)
     begun, begun_even, seen, waiting = 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
         if visits.demands[s, k] <= 0.0:
@@ -130,9 +136,13 @@ def _in_order(
         begun += rest
         if is_user:
             # A user comes at most once during one piece of work: the longer that is, the less often for its time.
-            longest = away + one * (1.0 + scv) / 2.0 / c
-            seen += rest * (away + work / rate / c) / longest
-            begun_even += rest * min((away + one / c) / longest, 1.0)
+            longest = absent + one * (1.0 + scv) / 2.0 / c
+            often = (absent + work / rate / c) / longest
+            if code == HEAD_OF_LINE and priority[s] < priority[r]:
+                # At one server it begins when all users who go before it are away.
+                often += (cycle / longest - often) / c
+            seen += rest * often
+            begun_even += rest * min((absent + one / c) / longest, 1.0)
         if code == FCFS or priority[s] >= priority[r]:
             waiting += first * max(found[s] - served * part, 0.0) * one
     if is_user and begun > 0.0:
@@ -140,13 +150,6 @@ def _in_order(
         waiting *= load + (1.0 - load) * begun_even / begun
         begun = seen
     return slowed * service[r, k] + (begun + waiting) / c / left
-
-
-@_kernel
-def _away(r: int, k: int, queue: Floats, throughput: Floats, users: Floats, visits: Visits) -> float:
-    """Seconds from leaving station k until a user of class r is back."""
-    passed = throughput[r] * visits.demands[r, k] / visits.service[r, k]
-    return max(users[r] - queue[r, k], 0.0) / passed
 
 
 @_kernel

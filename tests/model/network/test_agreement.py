@@ -183,3 +183,19 @@ def test_what_is_done_without_a_lock_does_not_make_holding_it_more_even():
         resources=(Resource(name="lock", capacity=1),),
     )
     assert solve(steady).wait_s[0, 0] == pytest.approx(0.5, rel=0.06)
+
+
+@pytest.mark.parametrize("scheduling", ["hol", "preemptive"])
+@pytest.mark.parametrize(("rate_per_s", "users"), [(1.3, 3), (0.6, 8)], ids=["alone", "beside users"])
+def test_arrivals_that_no_longer_fit_below_users_go_on_as_far_as_they_get_through(scheduling, rate_per_s, users):
+    net = network(
+        [Station(name="cp", scheduling=scheduling), Station(name="disk", scheduling="ps")],
+        open_class(rate_per_s, visit("cp", 1.0), visit("disk", 0.3), name="low"),
+        closed_class(users, 4.0, visit("cp", 0.5), visit("disk", 0.1), name="high", priority=1),
+        open_class(1.0, visit("disk", 0.4), name="beside"),
+    )
+    solved, simulated = by_class(net, 60_000)
+    assert solve(net).saturated == ("cp",) and solved["low"] == float("inf")
+    assert [solved[n] for n in ("high", "beside")] == pytest.approx(
+        [simulated[n] for n in ("high", "beside")], rel=0.12
+    )

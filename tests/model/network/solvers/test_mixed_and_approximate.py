@@ -141,17 +141,18 @@ def test_a_sweep_over_rates_meets_erlang_and_says_where_it_saturates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("discipline", "scv", "service", "priority", "most_off"),
+    ("discipline", "scv", "service", "priority", "think", "users", "most_off"),
     [
-        ("fcfs", 8.0, (0.4, 2.0), (0.0, 0.0), 0.15),
-        ("fcfs", 1.0, (0.2, 3.0), (0.0, 0.0), 0.05),
-        ("preemptive", 1.0, (0.5, 1.0), (0.0, 1.0), 0.10),
-        ("hol", 1.0, (0.5, 1.0), (0.0, 1.0), 0.25),
+        ("fcfs", 8.0, (0.4, 2.0), (0.0, 0.0), (2.0, 1.0), (2, 4), 0.15),
+        ("fcfs", 1.0, (0.2, 3.0), (0.0, 0.0), (2.0, 1.0), (2, 4), 0.05),
+        ("preemptive", 1.0, (0.5, 1.0), (0.0, 1.0), (2.0, 1.0), (2, 4), 0.15),
+        ("preemptive", 1.0, (0.5, 1.0), (0.0, 1.0), (2.0, 4.0), (2, 3), 0.10),
+        ("hol", 1.0, (0.5, 1.0), (0.0, 1.0), (2.0, 1.0), (2, 4), 0.15),
+        ("hol", 1.0, (0.5, 1.0), (0.0, 1.0), (2.0, 4.0), (2, 3), 0.06),
     ],
-    ids=["varied work", "unequal work", "users above", "users who go first"],
+    ids=["varied work", "unequal work", "many above", "few above", "many who go first", "few who go first"],
 )
-def test_users_who_are_there_do_not_come(discipline, scv, service, priority, most_off) -> None:
-    think, users = (2.0, 1.0), (2, 4)
+def test_users_who_are_there_do_not_come(discipline, scv, service, priority, think, users, most_off) -> None:
     stations = (
         MarkovStation(tuple(Phases.with_scv(one, scv) for one in service), discipline),
         MarkovStation(tuple(Phases.exponential(one) for one in think), "delay", -1),
@@ -161,6 +162,7 @@ def test_users_who_are_there_do_not_come(discipline, scv, service, priority, mos
     found = amva(users, [service], [1], think, discipline=[code], scv=[[scv, scv]], priority=priority)
     exact = chain.queue_length[0] / chain.throughput[0]
     assert found.residence[0] == pytest.approx(exact, rel=most_off)
+    assert found.throughput @ service <= 1.0 + 1e-6
 
 
 @pytest.mark.parametrize("servers", [1, 4])
