@@ -1,4 +1,4 @@
-"""Random LPARs as shops run them, where hard features stand together: for `benchmarks.agreement --lpars`."""
+"""Random LPARs as shops run them, where hard features stand together: for `benchmarks.agreement --family lpar`."""
 
 from __future__ import annotations
 
