@@ -3,15 +3,22 @@
 `make setup` runs it, so that no command has to compile: see `ingest.kernels.native.folders`.
 """
 
+from __future__ import annotations
+
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from pipelines import steps
 from pipelines.decoding import decode_file
 from pipelines.home import ROOT, Home
 from pipelines.progress import Reporter
+
+if TYPE_CHECKING:
+    from model.network import TransactionClass
 
 #: What the lab writes has, together, records of every form that loops read.
 RENDERED = ("cics53-18cp", "ims10-msc-ctc", "cicsjava-s1-200u-19tps", "subsystems")
@@ -51,9 +58,18 @@ def use_networks() -> None:
     for path in sorted((ROOT / "model" / "examples").glob("*.toml")):
         network = Network.load(path)
         solve(network)
+        solve(replace(network, classes=tuple(_in_pairs(c) for c in network.classes)))
         sweep_load(network, [0.5, 1.0])
         simulate(network, seed=1, replications=1, horizon=1_000)
     replay(network, np.arange(3.0), np.zeros(3), {})
+
+
+def _in_pairs(cls: TransactionClass) -> TransactionClass:
+    """The class with two transactions to an arrival."""
+    from model.network import Distribution
+
+    pairs = Distribution.deterministic(2.0)
+    return replace(cls, arrivals=cls.arrivals and replace(cls.arrivals, batch=pairs))
 
 
 if __name__ == "__main__":

@@ -14,10 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import Floats
 
 STEPS = 60
 NO_MORE = 1e-14
+LARGE = 1e200
+MOST_NUMBERS, NOTHING = 2000, 1e-9
 
 
 class Stream(NamedTuple):
@@ -51,10 +54,7 @@ class Modulated(NamedTuple):
 
     def numbers(self) -> Floats:
         """(levels + ...,) probabilities of 0, 1, 2, ... inside, as far as they count."""
-        tail = [self.level[-1]]
-        while len(tail) < 2000 and tail[-1].sum() > 1e-9:
-            tail.append(tail[-1] @ self.more)
-        found = np.concatenate((self.level[:-1].sum(axis=1), [one.sum() for one in tail]))
+        found = np.concatenate((self.level[:-1].sum(axis=1), _tail(self.level[-1], self.more)))
         return np.asarray(found / found.sum())
 
 
@@ -72,6 +72,19 @@ def modulated(streams: Sequence[Stream], poisson: float, completing: Floats) -> 
     return Modulated(level, more, arriving)
 
 
+@kernel()
+def _tail(last: Floats, more: Floats) -> Floats:
+    """(numbers,) probabilities from the ``last`` number on, until they no longer count."""
+    out = np.zeros(MOST_NUMBERS)
+    for n in range(MOST_NUMBERS):
+        out[n] = last.sum()
+        if out[n] <= NOTHING:
+            return out[: n + 1]
+        last = last @ more
+    return out
+
+
+@kernel()
 def _steady(switching: Floats, arriving: Floats, completing: Floats) -> tuple[Floats, Floats]:
     """Probabilities of each number inside and phase, and how they go on: logarithmic reduction."""
     phases, levels = len(switching), len(completing)
@@ -96,10 +109,12 @@ def _steady(switching: Floats, arriving: Floats, completing: Floats) -> tuple[Fl
     for n in range(levels):
         down[n] = completing[n] * np.linalg.inv(-left)
         left = here - completing[n] * unit + down[n] @ up
-    balance = (left + fastest * more).T
+    balance = np.ascontiguousarray((left + fastest * more).T)
     balance[-1] = 1.0
     level = np.empty((levels + 1, phases))
     level[levels] = np.linalg.solve(balance, unit[-1])
     for n in range(levels - 1, -1, -1):
         level[n] = level[n + 1] @ down[n]
+        if level[n].sum() > LARGE:
+            level[n:] /= LARGE
     return level / level.sum(), more
