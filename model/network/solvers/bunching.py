@@ -104,7 +104,7 @@ class _Station:
 
     def __init__(self, net: Reduced, state: LayerState, k: int, counts: NDArray[np.bool_]) -> None:
         self.asked, self.curve = state.asked[:, k], state.curves[k]
-        self.visits = np.minimum(net.visits[:, k], 1.0)
+        self.visits = np.minimum(state.visits[:, k], 1.0)
         here = counts & (self.asked > 0) & (state.throughput > 0)
         self.opens, self.users = np.flatnonzero(here & (net.rates > 0)), np.flatnonzero(here & (net.users > 0))
         loads = np.where(counts & (net.rates > 0), state.throughput * self.asked, 0.0)
@@ -115,9 +115,10 @@ class _Station:
         self.work = float(np.sqrt(rates @ each**2 / rates.sum())) if len(each) else 0.0
         self.in_order = not state.alike[k]
         self.many = net.users[self.users]
-        self.elsewhere = np.maximum((net.think + state.response() - state.residence[:, k])[self.users], 0.0)
+        away = np.delete(state.residence, k, axis=1).sum(axis=1) + state.wait.sum(axis=1) - state.saving
+        self.elsewhere = np.maximum((net.think + away)[self.users], 0.0)
         average = float(state.throughput[self.users] @ state.residence[self.users, k])
-        further = int(np.clip(LEVELS_PER_USER * np.nan_to_num(average), 0, MOST_LEVELS))
+        further = int(min(LEVELS_PER_USER * average, MOST_LEVELS)) if average < MOST_LEVELS else MOST_LEVELS
         n = np.arange(len(self.curve) + further + 2.0)
         self.there = _users_there(n, self.curve, self.many, self.asked[self.users], self.elsewhere)
         found = n + 1 + self.there.sum(axis=0)
@@ -156,7 +157,10 @@ class _Station:
         """The open transactions here; users take their share of the servers."""
         n = np.arange(1.0, self.there.shape[1] - 1)
         inside = n + self.there.sum(axis=0)[1:-1]
-        return modulated(streams, poisson, n / inside * _capacity(self.curve, inside) / self.work)
+        completing = n / inside * _capacity(self.curve, inside) / self.work
+        # However many users there are, beyond all levels they are few.
+        completing[-1] = self.curve[-1] / self.work
+        return modulated(streams, poisson, completing)
 
     def _merged(self, streams: list[Stream]) -> list[Stream]:
         """Those that vary within a visit as one stream, and those that vary for longer as another."""

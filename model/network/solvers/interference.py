@@ -16,7 +16,7 @@ MOST_USERS = 100
 """Of more important classes; more are taken for so many, who are nearly a stream."""
 OFTEN_IDLE = 0.7
 """Load of users, as a part of what is left for them, below which they do not crowd each other out."""
-MOST_COUNTED = 300
+MOST_COUNTED = 100
 """Users at a station; more are taken to leave it no rest."""
 LEAST_FREE = 1e-6
 """Least part of a station that is taken to be left for users."""

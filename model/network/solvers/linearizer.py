@@ -74,7 +74,7 @@ def _settle(
     log_level = np.log(np.maximum(np.minimum(queue, 0.95), 1e-9))
     # How much longer users are there, in parts of their work, than the formulas of ordered stations say: these may
     # promise more work than there is.
-    crowded = np.zeros((n_classes, n_ordered))
+    crowded = np.zeros((n_classes, n_stations))
     damping = 1.0
     for iteration in range(ITERATIONS):
         if iteration == 200:
@@ -137,7 +137,7 @@ def _settle(
                             r, k, found, queue, throughput, phi[k], busy[k], served[k], n, classes, visits, stations
                         )
                     alone = work[r, k] / capacity[k, 0]
-                    stay[r, k] = alone * (1.0 + crowded[r, i]) + (stay[r, k] - alone) * hindered[r, k]
+                    stay[r, k] = alone * (1.0 + crowded[r, k]) + (stay[r, k] - alone) * hindered[r, k]
                     cycle += stay[r, k]
             rate = rates[r] if is_open else n[r] / (classes.think[r] + cycle)
             throughput[r] = rate
@@ -149,14 +149,8 @@ def _settle(
                 change[k] = moved if moved > change[k] else change[k]
                 queue[r, k] = old + damping * step
                 totals[k] += damping * step
-        for r in range(n_classes):
-            for i in range(n_ordered if rates[r] < 0.0 and throughput[r] > 0.0 else 0):
-                k = ordered[i]
-                if work[r, k] > 0.0:
-                    excess, there, done = too_much(r, k, stay, throughput, n, classes, visits, stations)
-                    before = crowded[r, i]
-                    crowded[r, i] = max(before + damping * excess * there / done * capacity[k, 0], 0.0)
-                    largest = max(largest, min(abs(crowded[r, i] - before) * work[r, k] / stay[r, k], 1.0) * 1e-2)
+        for i in range(n_ordered):
+            largest = max(largest, _crowd(ordered[i], damping, n, stay, throughput, classes, visits, stations, crowded))
         for k in range(n_stations):
             largest = max(largest, change[k])
         if largest < tolerance:
@@ -164,6 +158,31 @@ def _settle(
         if not largest < 1e12:
             return iteration + 1, False
     return ITERATIONS, False
+
+
+@kernel(error_model="numpy")
+def _crowd(
+    k: int,
+    damping: float,
+    n: Floats,
+    stay: Floats,
+    throughput: Floats,
+    classes: Classes,
+    visits: Visits,
+    stations: Stations,
+    crowded: Floats,
+) -> float:
+    """Brings ``crowded`` (classes, stations) of a station nearer to what its users can get done; gives the largest part
+    of a residence by which it changes."""
+    largest = 0.0
+    for r in range(len(n)):
+        if classes.rates[r] >= 0.0 or throughput[r] <= 0.0 or visits.demands[r, k] <= 0.0:
+            continue
+        excess, there, done = too_much(r, k, stay, throughput, n, classes, visits, stations)
+        before, alone = crowded[r, k], visits.demands[r, k] / stations.capacity[k, 0]
+        crowded[r, k] = max(before + damping * excess * there / done * stations.capacity[k, 0], 0.0)
+        largest = max(largest, min(abs(crowded[r, k] - before) * alone / stay[r, k], 1.0) * 1e-2)
+    return largest
 
 
 @kernel(fastmath=_FAST)

@@ -93,7 +93,7 @@ def _steady(switching: Floats, arriving: Floats, completing: Floats) -> tuple[Fl
     here = switching - up
     fastest = completing[-1]
     inverse = np.linalg.inv(fastest * unit - here)
-    higher, lower = inverse @ up, inverse * fastest
+    higher, lower = inverse @ up, np.ascontiguousarray(inverse * fastest)
     first, climbed = lower.copy(), higher.copy()
     for _ in range(STEPS):
         inverse = np.linalg.inv(unit - higher @ lower - lower @ higher)

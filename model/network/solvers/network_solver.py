@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -50,6 +51,10 @@ WEAK = 0.3
 CROWDING_ROUNDS = 3
 LITTLE = 1e-3
 """How often users are seen to leave less important arrivals too little, and the change in their rates that counts."""
+SLACK = 0.03
+"""Relative error of utilisation and residence that an approximation may make against what is possible."""
+UTILISATION_ERROR, NO_BOUND = 0.01, 2.0
+"""What users' utilisation of a station may be off, and the relative error from which there is none to speak of."""
 ENDLESS_S = 1e8
 """Wait by which a solver says that a resource has no steady state."""
 
@@ -91,19 +96,58 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
     figures, settled = layered(work)
     for _ in range(CROWDING_ROUNDS):
         before, crowding = work, figures.throughput
+        if np.isnan(crowding).any():
+            crowding = layered(_without_arrivals_below_users(work))[0].throughput
         overloaded = overloaded_by_arrivals(net, crowding)
         work, starved = without_starved(net, overloaded, crowding)
         if np.allclose(work.rates, before.rates, rtol=LITTLE):
             break
         figures, settled = layered(work)
     hard = _hard(net) or ["large lattice"]
+    if impossible := _impossible(work, figures):
+        raise NetworkError(
+            f"network {network.name!r} is beyond the analytic solver, which would say that {impossible}; what it would "
+            f"approximate: {', '.join(hard)}. Simulate it"
+        )
     notes = [] if settled else ["the layers did not settle: take the figures as rough"]
+    unsure = _unsure_below_users(work, figures) if settled else math.inf
     if work is not net:
         figures = _with_starved(net, work, figures, starved, overloaded)
         names = ", ".join(n for n, lost in zip(network.class_names, starved, strict=True) if lost)
         notes.append(f"{' and '.join(overloaded)} cannot do all the work of {names}, which grows without end")
     solution = _solution(net, figures, False, hard, tuple(overloaded), starved)
-    return solution if not notes else _with_notes(solution, notes)
+    median, far = solution.known_error
+    if unsure > far:
+        solution = replace(solution, known_error=(median, unsure), error_note=_said(hard, median, unsure))
+    return solution if not notes else replace(solution, notes=(*solution.notes, *notes))
+
+
+def _without_arrivals_below_users(net: Reduced) -> Reduced:
+    """The network without open classes that some users go before."""
+    below = np.zeros(len(net.rates), dtype=bool)
+    for k, station in enumerate(net.network.stations):
+        here = net.demand[:, k] > 0
+        if station.scheduling in RANKED and np.any(here & (net.users > 0)):
+            below |= here & (net.rates > 0) & (net.priority < net.priority[here & (net.users > 0)].max())
+    return replace(net, rates=np.where(below, 0.0, net.rates))
+
+
+def _impossible(net: Reduced, figures: Figures) -> str:
+    """What no network can do, of what a solver says; '' where there is nothing."""
+    network, throughput = net.network, figures.throughput
+    for r, name in enumerate(network.class_names):
+        times = (figures.residence[r].sum(), figures.wait[r].sum(), figures.fork_saving[r], throughput[r])
+        if np.isnan(times).any():
+            return f"the time of {name} is no number"
+        if throughput[r] > 0 and np.min(figures.residence[r]) < -SLACK * times[0]:
+            return f"{name} is at a station for less than no time"
+    for k, station in enumerate(network.stations):
+        done, most = figures.busy[:, k].sum(), net.curves[k][1][-1]
+        # What overflows is counted with both stations.
+        exempt = net.delay[k] or station.overflow or np.isinf(figures.residence[:, k]).any()
+        if not exempt and done > most * (1 + SLACK):
+            return f"{station.name} does {done / most:.3g} times what it can do"
+    return ""
 
 
 def _with_starved(
@@ -133,10 +177,17 @@ def _large_lattice(net: Reduced) -> Figures:
     return Figures(result.throughput, result.residence.T, busy, using, none, none, method, np.zeros(len(busy)))
 
 
-def _with_notes(solution: Solution, notes: list[str]) -> Solution:
-    from dataclasses import replace
-
-    return replace(solution, notes=(*solution.notes, *notes))
+def _unsure_below_users(net: Reduced, figures: Figures) -> float:
+    """Relative error of users and arrivals to which more important users leave little, as these users' own error is a
+    large part of that."""
+    out = 0.0
+    for k, station in enumerate(net.network.stations):
+        for r in np.flatnonzero(net.demand[:, k] > 0) if station.scheduling in RANKED else ():
+            above = net.priority > net.priority[r]
+            if np.any(above & (net.users > 0) & (net.demand[:, k] > 0)):
+                left = 1 - figures.busy[above, k].sum() / net.curves[k][1][-1]
+                out = max(out, UTILISATION_ERROR / left if left > 0 else math.inf)
+    return out if out < NO_BOUND else math.inf
 
 
 def _hard(net: Reduced) -> list[str]:
@@ -282,15 +333,19 @@ def known_error(approximated: Sequence[str]) -> tuple[tuple[float, float], str]:
     if not approximated:
         return (0.0, 0.0), "exact"
     median, far = (max(errors) for errors in zip(*(KNOWN_ERRORS[a] for a in approximated), strict=True))
+    return (median, far), _said(approximated, median, far)
+
+
+def _said(approximated: Sequence[str], median: float, far: float) -> str:
     bound = f"{far:.0%}" if math.isfinite(far) else "no bound"
     note = (
         f"approximate: {', '.join(approximated)}; response within {median:.1%} in the median and {bound} in 99 of 100 "
         "random networks of this kind"
     )
     weak = [a for a in approximated if KNOWN_ERRORS[a][1] > WEAK]
-    if weak:
-        note += f"; weak at {', '.join(weak)}: simulate before relying on it"
-    return (median, far), note
+    if weak or far > WEAK:
+        note += f"; weak at {', '.join(weak or ['these'])}: simulate before relying on it"
+    return note
 
 
 def _share_of_limit(net: Reduced, figures: Figures, k: int) -> float:

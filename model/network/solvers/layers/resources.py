@@ -6,7 +6,7 @@ import numpy as np
 
 from model.network.solvers.amva import amva
 from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, Floats
-from model.network.solvers.layers.limits import wait_at_limits
+from model.network.solvers.layers.limits import ENDLESS_S, wait_at_limits
 from model.network.solvers.layers.state import LayerState
 from model.network.solvers.reduction import Reduced, holding_variation
 from model.network.solvers.stations import mmc_response
@@ -50,7 +50,7 @@ def _resource_wait(
     if instances > copies:
         rate = float(state.throughput @ taken)
         mean = float(state.throughput @ hold) / rate if rate > 0 else 0.0
-        return taken * max(mmc_response(rate / instances, mean, servers) - mean, 0.0)
+        return taken * min(max(mmc_response(rate / instances, mean, servers) - mean, 0.0), ENDLESS_S)
     outside = np.maximum(net.think + total - hold - state.wait[:, rho], 0.0)
     code = HEAD_OF_LINE if net.network.resources[rho].scheduling == "hol" else FCFS
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -70,5 +70,5 @@ def _resource_wait(
     wait = result.residence.sum(axis=0) - hold
     load = float(net.rates.clip(0) @ hold) / instances
     if load >= servers:
-        wait = np.where(taken > 0, 1e9, 0.0)
+        wait = np.where(taken > 0, ENDLESS_S, 0.0)
     return np.maximum(wait, 0.0)

@@ -20,7 +20,7 @@ class LayerState:
     ``saving`` the time that branches run side by side, ``uneven`` what arrivals that are not Poisson add. ``hindered``
     is how much of what those at a station on average would delay a visit does delay it, ``unlimited`` the residence
     without limits, ``alike`` (stations,) whether all classes wait alike. ``asked`` is what the stations were asked for,
-    where a residence is known that; ``curves`` (customers,) what each of the others can do.
+    ``visits`` times, where a residence is known that; ``curves`` (customers,) what each of the others can do.
     """
 
     throughput: Floats
@@ -39,6 +39,7 @@ class LayerState:
     unlimited: Floats
     alike: NDArray[np.bool_]
     asked: Floats
+    visits: Floats
     curves: dict[int, Floats]
 
     @classmethod
@@ -64,6 +65,7 @@ class LayerState:
             unlimited=net.demand.copy(),
             alike=np.ones(stations, dtype=bool),
             asked=net.demand.copy(),
+            visits=net.visits,
             curves={},
         )
 

@@ -101,7 +101,7 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
     state.throughput = result.throughput * np.clip(1 - asked.lost, 0.0, 1.0)
     if not result.converged:
         _mark_saturated(net, state, asked)
-    state.asked = asked.demand
+    state.asked, state.visits = asked.demand, asked.visits
     state.curves = {
         k: asked.curves.get(k, np.arange(1.0, asked.servers[k] + 1))
         for k, code in enumerate(asked.codes)
