@@ -3,8 +3,6 @@
 `make setup` runs it, so that no command has to compile: see `ingest.kernels.native.folders`.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace
@@ -64,7 +62,7 @@ def use_networks() -> None:
     replay(network, np.arange(3.0), np.zeros(3), {})
 
 
-def _in_pairs(cls: TransactionClass) -> TransactionClass:
+def _in_pairs(cls: "TransactionClass") -> "TransactionClass":
     """The class with two transactions to an arrival."""
     from model.network import Distribution
 
