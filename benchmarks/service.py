@@ -148,13 +148,13 @@ def _more(connection: socket.socket) -> bytes:
 
 
 def _listener(port: int) -> int:
-    """The process that was told to listen there; those it makes were told the same."""
-    told, parents = set(), _parents()
+    """The process that was started to listen there; those it makes have the same environment."""
+    listening, parents = set(), _parents()
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
             if f"ETALON_PORT={port}\0".encode() in environment.read_bytes():
-                told.add(int(environment.parent.name))
-    return next(process for process in told if parents.get(process) not in told)
+                listening.add(int(environment.parent.name))
+    return next(process for process in listening if parents.get(process) not in listening)
 
 
 def _family(process: int) -> list[int]:

@@ -28,7 +28,7 @@ class Log:
         self._say(logging.ERROR, event, figures, sys.exc_info())
 
     def _say(self, level: int, event: str, figures: dict[str, object], trace: Any = None) -> None:
-        # A logger would look for the line of code that calls, which nobody is told.
+        # A logger would look for the line of code that calls, which nobody reads.
         logger = logging.getLogger(LOGGER)
         if logger.isEnabledFor(level):
             record = logging.LogRecord(LOGGER, level, "", 0, event, (), trace)

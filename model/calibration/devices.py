@@ -30,7 +30,7 @@ class Devices:
     """A group of volumes, or a coupling facility's processors, by interval (I,).
 
     ``requests``, and seconds for which ``servers`` worked and requests waited; ``others_s`` they worked for other
-    LPARs. Requests to a facility are not told by class, nor how long they waited, which is then None: the time its
+    LPARs. Requests to a facility are not recorded by class, nor how long they waited, which is then None: the time its
     processors worked stands for them.
     """
 

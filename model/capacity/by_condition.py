@@ -78,7 +78,7 @@ def more_figures(
 
 
 def _of_network_only(conditions: Mapping[str, Any], system: str, key: str) -> bool:
-    """Whether a key of a network is no condition of the system's studies, which is told sooner than refused."""
+    """Whether a key of a network is no condition of the system's studies, which is said before it is refused."""
     from model.capacity.conditions.answering import laws
 
     if not (key in KEYS or key.startswith(NUMBERS)):

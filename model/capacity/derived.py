@@ -11,7 +11,7 @@ _found: dict[tuple[int, Hashable], tuple[Mapping[str, Any], Any]] = {}
 
 
 def derived(part: Mapping[str, Any], name: Hashable, make: Callable[[], T]) -> T:
-    """``make()``, made once for this very ``part`` (told by identity, which is kept with it) and ``name``.
+    """``make()``, made once for this very ``part`` (known by identity, which is kept with it) and ``name``.
 
     Nothing is kept of an empty part, which may be another one each time.
     """

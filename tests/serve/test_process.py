@@ -78,15 +78,15 @@ def test_a_service_that_is_stopped_answers_what_is_under_way(home):
 
 
 def listener(address: str) -> int:
-    """The process that was told to listen there."""
-    told = f"ETALON_PORT={address.rsplit(':', 1)[1]}\0".encode()
+    """The process that was started to listen there."""
+    setting = f"ETALON_PORT={address.rsplit(':', 1)[1]}\0".encode()
     parents = {}
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
-            if told in environment.read_bytes():
+            if setting in environment.read_bytes():
                 stat = (environment.parent / "stat").read_text()
                 parents[int(environment.parent.name)] = int(stat.rpartition(")")[2].split()[1])
-    # Those it made were told the same.
+    # Those it made have the same environment.
     return next(process for process, parent in parents.items() if parent not in parents)
 
 

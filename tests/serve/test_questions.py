@@ -260,7 +260,7 @@ def test_a_body_that_is_no_question_is_a_problem_and_not_a_fault(client, body):
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "told"),
+    ("body", "status", "detail"),
     [
         (b"null", 422, "the body should be a JSON object, not null"),
         (b"[1]", 422, "the body should be a JSON object, not a list"),
@@ -276,15 +276,15 @@ def test_a_body_that_is_no_question_is_a_problem_and_not_a_fault(client, body):
         (b"{", 400, "the body is not JSON ("),
     ],
 )
-def test_a_body_that_is_no_object_is_told_in_words_of_json(client, body, status, told):
+def test_a_body_that_is_no_object_is_refused_in_words_of_json(client, body, status, detail):
     response = client("POST", "/v1/predict", content=body, headers={"Content-Type": "application/json"})
     problem = response.json()
     assert (response.status_code, problem["status"]) == (status, status)
-    assert problem["detail"].startswith(told)
+    assert problem["detail"].startswith(detail)
     assert problem["type"] == f"urn:etalon:problem:{'malformed-json' if status == 400 else 'invalid-request'}"
 
 
-def test_a_list_too_short_is_told_in_words_of_json(client):
+def test_a_list_too_short_is_refused_in_words_of_json(client):
     refused = client.ask("/v1/batch", {"questions": []}).json()
     assert refused["detail"] == "questions: should have at least 1 item, not 0"
 

@@ -114,8 +114,8 @@ class Laws:
 
     def _predict(self, system: str, asked: Mapping[str, str]) -> Iterator[Output]:
         for table in self._of(system):
-            told = asked or self._measures(table, system) or not self._keys(table, system)
-            if not told or not all(self._key(table, system, key) for key in asked):
+            known = asked or self._measures(table, system) or not self._keys(table, system)
+            if not known or not all(self._key(table, system, key) for key in asked):
                 continue
             for cell in self._cells(table, system, asked):
                 found = self._evaluator.value(cell)

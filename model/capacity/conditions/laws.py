@@ -52,7 +52,7 @@ LAWS: Mapping[str, Columns] = {
 SIBLING, SIBLING_AND_CONSTANT, POWER = "sibling", "sibling and constant", "power"
 NAMES = (*LAWS, POWER, SIBLING, SIBLING_AND_CONSTANT)
 ROBUST = ("constant", "affine", SIBLING)
-"""Laws beside which an outlier can be told."""
+"""Laws beside which an outlier can be seen."""
 REASON = 10.0
 """Prior odds of a law that the condition gives reason for."""
 

@@ -3,8 +3,8 @@
 The ratio wanted is taken from the ratios of the same two levels that the same metric, or other metrics of the table,
 show at other conditions and systems. ln(ratio) has mean zero and the spread that such ratios were measured with; a
 ratio that agrees in more (metric, system, other conditions) says more about the one that is wanted. Between two systems
-or two parts of a measurement, a metric that shows ratios of its own is told by these alone: the shortest times of two
-runs may be equal where the longest are not.
+or two parts of a measurement, a metric that shows ratios of its own is predicted by these alone: the shortest times of
+two runs may be equal where the longest are not.
 """
 
 import math

@@ -21,7 +21,7 @@ def render(out_dir: Path, seed: int, registry: layouts.Registry | None = None) -
     rooms = (machine, requests, messages, storage, batch)
     tables = to_tables([record for room in rooms for record in room.records(make, night)], known)
     out_dir.mkdir(parents=True, exist_ok=True)
-    dump, told = out_dir / f"{SUBSYSTEMS}.smf", out_dir / f"{SUBSYSTEMS}.lab.json"
+    dump, answers = out_dir / f"{SUBSYSTEMS}.smf", out_dir / f"{SUBSYSTEMS}.lab.json"
     dump.write_bytes(encode_dump(tables, known))
-    told.write_text(json.dumps(truth(night), indent=2) + "\n", encoding="utf-8")
-    return [dump, told]
+    answers.write_text(json.dumps(truth(night), indent=2) + "\n", encoding="utf-8")
+    return [dump, answers]

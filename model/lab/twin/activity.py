@@ -127,8 +127,8 @@ def _goals(twin: Twin, network: Network, seed: int) -> tuple[int, ...]:
     service_class = {c.name: twin.classes[c.name].service_class for c in network.classes if c.name in twin.classes}
     _, own = np.unique([service_class.get(c.name, c.name) for c in network.classes], return_inverse=True)
     sums, done = (np.bincount(own, weights=total[:, column])[own] for column in (L.T_SUM, L.T_DONE))
-    told = np.array([twin.classes[c.name].goal_ms if c.name in twin.classes else 0 for c in network.classes])
-    given = [max(told[own == k]) for k in own]
+    stated = np.array([twin.classes[c.name].goal_ms if c.name in twin.classes else 0 for c in network.classes])
+    given = [max(stated[own == k]) for k in own]
     usual_ms = 2e3 * _over(sums, done)
     return tuple(int(goal) or max(1, round(float(f"{ms:.1g}"))) for goal, ms in zip(given, usual_ms, strict=True))
 

@@ -98,7 +98,7 @@ class ResourceResult:
 class SimulationResult:
     """A finished simulation. ``limits`` are engines, machines and resources in the order in which they bind;
     ``bottleneck`` and ``second_bottleneck`` are its first two names. ``settled`` is false when the warm-up could
-    not be told from the run in some replication, as under a load that a limit cannot carry; the figures are then not
+    not be found from the run in some replication, as under a load that a limit cannot carry; the figures are then not
     to be relied on. ``overloaded`` names what the arrivals alone overload, with what they ask of it as a part
     of what it can do."""
 

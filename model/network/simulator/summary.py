@@ -19,7 +19,7 @@ from model.network.solvers.solution import limits as ranked
 
 PERCENTILES = (50.0, 90.0, 95.0, 99.0)
 ENOUGH = 100
-"""Transactions from which the parts of a percentile are told."""
+"""Transactions from which the parts of a percentile are found."""
 
 
 @dataclass(frozen=True, slots=True)

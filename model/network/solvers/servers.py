@@ -1,6 +1,6 @@
 """Stations of several servers in the Linearizer: what an arrival gains from servers that are not yet busy.
 
-A station of several servers is told from one fast server by the distribution of its queue. It is taken for that of the
+A station of several servers differs from one fast server by the distribution of its queue. It is taken for that of the
 station fed by the rest of the network seen as one station, matched to the mean queue (see docs/solvers.md).
 """
 

@@ -231,7 +231,7 @@ async function fillHeadroom(name, machine, systems, cells, look) {
       });
   });
   if (!machine || !systems.length) return;
-  // Each LPAR foresees its machine by its own growth: the one that fills it first is told.
+  // Each LPAR foresees its machine by its own growth: the one that fills it first is named.
   const own = found.flatMap(({ value }) => value?.crossings ?? []).filter((one) => one.resource === `machine ${name}`);
   const [first] = own.sort((a, b) => b.already - a.already || (a.value ?? "9").localeCompare(b.value ?? "9"));
   tell(cells.get(machine), first, new Error("no model knows the machine"));

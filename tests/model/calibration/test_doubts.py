@@ -1,4 +1,4 @@
-"""Histories that contradict themselves: what is told, and what is answered all the same."""
+"""Histories that contradict themselves: what is reported, and what is answered all the same."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -143,9 +143,9 @@ def test_an_imported_rating_goes_before_the_one_described_here():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [("machine,engines\nA,1\n", "no column su_per_s"), ("machine,engines,su_per_s\nA,1,fast\n", "line 2")],
 )
-def test_a_table_that_cannot_be_read_names_file_and_line(text, told):
-    with pytest.raises(MachineError, match=f"machines.csv.*{told}"):
+def test_a_table_that_cannot_be_read_names_file_and_line(text, message):
+    with pytest.raises(MachineError, match=f"machines.csv.*{message}"):
         read_ratings(text, "machines.csv")

@@ -83,8 +83,8 @@ def played(system, asked):
 
 def agree(found, result, within):
     for (_, stream), predicted in found.state.response_ms.items():
-        told = result.classes[stream].response_s
-        assert 1e3 * told.value == pytest.approx(predicted[0, 0], rel=within, abs=2e3 * told.half_width)
+        simulated = result.classes[stream].response_s
+        assert 1e3 * simulated.value == pytest.approx(predicted[0, 0], rel=within, abs=2e3 * simulated.half_width)
 
 
 def test_priorities_are_played_as_they_are_answered():

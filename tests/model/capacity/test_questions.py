@@ -135,7 +135,7 @@ def test_weight_and_cap_change_what_the_machine_gives():
 
 
 @pytest.mark.parametrize(
-    ("at", "field", "told"),
+    ("at", "field", "message"),
     [
         ({"etr": 5}, "etr", "did you mean etr_tps"),
         ({"etr_tps": 5, "cpu_busy_pct": 50}, "cpu_busy_pct", "say the load twice"),
@@ -162,8 +162,8 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"smt": "2"}, "smt", "show no zIIPs"),
     ],
 )
-def test_a_question_that_cannot_be_understood_names_the_key(at, field, told):
-    with pytest.raises(QuestionError, match=told) as raised:
+def test_a_question_that_cannot_be_understood_names_the_key(at, field, message):
+    with pytest.raises(QuestionError, match=message) as raised:
         understand(System(HISTORY), at)
     assert raised.value.field == field
 

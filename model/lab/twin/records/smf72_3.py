@@ -71,9 +71,10 @@ def workload_activity(
     }
     cpu = units["tcb"] + units["ziip"] * faster / SPEED_ONE
     queued = _waiting(network, m, QUEUE_KINDS)
-    told = tuple(int(subsystem != "") for subsystem in m.subsystems)
+    states = tuple(int(subsystem != "") for subsystem in m.subsystems)
     period = {
-        "r723cper": 1, "r723crtx": 1, "r723cwmx": tiled(told), "r723cwmn": tiled(told), "r723crgf": AVERAGE_RESPONSE,
+        "r723cper": 1, "r723crtx": 1, "r723cwmx": tiled(states), "r723cwmn": tiled(states),
+        "r723crgf": AVERAGE_RESPONSE,
         "r723crtf": GOAL_IN_MS, "r723cval": tiled(m.goals_ms), "r723rtdm": tiled(m.goals_ms),
         "r723cimp": tiled(m.importances), "r723ccpu": cpu, "r723csrb": units["srb"], "r723csrv": cpu + units["srb"],
         "r723csup": units["ziip"], "r723csuc": units["on_cp"], "r723ciit": m.cp_s * INTERRUPT_SHARE * 1e6,

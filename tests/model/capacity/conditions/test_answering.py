@@ -114,8 +114,8 @@ def test_intervals_widen_away_from_the_data(model):
 
 def test_an_answer_says_where_the_mean_of_the_neighbours_was_nearer(model):
     said = {**model, "behind": ["study storage: storage"]}
-    told = values(predict(said, "clear", {"sessions": 8000}))["storage_kb", "private"]
-    assert any("mean of their neighbours" in note for note in told.notes)
+    answered = values(predict(said, "clear", {"sessions": 8000}))["storage_kb", "private"]
+    assert any("mean of their neighbours" in note for note in answered.notes)
     plain = values(predict(model, "clear", {"sessions": 8000}))["storage_kb", "private"]
     assert not any("neighbours" in note for note in plain.notes)
 
@@ -371,11 +371,11 @@ def test_a_transaction_not_measured_took_as_long_at_most_as_the_others_of_its_ru
 
 def test_what_two_tables_have_is_one_quantity():
     counts, kb = (8, 16, 64, 128), (21430.0, 22500.0, 25580.0, 30750.0)
-    told = list(zip(counts, kb, strict=True))
-    rows = [row("one", "space_mb", {"users": n}, round(y / 1000.0, 2), "MB", "peaks") for n, y in told]
+    pairs = list(zip(counts, kb, strict=True))
+    rows = [row("one", "space_mb", {"users": n}, round(y / 1000.0, 2), "MB", "peaks") for n, y in pairs]
     rows += [
         row("one", "storage_kb", {"sessions": n, "component": part}, kb, "KB", "storage")
-        for n, y in told[:3]
+        for n, y in pairs[:3]
         for part, kb in (("Data Space", y), ("Below", 304.0))
     ]
     model = fit(rows, {})

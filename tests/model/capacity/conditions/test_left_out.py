@@ -36,17 +36,17 @@ def test_a_total_tells_nothing_about_its_part():
     ]
     part = Cell(("study", "storage"), "one", "storage_kb", "", (("component", "private"),), 32.0)
     alone = [row for row in rows if row.condition["component"] != "Total"]
-    told = [evaluator(fit(found, {})).value(part) for found in (rows, alone)]
-    assert told[0].value == told[1].value
+    answered = [evaluator(fit(found, {})).value(part) for found in (rows, alone)]
+    assert answered[0].value == answered[1].value
 
 
 def test_a_metric_in_two_units_has_an_interval_for_each():
-    told = [
+    rows = [
         Row("one", "AVG", {"release": release, "section": unit}, 80.0, unit, "report", "study")
         for unit in ("s", "frames")
         for release in ("V1", "V2")
     ]
-    figures = left_out(Tables(told), {})
+    figures = left_out(Tables(rows), {})
     assert len(figures) == 4
     assert len({figure.relatives for figure in figures}) == 2
 
@@ -79,10 +79,10 @@ def test_a_metric_of_which_nothing_could_be_left_out_is_not_narrowed_by_its_fami
 
 
 def test_a_series_that_is_rough_is_not_widened_twice():
-    """Without the peak a level is told too surely; with it the series is as unsure by itself as those that missed."""
+    """Without the peak a level is too sure; with it the series is as unsure by itself as those that missed."""
     values = {2.0: 600.0, 6.0: 1900.0, 8.0: 1000.0}
-    told = [Row("one", "queue_ms", {"links": f"{x:g}"}, y, "ms", "runs", "study") for x, y in values.items()]
-    model = fit(told, {})
+    rows = [Row("one", "queue_ms", {"links": f"{x:g}"}, y, "ms", "runs", "study") for x, y in values.items()]
+    model = fit(rows, {})
     cell = Cell(("study", "runs"), "one", "queue_ms", "", (), 4.0)
     found, plain = (evaluator({**model, "widening": scales}).value(cell) for scales in (model["widening"], {}))
     factor, reach = scale(model["widening"], relatives(evaluator(model).tables.blocks[cell.block], cell))

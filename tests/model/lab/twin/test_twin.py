@@ -100,10 +100,10 @@ route = [{ visit = "PRDA cp", service = { mean_ms = 2 } }]
     content["classes"]["edit"] = {"service_class": "TSO", "workload": "TSO"}
     after = live(Twin.of(content, Network.from_toml(made.NETWORK + more)))
     found = rows(write(after, tmp_path)[0])
-    told = {row["record_seq"] for row in found["smf72_3_resource_state"]}
+    stated = {row["record_seq"] for row in found["smf72_3_resource_state"]}
     named = {row["record_seq"] for row in found["smf72_3_delay_name"]}
     classes = {row["record_seq"]: row["r723mcnm"] for row in found["smf72_3_control"]}
-    assert {classes[record] for record in told} == {classes[record] for record in named} == {"CICSHI", "CICSLO"}
+    assert {classes[record] for record in stated} == {classes[record] for record in named} == {"CICSHI", "CICSLO"}
     assert {classes[row["record_seq"]] for row in found["smf72_3_period"] if not row["r723cwmn"]} == {"TSO"}
     assert measured(after, after.lpars[0]).names[:, 0].tolist() == [True, True, False]
 

@@ -223,21 +223,21 @@ def test_local_time_of_reports_is_called_local() -> None:
     row = {"system_id": "S", "point": "1", "condition": "", "is_run": True, "position": 1, "seconds": 60}
     row |= {"workload": None, "subject": None, "metric": "cpu_busy_pct", "scale": 100, "aggregation": "ratio"}
     row |= {"numerator": 1, "denominator": 2}
-    told = from_rows([row | {"interval_start_utc": None, "interval_start_local": START}])
+    local = from_rows([row | {"interval_start_utc": None, "interval_start_local": START}])
     known_utc = from_rows([row | {"interval_start_utc": START, "interval_start_local": START + timedelta(hours=2)}])
-    found = compare([run("A", *told, "point 1"), run("B", *known_utc, "point 1")], CATALOGUE)
+    found = compare([run("A", *local, "point 1"), run("B", *known_utc, "point 1")], CATALOGUE)
     assert [each["clock"] for each in as_dict(found)["runs"]] == ["local", "UTC"]
     assert "| A | point 1 | 1 | 60 | 2026-03-01 10:00:00 | 2026-03-01 10:01:00 | local |" in markdown(document(found))
-    [window] = choose(parse("S@2026-03-01T10:00/2026-03-01T10:05"), *told, band_points=1.0)
+    [window] = choose(parse("S@2026-03-01T10:00/2026-03-01T10:05"), *local, band_points=1.0)
     assert "UTC" not in window.chosen
     with pytest.raises(ComparisonError, match="local time"):
-        choose(parse("S@2026-03-01T10:00+01:00/2026-03-01T10:05+01:00"), *told, band_points=1.0)
+        choose(parse("S@2026-03-01T10:00+01:00/2026-03-01T10:05+01:00"), *local, band_points=1.0)
 
 
 def known(name: str, figures: dict[tuple[str, str | None], float], system: str | None = None) -> Run:
     """A run of one interval with these figures, by metric and subject."""
-    told = {Metric(None, metric, subject): Figure(value, None, 1) for (metric, subject), value in figures.items()}
-    return Run(name, system or name, intervals([80], point="1", system=system or name), "point 1", told)
+    given = {Metric(None, metric, subject): Figure(value, None, 1) for (metric, subject), value in figures.items()}
+    return Run(name, system or name, intervals([80], point="1", system=system or name), "point 1", given)
 
 
 def bars_of(picture: str) -> dict[str, list[str]]:
@@ -269,8 +269,8 @@ def test_components_of_one_of_several_workloads_are_its_own_and_its_share_of_unc
     def mixed(name: str) -> Run:
         values = {("ims", "service_cpu_us_per_tran"): 90.0, ("ims", "uncaptured_us_per_tran"): 12.0}
         values |= {("ims", "ims_cpu_us_per_tran"): 90.0, ("cics", "service_cpu_us_per_tran"): 7.0}
-        told = {Metric(workload, metric): Figure(value, None, 1) for (workload, metric), value in values.items()}
-        return Run(name, name, intervals([80], point="1", system=name), "point 1", told)
+        given = {Metric(workload, metric): Figure(value, None, 1) for (workload, metric), value in values.items()}
+        return Run(name, name, intervals([80], point="1", system=name), "point 1", given)
 
     drawn = bars_of(figures(compare([mixed("A"), mixed("B")], CATALOGUE))["cpu-per-transaction"])
     assert sorted(tip for tips in drawn.values() for tip in tips) == [
@@ -300,13 +300,13 @@ def test_response_is_drawn_for_what_was_recorded_and_a_line_joins_a_load_series_
 
 
 def test_times_and_storage_are_drawn_without_totals_and_overlapping_figures() -> None:
-    told = {("msc_send_s", None): 29.277, ("storage_kb", "TCPIP lsqa above"): 1024.0}
-    told |= {
+    given = {("msc_send_s", None): 29.277, ("storage_kb", "TCPIP lsqa above"): 1024.0}
+    given |= {
         ("storage_kb", "TCPIP lsqa below"): 512.0,
         ("storage_kb", "total"): 9999.0,
         ("storage_kb", "csm_fixed"): 7.0,
     }
-    found = compare([known("A", told), known("B", told)], CATALOGUE)
+    found = compare([known("A", given), known("B", given)], CATALOGUE)
     drawn = figures(found)
     assert set(drawn) == {"msc-send-s", "storage"}
     tips = [tip for each in bars_of(drawn["storage"]).values() for tip in each]
@@ -314,9 +314,9 @@ def test_times_and_storage_are_drawn_without_totals_and_overlapping_figures() ->
 
 
 def test_workloads_and_policies_that_repeat_a_class_are_shown_once() -> None:
-    told = {("wlm_ended_per_s", f"{kind} X"): 5.0 for kind in ("policy", "service_class", "workload")}
-    told |= {("wlm_ended_per_s", "policy Y"): 6.0}
-    found = compare([known("A", told), known("B", told)], CATALOGUE)
+    given = {("wlm_ended_per_s", f"{kind} X"): 5.0 for kind in ("policy", "service_class", "workload")}
+    given |= {("wlm_ended_per_s", "policy Y"): 6.0}
+    found = compare([known("A", given), known("B", given)], CATALOGUE)
     assert [row.metric.subject for row in shown(found.rows)] == ["policy Y", "service_class X"]
 
 
