@@ -9,6 +9,7 @@ from pipelines import pages, text
 from pipelines.exits import EtalonError, Exit
 
 STEPS = 31
+STALE_DAYS = 7
 VERDICTS = {"pass": "every expectation is met", "warn": "usable, with warnings", "fail": "not fit for use"}
 
 
@@ -38,7 +39,8 @@ def report(bundle: Mapping[str, Any], database: Path, quality: Path, system: str
     )
     sections["What this rests on"] = _rests(answer, bundle, data_state.quality(quality).verdict)
     title = f"Capacity of {system}, {date.today().isoformat()}"
-    return pages.document(title, _lead(answer, limit, headroom, max_busy_pct), sections)
+    lead = _lead(answer, limit, headroom, max_busy_pct) + _age(span[1].date(), date.today())
+    return pages.document(title, lead, sections)
 
 
 def _crossing(found: Mapping[str, Any]) -> dict[str, str]:
@@ -54,7 +56,7 @@ def _limit(found: Mapping[str, Any]) -> dict[str, str]:
     return {
         "resource": _name(found["resource"]),
         "transactions/s at the target": _interval(found["etr_tps"]),
-        "growth from today's peak": f"{text.figure(found['growth_pct']['value'], 3)} %",
+        "growth from the recorded peak": f"{text.figure(found['growth_pct']['value'], 3)} %",
     }
 
 
@@ -88,6 +90,13 @@ def _lead(answer: Mapping[str, Any], limit: Mapping[str, Any], headroom: Mapping
         f"{text.figure(top['utilization_pct'], 3)} %. {until} The load can grow by "
         f"{text.figure(limit['growth_pct']['value'], 3)} % before {target:g} % is reached."
     )
+
+
+def _age(last: date, today: date) -> str:
+    """What to add of records that end too long ago to speak of today; empty for others."""
+    days = (today - last).days
+    ends = f" The last records are of {last}, {days} days ago: figures are of then, and forecasts begin there."
+    return ends if days > STALE_DAYS else ""
 
 
 def _charts(

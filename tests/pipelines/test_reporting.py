@@ -1,6 +1,7 @@
 """What is written for others: the report on a system, marts as files, and the notebook of five questions."""
 
 import re
+from datetime import date
 
 import pyarrow.parquet as pq
 import pytest
@@ -30,7 +31,15 @@ def test_a_report_is_one_page_that_stands_alone(home, tmp_path):
     assert not re.search(r"(src|href)=['\"](?!#)", page.replace("xlink:href", ""))
     assert "before 90 % is reached" in page
     assert "test/1" in page
+    assert re.search(r"The last records are of 2026-\d\d-\d\d, \d+ days ago", page)
     assert "nan" not in page
+
+
+def test_a_report_speaks_of_the_age_of_records_only_where_it_matters():
+    from pipelines.system_report import _age
+
+    assert _age(date(2026, 11, 1), date(2026, 11, 8)) == ""
+    assert "2026-11-01, 8 days ago" in _age(date(2026, 11, 1), date(2026, 11, 9))
 
 
 def test_a_report_on_a_system_that_is_not_there_says_which_there_are(home):
