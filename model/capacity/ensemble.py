@@ -275,7 +275,7 @@ class System:
         self._limits(scenario, times)
         for response in self.responses:
             key = (response.metric, response.stream)
-            longer = response.drift[:, None] * self._beyond(response, times.waiting[key])
+            longer = response.drift[:, None] * self._beyond(response, times.waiting[key], scenario)
             deviating = times.response[key] * (1.0 + response.noise[:, None]) + np.nan_to_num(longer, posinf=0.0)
             times.response[key] = np.maximum(deviating, times.using[key])
             if response.p90 is not None and response.p90_waiting is not None:
@@ -300,10 +300,12 @@ class System:
                 used, sizes = used + usage[name], sizes + usage[name] ** 2 / rate
         return np.asarray(sizes / np.maximum(used if work is None else work, 1e-12))
 
-    def _beyond(self, response: Response, waiting: Mapping[str, Array]) -> Array:
-        """Waiting in ms, (draws, loads), beyond the longest that was measured, the more the further out it is."""
+    def _beyond(self, response: Response, waiting: Mapping[str, Array], scenario: Scenario) -> Array:
+        """Waiting in ms, (draws, loads), beyond the longest that was measured, the more the further out it is; on
+        another number of engines, where none was measured, at least all of it that is for engines."""
         waited = sum((value for name, value in waiting.items() if name != "other"), np.zeros(()))
-        return beyond(np.asarray(waited, float), response.longest_wait_ms)
+        further = beyond(np.asarray(waited, float), response.longest_wait_ms)
+        return further if scenario.engines == self.engines else np.maximum(further, waiting["cp"])
 
     def level(self, series: Sequence[str]) -> int:
         """Priority level of the work of some series, 0 the highest."""

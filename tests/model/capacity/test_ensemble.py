@@ -127,6 +127,21 @@ def test_work_that_runs_to_its_end_makes_others_wait_as_long_as_its_pieces_are()
     assert waits == pytest.approx([size_ms * (queues.stretch(3.0, ENGINES) - 1.0)] * 2)
 
 
+def test_waits_on_other_engines_than_measured_are_as_unsure_as_beyond_the_measured():
+    unsure = {**response("batch"), "longest_wait_ms": 1e6, "drift": drawn(0.0, 0.1, 7)}
+    sure = {**unsure, "drift": {"centre": 0.0, "draws": []}}
+
+    def added(engines: float) -> float:
+        """What deviates of the mean response, as a part of its wait."""
+        asked = replace(scenario(1000.0, 900.0), engines=engines)
+        key = "response_ms", "batch"
+        first, second = (System({**ENTRY, "response": {"batch": one}}).evaluate(asked) for one in (unsure, sure))
+        return float(np.std((first.response_ms[key] - second.response_ms[key]) / second.waiting_ms[key]["cp"]))
+
+    assert added(ENGINES) == 0.0
+    assert added(ENGINES + 1.0) == pytest.approx(0.1, rel=0.2)
+
+
 def test_without_priorities_saturated_engines_serve_no_class():
     state = System({**ENTRY, "priorities": {"centre": 0.0, "draws": []}}).evaluate(scenario(900.0, 5000.0))
     assert all(np.isinf(values).all() for values in state.response_ms.values())
