@@ -30,6 +30,8 @@ FAR = 10.0
 # Users so many that it does not show when they wait; turns in which the number inside is found, and how near
 # the idle engines are then, as a logarithm.
 LEAST_FADING, FADING_TURNS, NEAR_ROOM = 1e-8, 8, 1e-4
+# Numbers inside whose chances are added one by one, at least.
+FEWEST_SUMMED = 6
 
 
 def erlang_c(offered: ArrayLike, servers: ArrayLike) -> Array:
@@ -136,7 +138,7 @@ def held_off(offered: ArrayLike, servers: ArrayLike, fading: ArrayLike) -> Array
 
     Of the work that comes, the part ``fading`` stays away for each that is inside beyond their mean number, and comes
     where fewer are: with N users who are elsewhere when not inside it is one over the number elsewhere, and this the
-    queue M/M/m//N at the same load (within 3 % of it from 10 users on). 1 where nobody fades.
+    queue M/M/m//N (responses of N users within 1.5 % from 10 users on). 1 where nobody fades.
     """
     load, pool, fade = np.broadcast_arrays(*(np.asarray(one, float) for one in (offered, servers, fading)))
     shows = (fade > LEAST_FADING) & (load > 0)
@@ -179,9 +181,10 @@ def _held_off(load: Array, pool: Array, fade: Array) -> Array:
 def _fading(load: Array, pool: Array, fade: Array, mean: Array) -> tuple[Array, Array]:
     """Idle engines and mean number inside where ``load * (1 + fade * (mean - n))`` comes to n inside.
 
-    From the number on that fills the engines the chances are a normal distribution's, summed as by Euler and Maclaurin.
+    From a number on that fills the engines the chances are a normal distribution's, summed as by Euler and Maclaurin;
+    those of the first few inside, which may fall steeply, are added one by one.
     """
-    top = np.maximum(np.ceil(pool), 1.0)
+    top = np.maximum(np.ceil(pool), FEWEST_SUMMED)
     chance, total, ones, idle = (np.ones(load.shape), *np.zeros((3, *load.shape)))
     for n in range(int(top.max())):
         here = np.where(n < top, chance, 0.0)
