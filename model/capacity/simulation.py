@@ -121,7 +121,8 @@ def _figure(found: Described, result: SimulationResult, spec: Mapping[str, Any])
     if form == "rate":
         return result.classes[stream].throughput_per_s
     if form == "users":
-        return Estimate(float(next(one.users for one in found.network.classes if one.name == stream)), 0.0)
+        users = next(one.users for one in found.network.classes if one.name == stream)
+        return Estimate(float(users), 0.0) if users else None
     if form in ("response_ms", "p90_ms"):
         return _response(found, result, spec)
     # Cost and engines of a part of the work are inputs of the simulation: it does not estimate them.

@@ -8,6 +8,7 @@ import pytest
 
 from model.capacity import queues
 from model.capacity.ask import max_rate, predict, sweep
+from model.capacity.simulation import simulated
 from model.capacity.users import crossed
 from tests.model.calibration.test_production import DEMAND_S, ENGINES, REST_MS, SECONDS, bundle_of, history
 
@@ -82,6 +83,17 @@ def test_work_that_is_seldom_idle_comes_by_itself():
     idle_s = 0.3 * np.nan_to_num(given.response_ms) * given.ended / 1e3
     answer = predict(bundle_of(replace(given, idle_s=idle_s)), "PRDA", {})
     assert all(one.metric != "users" for one in answer.outputs)
+
+
+def test_nothing_is_said_of_users_in_an_interval_without_any():
+    given = history()
+    idle_s = np.zeros_like(given.ended)
+    idle_s[:, 1] = USERS * SECONDS
+    idle_s[100:200, 1] = 0.0
+    found = bundle_of(replace(given, idle_s=idle_s))
+    at = {"when": found["systems"]["PRDA"]["profile"]["start_local"][150]}
+    for answer in (predict(found, "PRDA", at), simulated(found, "PRDA", at, horizon=2_000)):
+        assert all(one.metric != "users" for one in answer.outputs)
 
 
 def test_a_falling_function_is_followed_to_its_zero_and_over_its_jump():
