@@ -141,7 +141,7 @@ def keep(file: str, code: Kept) -> None:
             temporary.replace(folder / file)
             same = folder.glob(f"{file.rpartition('-')[0]}-*.o")
             for older in sorted(same, key=lambda path: path.stat().st_mtime_ns)[:-_MOST_KEPT]:
-                older.unlink()
+                older.unlink(missing_ok=True)
             return
 
 
