@@ -109,6 +109,7 @@ def entry(history: History) -> dict[str, Any]:
         "divided": [h.classes[c] for c in classes.regions],
         # Work of the same transactions varies from interval to interval; other LPARs' is taken to as the own does.
         **_machine(h, found.varies),
+        **_sampling(h, streams),
     }
     made["outputs"] = _outputs(made, labels)
     return made
@@ -237,6 +238,13 @@ def _users(h: History, streams: list[int]) -> dict[str, Any]:
     inside = np.nan_to_num(h.response_ms)[:, streams] * h.ended[:, streams] / 1e3 / h.seconds[:, None]
     users = np.where(thinking.any(axis=0), thinking + inside, 0.0)
     return {"users": [_short(row) for row in users.T], "thinking": [_short(row) for row in thinking.T]}
+
+
+def _sampling(h: History, streams: list[int]) -> dict[str, Any]:
+    """Of each stream, how far thinking found by samples for one second deviates, relative; for longer, with the root
+    of the time. Samples are taken as independent, which says too much where users think for many of them."""
+    sd = math.sqrt(h.sampling_s)
+    return {"thinking_noise": [around(0.0, sd, f"{h.system_id} {h.classes[c]} thinking") for c in streams]}
 
 
 def _short(values: Iterable[float]) -> list[float]:

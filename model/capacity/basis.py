@@ -141,7 +141,7 @@ def _users(ready: System, load: Load, state: State) -> list[str]:
     notes, thinking = [], state.scenario.thinking(ready.streams)
     for stream, users in needed(state, ready).items():
         name, rate, asked = ready.streams[stream], state.scenario.rates[0, 0, stream], load.scenario.users
-        who = f"{users[0, 0]:.4g} users who think {thinking[name][0]:.3g} s between transactions"
+        who = f"{users[0, 0]:.4g} users who think {thinking[name][0, 0]:.3g} s between transactions"
         if not np.isfinite(users[0, 0]):
             said = f"no number of users makes {rate:.4g} transactions/s, as they would wait without end"
         elif asked is not None and asked[0, 0, stream] > 0:

@@ -66,6 +66,8 @@ class System:
         self.in_line, self.to_its_end = bool(entry.get("in_line")), bool(entry.get("to_its_end"))
         self.priorities = self._drawn(entry.get("priorities", {"centre": 0.0, "draws": []})) > 0.5
         self.others_noise = self._drawn(entry.get("others_noise", {"centre": 0.0, "draws": []}))
+        sure = [{"centre": 0.0, "draws": []}] * len(self.streams)
+        self.thinking_noise = np.stack([self._drawn(one) for one in entry.get("thinking_noise", sure)], axis=1)
         machine = entry.get("on_machine")
         self.machine = None
         if machine:

@@ -199,7 +199,9 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
     start = profile["start_local"][int(index[len(index) // 2])]
     if weeks > 0.0:
         start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
-    think_s = history.thinking[:, index].mean(axis=1) / np.maximum(rates, 1e-12)
+    thinking = history.thinking[:, index].mean(axis=1)
+    sampled_s = np.maximum(thinking * len(index) * profile["seconds"], 1e-12)
+    think_s = thinking / np.maximum(rates, 1e-12) * np.maximum(1.0 + system.thinking_noise / np.sqrt(sampled_s), 0.0)
     base = Scenario(
         rates[None, None, :],
         system.engines,
@@ -207,7 +209,7 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
         extra=extra,
         others=others,
         recorded=tuple(int(i) for i in index),
-        think_s=np.where(rates > 0, think_s, 0.0)[None, :] if np.any(think_s > 0) else None,
+        think_s=np.where(rates > 0, think_s, 0.0)[:, None, :] if np.any(think_s > 0) else None,
     )
     return None, start, base, growth_since, notes
 

@@ -204,7 +204,7 @@ class _Description:
 
     def _think_s(self, stream: str) -> float:
         """How long users think between transactions; 0 where they come by themselves."""
-        return 0.0 if self.scenario.think_s is None else float(self.scenario.think_s[0, self.ready.numbers[stream]])
+        return 0.0 if self.scenario.think_s is None else float(self.scenario.think_s[0, 0, self.ready.numbers[stream]])
 
     def _route(self, stream: str, metric: str, engines: list[Step]) -> list[Step]:
         """The visits of a class with what its response has beside the engines, and the limits it is in."""

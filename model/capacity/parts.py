@@ -230,10 +230,10 @@ class Scenario:
     engines; ``threads`` those of a zIIP core, None for as many as it has. ``cost`` and ``ziip_cost`` multiply the time
     of work on CPs and zIIPs; ``msu_per_engine`` is the rating of the machine moved to, None for that of the records;
     ``share``, ``capped`` and ``cap_engines`` take the place of the LPAR's weight, hard cap and absolute cap;
-    ``recorded`` are the recorded intervals it starts from. ``think_s`` (loads, streams) is how long users of a class
-    think between transactions, 0 where it has none; ``users`` (draws, loads, streams) how many there are, who then make
-    the rate, 0 where it is as ``rates`` say; ``longer`` (draws, loads, streams) by what factor waits for full engines
-    are longer than these rates tell.
+    ``recorded`` are the recorded intervals it starts from. ``think_s`` (draws or 1, loads or 1, streams) is how long
+    users of a class think between transactions, 0 where it has none; ``users`` (draws, loads, streams) how many there
+    are, who then make the rate, 0 where it is as ``rates`` say; ``longer`` (draws, loads, streams) by what factor waits
+    for full engines are longer than these rates tell.
     """
 
     rates: Array
@@ -256,13 +256,13 @@ class Scenario:
     longer: Array | None = None
 
     def thinking(self, streams: Sequence[str]) -> dict[str, Array]:
-        """How long users think, (loads,) in s, of the streams that have any."""
-        every = {} if self.think_s is None else dict(zip(streams, self.think_s.T, strict=True))
+        """How long users think, (draws or 1, loads or 1) in s, of the streams that have any."""
+        every = {} if self.think_s is None else dict(zip(streams, np.moveaxis(self.think_s, 2, 0), strict=True))
         return {stream: think_s for stream, think_s in every.items() if np.any(think_s > 0)}
 
     def at_loads(self, chosen: Sequence[int]) -> Scenario:
         """The scenario at some of its loads; what is the same for all of its loads stays."""
-        think_s = self.think_s if self.think_s is None or len(self.think_s) == 1 else self.think_s[chosen]
+        think_s = self.think_s if self.think_s is None or self.think_s.shape[1] == 1 else self.think_s[:, chosen]
         users, longer = (None if one is None else one[:, chosen] for one in (self.users, self.longer))
         return replace(self, rates=self.rates[:, chosen], think_s=think_s, users=users, longer=longer)
 

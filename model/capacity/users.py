@@ -100,7 +100,7 @@ def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, st
     """The scenario with one group sending as its users do."""
     assert scenario.think_s is not None and scenario.longer is not None
     streams = group.streams
-    think_s, number, asked = scenario.think_s[:, streams], users[:, :, streams], scenario.rates[:, :, streams]
+    think_s, number, asked = scenario.think_s[:, :, streams], users[:, :, streams], scenario.rates[:, :, streams]
     plain = replace(scenario, longer=_with(scenario.longer, group.beside, 1.0))
 
     def times_at(sent: Array) -> tuple[Array, Array]:

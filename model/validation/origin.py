@@ -149,7 +149,7 @@ def at_intervals(system: System, history: History) -> State:
         engines=system.engines,
         ziips=system.ziips,
         others=others,
-        think_s=np.where(ended > 0, thinking_s / np.maximum(ended, 1.0), 0.0),
+        think_s=np.where(ended > 0, thinking_s / np.maximum(ended, 1.0), 0.0)[None],
     )
     usage, _, _ = system.usage(scenario)
     extra = {}

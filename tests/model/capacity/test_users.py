@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
+from model.calibration.draws import Z90
 from model.capacity import queues
 from model.capacity.ask import max_rate, predict, sweep
 from model.capacity.simulation import simulated
@@ -43,6 +44,14 @@ def test_a_recorded_load_has_the_recorded_users_and_rates():
     peak = given.ended[np.argmax(given.busy_s)] / SECONDS
     assert now["etr_tps", "class=LOW"].value == pytest.approx(peak[1], rel=1e-4)
     assert ("users", "class=HIGH") not in now
+
+
+def test_users_are_as_sure_as_the_samples_that_found_them_idle():
+    found = figures({})["users", "class=LOW"]
+    samples = USERS * SECONDS / history().sampling_s
+    assert found.hi - found.lo == pytest.approx(2 * Z90 * USERS / samples**0.5, rel=0.2)
+    later = figures({"growth_pct": 20})["users", "class=LOW"]
+    assert (later.hi - later.lo) / later.value == pytest.approx((found.hi - found.lo) / found.value, rel=0.05)
 
 
 @pytest.mark.parametrize("growth", [10, 40, 300])
