@@ -88,6 +88,8 @@ def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> 
     try:
         return _by_network(bundle, system, at)
     except QuestionError as refused:
+        if needs_network(at) and "point" not in at:
+            raise
         try:
             return as_measured(_by_network, bundle, system, at)
         except QuestionError as also:

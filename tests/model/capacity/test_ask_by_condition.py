@@ -34,6 +34,15 @@ def test_a_point_whose_rate_alone_was_measured_is_answered_by_the_network_at_thi
         predict(with_laws, "shop", {"point": "8"})
 
 
+@pytest.mark.parametrize("rate", [-3.0, 0.0, float("nan"), float("inf")])
+def test_a_rate_that_cannot_be_is_refused_whatever_the_laws_know(with_laws, rate):
+    rows = [Row("shop", "etr_tps", {}, 6000.0, "tran/s", "summary")]
+    bundle = {**with_laws, "conditions": fit(rows, {"shop": {"workload": "shop"}})}
+    with pytest.raises(QuestionError) as refused:
+        predict(bundle, "shop", {"etr_tps": rate})
+    assert refused.value.field == "at.etr_tps"
+
+
 def test_such_a_point_is_answered_on_other_engines_and_for_a_sibling_too(with_laws):
     moved, computed = (predict(with_laws, "shop", {**at, "engines": 12}) for at in ({"point": "7"}, {"etr_tps": 5000}))
     sibling = predict(with_laws, "large", {"point": "7"})
