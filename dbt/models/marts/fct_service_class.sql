@@ -1,5 +1,6 @@
 -- Service units, APPL%, response and goal of each period of each WLM class, by the arithmetic that RMF prints.
--- The distribution of response times is a map of upper limits in percent of the goal (entry 0) and counts per bucket.
+-- The distribution of response times is a map of upper limits in percent of the goal (entry 0) and counts per bucket. The
+-- first bucket reaches from nothing to half the goal: where in it a percentile lies, the records do not say.
 with period as (
   select
     n.system_id, n.smf_sid, n.point, n.condition, n.interval_start_utc, n.interval_start_local,
@@ -21,12 +22,20 @@ distribution as (
   where p.response_distribution_index > 0
 ),
 
-percentile as (
-  select file_id, record_seq, section_seq,
+reading as (
+  select file_id, record_seq, section_seq, limits[1] * midpoint_ms / 100 as first_limit_ms,
     {% for percent in [50, 90, 95] -%}
     {{ bucket_percentile('counts', 'limits', percent) }} * midpoint_ms / 100 as p{{ percent }}_ms{{ ',' if not loop.last }}
     {% endfor %}
   from distribution
+),
+
+percentile as (
+  select file_id, record_seq, section_seq,
+    {% for percent in [50, 90, 95] -%}
+    case when p{{ percent }}_ms > first_limit_ms then p{{ percent }}_ms end as p{{ percent }}_ms{{ ',' if not loop.last }}
+    {% endfor %}
+  from reading
 ),
 
 reached as (
