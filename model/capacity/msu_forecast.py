@@ -104,8 +104,9 @@ def _factors(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
         return None
     ready = compiled(entry)
     now, then = understood(ready, None).scenario, understood(ready, at).scenario
-    base = np.broadcast_to(then.rates, (ready.draws, 1, len(ready.streams)))
-    busy = ready.evaluate(replace(then, rates=base * grown(ready, weeks))).busy
+    base, growth = np.broadcast_to(then.rates, (ready.draws, 1, len(ready.streams))), grown(ready, weeks)
+    users = None if then.users is None else then.users * growth
+    busy = ready.evaluate(replace(then, rates=base * growth, users=users)).busy
     # On another machine an engine has another rating.
     rated = then.msu_per_engine / ready.msu_per_engine if then.msu_per_engine and ready.msu_per_engine else 1.0
     return np.asarray(rated * busy / np.maximum(ready.evaluate(now).busy, 1e-12))

@@ -9,6 +9,7 @@ import pytest
 from model.calibration.draws import Z90
 from model.capacity import queues
 from model.capacity.ask import max_rate, predict, sweep
+from model.capacity.msu_forecast import RecordedMsu, forecast_msu
 from model.capacity.simulation import simulated
 from model.capacity.users import crossed
 from tests.model.calibration.test_production import DEMAND_S, ENGINES, REST_MS, SECONDS, bundle_of, history
@@ -52,6 +53,21 @@ def test_users_are_as_sure_as_the_samples_that_found_them_idle():
     assert found.hi - found.lo == pytest.approx(2 * Z90 * USERS / samples**0.5, rel=0.2)
     later = figures({"growth_pct": 20})["users", "class=LOW"]
     assert (later.hi - later.lo) / later.value == pytest.approx((found.hi - found.lo) / found.value, rel=0.05)
+
+
+def test_msu_to_come_are_those_of_as_many_users_as_there_will_be():
+    starts = np.datetime64("2026-09-07T00:00:00", "s") + np.arange(24) * np.timedelta64(3600, "s")
+    recorded = RecordedMsu("PRDA", "PRDA", "CEC1", 400.0, starts, np.full(24, 100.0))
+    steps = forecast_msu(bundle(), [recorded])["subjects"][0]["forecast"]
+    assert steps[0]["value"] == pytest.approx(100.0)
+    entry, weeks = bundle()["systems"]["PRDA"], steps[-1]["week"]
+    growth = {
+        f"growth_pct.{stream['name']}": 100 * np.expm1(weeks * one["centre"])
+        for stream, one in zip(entry["streams"], entry["growth_per_week"], strict=True)
+    }
+    now, then = figures({}), figures(growth)
+    busy = then["cpu_busy_pct", ""].value / now["cpu_busy_pct", ""].value
+    assert steps[-1]["value"] == pytest.approx(100.0 * busy, rel=0.01)
 
 
 @pytest.mark.parametrize("growth", [10, 40, 300])
