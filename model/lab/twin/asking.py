@@ -115,12 +115,13 @@ def _classes(lived: Lived, m: Measured, name: str) -> list[str]:
 
 
 def _at_rate(c: TransactionClass, rate: float, factor: float, response_s: float) -> TransactionClass:
-    """A class at its recorded rate times a factor; of a closed class the users grow, and think as they then did."""
+    """A class at its recorded rate times a factor; of a closed class the users grow, and think as they then did, but
+    for what makes whole users send as often as so many times the recorded ones."""
     if c.users:
-        think = c.think
-        if think is not None and think.mean > 0 and rate > 0:
-            think = think.scaled(max(c.users / rate - response_s, 0.0) / think.mean)
-        return replace(c, users=max(1, round(c.users * factor)), think=think)
+        think, users = c.think, max(1, round(c.users * factor))
+        if think is not None and think.mean > 0 and rate > 0 and factor > 0:
+            think = think.scaled(max(users / (rate * factor) - response_s, 0.0) / think.mean)
+        return replace(c, users=users, think=think)
     if c.arrivals is None or rate <= 0:
         return c
     slower = c.arrivals.rate_per_s / (rate * factor)

@@ -110,7 +110,8 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
             out += _of_class(f"class={service_class}", names, network, result)
             users = sum(c.users or 0 for c in network.classes if c.name in names)
             if users:
-                out.append(_output("users", f"class={service_class}", Estimate(float(users), 0.0), "users"))
+                # What is asked need not be a whole number.
+                out.append(_output("users", f"class={service_class}", Estimate(float(users), 0.5), "users"))
     of_others = {name for lpar in lived.lpars if lpar != m.lpar for name in (lpar.cp, lpar.ziip)}
     for limit in result.limits:
         if limit.name in of_others:

@@ -14,6 +14,8 @@ from ingest.formats.smf import decode_batches
 from model.lab import LabError
 from model.lab.twin import Twin, live, truth, write
 from model.lab.twin.activity import Lived
+from model.lab.twin.asking import asked
+from model.lab.twin.description import Question
 from model.lab.twin.hours import hour_factors
 from model.lab.twin.measured import measured
 from model.network import Network
@@ -149,6 +151,13 @@ route = [{ visit = "PRDB cp", service = { mean_ms = 15 } }, { visit = "dasd", se
     assert now["cpu_busy_pct", ""] == pytest.approx(100 * m.busy_s[at_noon] / 3600 / 2, rel=0.02)
     assert rate["etr_tps", "class=TSO"] == pytest.approx(62, rel=0.01)
     assert rate["users", "class=TSO"] > now["users", "class=TSO"] == 60
+    sent = m.ended[at_noon, tso] / 3600
+    response_s = m.elapsed_s[at_noon, tso] / m.ended[at_noon, tso]
+    # A fortieth of the users is one and a half of them: the two there are think longer.
+    few = asked(after, [m], Question("few", "PRDB", noon | {"growth_pct.TSO": -97.5})).network
+    terminals = next(c for c in few.classes if c.name == "terminals")
+    assert terminals.users == 2
+    assert 2 / (terminals.think.mean + response_s) == pytest.approx(0.025 * sent, rel=1e-3)
 
 
 def test_an_overloaded_lpar_is_full_is_asked_for_more_and_has_no_response() -> None:
