@@ -242,7 +242,10 @@ def _users(h: History, streams: list[int]) -> dict[str, Any]:
 
 def _sampling(h: History, streams: list[int]) -> dict[str, Any]:
     """Of each stream, how far thinking found by samples for one second deviates, relative; for longer, with the root
-    of the time. Samples are taken as independent, which says too much where users think for many of them."""
+    of the time. Samples are taken as independent, which says too much where users think for many of them. Empty where
+    no class has users."""
+    if not h.thinking_s()[:, streams].any():
+        return {}
     sd = math.sqrt(h.sampling_s)
     return {"thinking_noise": [around(0.0, sd, f"{h.system_id} {h.classes[c]} thinking") for c in streams]}
 
