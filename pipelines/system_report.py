@@ -125,7 +125,7 @@ def _charts(
         [next(o for o in step["outputs"] if o["metric"] == metric and "class=" not in o["condition"]) for step in swept]
         for metric in ("etr_tps", "cpu_busy_pct")
     )
-    now = float(answer["at"]["etr_tps"])
+    now = next(o["value"] for o in answer["outputs"] if o["metric"] == "etr_tps" and "class=" not in o["condition"])
     drawn = (
         ("General-purpose engines in use, daily means", report_charts.engines_over_time(times, groups, peak, online)),
         (

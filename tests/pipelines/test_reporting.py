@@ -35,6 +35,15 @@ def test_a_report_is_one_page_that_stands_alone(home, tmp_path):
     assert "nan" not in page
 
 
+def test_a_report_on_a_system_with_users_marks_the_rate_that_they_make(home):
+    from pipelines.system_report import report
+    from tests.model.capacity.test_users import bundle
+
+    page = report(bundle(), home.snapshot, home.quality, "PRDA")
+    assert page.count("<svg") == 3
+    assert "users who think" in page
+
+
 def test_a_report_speaks_of_the_age_of_records_only_where_it_matters():
     from pipelines.system_report import _age
 
