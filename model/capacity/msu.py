@@ -63,7 +63,8 @@ def msu(ready: System, state: State, form: str) -> Array | None:
 def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, load: int) -> Array:
     """(draws,) mean engines in use over the four hours up to the end of the interval asked, at one of the loads.
 
-    The intervals before it have their recorded loads, changed as the interval asked is.
+    The intervals before it have their recorded loads, changed as the interval asked is; no more is used than
+    engines and caps let.
     """
     history = recorded(profile)
     times, rates = history.times, history.rates
@@ -77,4 +78,6 @@ def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, load
     index = np.concatenate(windows)
     extra = {name: values[index][None, :] for name, values in history.extra.items()}
     scenario = replace(asked, rates=changed * rates[:, index].T[None], extra=extra)
-    return np.asarray(np.minimum(ready.usage(scenario)[1], asked.engines).mean(axis=1))
+    sharing = ready.sharing(asked)
+    most = asked.engines if sharing is None else sharing.own.engines
+    return np.asarray(np.minimum(ready.usage(scenario)[1], most).mean(axis=1))

@@ -53,6 +53,17 @@ def test_the_msu_of_a_machine_has_those_of_its_other_lpars():
     assert value(answer, "msu", "machine M1") == pytest.approx(value(answer, "msu") + RATING * 3600e-6)
 
 
+@pytest.mark.parametrize("cap", [1, "on"])
+def test_the_four_hour_average_keeps_within_a_cap(cap):
+    given = history()
+    none = np.zeros(len(given.seconds))
+    object.__setattr__(given, "machine", SharedMachine("M1", 8.0, 250.0, 1000.0, False, none + 900.0, none))
+    answer = predict(bundle(given), "PRDA", {"cap": cap, "growth_pct": 60})
+    most = (8.0 * 250 / 1000 if cap == "on" else cap) * RATING * 3600e-6
+    assert value(answer, "msu") == pytest.approx(most)
+    assert value(answer, "msu_4hra") <= most * (1 + 1e-9)
+
+
 def test_headroom_within_a_response_target_needs_responses():
     found = bundle()
     found["systems"]["PRDA"] |= {"response": {}, "outputs": []}
