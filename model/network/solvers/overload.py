@@ -91,10 +91,9 @@ def without_starved(
 def _without(net: Reduced, k: int, starved: NDArray[np.bool_], throughput: Floats | None) -> Reduced:
     """The network without the work of an overloaded station that does not fit, and of less important classes there."""
     load = net.rates.clip(0) * net.demand[:, k] * net.pace[k]
-    left = float(most_work(net, net.rates.clip(0) @ net.demand * net.pace)[k])
+    left = most = float(most_work(net, net.rates.clip(0) @ net.demand * net.pace)[k])
     out = net.demand[:, k] > 0
     scheduling = net.network.stations[k].scheduling
-    stays = scheduling == "hol"
     if scheduling in RANKED:
         before = load if throughput is None else load + _of_users(net, throughput, k)
         *above, level = sorted(set(net.priority[load > 0]), reverse=True)
@@ -106,7 +105,8 @@ def _without(net: Reduced, k: int, starved: NDArray[np.bool_], throughput: Float
         left = max(left - float(before[net.priority > level].sum()), (1 - FULL) * left)
         out &= net.priority <= level
         load[net.priority != level] = 0.0
-    # Where what is begun is waited for, nearly as much as fits stays.
+    # Where what is begun is waited for, nearly as much as fits stays; nothing, where users leave no room.
+    stays = scheduling == "hol" and left * (1 - MOST_BUSY) > most * (1 - FULL)
     through = np.minimum(_through(net, k, load, left), 1.0) * (MOST_BUSY if stays else 1.0)
     demand, inside, occupied = net.demand.copy(), net.inside.copy(), net.occupied.copy()
     for r in np.flatnonzero(through > 0):

@@ -47,6 +47,19 @@ def test_users_above_who_leave_next_to_nothing_make_the_answer_unsure():
     assert stated(4) < 0.6 < 1.0 < stated(60)
 
 
+@pytest.mark.parametrize("scheduling", ["hol", "preemptive", "priority_ps"])
+def test_arrivals_below_users_who_leave_no_room_never_get_through(scheduling):
+    found = solve(
+        network(
+            Station(name="cp", scheduling=scheduling),
+            closed_class(50, 0.001, visit("cp", 1.0), name="high", priority=1),
+            open_class(1e-4, visit("cp", 0.3), name="low"),
+        )
+    )
+    assert found.saturated == ("cp",)
+    assert found.response_s == pytest.approx([50 - 0.001, np.inf], rel=1e-3)
+
+
 def test_impossible_figures_are_refused_with_a_reason():
     net = network(
         Station(name="cp", servers=4, scheduling="preemptive", capacity=7),
