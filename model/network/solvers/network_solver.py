@@ -41,6 +41,7 @@ KNOWN_ERRORS: dict[str, tuple[float, float]] = {
     "synchronous requests": (0.001, 0.15),
     "fork-join": (0.002, 0.05),
     "shared machine": (0.001, 0.12),
+    "LPARs near their share": (0.07, 0.51),
     "overflow": (0.001, 0.17),
     "full stations": (0.001, 0.08),
     "unequal engines": (0.001, 0.06),
@@ -55,6 +56,8 @@ SLACK = 0.03
 """Relative error of utilisation and residence that an approximation may make against what is possible."""
 UTILISATION_ERROR, NO_BOUND = 0.01, 2.0
 """What users' utilisation of a station may be off, and the relative error from which there is none to speak of."""
+NEAR_SHARE = 0.7
+"""Use of an LPAR, as a part of its share by weight, from which what the others leave it at a time counts."""
 ENDLESS_S = 1e8
 """Wait by which a solver says that a resource has no steady state."""
 
@@ -103,7 +106,7 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
         if np.allclose(work.rates, before.rates, rtol=LITTLE):
             break
         figures, settled = layered(work)
-    hard = _hard(net) or ["large lattice"]
+    hard = [*_hard(net), *_near_share(net, figures)] or ["large lattice"]
     if impossible := _impossible(work, figures):
         raise NetworkError(
             f"network {network.name!r} is beyond the analytic solver, which would say that {impossible}; what it would "
@@ -188,6 +191,21 @@ def _unsure_below_users(net: Reduced, figures: Figures) -> float:
                 left = 1 - figures.busy[above, k].sum() / net.curves[k][1][-1]
                 out = max(out, UTILISATION_ERROR / left if left > 0 else math.inf)
     return out if out < NO_BOUND else math.inf
+
+
+def _near_share(net: Reduced, figures: Figures) -> list[str]:
+    """Whether an LPAR without a cap lives on what others leave: the mean of that is known, not how it varies."""
+    stations = net.network.stations
+    for cec in net.network.cecs:
+        here = {k: s.lpar for k, s in enumerate(stations) if s.lpar is not None and s.lpar.cec == cec.name}
+        total = sum(lpar.weight for lpar in here.values())
+        if sum(stations[k].servers for k in here) <= cec.engines:
+            continue
+        for k, lpar in here.items():
+            used = figures.busy[:, k].sum() + net.occupied[k]
+            if lpar.cap != "share" and used > NEAR_SHARE * cec.engines * lpar.weight / total:
+                return ["LPARs near their share"]
+    return []
 
 
 def _hard(net: Reduced) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.any_network import any_network
-from model.network import NetworkError, Station
+from model.network import Cec, LparShare, NetworkError, Station
 from model.network.solvers import solve
 from tests.model.network.simulator.build import closed_class, network, open_class, visit
 
@@ -68,3 +68,36 @@ def test_impossible_figures_are_refused_with_a_reason():
     )
     with pytest.raises(NetworkError, match=r"does \d+\.\d+ times what it can do.*Simulate it"):
         solve(net)
+
+
+@pytest.mark.parametrize(("weight", "arrivals", "near"), [(200, (200.0, 100.0), True), (490, (150.0, 70.0), False)])
+def test_an_lpar_that_lives_on_what_another_leaves_is_answered_as_unsure_as_it_is(weight, arrivals, near):
+    shares = [LparShare(cec="m", weight=1000 - weight), LparShare(cec="m", weight=weight)]
+    work_s, engines = (0.0047, 0.009), (3, 2)
+    stations = [
+        Station(name=f"cp{k}", servers=engines[k], scheduling="ps", component="cp", lpar=shares[k]) for k in (0, 1)
+    ]
+    classes = [open_class(arrivals[k], visit(f"cp{k}", work_s[k]), name=f"class{k}") for k in (0, 1)]
+    found = solve(network(stations, *classes, cecs=(Cec(name="m", engines=3),)))
+    truth = responses_of_two(arrivals, work_s, engines, 3.0, 3.0 * (1 - weight / 1000))
+    assert np.abs(found.response_s / truth - 1).max() < found.known_error[1]
+    assert ("LPARs near their share" in found.approximated) is near
+
+
+def responses_of_two(arrivals, work_s, engines, physical, share, most=45):
+    """(2,) mean responses of two LPARs' transactions, exponential and shared equally, as a Markov chain."""
+    n = np.arange(most + 1)
+    one, two = np.meshgrid(np.minimum(n, engines[0]), np.minimum(n, engines[1]), indexing="ij")
+    left = np.maximum(share, physical - two)
+    first = np.minimum(one, left)
+    second = np.minimum(two, physical - first)
+    moves = np.zeros(((most + 1) ** 2,) * 2)
+    state = np.arange((most + 1) ** 2).reshape(most + 1, most + 1)
+    moves[state[:-1], state[1:]] = arrivals[0]
+    moves[state[:, :-1], state[:, 1:]] = arrivals[1]
+    moves[state[1:], state[:-1]] = (first / work_s[0])[1:]
+    moves[state[:, 1:], state[:, :-1]] = (second / work_s[1])[:, 1:]
+    np.fill_diagonal(moves, -moves.sum(axis=1))
+    moves[:, 0] = 1.0
+    chance = np.linalg.solve(moves.T, np.eye(1, len(moves))[0]).reshape(most + 1, most + 1)
+    return np.array([chance.sum(axis=1) @ n / arrivals[0], chance.sum(axis=0) @ n / arrivals[1]])
