@@ -217,12 +217,3 @@ def test_users_who_wait_instead_of_sending_more_wait_as_in_a_finite_source(load,
         low, high = (used, high) if enough else (low, used)
     assert users / high - think == pytest.approx(mean * think / (users - mean), rel=0.015)
     assert queues.held_off(high / 2.0, servers, 0.0) == 1.0
-
-
-@given(load=st.floats(0.001, 0.999), servers=SERVERS)
-def test_work_that_comes_back_meets_who_came_meanwhile_and_no_more_often_than_it_comes(load, servers):
-    stretch = queues.stretch(load * servers, servers)
-    met = queues.crowded(stretch, load * servers, servers) / np.maximum(stretch - 1.0, 1e-300)
-    if stretch > 1.0 + 1e-9:
-        assert 1.0 / met == pytest.approx((1.0 - load) / load + 1.0 / queues.MOST_MET)
-    assert queues.crowded(np.inf, servers, servers) == 0.0
