@@ -105,8 +105,8 @@ def run(home: Home, day: dt.date | None = None, reporter: Reporter | None = None
     home.require_writable()
     rules = configured.read(home)
     now = dt.datetime.now(dt.UTC)
-    night = Night(str(day or (now - dt.timedelta(days=1)).date()), now.strftime("%Y-%m-%dT%H:%M:%SZ"))
     with only_one(home):
+        night = Night(str(day or (now - dt.timedelta(days=1)).date()), _begun(home, now))
         codes: list[Exit] = []
         try:
             _work(home, rules, night, reporter or Reporter(), codes)
@@ -123,14 +123,24 @@ def run(home: Home, day: dt.date | None = None, reporter: Reporter | None = None
     return night
 
 
+def _begun(home: Home, now: dt.datetime) -> str:
+    """When a night begins, to the second, by which it is called: the first second that no other night is called by."""
+    started = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    taken = _file(home, started).exists()
+    return _begun(home, now + dt.timedelta(seconds=1)) if taken else started
+
+
+def _file(home: Home, started: str) -> Path:
+    return (home.root / page_of({"started": started})).with_suffix(".json")
+
+
 def _outbox(home: Home) -> Path:
     return home.nights / "outbox.json"
 
 
 def _put_down(home: Home, night: Night) -> None:
     """Write the night's file, as far as the night has come."""
-    path = (home.root / page_of(night.__dict__)).with_suffix(".json")
-    write(path, json.dumps(night.to_dict(), indent=1, default=str))
+    write(_file(home, night.started), json.dumps(night.to_dict(), indent=1, default=str))
 
 
 @contextmanager

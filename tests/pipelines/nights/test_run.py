@@ -176,7 +176,14 @@ def test_damaged_files_of_the_state_are_made_anew(made_up):
     assert "its file cannot be read" in (home.nights / "index.html").read_text()
 
 
-def test_a_damaged_warehouse_is_left_and_the_remedy_told(made_up):
+def test_nights_of_one_second_have_a_file_each(made_up):
+    home, _ = made_up
+    begun = [run.run(home, DAY).started for _ in range(3)]
+    assert len(set(begun)) == 3
+    assert {path.stem for path in home.nights.glob("2*.json")} == {started.replace(":", "") for started in begun}
+
+
+def test_a_damaged_warehouse_is_left_and_its_remedy_stated(made_up):
     home, _ = made_up
     run.run(home, DAY)
     home.warehouse.write_bytes(b"damaged")
