@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 
 
@@ -10,7 +11,10 @@ def recent(home: Home) -> Mapping[str, Any]:
     """Recent intervals of every LPAR in the published snapshot, as `model.calibration.intervals.History` by system.
 
     Recent is what lies in the `fit_days` of the settings before the last interval of a system.
+    Raises EtalonError (NOT_READY) where the marts were made by a version that had other columns.
     """
+    import duckdb
+
     from ingest import warehouse
     from model.calibration.intervals import histories
     from pipelines import settings
@@ -22,7 +26,13 @@ def recent(home: Home) -> Mapping[str, Any]:
     )
 
     def rows(query: str) -> Any:
-        return warehouse.query(home.snapshot, keys + query).to_pandas()
+        try:
+            return warehouse.query(home.snapshot, keys + query).to_pandas()
+        except (duckdb.BinderException, duckdb.CatalogException) as error:
+            lacking = str(error).splitlines()[0]
+            raise EtalonError(
+                f"the published marts were made by another version ({lacking}); run `etalon build`", Exit.NOT_READY
+            ) from error
 
     return histories(
         rows(

@@ -1,8 +1,10 @@
 """A model is calibrated on recent intervals, each system's own."""
 
 import duckdb
+import pytest
 
 from pipelines import histories
+from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 
 
@@ -42,3 +44,8 @@ def test_intervals_before_the_days_of_calibration_are_left_out(tmp_path, monkeyp
     monkeypatch.setattr("model.calibration.intervals.histories", lambda *frames: seen.update(enumerate(frames)))
     histories.recent(home)
     assert dict(seen[0].groupby("smf_sid").size()) == {"SYSA": 30, "SYSB": 30}
+    with duckdb.connect(str(home.snapshot)) as con:
+        con.execute("ALTER TABLE marts.fct_service_class DROP COLUMN mean_idle")
+    with pytest.raises(EtalonError, match=r"another version .*mean_idle.*; run `etalon build`") as raised:
+        histories.recent(home)
+    assert raised.value.code == Exit.NOT_READY
