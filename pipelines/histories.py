@@ -13,9 +13,8 @@ def recent(home: Home) -> Mapping[str, Any]:
     Recent is what lies in the `fit_days` of the settings before the last interval of a system.
     Raises EtalonError (NOT_READY) where the marts were made by a version that had other columns.
     """
-    import duckdb
-
     from ingest import warehouse
+    from ingest.snapshot import BadQuery
     from model.calibration.intervals import histories
     from pipelines import settings
 
@@ -28,7 +27,7 @@ def recent(home: Home) -> Mapping[str, Any]:
     def rows(query: str) -> Any:
         try:
             return warehouse.query(home.snapshot, keys + query).to_pandas()
-        except (duckdb.BinderException, duckdb.CatalogException) as error:
+        except BadQuery as error:
             lacking = str(error).splitlines()[0]
             raise EtalonError(
                 f"the published marts were made by another version ({lacking}); run `etalon build`", Exit.NOT_READY
