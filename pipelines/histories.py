@@ -11,7 +11,7 @@ def recent(home: Home) -> Mapping[str, Any]:
     """Recent intervals of every LPAR in the published snapshot, as `model.calibration.intervals.History` by system.
 
     Recent is what lies in the `fit_days` of the settings before the last interval of a system.
-    Raises EtalonError (NOT_READY) where the marts were made by a version that had other columns.
+    Raises EtalonError (NOT_READY) where the marts cannot be read so, as when a version with other columns made them.
     """
     from ingest import warehouse
     from ingest.snapshot import BadQuery
@@ -28,9 +28,9 @@ def recent(home: Home) -> Mapping[str, Any]:
         try:
             return warehouse.query(home.snapshot, keys + query).to_pandas()
         except BadQuery as error:
-            lacking = str(error).splitlines()[0]
+            said = str(error).splitlines()[0]
             raise EtalonError(
-                f"the published marts were made by another version ({lacking}); run `etalon build`", Exit.NOT_READY
+                f"the published marts are not those of this version ({said}); run `etalon build`", Exit.NOT_READY
             ) from error
 
     return histories(

@@ -84,12 +84,12 @@ def _groups(system: System, streams: list[int]) -> list[_Group]:
     """The groups of some streams, the more important first."""
     ranked = system.in_line or bool(np.any(system.priorities))
     series = {(one.metric, one.stream): one.series for one in system.responses}
-    level = {s: system.level(series[key]) if ranked else 0 for s, key in _responses(system).items()}
+    keys = _responses(system)
+    level = {s: system.level(series[key]) if ranked else 0 for s, key in keys.items()}
     found: dict[tuple[object, ...], list[int]] = {}
     for stream in streams:
         limits = tuple(limit.name for limit in system.limits if stream in limit.members)
         found.setdefault((level[stream], limits), []).append(stream)
-    keys = _responses(system)
     return [
         _Group(found[own], [keys[s] for s in found[own]], [s for s in level if level[s] == own[0]])
         for own in sorted(found)
