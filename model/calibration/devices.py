@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -49,32 +48,6 @@ class Devices:
         others = self.others_s[kept] if isinstance(self.others_s, np.ndarray) else self.others_s
         waited_s = None if self.waited_s is None else self.waited_s[kept]
         return Devices(self.servers, self.requests[kept], self.busy_s[kept], waited_s, others)
-
-
-def beside(h: History, found: Mapping[str, History]) -> History:
-    """The history whose volumes also work for the LPARs of its machine that have a group of the same name."""
-    if h.machine is None or not h.machine.name:
-        return h
-    others = [
-        one for one in found.values() if one is not h and one.machine is not None and one.machine.name == h.machine.name
-    ]
-    groups = {}
-    for name, group in h.devices.items():
-        theirs = np.zeros(len(h.seconds))
-        for one in others:
-            if name in one.devices and group.waited_s is not None:
-                theirs += _meanwhile(h, one, one.devices[name].busy_s)
-        groups[name] = replace(group, others_s=theirs)
-    return replace(h, devices=groups)
-
-
-def _meanwhile(h: History, other: History, busy_s: Array) -> Array:
-    """(I,) seconds of those in another LPAR's intervals that fall into those of ``h``, by overlap in time."""
-    begin, start = ((one.start_utc - h.start_utc[0]) / np.timedelta64(1, "s") for one in (other, h))
-    end = np.minimum(begin + other.seconds, np.append(begin[1:], np.inf))
-    until = np.cumsum(busy_s)
-    edges, done = (np.column_stack(pair).ravel() for pair in ((begin, end), (until - busy_s, until)))
-    return np.interp(start + h.seconds, edges, done) - np.interp(start, edges, done)
 
 
 def with_device_waits(h: History, ios: Array) -> History:

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from model.calibration.devices import Devices, beside, with_device_waits
+from model.calibration.devices import Devices, with_device_waits
 from model.calibration.groups import Groups, groups_of
+from model.calibration.neighbours import beside
 from model.capacity.sharing import Sharer, Sharing
 
 Array = NDArray[np.float64]
@@ -30,7 +31,8 @@ class SharedMachine:
     """The machine an LPAR shares, interval by interval (I,).
 
     ``others_s`` is dispatch time of the other LPARs, ``management_s`` of PHYSICAL, both on engines of the CPs' type;
-    ``weight`` of ``total_weight`` is the LPAR's share, ``others`` are the LPARs that share the engines with it.
+    ``weight`` of ``total_weight`` is the LPAR's share, ``others`` are the LPARs that share the engines with it;
+    ``others_variance`` (I,) in s^2 how far the work of their transactions varies, 0 where their own records do not say.
     """
 
     name: str
@@ -41,6 +43,7 @@ class SharedMachine:
     others_s: Array
     management_s: Array
     others: tuple[Sharer, ...] = ()
+    others_variance: Array | float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +126,12 @@ class History:
         changed["devices"] = {name: group.rows(kept) for name, group in self.devices.items()}
         changed["waited_s"] = {name: waited[kept] for name, waited in self.waited_s.items()}
         if self.machine is not None:
+            m, zero = self.machine, np.zeros(len(self.seconds))
             changed["machine"] = replace(
-                self.machine, others_s=self.machine.others_s[kept], management_s=self.machine.management_s[kept]
+                m,
+                others_s=m.others_s[kept],
+                management_s=m.management_s[kept],
+                others_variance=(m.others_variance + zero)[kept],
             )
         if self.groups is not None:
             changed["groups"] = self.groups.rows(kept)

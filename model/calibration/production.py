@@ -107,7 +107,7 @@ def entry(history: History) -> dict[str, Any]:
         "relatives": [],
         "notes": notes,
         "divided": [h.classes[c] for c in classes.regions],
-        # Work of the same transactions varies from interval to interval; other LPARs' is taken to as the own does.
+        # Work of the same transactions varies from interval to interval: that of other LPARs too.
         **_machine(h, found.varies),
         **_sampling(h, streams),
     }
@@ -309,7 +309,10 @@ def _growth(days: NDArray[np.int64], logs: Array) -> tuple[float, float]:
 def _machine(h: History, varies: float) -> dict[str, Any]:
     if h.machine is None:
         return {}
-    m = h.machine
+    m, top = h.machine, _busiest(h)
+    recorded = (m.others_variance + np.zeros(len(h.seconds)))[top]
+    if recorded > 0 and m.others_s[top] > 0:
+        varies = math.sqrt(recorded) / float(m.others_s[top])
     return {
         "on_machine": {
             "name": m.name,

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.calibration.devices import Devices, beside, with_device_waits
+from model.calibration.devices import Devices, with_device_waits
 from model.calibration.intervals import History, SharedMachine
 from model.calibration.limits import Candidates, Sharers
+from model.calibration.neighbours import beside
 from model.calibration.production import entry
 from model.capacity import queues
 from model.capacity.ask import predict
@@ -127,6 +128,8 @@ def test_work_of_others_on_volumes_counts_by_overlap_in_time(parts, late_s, miss
         plain,
         start_utc=start + np.timedelta64(late_s, "s"),
         seconds=np.full(many, each_s),
+        ended=np.repeat(plain.ended, parts, axis=0) / parts,
+        cp_s=np.repeat(plain.cp_s, parts, axis=0) / parts,
         devices={"FAST": theirs},
         machine=machine,
     )

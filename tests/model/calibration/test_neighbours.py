@@ -1,0 +1,24 @@
+"""What an LPAR knows of the others of its machine."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from model.calibration.neighbours import work_variance
+from tests.model.calibration.test_production import history
+
+
+def test_variance_of_an_intervals_work_is_that_of_its_transactions_whatever_a_release_or_growth_changed():
+    plain = history()
+    random = np.random.default_rng(3)
+    intervals = len(plain.seconds)
+    ended = random.integers(100, 900, plain.ended.shape).astype(float)
+    ended[::50, 0] = 0.0
+    mean_s = np.linspace(0.01, 0.03, ended.shape[1])
+    released = np.where(np.arange(intervals) < intervals // 2, 1.0, 0.7)
+    moving = (np.linspace(1.0, 1.2, intervals) * released)[:, None]
+    # The sum of n exponential times varies by n times the square of their mean.
+    cp_s = moving * mean_s * random.standard_gamma(np.maximum(ended, 1e-9))
+    found = work_variance(replace(plain, ended=ended, cp_s=cp_s))
+    expected = ended @ mean_s**2 * float(np.mean(moving**2))
+    np.testing.assert_allclose(np.median(found / expected), 1.0, rtol=0.1)
