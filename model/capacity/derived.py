@@ -21,7 +21,7 @@ def derived(part: Mapping[str, Any], name: Hashable, make: Callable[[], T]) -> T
     if known is not None and known[0] is part:
         return known[1]
     if len(_found) >= KEPT:
-        _found.clear()
+        del _found[next(iter(_found))]
     value = make()
     _found[id(part), name] = (part, value)
     return value

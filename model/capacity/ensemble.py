@@ -6,8 +6,8 @@ last. Draw 0 is the centre of the posterior: values are its, limits are quantile
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from model.capacity.parts import (
     Limit,
     Machine,
     Response,
+    Responses,
     Scenario,
     State,
     beyond,
@@ -37,6 +38,17 @@ Array = NDArray[np.float64]
 # Turns at most of the loop between cost and busy, and between zIIP load and what overflows; change of busy, as a part
 # of it, that is the last to be followed. Each turn leaves a hundredth of it, so that the next would change nothing.
 TURNS, SETTLED = 6, 1e-6
+
+
+class Used(NamedTuple):
+    """Engines in use, each (draws, loads): by series, and by the LPAR; what classes have for zIIPs by series, all of
+    that, and the part of it that runs on CPs."""
+
+    by_series: dict[str, Array]
+    busy: Array
+    on_ziips: dict[str, Array]
+    ziip_work: Array
+    spilled: Array
 
 
 class System:
@@ -74,6 +86,7 @@ class System:
             sharers = tuple(Sharer(**one) for one in machine.get("others", ()))
             self.machine = Machine(**{**machine, "others": sharers})
         self.responses = tuple(self._response(law) for law in entry["response"].values())
+        self.of_responses = Responses(self.responses, self.draws)
         self.limits = tuple(self._limit(limit) for limit in entry.get("limits", ()))
 
     def _drawn(self, value: Mapping[str, Any]) -> Array:
@@ -116,41 +129,40 @@ class System:
             return np.asarray(scenario.rates[:, :, list(mix)] @ np.array(list(mix.values())))
         return scenario.rates[:, :, self.numbers[name]]
 
-    def usage(self, scenario: Scenario) -> tuple[dict[str, Array], Array, Array | None]:
-        """Engines in use by series, by the LPAR, and zIIPs in use; each (draws, loads)."""
-        loads = scenario.rates.shape[1]
-        shape = (self.draws, loads)
+    def usage(self, scenario: Scenario) -> Used:
+        """Engines in use at a scenario, all classes at its rates."""
+        shape = (self.draws, scenario.rates.shape[1])
         alone = self._alone(scenario)
         cost = np.asarray(scenario.cost, float).reshape(-1, 1)
-        ziip_work = self._sum(alone, "ziip", shape) + sum(
+        on_cps = {name: alone[name] + scenario.extra.get(name, 0.0) for name in alone if self._engine(name) == "cp"}
+        on_ziips = {name: value for name, value in alone.items() if self._engine(name) == "ziip"}
+        ziip_work = sum((value for name, value in on_ziips.items() if self.laws[name].part), np.zeros(shape)) + sum(
             value for name, value in scenario.extra.items() if self._engine(name) == "ziip"
         )
-        busy, spilled = np.zeros(shape), np.zeros(shape)
+        dearer = bool(np.any(self.growth))
+        dear, busy, spilled = cost, np.zeros(shape), np.zeros(shape)
         found: dict[str, Array] = {}
-        for _ in range(TURNS if np.any(self.growth) or self.ziip_pool.overflow else 1):
+        for _ in range(TURNS if dearer or self.ziip_pool.overflow else 1):
             if self.ziips:
                 waited = self.waited_for_cps(found, scenario)
                 spilled = self.ziip_pool.overflowing(ziip_work, waited, scenario)
-            dear = cost
-            if np.any(self.growth):
+            if dearer:
                 beside = queues.together(busy, max(round(scenario.engines), 1))
                 dear = cost * (1.0 + self.growth[:, None] * (beside - self.growth_from))
-            found = {}
-            for name, value in alone.items():
-                if self._engine(name) == "cp":
-                    found[name] = (value + scenario.extra.get(name, 0.0)) * dear
-            for name, value in alone.items():
-                if self._engine(name) == "ziip":
-                    found[name] = value * (1.0 - spilled)
-                    twin = name.removesuffix(":ziip")
-                    if twin in found:
-                        found[twin] = found[twin] + value * spilled
-            work = sum((v for n, v in found.items() if self._engine(n) == "cp" and self.laws[n].part), np.zeros(shape))
+            found = {name: value * dear for name, value in on_cps.items()}
+            for name, value in on_ziips.items():
+                found[name] = value * (1.0 - spilled)
+                twin = name.removesuffix(":ziip")
+                if twin in found:
+                    found[twin] = found[twin] + value * spilled
+            work = sum((found[name] for name in on_cps if self.laws[name].part), np.zeros(shape))
+            captured = work
             for name, law in self.laws.items():
                 if law.driver == WORK:
                     extra = scenario.extra.get(name, 0.0) * dear
                     found[name] = np.maximum(law.usage(work / cost) * cost + extra, 0.0)
-            captured = sum((found[n] for n in found if self.laws[n].part and self._engine(n) == "cp"), np.zeros(shape))
+                    if law.part and law.engine == "cp":
+                        captured = captured + found[name]
             for name, law in self.laws.items():
                 if law.driver in (CAPTURED, CAPTURED_BUT_ZIIP):
                     driving = captured if law.driver == CAPTURED else captured - ziip_work * spilled
@@ -159,15 +171,22 @@ class System:
             with np.errstate(invalid="ignore"):
                 if (np.abs(busy - before) <= SETTLED * busy).all():
                     break
-        ziip_busy = None
-        if ZIIP_WORK in self.laws:
-            ziip_busy = self._cores_busy(ziip_work, ziip_work * (1.0 - spilled), found, scenario)
-        return found, busy, ziip_busy
+        return Used(found, busy, on_ziips, ziip_work, spilled)
 
-    def _cores_busy(self, work: Array, on_ziips: Array, usage: Mapping[str, Array], scenario: Scenario) -> Array:
-        """Busy zIIP cores, (draws, loads): those of the pool's queue, as far off as they were where it was measured."""
-        full, _, cores = self.ziip_pool.queue(work, self.waited_for_cps(usage, scenario), scenario)
-        return self.laws[ZIIP_WORK].usage(on_ziips * cores / np.maximum(work * (1.0 - full), 1e-12))
+    def _on_ziips(self, scenario: Scenario, used: Used) -> tuple[Array | None, Array | None]:
+        """Busy zIIP cores, as far off their queue's as they were where they were measured, and the stretch of the
+        classes' own work on them; each (draws, loads), None where there are none."""
+        if ZIIP_WORK not in self.laws and not self.ziips:
+            return None, None
+        own = (used.on_ziips[n] for n in used.on_ziips if self.laws[n].part and self.laws[n].driver in self.streams)
+        work = np.stack([used.ziip_work, sum(own, np.zeros(used.busy.shape))])
+        waited = self.waited_for_cps(used.by_series, scenario)
+        full, stretched, cores = self.ziip_pool.queue(work, waited, scenario)
+        busy = None
+        if ZIIP_WORK in self.laws:
+            done = work[0] * (1.0 - used.spilled)
+            busy = self.laws[ZIIP_WORK].usage(done * cores[0] / np.maximum(work[0] * (1.0 - full[0]), 1e-12))
+        return busy, stretched[1] if self.ziips and scenario.ziips > 0 else None
 
     def _alone(self, scenario: Scenario) -> dict[str, Array]:
         """Engines taken by the classes' own rates, (draws, loads), zIIP work at its cost; that of CPs comes after."""
@@ -181,11 +200,6 @@ class System:
     def _engine(self, name: str) -> str:
         law = self.laws.get(name)
         return "" if law is None else law.engine
-
-    def _sum(self, found: Mapping[str, Array], engine: str, shape: tuple[int, int]) -> Array:
-        """What the parts of a pool's use add up to."""
-        parts = (value for name, value in found.items() if self._engine(name) == engine and self.laws[name].part)
-        return sum(parts, np.zeros(shape))
 
     def waited_for_cps(self, usage: Mapping[str, Array], scenario: Scenario) -> Array:
         """Part of the classes' work with zIIP time that waits for CPs: behind what is no less important than it."""
@@ -234,7 +248,9 @@ class System:
     @np.errstate(invalid="ignore")
     def at_rates(self, scenario: Scenario, *, responses: bool = True) -> State:
         """As :meth:`evaluate`, every class at the rate of the scenario."""
-        usage, busy, ziip_busy = self.usage(scenario)
+        used = self.usage(scenario)
+        usage, busy = used.by_series, used.busy
+        ziip_busy, ziip_stretch = self._on_ziips(scenario, used)
         available = self.available(scenario)
         machine_busy = None
         if self.machine is not None:
@@ -242,52 +258,67 @@ class System:
             machine_busy = (busy + self.others(scenario) + self.machine.management) / physical
         if not responses:
             return State(scenario, usage, busy, available, ziip_busy, machine_busy)
-        stretched = self.stretches(scenario, usage, busy) if self.responses else {}
-        pieces = 1e3 * self._mean_size(scenario, usage) if self.to_its_end else None
-        ziip_stretch = None
-        if self.ziips and scenario.ziips > 0:
-            by_class = {n: used for n, used in self._alone(scenario).items() if self.laws[n].driver in self.streams}
-            work = self._sum(by_class, "ziip", busy.shape)
-            ziip_stretch = self.ziip_pool.queue(work, self.waited_for_cps(usage, scenario), scenario)[1]
-        times, p90 = Times(), {}
-        for response in self.responses:
-            key = (response.metric, response.stream)
-            rate = np.maximum(self.stream(scenario, response.stream), 1e-12)
-            level, longer, ahead, *times.shared[key] = stretched[self.level(response.series)]
-            times.rate[key] = rate
-            times.used[key] = sum((usage[name] for name in response.series), np.zeros(busy.shape))
-            service = 1e3 * times.used[key] / rate
-            with np.errstate(invalid="ignore"):
-                piece = service if pieces is None else pieces
-                behind = np.where(np.isnan(ahead), piece, ahead) * response.behind[:, None] * longer
-                queued = piece * response.factor[:, None] * (level - 1.0) + behind
-                if scenario.longer is not None and response.stream in self.numbers:
-                    queued = queued * scenario.longer[:, :, self.numbers[response.stream]]
-            rest = response.rest_ms[:, None]
-            answered = rest * (1.0 + response.load[:, None] * (level / response.measured_stretch - 1.0))
-            ziip = 1e3 * sum((usage[name] for name in response.ziip_series), np.zeros(busy.shape)) / rate
-            ziip_wait = np.zeros(busy.shape)
-            if response.ziip_series and ziip_stretch is not None:
-                ziip_wait = response.ziip_factor[:, None] * ziip * (ziip_stretch - 1.0)
-            with np.errstate(invalid="ignore"):
-                total = service + queued + answered + ziip + ziip_wait
-            times.response[key] = np.where(np.isfinite(total), total, np.inf)
-            times.using[key] = service + ziip
-            times.waiting[key] = {"cp": queued, "ziip": ziip_wait, "other": np.maximum(answered, 0.0)}
+        times = self._times(scenario, usage, busy, ziip_stretch)
         self._limits(scenario, times)
-        for response in self.responses:
-            key = (response.metric, response.stream)
-            longer = response.drift[:, None] * self._beyond(response, times.waiting[key], scenario)
-            deviating = times.response[key] * (1.0 + response.noise[:, None]) + np.nan_to_num(longer, posinf=0.0)
-            times.response[key] = np.maximum(deviating, times.using[key])
-            if response.p90 is not None and response.p90_waiting is not None:
-                waited = sum((v for name, v in times.waiting[key].items() if name != "other"), np.zeros(busy.shape))
-                with np.errstate(invalid="ignore"):
-                    share = np.nan_to_num(np.clip(waited / times.response[key], 0.0, 1.0))[..., :]
-                    ratio = response.p90[:, None] * (1.0 - share) + response.p90_waiting[:, None] * share
-                    p90[key] = times.response[key] * (ratio - response.p90_bend[:, None] * share * (1.0 - share))
-        taken = times.response, times.using, times.waiting, p90, times.full, times.eased
+        p90 = self._deviating(scenario, times)
+        response, using, waiting = times.by_key(times.response), times.by_key(times.using), times.waits_by_key()
+        taken = response, using, waiting, p90, times.full, times.eased_by_key()
         return State(scenario, usage, busy, available, ziip_busy, machine_busy, *taken)
+
+    def _times(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array, ziip_stretch: Array | None) -> Times:
+        """Responses without limits, and what they are made of."""
+        laws = self.of_responses
+        stretched = self.stretches(scenario, usage, busy) if self.responses else {}
+
+        def of_each(values: Iterable[Array]) -> Array:
+            return np.array(list(values)).reshape(-1, *busy.shape)
+
+        def used_by(series: Sequence[str]) -> Array:
+            return sum((usage[name] for name in series), np.zeros(busy.shape))
+
+        level, longer, ahead, offered, pool = (
+            of_each(stretched[self.level(one.series)][part] for one in self.responses) for part in range(5)
+        )
+        rate = of_each(np.broadcast_to(self.stream(scenario, one.stream), busy.shape) for one in self.responses)
+        rate = np.maximum(rate, 1e-12)
+        used = of_each(used_by(one.series) for one in self.responses)
+        service = 1e3 * used / rate
+        piece = 1e3 * self._mean_size(scenario, usage) if self.to_its_end else service
+        queued = piece * laws.factor * (level - 1.0) + np.where(np.isnan(ahead), piece, ahead) * laws.behind * longer
+        if scenario.longer is not None:
+            one = np.ones(busy.shape)
+            numbers = (self.numbers.get(response.stream) for response in self.responses)
+            queued = queued * of_each(one if n is None else scenario.longer[:, :, n] for n in numbers)
+        answered = laws.rest_ms * (1.0 + laws.load * (level / laws.measured_stretch - 1.0))
+        ziip = 1e3 * of_each(used_by(one.ziip_series) for one in self.responses) / rate
+        ziip_wait = np.zeros(ziip.shape)
+        if ziip_stretch is not None:
+            ziip_wait = np.where(laws.on_ziips, laws.ziip_factor * ziip * (ziip_stretch - 1.0), 0.0)
+        total = service + queued + answered + ziip + ziip_wait
+        response = np.where(np.isfinite(total), total, np.inf)
+        waiting = {"cp": queued, "ziip": ziip_wait, "other": np.maximum(answered, 0.0)}
+        return Times(laws.keys, rate, used, offered, pool, response, service + ziip, waiting)
+
+    def _deviating(self, scenario: Scenario, times: Times) -> dict[tuple[str, str], Array]:
+        """Let responses deviate as they were seen to; their 90th percentiles, by metric and class."""
+        laws = self.of_responses
+        waited = sum((wait for name, wait in times.waiting.items() if name != "other"), np.zeros(times.response.shape))
+        # Waiting beyond the longest that was measured, the more the further out it is; on another number of engines,
+        # where none was measured, at least all of it that is for engines.
+        further = beyond(waited, laws.longest_wait_ms)
+        if scenario.engines != self.engines:
+            further = np.maximum(further, times.waiting["cp"])
+        longer = laws.drift * further
+        longer = np.where(np.isfinite(longer), longer, 0.0)
+        times.response = np.maximum(times.response * (1.0 + laws.noise) + longer, times.using)
+        known = list(laws.with_p90)
+        if not known:
+            return {}
+        share = np.clip(waited[known] / times.response[known], 0.0, 1.0)
+        share = np.where(np.isnan(share), 0.0, share)
+        ratio = laws.p90[known] * (1.0 - share) + laws.p90_waiting[known] * share
+        bent = times.response[known] * (ratio - laws.p90_bend[known] * share * (1.0 - share))
+        return {times.keys[i]: values for i, values in zip(known, bent, strict=True)}
 
     def _mean_size(
         self, scenario: Scenario, usage: Mapping[str, Array], below: float = np.inf, work: Array | None = None
@@ -301,13 +332,6 @@ class System:
                 rate = np.maximum(self.stream(scenario, law.driver), 1e-12)
                 used, sizes = used + usage[name], sizes + usage[name] ** 2 / rate
         return np.asarray(sizes / np.maximum(used if work is None else work, 1e-12))
-
-    def _beyond(self, response: Response, waiting: Mapping[str, Array], scenario: Scenario) -> Array:
-        """Waiting in ms, (draws, loads), beyond the longest that was measured, the more the further out it is; on
-        another number of engines, where none was measured, at least all of it that is for engines."""
-        waited = sum((value for name, value in waiting.items() if name != "other"), np.zeros(()))
-        further = beyond(np.asarray(waited, float), response.longest_wait_ms)
-        return further if scenario.engines == self.engines else np.maximum(further, waiting["cp"])
 
     def level(self, series: Sequence[str]) -> int:
         """Priority level of the work of some series, 0 the highest."""
@@ -325,28 +349,30 @@ class System:
         if not self.in_line and not np.any(self.priorities):
             alike = np.full(busy.shape, np.nan)
             return {law.level: (together, crowded, alike, busy, whole) for law in self.laws.values()}
-        out: dict[int, tuple[Array, ...]] = {}
-        above = np.zeros(busy.shape)
+        levels = sorted({law.level for law in self.laws.values() if law.engine == "cp"})
+        here = [[n for n in self.capacity if n in usage and self.laws[n].level == level] for level in levels]
+        own = np.stack([sum((usage[n] for n in names), np.zeros(busy.shape)) for names in here])
+        until = np.cumsum(own, axis=0)
+        above = until - own
+        if self.in_line:
+            in_line = queues.shortened(queues.stretch_in_line(own, whole, above, busy), left)
+            more, alike = queues.crowded(in_line, busy, whole), np.full(busy.shape, np.nan)
+            return {level: (in_line[i], more[i], alike, busy, whole) for i, level in enumerate(levels)}
+        pool = np.broadcast_to(np.minimum(whole, self._pool(scenario, until)), until.shape)
+        fading = np.stack(
+            [np.broadcast_to(self._fading(users, usage, names, own[i]), busy.shape) for i, names in enumerate(here)]
+        )
+        short, longer = queues.by_importance(own, pool, above, fading)
+        ahead = np.stack([1e3 * self._mean_size(scenario, usage, level, above[i]) for i, level in enumerate(levels)])
         ranked = self.priorities[:, None]
-        for level in sorted({law.level for law in self.laws.values() if law.engine == "cp"}):
-            here = [n for n in self.capacity if n in usage and self.laws[n].level == level]
-            own = sum((usage[n] for n in here), np.zeros(busy.shape))
-            if self.in_line:
-                stretched = queues.shortened(queues.stretch_in_line(own, whole, above, busy), left)
-                out[level] = stretched, queues.crowded(stretched, busy, whole), np.full(busy.shape, np.nan), busy, whole
-            else:
-                pool = np.minimum(whole, self._pool(scenario, own + above))
-                short, longer = queues.by_importance(own, pool, above, self._fading(users, usage, here, own))
-                ahead = 1e3 * self._mean_size(scenario, usage, level, above)
-                out[level] = (
-                    np.where(ranked, short, together),
-                    np.where(ranked, longer, crowded),
-                    np.where(ranked, ahead, np.nan),
-                    np.where(ranked, own + above, busy),
-                    np.where(ranked, pool, whole),
-                )
-            above = above + own
-        return out
+        found = (
+            np.where(ranked, short, together),
+            np.where(ranked, longer, crowded),
+            np.where(ranked, ahead, np.nan),
+            np.where(ranked, until, busy),
+            np.where(ranked, pool, whole),
+        )
+        return {level: tuple(each[i] for each in found) for i, level in enumerate(levels)}
 
     def _elsewhere(self, scenario: Scenario) -> dict[str, Array]:
         """Users who are neither on the engines nor waiting for them, (draws, loads), by series of CPs."""
@@ -375,7 +401,7 @@ class System:
         for limit in self.limits:
             if not limit.reached and limit.name not in scenario.limits:
                 continue
-            numbers = {key: self.numbers.get(key[1]) for key in times.response}
-            members = {key: limit.weight(n) for key, n in numbers.items() if n in limit.members}
+            numbers = [self.numbers.get(stream) for _, stream in times.keys]
+            members = {i: limit.weight(n) for i, n in enumerate(numbers) if n is not None and n in limit.members}
             coming = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
-            times.hold_back(limit, members, coming, scenario)
+            times.hold_back(limit, list(members), list(members.values()), coming, scenario)

@@ -36,7 +36,7 @@ def fitted(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
     extra = {name: values[chosen][None] for name, values in history.extra.items()}
     others = 0.0 if history.others is None else history.others[chosen][None]
     scenario = Scenario(rates=rates[None], engines=ready.engines, ziips=ready.ziips, extra=extra, others=others)
-    busy = 100.0 * ready.usage(scenario)[1] / ready.engines
+    busy = 100.0 * ready.usage(scenario).busy / ready.engines
     found = [Estimate.of(busy[:, i]) for i in range(len(chosen))]
     days = starts.astype("datetime64[D]")
     known = np.unique(days)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,75 +18,118 @@ FOR_ENGINES = ("cp", "ziip")
 
 @dataclass
 class Times:
-    """Of each response, by metric and class, (draws, loads): ``rate`` transactions/s, ``used`` engines, and ``shared``,
-    the work that shares the engines and those it shares; in ms the ``response``, ``using`` and ``waiting``.
+    """Of each response, (responses, draws, loads): ``rate`` transactions/s, ``used`` engines, ``offered`` work that
+    shares the ``pool`` of engines with it; in ms the ``response``, ``using`` and ``waiting`` by what is waited for.
 
-    ``full`` is how far each limit is taken, ``eased`` the part that limits leave of the waits for engines.
+    ``keys`` are metric and class of each response, ``members`` who waits for each limit, ``full`` how far each is
+    taken, (draws, loads), ``eased`` the part that limits leave of the waits for engines.
     """
 
-    rate: dict[Key, Array] = field(default_factory=dict)
-    used: dict[Key, Array] = field(default_factory=dict)
-    shared: dict[Key, list[Array]] = field(default_factory=dict)
-    response: dict[Key, Array] = field(default_factory=dict)
-    using: dict[Key, Array] = field(default_factory=dict)
-    waiting: dict[Key, dict[str, Array]] = field(default_factory=dict)
+    keys: tuple[Key, ...]
+    rate: Array
+    used: Array
+    offered: Array
+    pool: Array
+    response: Array
+    using: Array
+    waiting: dict[str, Array]
+    eased: Array = field(init=False)
+    members: dict[str, list[int]] = field(default_factory=dict)
     full: dict[str, Array] = field(default_factory=dict)
-    eased: dict[Key, Array] = field(default_factory=dict)
 
-    def hold_back(self, limit: Limit, members: Mapping[Key, float], coming: Array, scenario: Scenario) -> None:
-        """Add the wait for a limit to the responses of its ``members``, each with how long it waits beside the mean.
+    def __post_init__(self) -> None:
+        self.eased = np.ones(self.response.shape)
+
+    def hold_back(
+        self, limit: Limit, members: list[int], weights: list[float], coming: Array, scenario: Scenario
+    ) -> None:
+        """Add the wait for a limit to the responses of its ``members``, by number, each with how long it waits beside
+        the mean.
 
         ``coming`` are transactions/s of all that share it, (draws or 1, loads).
         """
-        inside, engines = limit.of_inside[:, None], np.minimum(limit.of_inside + limit.of_engines, 1.0)[:, None]
-        shares = {key: self.rate[key] / np.maximum(coming, 1e-12) for key in members}
-        mixed = sum((weight * shares[key] for key, weight in members.items()), np.zeros(coming.shape))
-        # Seconds where nobody queues; on engines; queueing, with no other member there, with all, and times how full.
-        free = limit.hold_s[:, None] * mixed
-        working, first, queued, filled = (np.zeros(free.shape) for _ in range(4))
-        endless, alone = np.zeros(free.shape, bool), {}
-        for key, share in shares.items():
-            waits = {name: value for name, value in self.waiting[key].items() if name in (*FOR_ENGINES, *self.full)}
-            elsewhere = self.response[key] - sum(waits.values()) - self.using[key]
-            free = free + share * inside * np.where(np.isfinite(elsewhere), elsewhere, 0.0) / 1e3
-            working = working + share * engines * self.using[key] / 1e3
-            offered, pool = self.shared[key]
-            ahead = (np.where(self.shared[other][0] <= offered, self.used[other], 0.0) for other in members)
-            own = engines * sum(ahead, np.zeros(free.shape))
-            alone[key], filling = queues.of_others(own, offered, pool)
-            for name, wait in waits.items():
-                part, full = (engines, filling) if name in FOR_ENGINES else (inside, np.minimum(self.full[name], 1.0))
-                here = np.where((part > 0) & (share > 0), wait, 0.0)
-                endless |= np.isinf(here)
-                here = share * part * np.nan_to_num(here, posinf=1e12) / 1e3
-                queued, filled = queued + here, filled + here * full
-                first = first + (here * alone[key] if name in FOR_ENGINES else 0.0)
-        free = np.maximum(free, 0.0)
-        filled = filled / np.maximum(queued, 1e-12)
+        share = self.rate[members] / np.maximum(coming, 1e-12)
+        weight = np.array(weights, float).reshape(-1, 1, 1)
+        mixed = np.sum(weight * share, axis=0)
+        free, endless = np.maximum(limit.hold_s[:, None] * mixed, 0.0), np.zeros(mixed.shape, bool)
         places = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
         places = np.where(np.isnan(places), limit.servers, places)[:, None]
         others = np.asarray(scenario.extra.get(limit.beside, 0.0)) * places
+        if limit.of_inside.any() or limit.of_engines.any():
+            waited, taken, endless = self._held_inside(limit, members, share, mixed, coming, (places, others))
+        else:
+            waited, taken, _ = queues.held(coming + others / np.maximum(free, 1e-12), free, places)
+        # What is held until something else is done with, which never is, is full and no more.
+        self.full[limit.name] = np.where(endless, 1.0, taken)
+        delay = np.where(endless, np.inf, 1e3 * limit.factor[:, None] * waited)
+        own = weight * delay / np.maximum(mixed, 1e-12)
+        self.response[members] += own
+        self.members[limit.name] = members
+        self.waiting[limit.name] = np.zeros(self.response.shape)
+        self.waiting[limit.name][members] = own
+
+    def _held_inside(
+        self,
+        limit: Limit,
+        members: list[int],
+        share: Array,
+        mixed: Array,
+        coming: Array,
+        places_and_others: tuple[Array, Array],
+    ) -> tuple[Array, Array, Array]:
+        """Wait in s for a limit that is held while its members use and wait for other things, how far it is taken, and
+        where it is held without end; each (draws, loads). What they then wait less for these is taken off."""
+        inside, engines = limit.of_inside[:, None], np.minimum(limit.of_inside + limit.of_engines, 1.0)[:, None]
+        waits = {name: value[members] for name, value in self.waiting.items() if name in (*FOR_ENGINES, *self.full)}
+        using, offered, used = self.using[members], self.offered[members], self.used[members]
+        # Seconds where nobody queues; on engines; queueing, with no other member there, with all, and times how full.
+        elsewhere = self.response[members] - sum(waits.values()) - using
+        elsewhere = np.where(np.isfinite(elsewhere), elsewhere, 0.0)
+        free = np.maximum(limit.hold_s[:, None] * mixed + np.sum(share * inside * elsewhere, axis=0) / 1e3, 0.0)
+        working = np.sum(share * engines * using, axis=0) / 1e3
+        own = [np.sum(np.where(offered <= one, used, 0.0), axis=0) for one in offered]
+        alone, filling = queues.of_others(engines * np.array(own).reshape(share.shape), offered, self.pool[members])
+        first, queued, filled = (np.zeros(free.shape) for _ in range(3))
+        endless = np.zeros(free.shape, bool)
+        for name, wait in waits.items():
+            part, full = (engines, filling) if name in FOR_ENGINES else (inside, np.minimum(self.full[name], 1.0))
+            here = np.where((part > 0) & (share > 0), wait, 0.0)
+            endless |= np.isinf(here).any(axis=0)
+            here = share * part * np.where(np.isfinite(here), here, 1e12) / 1e3
+            queued, filled = queued + np.sum(here, axis=0), filled + np.sum(here * full, axis=0)
+            if name in FOR_ENGINES:
+                first = first + np.sum(here * alone, axis=0)
+        filled = filled / np.maximum(queued, 1e-12)
+        places, others = places_and_others
         rate = coming + others / np.maximum(free, 1e-12)
         queue = (working + first) * coming / np.maximum(rate, 1e-12)
         waited, taken, saved = queues.held(rate, free, places, queue, filled)
-        # What is held until something else is done with, which never is, is full and no more.
-        self.full[limit.name] = np.where(endless, 1.0, taken)
         # No limit makes transactions faster on the whole.
         saved = np.minimum(saved, waited / np.maximum(queued - first, 1e-12))
-        delay = np.where(endless, np.inf, 1e3 * limit.factor[:, None] * waited)
-        for key in members:
-            self._ease(key, 1.0 - engines * saved * (1.0 - alone[key]), 1.0 - inside * saved)
-            own = members[key] * delay / np.maximum(mixed, 1e-12)
-            self.response[key] = self.response[key] + own
-            self.waiting[key][limit.name] = own
+        self._ease(members, waits, 1.0 - engines * saved * (1.0 - alone), 1.0 - inside * saved)
+        return waited, taken, endless
 
-    def _ease(self, key: Key, for_engines: Array, for_limits: Array) -> None:
-        """Shorten the waits of a class to these parts."""
-        waiting = self.waiting[key]
-        for name in waiting:
-            if name in FOR_ENGINES or name in self.full:
-                shorter = waiting[name] * (for_engines if name in FOR_ENGINES else for_limits)
-                gone = waiting[name] - shorter
-                self.response[key] = self.response[key] - np.where(np.isfinite(gone), gone, 0.0)
-                waiting[name] = np.where(np.isfinite(waiting[name]), shorter, waiting[name])
-        self.eased[key] = self.eased.get(key, np.ones(())) * for_engines
+    def _ease(self, members: list[int], waits: dict[str, Array], for_engines: Array, for_limits: Array) -> None:
+        """Shorten the ``waits`` of some responses to these parts."""
+        for name, wait in waits.items():
+            shorter = wait * (for_engines if name in FOR_ENGINES else for_limits)
+            gone = np.where(np.isfinite(wait), wait - shorter, 0.0)
+            self.response[members] -= gone
+            self.waiting[name][members] = wait - gone
+        self.eased[members] *= for_engines
+
+    def by_key(self, values: Array) -> dict[Key, Array]:
+        """Values of each response by metric and class."""
+        return dict(zip(self.keys, values, strict=True))
+
+    def waits_by_key(self) -> dict[Key, dict[str, Array]]:
+        """Waits of each response, by metric and class, for what it waits for."""
+        return {
+            key: {name: wait[i] for name, wait in self.waiting.items() if i in self.members.get(name, (i,))}
+            for i, key in enumerate(self.keys)
+        }
+
+    def eased_by_key(self) -> dict[Key, Array]:
+        """The part that limits leave of the waits for engines, of those who wait for limits."""
+        held = {i for members in self.members.values() for i in members}
+        return {key: self.eased[i] for i, key in enumerate(self.keys) if i in held}

@@ -119,11 +119,15 @@ def _users(system: System, base: Scenario) -> Array | None:
     None where no class has users."""
     if base.think_s is None:
         return None
-    known = recorded(system.entry["profile"]).users[:, list(base.recorded)].mean(axis=1)
-    found = np.zeros((system.draws, 1, len(system.streams)))
-    for stream, users in needed(system.at_rates(base), system).items():
-        found[:, :, stream] = np.where(np.isfinite(users), users, known[stream])
-    return found
+
+    def made() -> Array:
+        known = recorded(system.entry["profile"]).users[:, list(base.recorded)].mean(axis=1)
+        found = np.zeros((system.draws, 1, len(system.streams)))
+        for stream, users in needed(system.at_rates(base), system).items():
+            found[:, :, stream] = np.where(np.isfinite(users), users, known[stream])
+        return found
+
+    return derived(system.entry, ("users", base.recorded), made)
 
 
 def _class_keys(asked: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -163,7 +167,7 @@ def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
     rates = np.broadcast_to(scenario.rates, (system.draws, *scenario.rates.shape[1:]))
 
     def beyond(factor: Array) -> Array:
-        return system.usage(replace(scenario, rates=rates * factor[:, :, None]))[1] / wanted - 1.0
+        return system.usage(replace(scenario, rates=rates * factor[:, :, None])).busy / wanted - 1.0
 
     factors = crossing(beyond, rates.shape[:2])
     if not factors[0].all():

@@ -80,4 +80,4 @@ def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, load
     scenario = replace(asked, rates=changed * rates[:, index].T[None], extra=extra)
     sharing = ready.sharing(asked)
     most = asked.engines if sharing is None else sharing.own.engines
-    return np.asarray(np.minimum(ready.usage(scenario)[1], most).mean(axis=1))
+    return np.asarray(np.minimum(ready.usage(scenario).busy, most).mean(axis=1))

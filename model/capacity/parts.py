@@ -29,13 +29,13 @@ CAPTURED_BUT_ZIIP = "captured_but_ziip"
 ZIIP_WORK = "ziip_work"
 
 
-def beyond(wait: Array, longest: float) -> Array:
+def beyond(wait: Array, longest: Array | float) -> Array:
     """Waiting beyond the longest that was measured, counted more for each e-fold it is further out.
 
     What is wrong by a little in the load or in the number of places is wrong by much where waiting grows fast.
     """
     further = np.maximum(wait - longest, 0.0)
-    return np.asarray(further * (1.0 + FURTHER * np.log1p(further / max(longest, 1e-9))))
+    return np.asarray(further * (1.0 + FURTHER * np.log1p(further / np.maximum(longest, 1e-9))))
 
 
 @dataclass(frozen=True)
@@ -207,6 +207,29 @@ class Response:
     p90_bend: Array
     p90: Array | None = None
     p90_waiting: Array | None = None
+
+
+class Responses:
+    """Some responses evaluated at once, as attributes of the names of :class:`Response`: (responses, draws or 1, 1)."""
+
+    def __init__(self, responses: Sequence[Response], draws: int) -> None:
+        self.keys = tuple((one.metric, one.stream) for one in responses)
+        none = np.zeros(draws)
+
+        def drawn(name: str) -> Array:
+            values = (getattr(one, name) for one in responses)
+            return np.array([none if value is None else value for value in values]).reshape(-1, draws, 1)
+
+        def each(name: str) -> Array:
+            return np.array([getattr(one, name) for one in responses], float).reshape(-1, 1, 1)
+
+        self.rest_ms, self.factor, self.behind = drawn("rest_ms"), drawn("factor"), drawn("behind")
+        self.ziip_factor, self.load, self.noise = drawn("ziip_factor"), drawn("load"), drawn("noise")
+        self.drift, self.p90 = drawn("drift"), drawn("p90")
+        self.p90_waiting, self.p90_bend = drawn("p90_waiting"), drawn("p90_bend")
+        self.measured_stretch, self.longest_wait_ms = each("measured_stretch"), each("longest_wait_ms")
+        self.on_ziips = np.array([bool(one.ziip_series) for one in responses]).reshape(-1, 1, 1)
+        self.with_p90 = tuple(i for i, one in enumerate(responses) if one.p90 is not None)
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,10 @@ def erlang_c(offered: ArrayLike, servers: ArrayLike) -> Array:
             np.multiply(inverse, n * service, out=inverse, where=more)
             np.add(inverse, 1.0, out=inverse, where=more)
     blocking = 1.0 / inverse
-    above = load * blocking / (low + 1.0 + load * blocking)
-    at_low, at_high = _waiting(load, low, blocking), _waiting(load, low + 1.0, above)
-    mixed = at_low + np.clip(pool - low, 0.0, 1.0) * (at_high - at_low)
+    mixed = _waiting(load, low, blocking)
+    if np.any(pool > low):
+        above = load * blocking / (low + 1.0 + load * blocking)
+        mixed = mixed + np.clip(pool - low, 0.0, 1.0) * (_waiting(load, low + 1.0, above) - mixed)
     return np.where(load < pool, np.clip(mixed, 0.0, 1.0), 1.0)
 
 
@@ -64,7 +65,7 @@ def bounded_pool(
     cores: int,
     gain: ArrayLike = 1.0,
     threads: int = 1,
-    bound: tuple[int, ArrayLike] | None = None,
+    bound: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> tuple[Array, Array, Array]:
     """Part of the work that finds a pool full, the stretch of the rest, and busy cores: SMT and a bounded queue.
 
@@ -76,17 +77,23 @@ def bounded_pool(
             that with an arrival comes another (batches of geometric size); None: everything waits.
     """
     waiting, more = bound or (0, 0.0)
-    load, faster, more = np.broadcast_arrays(*(np.asarray(one, float) for one in (offered, gain, more)))
+    given = (np.asarray(one, float) for one in (offered, gain, more, waiting))
+    load, faster, more, places = np.broadcast_arrays(*given)
     most = cores * threads
     batches = load * (1.0 - more)
     # What comes to n inside: batches that found fewer, and are as large as that or larger.
     term, coming, total = np.ones(load.shape), np.ones(load.shape), np.ones(load.shape)
     mean, busy, rate = np.zeros(load.shape), np.zeros(load.shape), np.ones(load.shape)
-    for n in range(1, most + 1 + waiting):
+    fewest = places.min(initial=np.inf)
+    for n in range(1, most + 1 + int(places.max(initial=0.0))):
         if n <= most:
             rate = min(n, cores) + max(n - cores, 0) * (faster - 1.0) / max(threads - 1, 1)
         term = batches * coming / rate
-        coming = more * coming + term
+        after = more * coming + term
+        if n > most + fewest:
+            room = n <= most + places
+            term, after = np.where(room, term, 0.0), np.where(room, after, coming)
+        coming = after
         total, mean, busy = total + term, mean + n * term, busy + min(n, cores) * term
     if bound is None:
         ratio = np.asarray(load / rate)
@@ -152,21 +159,25 @@ def held_off(offered: ArrayLike, servers: ArrayLike, fading: ArrayLike) -> Array
 
 def _held_off(load: Array, pool: Array, fade: Array) -> Array:
     """:func:`held_off` of arrays of one dimension: the mean number with which as much comes as is done."""
-    idle, free = _fading(load, pool, np.zeros(load.shape), load)
-    room = np.log(idle)
+    idle, free = _Fading(load, pool, np.zeros(load.shape)).idle_and_inside(load)
+    room, fading = np.log(idle), _Fading(load, pool, fade)
+
+    def beyond(mean: Array) -> Array:
+        return np.asarray(np.log(fading.idle_and_inside(mean)[0]) - room)
+
     low, high = load, np.minimum(free, pool + 1.0 / np.sqrt(fade))
-    at_low, at_high = (np.log(_fading(load, pool, fade, mean)[0]) - room for mean in (low, high))
+    at_low, at_high = beyond(low), beyond(high)
     for _ in range(FADING_TURNS):
         short = at_high > 0.0
         if not short.any():
             break
         low, at_low = np.where(short, high, low), np.where(short, at_high, at_low)
         high = np.where(short, load + 2.0 * (high - load), high)
-        at_high = np.where(short, np.log(_fading(load, pool, fade, high)[0]) - room, at_high)
+        at_high = np.where(short, beyond(high), at_high)
     side = np.zeros(load.shape)
     for _ in range(FADING_TURNS):
         mean = np.clip(low + at_low * (high - low) / np.maximum(at_low - at_high, 1e-300), low, high)
-        value = np.log(_fading(load, pool, fade, mean)[0]) - room
+        value = beyond(mean)
         if np.all(np.abs(value) < NEAR_ROOM):
             break
         below = value > 0.0
@@ -178,29 +189,39 @@ def _held_off(load: Array, pool: Array, fade: Array) -> Array:
     return np.asarray(np.clip((mean - load) / np.maximum(free - load, 1e-12), 0.0, 1.0))
 
 
-def _fading(load: Array, pool: Array, fade: Array, mean: Array) -> tuple[Array, Array]:
-    """Idle engines and mean number inside where ``load * (1 + fade * (mean - n))`` comes to n inside.
+class _Fading:
+    """Queues where ``load * (1 + fade * (mean - n))`` comes to n inside; arrays of one dimension.
 
     From a number on that fills the engines the chances are a normal distribution's, summed as by Euler and Maclaurin;
     those of the first few inside, which may fall steeply, are added one by one.
     """
-    top = np.maximum(np.ceil(pool), FEWEST_SUMMED)
-    chance, total, ones, idle = (np.ones(load.shape), *np.zeros((3, *load.shape)))
-    for n in range(int(top.max())):
-        here = np.where(n < top, chance, 0.0)
-        total, ones, idle = total + here, ones + n * here, idle + (pool - np.minimum(n, pool)) * here
-        coming = load * np.maximum(1.0 + fade * (mean - n), 1e-12)
-        chance = np.where(n < top, chance * coming / np.minimum(n + 1, pool), chance)
-    coming = load * np.maximum(1.0 + fade * (mean - top), 1e-12)
-    curve = load * fade / coming
-    slope = np.log(pool / coming) - curve / 2.0
-    curved = curve > 0
-    bend, flat = np.where(curved, curve, 1.0), np.where(curved, 1.0, slope)
-    whole = np.sqrt(np.pi / (2.0 * bend)) * _erfcx(np.maximum(slope / np.sqrt(2.0 * bend), -20.0))
-    first = np.where(curved, (1.0 - slope * whole) / bend, 1.0 / flat**2) - 1.0 / 12.0
-    whole = np.where(curved, whole, 1.0 / flat) + 0.5 + slope / 12.0
-    total = total + chance * whole
-    return idle / total, (ones + chance * (top * whole + first)) / total
+
+    def __init__(self, load: Array, pool: Array, fade: Array) -> None:
+        self.load, self.pool, self.fade = load, pool, fade
+        self.top = np.maximum(np.ceil(pool), FEWEST_SUMMED)
+        self.numbers = np.arange(self.top.max())[:, None]
+        self.before = self.numbers < self.top
+        self.done = np.minimum(self.numbers + 1.0, pool)
+        self.idle = np.where(self.before, pool - np.minimum(self.numbers, pool), 0.0)
+
+    def idle_and_inside(self, mean: Array) -> tuple[Array, Array]:
+        """Idle engines and the mean number inside, where work stays away as if ``mean`` were it."""
+        load, fade, top = self.load, self.fade, self.top
+        coming = load * np.maximum(1.0 + fade * (mean - self.numbers), 1e-12)
+        chances = np.cumprod(np.where(self.before, coming / self.done, 1.0), axis=0)
+        here = np.where(self.before, np.concatenate([np.ones((1, len(load))), chances[:-1]]), 0.0)
+        chance, total, ones = chances[-1], here.sum(axis=0), (self.numbers * here).sum(axis=0)
+        idle = (self.idle * here).sum(axis=0)
+        coming = load * np.maximum(1.0 + fade * (mean - top), 1e-12)
+        curve = load * fade / coming
+        slope = np.log(self.pool / coming) - curve / 2.0
+        curved = curve > 0
+        bend, flat = np.where(curved, curve, 1.0), np.where(curved, 1.0, slope)
+        whole = np.sqrt(np.pi / (2.0 * bend)) * _erfcx(np.maximum(slope / np.sqrt(2.0 * bend), -20.0))
+        first = np.where(curved, (1.0 - slope * whole) / bend, 1.0 / flat**2) - 1.0 / 12.0
+        whole = np.where(curved, whole, 1.0 / flat) + 0.5 + slope / 12.0
+        total = total + chance * whole
+        return idle / total, (ones + chance * (top * whole + first)) / total
 
 
 def _erfcx(x: Array) -> Array:
@@ -209,11 +230,15 @@ def _erfcx(x: Array) -> Array:
     at = np.abs(x)
     part = 1.0 / (1.0 + at / 2.0)
     series = np.polynomial.polynomial.polyval(part, ERFC)
-    square = 1.0 / (2.0 * np.maximum(at, 1.0) ** 2)
-    far = (1.0 - square * (1.0 - square * (3.0 - square * (15.0 - 105.0 * square)))) / (
-        np.maximum(at, 1.0) * np.sqrt(np.pi)
-    )
-    found = np.where(at > FAR, far, part * np.exp(series))
+    found = part * np.exp(series)
+    if (at > FAR).any():
+        square = 1.0 / (2.0 * np.maximum(at, 1.0) ** 2)
+        far = (1.0 - square * (1.0 - square * (3.0 - square * (15.0 - 105.0 * square)))) / (
+            np.maximum(at, 1.0) * np.sqrt(np.pi)
+        )
+        found = np.where(at > FAR, far, found)
+    if not (x < 0).any():
+        return np.asarray(found)
     return np.asarray(np.where(x < 0, 2.0 * np.exp(np.minimum(x, 0.0) ** 2) - found, found))
 
 
@@ -315,9 +340,11 @@ def by_importance(own: ArrayLike, servers: ArrayLike, above: ArrayLike, fading: 
     each that is inside beyond their mean number (:func:`held_off`)."""
     work, higher, pool = (np.asarray(one, float) for one in (own, above, servers))
     alike = np.asarray(fading) * work / np.maximum(work + higher, 1e-12)
-    short = shortened(stretch_below(work, pool, higher), held_off(work, np.maximum(pool - higher, 1e-9), fading))
+    both = np.broadcast_arrays(work, np.maximum(pool - higher, 1e-9), fading, work + higher, pool, alike)
+    left, left_alike = held_off(*(np.stack([both[i], both[i + 3]]) for i in range(3)))
+    short = shortened(stretch_below(work, pool, higher), left)
     with np.errstate(invalid="ignore"):
-        found = shortened(stretch(work, pool, higher), held_off(work + higher, pool, alike)) - short
+        found = shortened(stretch(work, pool, higher), left_alike) - short
     return short, np.nan_to_num(np.maximum(found, 0.0), posinf=0.0)
 
 
@@ -404,9 +431,10 @@ def _held(free: Array, queue: Array, part: Array, places: Array) -> list[Array]:
         if j <= most:
             found[j:] += term * chances[: most + 1 - j]
         whole, number = whole + term, number + j * term
-    for n in range(1, most + 1):
-        tail[n] += part * tail[n - 1]
-    found += tail
+    if last >= 0:
+        for n in range(1, most + 1):
+            tail[n] += part * tail[n - 1]
+        found += tail
     full = near.astype(int)[None]
     found = np.where(inside <= full, found, 0.0)
     at, before = np.take_along_axis(found, full, 0)[0], np.take_along_axis(found, full - 1, 0)[0]

@@ -86,7 +86,7 @@ def _tried(ready: System, scenario: Scenario, busy_pct: float, response_ms: floa
 
     def enough(engines: int) -> float:
         """The probability that the engines themselves are no busier than the target: the more, the less busy."""
-        busy = ready.usage(on_engines(ready, scenario, engines))[1]
+        busy = ready.usage(on_engines(ready, scenario, engines)).busy
         return float(np.mean(100.0 * busy[1:, 0] <= busy_pct * engines))
 
     first = bisect_left(range(1, MOST_ENGINES), ODDS[0], key=enough) + 1

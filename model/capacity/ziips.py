@@ -60,14 +60,8 @@ class ZiipPool:
         cores, threads, gain = self.asked(scenario)
         if not self.overflow:
             return queues.bounded_pool(work, cores, gain, threads)
-        more = np.broadcast_to(self.bunched(waited), work.shape)
-        found = np.zeros(work.shape), np.ones(work.shape), np.zeros(work.shape)
-        for places in np.unique(self.overflow["waiting"]):
-            rows = self.overflow["waiting"] == places
-            pool = queues.bounded_pool(work[rows], cores, gain[rows], threads, (int(places), more[rows]))
-            for whole, part in zip(found, pool, strict=True):
-                whole[rows] = part
-        return found
+        waiting = self.overflow["waiting"][:, None].astype(int)
+        return queues.bounded_pool(work, cores, gain, threads, (waiting, self.bunched(waited)))
 
     def overflowing(self, work: Array, waited: Array, scenario: Scenario) -> Array:
         """Part of the work that runs on CPs."""

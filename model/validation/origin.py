@@ -151,7 +151,7 @@ def at_intervals(system: System, history: History) -> State:
         others=others,
         think_s=np.where(ended > 0, thinking_s / np.maximum(ended, 1.0), 0.0)[None],
     )
-    usage, _, _ = system.usage(scenario)
+    usage = system.usage(scenario).by_series
     extra = {}
     for name in system.entry["profile"]["extra"]:
         # What a class reports whose CPU was divided among others is not known apart from theirs.

@@ -121,7 +121,7 @@ def test_a_rate_keeps_the_mix():
 def test_a_busy_is_reached_by_every_draw(busy):
     system = System(HISTORY)
     scenario = understand(system, {"cpu_busy_pct": busy}).scenario
-    assert system.usage(scenario)[1] / scenario.engines * 100 == pytest.approx(np.full((41, 1), busy), rel=1e-6)
+    assert system.usage(scenario).busy / scenario.engines * 100 == pytest.approx(np.full((41, 1), busy), rel=1e-6)
 
 
 def test_weight_and_cap_change_what_the_machine_gives():
