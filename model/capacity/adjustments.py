@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from model.capacity.answer import Output
 from model.capacity.conditions.tables import is_work
 from model.capacity.questions import QuestionError
 from model.systems import catalogue
@@ -28,6 +29,7 @@ WORDS = {
 }
 QUANTITIES = tuple(WORDS)
 Z_90 = 1.6449
+FULL_PCT = 100.0
 ALONE_SHARE = 0.5
 """A change published as one figure without a range holds within half of itself."""
 
@@ -178,6 +180,16 @@ def adjusted(value: float, lo: float, hi: float, by: Factor) -> tuple[float, flo
     above = math.hypot(math.log(hi / value), Z_90 * by.log_sd)
     middle = value * by.value
     return middle, middle * math.exp(-below), middle * math.exp(above)
+
+
+def scaled(output: Output, by: Factor) -> Output:
+    """A figure times a factor; a share of 100 % at most stays one."""
+    if output.value is None or output.lo is None or output.hi is None:
+        return output
+    ends = adjusted(output.value, output.lo, output.hi, by)
+    most = FULL_PCT if output.unit == "pct" and output.hi <= FULL_PCT else math.inf
+    value, low, high = (min(end, most) for end in ends)
+    return replace(output, value=value, lo=low, hi=high)
 
 
 def _adjustment(name: str, entry: Mapping[str, Any]) -> Adjustment:

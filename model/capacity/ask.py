@@ -15,6 +15,8 @@ from model.capacity.asked import compiled, understood
 from model.capacity.basis import DEFINED_OTHERWISE, defined_otherwise, distance, evidence, extrapolated, notes_on
 from model.capacity.by_condition import by_condition, lawful, more_figures, parted
 from model.capacity.by_law import users_of
+from model.capacity.by_rate import at_rate
+from model.capacity.counts import counted
 from model.capacity.ensemble import System
 from model.capacity.explain import explain
 from model.capacity.figures import OF_RESPONSES, bottleneck, figure_draws, outputs_of, outputs_of_each, times
@@ -55,15 +57,18 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     """
     if not lawful(bundle, system):
         return _by_network(bundle, system, at)
+    if (found := counted(bundle, system, at or {})) is not None:
+        return found.said(_at_measured_counts(bundle, system, found.at))
+    return _at_measured_counts(bundle, system, at)
+
+
+def _at_measured_counts(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
     loads, conditions = parted(bundle, system, at)
     if system in bundle["systems"]:
         return _at_conditions(bundle, system, loads, conditions) if conditions else _as_asked(bundle, system, loads)
-    by = sibling_of(bundle, system)
-    return (
-        by_condition(bundle, system, at)
-        if by is None
-        else answer_by_sibling(_as_asked, bundle, system, loads, conditions, by)
-    )
+    if (by := sibling_of(bundle, system)) is not None:
+        return answer_by_sibling(_as_asked, bundle, system, loads, conditions, by)
+    return at_rate(bundle, system, loads, conditions)
 
 
 def _at_conditions(
@@ -135,12 +140,18 @@ def solver(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def size(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **wanted: Any) -> dict[str, Any]:
     """The smallest number of engines for a load, see :func:`model.capacity.targets.size`; or that of a sibling."""
-    by = sibling_of(bundle, system) if lawful(bundle, system) else None
-    if by is None:
+    if not lawful(bundle, system):
         return targets.size(bundle, system, at, **wanted)
-    loads, _ = parted(bundle, system, at)
-    asked = {key: value for key, value in by.asked(loads).items() if key != "engines" or key in loads}
-    return by.named(targets.size(bundle, by.system, asked, **wanted), system)
+    found = counted(bundle, system, at or {})
+    rest, notes = (at, ()) if found is None else (found.at, found.notes)
+    by = sibling_of(bundle, system)
+    if by is None:
+        sized = targets.size(bundle, system, rest, **wanted)
+    else:
+        loads, _ = parted(bundle, system, rest)
+        asked = {key: value for key, value in by.asked(loads).items() if key != "engines" or key in loads}
+        sized = by.named(targets.size(bundle, by.system, asked, **wanted), system)
+    return {**sized, "at": dict(at or {}), "notes": [*notes, *sized["notes"]]} if notes else sized
 
 
 def max_rate(

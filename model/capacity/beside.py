@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from model.capacity.answer import INTERVAL_PCT, Answer, Output, as_plain
-from model.capacity.conditions.beliefs import POPULATIONS
+from model.capacity.conditions.tables import POPULATIONS
 from model.capacity.questions import QuestionError
 
 Predict = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer]

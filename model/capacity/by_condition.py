@@ -10,7 +10,7 @@ from model.capacity.answer import Answer, Bottleneck, Output
 from model.capacity.derived import derived
 from model.capacity.questions import KEYS, NUMBERS, PREFIXES, QuestionError, lawful_systems, not_understood
 
-ENGINES = ("dedicated_cps", "cps_per_ims_lpar", "ims_lpar_cps", "sut_dedicated_cps")
+ENGINES = ("dedicated_cps", "cps_per_ims_lpar", "ims_lpar_cps", "sut_dedicated_cps", "general_purpose_cps")
 """Names under which the catalogue has the engines of a system."""
 
 
@@ -24,11 +24,14 @@ def parted(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """A question's keys that a network answers, and its conditions.
 
-    Engines may be asked for under the name that the configuration of the system has for them.
+    Engines may be asked for under the name that the configuration of the system has for them; what says no more than
+    the configuration does (the machine it was measured on) is left out.
     """
     facts = bundle["conditions"].get("facts", {}).get(system, {})
     loads, conditions = {}, {}
     for key, value in (at or {}).items():
+        if key in KEYS and facts.get(key) == str(value):
+            continue
         if key in ENGINES and key in facts and str(value) != facts[key]:
             loads["engines"] = value
         elif key in KEYS or str(key).startswith(PREFIXES):

@@ -81,6 +81,16 @@ def max_rate(
     }
 
 
+def making(users: Users, key: str, rate: float) -> float:
+    """How many users make a rate. Raises QuestionError where so few or so many are not known."""
+    least, most = users.least / 2.0, BEYOND * users.most
+    low, high = users.throughput(least)[1], users.throughput(most)[1]
+    if not low <= rate <= high:
+        text = f"{key}: {rate:g} is not made by {least:g} to {most:g} {users.key}, who make {low:.4g} to {high:.4g}"
+        raise QuestionError(key, rate, text)
+    return _last(lambda count: users.throughput(count)[1], rate, least, most)
+
+
 def _users_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, max_busy_pct: float) -> Users:
     """The users whose number is looked for. Raises QuestionError where none are known, or more is asked of them."""
     users = users_of(bundle, system)
@@ -95,13 +105,13 @@ def _users_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] |
     return users
 
 
-def _last(response_s: Callable[[float], float], target_s: float, least: float, most: float) -> float:
-    """The largest population between two that keeps within a target; 0 where even the smallest does not."""
-    if response_s(least) > target_s:
+def _last(figure: Callable[[float], float], target: float, least: float, most: float) -> float:
+    """The largest population between two of which a rising figure keeps within a target; 0 where none does."""
+    if figure(least) > target:
         return 0.0
-    if response_s(most) <= target_s:
+    if figure(most) <= target:
         return most
     for _ in range(HALVINGS):
         middle = (least * most) ** 0.5
-        least, most = (least, middle) if response_s(middle) > target_s else (middle, most)
+        least, most = (least, middle) if figure(middle) > target else (middle, most)
     return least

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from model.capacity.adjustments import PREFIX, Z_90, Factor, adjusted
+from model.capacity.adjustments import PREFIX, Z_90, Factor, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition
-from model.capacity.conditions.tables import RATES, is_work
+from model.capacity.by_rate import goes_with_rate, with_rate
+from model.capacity.conditions.tables import RATES
 from model.capacity.questions import GROWTH, QuestionError, growth, positive
 
 Network = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer]
@@ -63,7 +64,7 @@ def completed(
     wanted = point["conditions"].keys() - {output.metric for output in measured.outputs}
     by = _change(measured.output(ITR), computed.output(ITR)) or Factor(0.0, 0.0)
     more = [
-        replace(_times(o, by) if o.metric in (BUSY, CPU) else o, condition=point["conditions"][o.metric])
+        replace(scaled(o, by) if o.metric in (BUSY, CPU) else o, condition=point["conditions"][o.metric])
         for o in computed.outputs
         if o.metric in wanted
     ]
@@ -138,7 +139,7 @@ def _by_internal_rate(
     own = computed.output(ITR)
     by = Factor(0.0, _log_sd(own) if own else 0.0)
     outputs, full = [], []
-    for output in (_times(output, by) for output in internal):
+    for output in (scaled(output, by) for output in internal):
         ends = (output.lo or 0.0, output.value or 0.0, output.hi or 0.0)
         rates = [asked] * 3 if key == RATE else [asked * end / FULL_PCT for end in ends]
         busy = [asked] * 3 if key == BUSY else [FULL_PCT * asked / end for end in reversed(ends)]
@@ -173,20 +174,11 @@ def _at_load(output: Output, before: Answer, after: Answer, growing: float, load
         return replace(output, value=asked, lo=asked, hi=asked)
     elif (change := _change(before.output(output.metric), after.output(output.metric))) is not None:
         by = change
-    elif is_work(output.metric, output.unit):
-        by = Factor(math.log(growing), 0.0)
+    elif goes_with_rate(output.metric, output.unit):
+        by = with_rate(growing)
     else:
         return output
-    return _times(output, by)
-
-
-def _times(output: Output, by: Factor) -> Output:
-    """A figure times a factor; busy is at most that of all engines."""
-    if output.value is None or output.lo is None or output.hi is None:
-        return output
-    ends = adjusted(output.value, output.lo, output.hi, by)
-    value, low, high = (min(end, FULL_PCT) for end in ends) if output.metric == BUSY else ends
-    return replace(output, value=value, lo=low, hi=high)
+    return scaled(output, by)
 
 
 def _change(before: Output | None, after: Output | None) -> Factor | None:

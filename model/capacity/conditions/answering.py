@@ -6,12 +6,12 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from model.capacity.conditions.beliefs import POPULATIONS, family, is_closed
+from model.capacity.conditions.beliefs import family, is_closed
 from model.capacity.conditions.definitions import followers
 from model.capacity.conditions.evaluating import FOLLOWS, Evaluator, Value
 from model.capacity.conditions.fitting import evaluator
 from model.capacity.conditions.rows import Identity
-from model.capacity.conditions.tables import RELEASES, SYSTEM, Cell, Table, number
+from model.capacity.conditions.tables import POPULATIONS, RELEASES, SYSTEM, Cell, Table, number
 from model.capacity.questions import QuestionError
 
 FEW_POINTS = 3
@@ -43,11 +43,13 @@ class Users:
     """A population of users whose throughput follows a law.
 
     `throughput` gives its lower limit, median and upper limit per second for a number of users. From `least` to `most`
-    users were measured, who think `think_s` between requests (0 where that is not known).
+    users were measured, who think `think_s` between requests (0 where that is not known). `unit` is that of the
+    throughput.
     """
 
     key: str
     table: str
+    unit: str
     least: float
     most: float
     think_s: float
@@ -92,8 +94,9 @@ class Laws:
                         assert found is not None
                         return found.low, found.value, found.high
 
+                    place = table.numeric, table.block[1], table.unit(cell)
                     think_s = self._evaluator.beliefs.think_time(cell, points)
-                    return Users(table.numeric, table.block[1], points[0][0], points[-1][0], think_s, throughput)
+                    return Users(*place, points[0][0], points[-1][0], think_s, throughput)
         return None
 
     def predict(self, system: str, at: Mapping[str, Any] | None = None) -> list[Output]:

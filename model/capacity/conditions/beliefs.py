@@ -14,7 +14,7 @@ from model.capacity.conditions.mixtures import Belief
 from model.capacity.conditions.populations import response_growth
 from model.capacity.conditions.ratios import OWN_RATIOS, Ratios
 from model.capacity.conditions.rows import WORKLOAD
-from model.capacity.conditions.tables import ALTERNATIVES, SYSTEM, Cell, Table, Tables, number
+from model.capacity.conditions.tables import ALTERNATIVES, POPULATIONS, SYSTEM, Cell, Table, Tables, number
 
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
@@ -36,7 +36,6 @@ LEAST_FELLOWS = 4
 """So many other levels of a part tell what is usual among them."""
 MOST_DOUBLINGS = 8
 """Beyond so many doublings from the measured levels, laws alone are left."""
-POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
 CUSTOMERS = (*POPULATIONS, "ifp_regions")
 """Conditions that count who asks for service; others, such as buffers, count what serves."""
 RISING = ("storage", "buffers", "s", "ms", "us")

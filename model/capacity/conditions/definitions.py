@@ -81,12 +81,13 @@ DEFINITIONS: tuple[Definition, ...] = (
 
 
 _APPL, _PER_SECOND = DEFINITIONS[-1], DEFINITIONS[7]
-_OVER_INTERVAL = {*_TCB_SECONDS, *((metric, UNITS) for metric in ("IOC", "CPU", "MSO", "SRB", "TOT"))}
+OVER_INTERVAL = {*_TCB_SECONDS, *((metric, UNITS) for metric in ("IOC", "CPU", "MSO", "SRB", "TOT"))}
+"""Fields that are totals over the interval of the report, with their units."""
 
 
 def interval_s(table: Table, cell: Cell) -> float | None:
     """The seconds over which a field of the report is a total, as other fields show them; None of other metrics."""
-    if (cell.metric, table.unit(cell)) not in _OVER_INTERVAL:
+    if (cell.metric, table.unit(cell)) not in OVER_INTERVAL:
         return None
     for definition, whole in ((_APPL, WHOLE_PCT), (_PER_SECOND, 1.0)):
         if factor := _factor(table, definition, cell.system):

@@ -59,6 +59,11 @@ def response_growth(
     return math.log(shape * response_s / own[0]), math.hypot(RESPONSE_SHARE_SD, shape_sd)
 
 
+def waits(metric: str) -> bool:
+    """Whether a metric is a response that is mostly waiting, where users do not wait between requests."""
+    return metric in (*SHAPES, LONGEST)
+
+
 def _in_turn(facts: Mapping[str, str], name: str) -> bool:
     """Whether a transaction runs one at a time."""
     return any(

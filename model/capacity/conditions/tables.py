@@ -16,6 +16,8 @@ ALTERNATIVES = (
     *RELEASES, "access", "bandwidth_mode", "direction", "machine", "pgm_option", "security", "tran_option"
 )  # fmt: skip
 """Named conditions whose levels stand for each other; those of others are parts of one measurement."""
+POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
+"""Numeric conditions that count one population, under one name or another."""
 SHARED_LEVELS = 2
 RATES = ("etr_tps", "tran_rate_tps", "online_tran_rate_tps", "throughput")
 WORK_UNITS = ("1/s", "SU", "service units", "service units/s", "pct of one CP", "MB/s")

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from model.capacity.conditions.beliefs import POPULATIONS
 from model.capacity.conditions.evaluating import Evaluator
 from model.capacity.conditions.identities import repeated
 from model.capacity.conditions.left_out import LeftOut, left_out, neighbours, widening
 from model.capacity.conditions.rows import Row, Study
-from model.capacity.conditions.tables import ALTERNATIVES, RATES, Cell, Table, Tables, kind_of, number
+from model.capacity.conditions.tables import ALTERNATIVES, POPULATIONS, RATES, Cell, Table, Tables, kind_of, number
 
 ITR, STRUCTURE = "itr_tps", "structure"
 """The latter names the structure of a coupling facility, whose rates and service times are a family of their own."""

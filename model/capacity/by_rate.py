@@ -1,0 +1,121 @@
+"""Figures of a system without a network at another rate: work goes with the transactions, the rest stays.
+
+Nothing says how the work of a transaction changes with the load: it is less sure by `WORK_SD` for each e-fold of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from model.capacity.adjustments import Factor, scaled
+from model.capacity.answer import Answer, Output
+from model.capacity.by_condition import by_condition
+from model.capacity.by_law import making, users_of
+from model.capacity.conditions.definitions import OVER_INTERVAL
+from model.capacity.conditions.tables import POPULATIONS, RATES, is_work
+from model.capacity.questions import CHANGES, GROWTH, NUMBERS, QuestionError, growth, positive
+
+if TYPE_CHECKING:
+    from model.capacity.conditions.answering import Users
+
+RATE, BUSY, ITR, ENDED = "etr_tps", "cpu_busy_pct", "itr_tps", "ENDED"
+PER_SECOND = "tran/s"
+FULL_PCT = 100.0
+WORK_SD = 0.05
+
+
+def at_rate(bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], conditions: Mapping[str, Any]) -> Answer:
+    """What is known at conditions, at the rate, the growth of it, or the busy asked for.
+
+    Raises:
+        QuestionError: a key or level is unknown, needs a network, or no rate or busy was measured there.
+    """
+    asked = {key: loads[key] for key in (RATE, GROWTH, BUSY) if key in loads}
+    rest = {**conditions, **{key: value for key, value in loads.items() if key not in asked}}
+    for key in rest:
+        if key in CHANGES[:-1] or key.startswith(NUMBERS):
+            raise _refused(bundle, system, key, "no engine time was measured of it")
+    users = users_of(bundle, system) if asked else None
+    if users is not None and RATE in asked:
+        return replace(
+            _of_users(bundle, system, rest, users, positive(f"at.{RATE}", asked[RATE])), at={**conditions, **loads}
+        )
+    found = by_condition(bundle, system, rest)
+    if not asked:
+        return found
+    if users is not None and GROWTH in asked:
+        raise _refused(bundle, system, GROWTH, "of which number of users is not said")
+    if len(asked) > 1:
+        raise QuestionError(f"at.{RATE}", asked, f"at: {' and '.join(asked)} say the load twice; give one of them")
+    ((key, value),) = asked.items()
+    outputs = tuple(_at_load(output, _growing(found, output, key, value)) for output in found.outputs)
+    moved = [now for now, before in zip(outputs, found.outputs, strict=True) if now is not before]
+    if not moved and key != GROWTH:
+        what = "busy" if key == BUSY else "rate"
+        raise _refused(bundle, system, key, f"no {what} of transactions was measured of it")
+    if any(output.metric == BUSY and output.value == FULL_PCT for output in moved):
+        note = "the engines are saturated: the rate cannot be reached"
+        found = replace(found, notes=(*found.notes, note))
+    still = sorted({output.metric for output in found.outputs} - {output.metric for output in moved})
+    notes = [f"not changed by the load, as far as is known: {', '.join(still)}"] if still else []
+    return replace(
+        found, at={**conditions, **loads}, outputs=outputs, notes=(*found.notes, *notes), extrapolated=True
+    )  # fmt: skip
+
+
+def goes_with_rate(metric: str, unit: str) -> bool:
+    """Whether a metric is in proportion to the transactions: rates, work, and totals of a report's interval."""
+    rate = metric in RATES or (unit == PER_SECOND and metric != ITR)
+    return rate or is_work(metric, unit) or metric == ENDED or (metric, unit) in OVER_INTERVAL
+
+
+def with_rate(growing: float) -> Factor:
+    """By how much work grows with the transactions, whose own may change with the load."""
+    log = math.log(growing)
+    return Factor(log, WORK_SD * abs(log))
+
+
+def _at_load(output: Output, growing: Factor | None) -> Output:
+    if growing is None or not goes_with_rate(output.metric, output.unit):
+        return output
+    rate = output.metric in RATES or output.unit == PER_SECOND
+    return scaled(output, replace(growing, log_sd=0.0) if rate else growing)
+
+
+def _growing(found: Answer, output: Output, key: str, value: Any) -> Factor | None:
+    """By how much work grows at the condition of a figure; None where what is asked for was not measured there."""
+    if key == GROWTH:
+        if (factor := growth(f"at.{key}", value)) == 0.0:
+            raise QuestionError(f"at.{key}", value, f"{key}: nothing is left at {value} %")
+        return with_rate(factor)
+    asked = positive(f"at.{key}", value, FULL_PCT if key == BUSY else math.inf)
+    own = set(output.condition.split("; "))
+    known = [
+        (set(other.condition.split("; ")), other.value)
+        for other in found.outputs
+        if other.value and (other.metric == BUSY if key == BUSY else other.metric in RATES and other.unit == PER_SECOND)
+    ]
+    here = [value for condition, value in known if condition <= own] or [value for _, value in known]
+    return with_rate(asked / here[0]) if len(set(here)) == 1 else None
+
+
+def _of_users(bundle: Mapping[str, Any], system: str, asked: Mapping[str, Any], users: Users, rate: float) -> Answer:
+    """The figures of as many users as make a rate."""
+    if users.unit != PER_SECOND:
+        raise _refused(bundle, system, RATE, f"its throughput was measured in {users.unit}")
+    if any(key in POPULATIONS for key in asked):
+        raise _refused(bundle, system, RATE, "the number of users says the load already")
+    count = float(f"{making(users, RATE, rate):.4g}")
+    found = by_condition(bundle, system, {**asked, users.key: count})
+    return replace(found, notes=(f"{rate:g} {PER_SECOND} are made by {count:g} {users.key}", *found.notes))
+
+
+def _refused(bundle: Mapping[str, Any], system: str, key: str, why: str) -> QuestionError:
+    """The refusal of a load, with the conditions that may be asked for instead."""
+    from model.capacity.conditions.answering import laws
+
+    known = laws(bundle["conditions"]).keys(system)
+    return QuestionError(f"at.{key}", key, f"{key} cannot be asked of {system}: {why}", known)

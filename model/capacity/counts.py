@@ -1,0 +1,145 @@
+"""Counts of a configuration: how many ask for service, and how many serve, other than as measured.
+
+Those who ask (clients, users, terminals, sessions) do so at a rate of their own, so that the load is in proportion to
+them; unless a driver asks for a rate whatever their number, or has none of them wait between requests. Those who serve
+(regions, JVMs) neither make work nor change what a transaction takes, as long as they are enough. Neither was seen: all
+figures are less sure by `COUNT_SD` for each e-fold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from model.capacity.adjustments import Factor, scaled
+from model.capacity.answer import Answer, Output
+from model.capacity.conditions.populations import REQUESTED, UNPACED, waits
+from model.capacity.conditions.rows import WORKLOAD
+from model.capacity.conditions.tables import POPULATIONS, number
+from model.capacity.questions import GROWTH, LOADS, QuestionError, positive
+
+ASKING = ("clients", "users", "terminals", "sessions")
+SERVING = ("aors", "tors", "fors", "regions", "instances", "jvm")
+ENDINGS = ("_per_lpar", "_count")
+RATE, WHOLE_RATES = "_tps", ("total_tps", "etr_tps")
+COUNT_SD = 0.05
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A question without its counts: what the rest of it is, and how its answer is to be changed.
+
+    `apart` is how far counts are from the measured ones, in e-folds; `waiting` by what times of waiting are longer, ln.
+    """
+
+    asked: Mapping[str, Any]
+    at: Mapping[str, Any]
+    apart: float
+    waiting: float
+    notes: tuple[str, ...]
+
+    def said(self, answer: Answer) -> Answer:
+        """The answer to the whole question."""
+        if self.apart == 0.0:
+            return replace(answer, at=dict(self.asked))
+        outputs = tuple(self._output(output) for output in answer.outputs)
+        notes = (*self.notes, *answer.notes)
+        return replace(answer, at=dict(self.asked), outputs=outputs, notes=notes, extrapolated=True)
+
+    def _output(self, output: Output) -> Output:
+        log = self.waiting if waits(output.metric) else 0.0
+        condition = "; ".join(self._written(part) for part in output.condition.split("; "))
+        return replace(scaled(output, Factor(log, COUNT_SD * self.apart)), condition=condition)
+
+    def _written(self, part: str) -> str:
+        """A part of a condition, with the counts asked for in place of the growth that they make."""
+        if part.startswith(f"{GROWTH}=") and GROWTH not in self.asked:
+            return "; ".join(f"{key}={self.asked[key]}" for key in self.asked if key not in self.at)
+        return part
+
+
+def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Counted | None:
+    """What a question says of counts; None where it asks for none other than measured.
+
+    Raises:
+        QuestionError: a count is no number above zero, or another key says the load too.
+    """
+    facts = bundle["conditions"].get("facts", {}).get(system, {})
+    found = {key: name for key in at if (name := _fact(bundle, system, facts, key)) is not None}
+    ratios = {key: positive(f"at.{key}", at[key]) / float(facts[name]) for key, name in found.items()}
+    ratios = {key: ratio for key, ratio in ratios.items() if ratio != 1.0}
+    rest = {key: value for key, value in at.items() if key not in found}
+    if REQUESTED in facts and (rate := number(str(rest.get(REQUESTED)))) is not None:
+        del rest[REQUESTED]
+        _one_load(REQUESTED, rest)
+        if rate != number(facts[REQUESTED]):
+            rest["etr_tps"] = rate
+    if not ratios:
+        return None if rest == at else Counted(at, rest, 0.0, 0.0, ())
+    notes, growing, waiting = [], 1.0, 0.0
+    for key, ratio in ratios.items():
+        name = found[key]
+        words = f"{key}: {float(facts[name]):g} were measured; "
+        if not _of(name, ASKING):
+            notes.append(words + "those who serve are taken to be enough, and a transaction to take the same work")
+        elif facts.get(REQUESTED) == UNPACED:
+            notes.append(words + "they wait for nothing but the answer: the rate stays, responses go with their number")
+            waiting += math.log(ratio)
+        elif REQUESTED in facts:
+            notes.append(words + "the driver asks for the same rate, whatever their number")
+        else:
+            notes.append(words + "each is taken to ask at the same rate")
+            growing += _share(bundle, system, name) * (ratio - 1.0)
+    if growing != 1.0:
+        _one_load(next(key for key in ratios if _of(found[key], ASKING)), rest)
+        rest[GROWTH] = float(f"{100.0 * (growing - 1.0):.9g}")
+    return Counted(at, rest, sum(abs(math.log(ratio)) for ratio in ratios.values()), waiting, tuple(notes))
+
+
+def _fact(bundle: Mapping[str, Any], system: str, facts: Mapping[str, str], key: str) -> str | None:
+    """The attribute that has a count asked for; None of conditions that were measured at several levels."""
+    from model.capacity.conditions.answering import laws
+
+    if key not in facts and key not in POPULATIONS:
+        return None
+    known = laws(bundle["conditions"])
+    measured = known.keys(system) if system in known.systems() else {}
+    if key in measured or (key in POPULATIONS and any(other in measured for other in POPULATIONS)):
+        return None
+    if key not in facts:
+        people = [name for name in facts if _of(name, ASKING) and number(facts[name])]
+        return people[0] if len(people) == 1 else None
+    return key if number(facts[key]) and _of(key, (*ASKING, *SERVING)) else None
+
+
+def _of(name: str, words: tuple[str, ...]) -> bool:
+    """Whether an attribute counts one of these, such as `ims_connect_clients` and `terminals_per_lpar`."""
+    for ending in ENDINGS:
+        name = name.removesuffix(ending)
+    return name.split("_")[-1] in words
+
+
+def _share(bundle: Mapping[str, Any], system: str, name: str) -> float:
+    """The share of the transactions that some of those who ask make, where there are several sorts of them.
+
+    Their rate is named as they are (`lu2_3270_clients`, `lu2_tps`); those without such a rate make the rest.
+    """
+    conditions = bundle["conditions"]
+    workload = conditions["facts"][system].get(WORKLOAD)
+    same = [facts for facts in conditions["facts"].values() if workload and facts.get(WORKLOAD) == workload]
+    others = {key.split("_")[0] for facts in same for key in facts if _of(key, ASKING)} - {name.split("_")[0]}
+    rates = {row["metric"]: row["value"] for row in conditions["rows"] if row["system"] == system}
+    whole = next((rates[metric] for metric in WHOLE_RATES if metric in rates), None)
+    if whole is None:
+        return 1.0
+    own = rates.get(name.split("_")[0] + RATE)
+    return own / whole if own else max(1.0 - sum(rates.get(other + RATE, 0.0) for other in others) / whole, 0.0)
+
+
+def _one_load(key: str, rest: Mapping[str, Any]) -> None:
+    """Refuse a load beside a count that makes one."""
+    for other in rest:
+        if other in (*LOADS, "when") or other.startswith((GROWTH, "rate.")):
+            raise QuestionError(f"at.{key}", key, f"{key}: {other} says the load already; leave out one of them")

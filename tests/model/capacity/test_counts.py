@@ -1,0 +1,157 @@
+"""Counts of a configuration, and rates of systems without a network."""
+
+import pytest
+
+from model.capacity import ask
+from model.capacity.conditions.fitting import fit
+from model.capacity.conditions.rows import Row
+from model.capacity.questions import QuestionError
+from tests.model.capacity.conftest import predict, value
+
+
+@pytest.fixture(scope="module")
+def known(bundle):
+    rows = [
+        Row("shop", "etr_tps", {}, 6000.0, "tran/s", "summary"),
+        Row("two", "service_units", {"option": "No"}, 5000.0, "SU", "work"),
+        Row("two", "csa_kb", {"option": "No"}, 700.0, "KB", "work"),
+        Row("two", "cpu_busy_pct", {"option": "No"}, 60.0, "pct", "work"),
+        Row("two", "tran_rate_tps", {"option": "No"}, 500.0, "tran/s", "work"),
+        Row("two", "service_units", {"option": "Yes"}, 5200.0, "SU", "work"),
+        Row("two", "tran_rate_tps", {"option": "Yes"}, 400.0, "tran/s", "work"),
+        Row("driven", "avg_s", {}, 0.5, "s", "responses"),
+        Row("driven", "online_tran_rate_tps", {}, 70.0, "tran/s", "rate"),
+        Row("sorts", "total_tps", {}, 100.0, "tran/s", "rates"),
+        Row("sorts", "lu2_tps", {}, 25.0, "tran/s", "rates"),
+        Row("ratios", "avg_pct", {"benchmark": "B"}, -3.0, "pct", "ratios"),
+        *(Row("held", "throughput", {"users": f"{n}"}, n / 10.0, "tran/s", "law") for n in (100, 200, 400)),
+        *(Row("held", "storage_kb", {"users": f"{n}"}, 50.0 + n, "KB", "law") for n in (100, 200, 400)),
+        *(Row("sent", "throughput", {"users": f"{n}"}, n / 10.0, "MB/s", "law") for n in (100, 200, 400)),
+    ]
+    facts = {
+        "shop": {"ims_connect_clients": "4000", "aors": "10", "machine": "m0", "memory": "2"},
+        "two": {"terminals_per_lpar": "300", "terminals": "600"},
+        "driven": {"concurrent_users": "200", "requested_rate": "maximum"},
+        "sorts": {"lu2_clients": "20", "web_clients": "30", "workload": "w"},
+        "ratios": {"sessions": "3"},
+    }
+    return {**bundle, "conditions": fit(rows, facts)}
+
+
+def figure(answer, metric, **condition):
+    wanted = {f"{key}={level}" for key, level in condition.items()}
+    return next(o for o in answer["outputs"] if o["metric"] == metric and wanted <= set(o["condition"].split("; ")))
+
+
+def half_width(output):
+    return (output["hi"] - output["lo"]) / output["value"]
+
+
+def test_clients_make_the_load_of_a_growth_and_are_named_in_the_answer(known):
+    asked = predict(known, "shop", {"ims_connect_clients": 4400})
+    grown = predict(known, "shop", {"growth_pct": 10})
+    for metric in ("cpu_busy_pct", "etr_tps"):
+        assert value(asked, metric)["value"] == pytest.approx(value(grown, metric)["value"])
+        assert half_width(value(asked, metric)) > half_width(value(grown, metric))
+    assert asked["extrapolated"]
+    assert asked["at"] == {"ims_connect_clients": 4400}
+    assert "growth" not in str(asked["outputs"])
+    assert any("4000 were measured" in note for note in asked["notes"])
+
+
+def test_engines_are_sized_for_clients(known):
+    sized = ask.size(known, "shop", {"ims_connect_clients": 8000}, max_busy_pct=80)
+    grown = ask.size(known, "shop", {"growth_pct": 100}, max_busy_pct=80)
+    assert sized["engines"] == grown["engines"]
+    assert sized["at"] == {"ims_connect_clients": 8000}
+
+
+def test_those_who_serve_change_no_figure_and_leave_it_less_sure(known):
+    before, asked = predict(known, "shop", {}), predict(known, "shop", {"aors": 20})
+    assert value(asked, "cpu_busy_pct")["value"] == value(before, "cpu_busy_pct")["value"]
+    assert half_width(value(asked, "cpu_busy_pct")) > half_width(value(before, "cpu_busy_pct"))
+
+
+def test_what_the_configuration_says_anyway_changes_nothing(known):
+    before = predict(known, "shop", {})["outputs"]
+    assert predict(known, "shop", {"aors": 10, "machine": "m0", "ims_connect_clients": 4000})["outputs"] == before
+
+
+@pytest.mark.parametrize("key", ["concurrent_users", "users"])
+def test_users_who_wait_for_nothing_but_the_answer_wait_for_each_other(known, key):
+    asked = predict(known, "driven", {key: 400})
+    assert value(asked, "avg_s")["value"] == pytest.approx(1.0)
+    assert value(asked, "online_tran_rate_tps")["value"] == 70.0
+
+
+def test_a_driver_keeps_its_rate_whatever_the_users_and_is_asked_for_another(known):
+    paced = {**known["conditions"]["facts"], "driven": {"concurrent_users": "200", "requested_rate": "70"}}
+    known = {**known, "conditions": {**known["conditions"], "facts": paced}}
+    assert value(predict(known, "driven", {"users": 400}), "avg_s")["value"] == 0.5
+    assert value(predict(known, "driven", {"requested_rate": 35}), "online_tran_rate_tps")["value"] == 35
+
+
+def test_one_of_several_sorts_of_clients_makes_its_share_of_the_load(known):
+    assert value(predict(known, "sorts", {"lu2_clients": 40}), "total_tps")["value"] == pytest.approx(125.0)
+    assert value(predict(known, "sorts", {"web_clients": 60}), "total_tps")["value"] == pytest.approx(175.0)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"aors": 0}, {"aors": "many"}, {"ims_connect_clients": 9, "etr_tps": 5}, {"memory": 4}]
+)
+def test_counts_that_cannot_be_or_say_the_load_twice_are_refused(known, asked):
+    with pytest.raises(QuestionError) as refused:
+        predict(known, "shop", asked)
+    assert next(iter(asked)) in refused.value.message
+
+
+def test_work_goes_with_the_rate_of_each_condition_and_storage_stays(known):
+    asked = predict(known, "two", {"etr_tps": 600})
+    assert figure(asked, "service_units", option="No")["value"] == pytest.approx(6000.0)
+    assert figure(asked, "service_units", option="Yes")["value"] == pytest.approx(7800.0)
+    assert figure(asked, "tran_rate_tps", option="Yes")["value"] == 600
+    assert figure(asked, "csa_kb", option="No")["value"] == 700
+    assert any("not changed by the load" in note and "csa_kb" in note for note in asked["notes"])
+    far = predict(known, "two", {"etr_tps": 5000})
+    assert half_width(figure(far, "service_units", option="No")) > half_width(
+        figure(asked, "service_units", option="No")
+    )
+
+
+def test_busy_at_a_rate_and_the_rate_at_a_busy(known):
+    at_rate = predict(known, "two", {"option": "No", "etr_tps": 600})
+    assert value(at_rate, "cpu_busy_pct")["value"] == pytest.approx(72.0)
+    assert value(predict(known, "two", {"option": "No", "cpu_busy_pct": 72}), "tran_rate_tps")[
+        "value"
+    ] == pytest.approx(600)
+    full = predict(known, "two", {"option": "No", "etr_tps": 6000})
+    assert value(full, "cpu_busy_pct")["value"] == 100
+    assert any("saturated" in note for note in full["notes"])
+
+
+def test_the_users_who_make_a_rate_are_found_by_their_law(known):
+    asked = predict(known, "held", {"etr_tps": 30})
+    assert value(asked, "throughput")["value"] == pytest.approx(30.0, rel=1e-3)
+    assert value(asked, "storage_kb")["value"] == pytest.approx(350.0, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("system", "asked", "why"),
+    [
+        ("held", {"etr_tps": 1e6}, "not made by"),
+        ("held", {"etr_tps": 30, "users": 7}, "says the load already"),
+        ("held", {"growth_pct": 7}, "which number of users"),
+        ("sent", {"etr_tps": 20}, "MB/s"),
+        ("ratios", {"etr_tps": 20}, "no rate"),
+        ("ratios", {"engines": 2}, "no engine time was measured"),
+        ("two", {"growth_pct": -100}, "nothing is left"),
+    ],
+)
+def test_rates_of_which_nothing_is_known_are_refused_with_the_reason(known, system, asked, why):
+    with pytest.raises(QuestionError, match=why):
+        predict(known, system, asked)
+
+
+def test_ratios_do_not_depend_on_how_many_ask(known):
+    asked = predict(known, "ratios", {"sessions": 6})
+    assert value(asked, "avg_pct")["value"] == -3.0
