@@ -27,8 +27,9 @@ settings.load_profile("etalon")
 _QUICK_FOLDERS = ("ingest", "model")
 #: Folders of those in which every test takes a warehouse, a simulation or a calibration.
 _LONGER_FOLDERS = ("ingest/warehouse", "model/network/simulator", "model/registry", "model/validation")
-#: Folders whose files take minutes. They begin, so that no process is left alone with one of them at the end.
-_FIRST_FOLDERS = ("pipelines", "marts", "expectations")
+#: Folders whose files take minutes. They begin, in this order, so that no process is left alone with one of them at
+#: the end, or waits for what another builds.
+_FIRST_FOLDERS = ("expectations", "pipelines", "marts")
 _LAYOUTS = ("rmf_reassembly", "smf_header", "smf_30", "smf_70_1", "smf_72_3", "smf_74_1", "smf_110_1")
 
 
@@ -41,7 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         longer = folder.startswith(_LONGER_FOLDERS) or item.get_closest_marker("slow")
         if folder.startswith(_QUICK_FOLDERS) and not property_test and not longer:
             item.add_marker(pytest.mark.quick)
-    items.sort(key=lambda item: not folders[item].startswith(_FIRST_FOLDERS))
+    order = {folder: place for place, folder in enumerate(_FIRST_FOLDERS)}
+    items.sort(key=lambda item: order.get(folders[item].partition("/")[0], len(order)))
 
 
 def pytest_collection_finish() -> None:

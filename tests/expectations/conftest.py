@@ -1,4 +1,4 @@
-"""A sound warehouse to spoil: marts built once, copied for each test."""
+"""A sound warehouse to spoil, copied for each test."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ import pytest
 
 from expectations.quality import run
 from expectations.result import QualityResult
-from ingest.warehouse.ledger import create
-from tests.marts.dbt_project import build
-from tests.marts.raw_records import RawWarehouse
-from tests.marts.systems import pair_of_lpars, shared_engines
+from tests.marts import warehouses
 from tests.once import made_once
 
 FILE = "/landing/day.smf"
@@ -24,17 +21,17 @@ FILE = "/landing/day.smf"
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Path of a warehouse in which everything adds up. Not to be changed: take a copy."""
-    return made_once(tmp_path_factory, "sound", _sound) / "etalon.duckdb"
+    built = warehouses.sound(tmp_path_factory).warehouse
+
+    def judged(folder: Path) -> None:
+        _with_ledger(Path(shutil.copyfile(built, folder / "etalon.duckdb")))
+
+    return made_once(tmp_path_factory, "judged", judged) / "etalon.duckdb"
 
 
-def _sound(folder: Path) -> None:
-    path = folder / "etalon.duckdb"
-    with RawWarehouse(path) as raw:
-        pair_of_lpars(raw)
-        shared_engines(raw)
-    build(path, unit_tests=False)
+def _with_ledger(path: Path) -> None:
+    """Add the account of one file with all records, and a reconciled figure."""
     with duckdb.connect(str(path)) as connection:
-        create(connection)
         connection.execute(
             "insert into marts.fct_rmf_reconciliation select interval_key, system_id, smf_sid, interval_start_local, "
             "'CPU', 'CP', 'engines', 'engines', 5, 5, 0, 0, 0, 0 from marts.dim_interval where smf_sid = 'LPA' limit 1"

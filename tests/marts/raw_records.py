@@ -33,7 +33,7 @@ class RawWarehouse:
     """A DuckDB file with every raw table, to be filled record by record. Use as a context manager."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = duckdb.connect(str(path))
         self._records = 0
         create(self._connection)
@@ -51,14 +51,6 @@ class RawWarehouse:
         """One row of a raw table; columns not named are NULL."""
         names, marks = ", ".join(values), ", ".join("?" * len(values))
         self._connection.execute(f"INSERT INTO raw.{table} ({names}) VALUES ({marks})", list(values.values()))
-
-    def load_arrow(self, table: str, rows: Any, file_id: int) -> None:
-        """Rows of an Arrow table under a file identity."""
-        self._connection.register("incoming", rows)
-        self._connection.execute(
-            f"INSERT INTO raw.{table} BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM incoming"
-        )
-        self._connection.unregister("incoming")
 
     def run(self, system: str, sid: str, point: str, condition: str, start: datetime, end: datetime) -> None:
         """A measured point of a system."""

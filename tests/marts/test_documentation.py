@@ -8,13 +8,13 @@ import pytest
 import yaml
 
 from pipelines import contracts
-from tests.marts.dbt_project import PROJECT
+from pipelines.home import DBT_PROJECT
 
-MARTS = sorted((PROJECT / "models" / "marts").rglob("*.sql"))
+MARTS = sorted((DBT_PROJECT / "models" / "marts").rglob("*.sql"))
 
 
 def _columns(mart: str) -> list[dict[str, Any]]:
-    [path] = (PROJECT / "models" / "marts").rglob(f"{mart}.yml")
+    [path] = (DBT_PROJECT / "models" / "marts").rglob(f"{mart}.yml")
     document = yaml.safe_load(path.read_text(encoding="utf-8"))
     [model] = document["models"]
     assert model["name"] == mart
@@ -42,7 +42,7 @@ def test_units_in_names_are_the_units_described() -> None:
 
 
 def test_intermediate_models_are_described() -> None:
-    folder = PROJECT / "models" / "intermediate"
+    folder = DBT_PROJECT / "models" / "intermediate"
     described = {
         model["name"]
         for path in folder.glob("*.yml")

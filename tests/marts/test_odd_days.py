@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.marts.conftest import Query, query_on
+from tests.marts.conftest import Query
 from tests.marts.odd_days import ENGINES, LENGTH, MACHINES, Machine, busy
 
 #: Condition that picks the rows of these systems.
 THEIRS = f"smf_sid in {tuple(machine.sid for machine in MACHINES)}"
 
 
-@pytest.fixture
-def odd_days(dumped: Path) -> Query:
-    """Rows of a query on the marts of two overlapping dumps, each shuffled, and of others."""
-    return query_on(dumped)
-
-
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.sid)
-def test_intervals_stand_where_they_were_in_utc_and_on_the_wall(odd_days: Query, machine: Machine) -> None:
-    rows = odd_days(f"select * from marts.dim_interval where smf_sid = '{machine.sid}' order by interval_start_utc")
+def test_intervals_stand_where_they_were_in_utc_and_on_the_wall(marts: Query, machine: Machine) -> None:
+    rows = marts(f"select * from marts.dim_interval where smf_sid = '{machine.sid}' order by interval_start_utc")
     assert [row["interval_start_utc"] for row in rows] == machine.starts()
     assert [row["interval_end_utc"] for row in rows] == [start + LENGTH for start in machine.starts()]
     assert [row["interval_start_local"] for row in rows] == [machine.local(start) for start in machine.starts()]
     assert not any(row["is_duplicated"] for row in rows)
 
 
-def test_the_wall_clocks_of_these_days_skip_and_repeat(odd_days: Query) -> None:
-    rows = odd_days(
+def test_the_wall_clocks_of_these_days_skip_and_repeat(marts: Query) -> None:
+    rows = marts(
         "select smf_sid, count(*) as n, count(distinct interval_start_local) as n_local, "
         "epoch(max(interval_start_local) - min(interval_start_local)) / 60 as minutes "
         f"from marts.dim_interval where {THEIRS} group by 1 order by 1"
@@ -42,8 +34,8 @@ def test_the_wall_clocks_of_these_days_skip_and_repeat(odd_days: Query) -> None:
     }
 
 
-def test_every_record_counts_once_in_its_own_interval(odd_days: Query) -> None:
-    rows = odd_days(
+def test_every_record_counts_once_in_its_own_interval(marts: Query) -> None:
+    rows = marts(
         "select u.smf_sid, u.interval_start_utc, u.engines, u.cpu_busy_pct, t.transactions_ended, a.tcb_s, a.start_utc "
         "from marts.fct_interval_utilization u "
         "join marts.fct_transaction_cost t using (interval_key) "
@@ -58,6 +50,6 @@ def test_every_record_counts_once_in_its_own_interval(odd_days: Query) -> None:
     assert [tuple(row.values()) for row in rows] == expected
 
 
-def test_systems_belong_to_their_sysplex(odd_days: Query) -> None:
-    rows = odd_days(f"select smf_sid, sysplex_name from marts.dim_system where {THEIRS} order by 1")
+def test_systems_belong_to_their_sysplex(marts: Query) -> None:
+    rows = marts(f"select smf_sid, sysplex_name from marts.dim_system where {THEIRS} order by 1")
     assert [tuple(row.values()) for row in rows] == sorted((m.sid, m.sysplex) for m in MACHINES)

@@ -14,10 +14,10 @@ from tests.marts import stations
 
 
 @pytest.fixture(scope="module")
-def marts(dumped: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, Measured]]:
+def marts(warehouse: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, Measured]]:
     """The marts of its records, and what they say of its first LPAR."""
     lived = live(stations.twin())
-    with duckdb.connect(str(dumped), read_only=True) as connection:
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
         yield connection, measured(lived, lived.lpars[0])
 
 
