@@ -31,8 +31,8 @@ class Question(BaseModel):
 
 
 class OperatingPoint(BaseModel):
-    """A load and what is changed; further keys are ``growth_pct.CLASS``, ``rate.CLASS``, ``limit.NAME`` and
-    conditions of the system's studies (``sessions``, ``ims_version``, ``adjust.NAME``)."""
+    """A load and what is changed; further keys are ``growth_pct.CLASS``, ``rate.CLASS``, ``response_ms.CLASS``,
+    ``limit.NAME`` and conditions of the system's studies (``sessions``, ``ims_version``, ``adjust.NAME``)."""
 
     model_config = ConfigDict(extra="allow", strict=True)
     __pydantic_extra__: dict[str, str | Number]

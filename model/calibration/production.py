@@ -85,6 +85,7 @@ def entry(history: History) -> dict[str, Any]:
             }
             for c in streams
         ],
+        "work_scatter": found.scatter,
         "capacity": [*labels, *(h.classes[c] for c in classes.background), "uncaptured"],
         "busy_assumed": False,
         "support_tps": [float(np.quantile(total, 0.01)), float(total.max())],
@@ -163,11 +164,13 @@ def _divided(h: History) -> _Classes:
 @dataclass
 class _Streams:
     """Laws of the streams by series, their ``work`` (intervals,) in CPU s, how far the work of the same transactions
-    ``varies`` where the LPAR is busiest, relative, and what is to be said."""
+    ``varies`` where the LPAR is busiest, relative, and what is to be said. ``scatter`` (streams,) is how far the CPU of
+    one transaction is from its mean, in s."""
 
     usage: dict[str, dict[str, Any]]
     work: Array
     varies: float
+    scatter: list[float]
     notes: list[str]
 
 
@@ -175,7 +178,7 @@ def _streams(classes: _Classes) -> _Streams:
     """What the transactions of each class take."""
     h, top = classes.history, _busiest(classes.history)
     usage: dict[str, dict[str, Any]] = {}
-    work, variance, notes = np.zeros(len(h.seconds)), 0.0, []
+    work, scatter, notes = np.zeros(len(h.seconds)), _divided_scatter(classes), []
     for c in classes.streams:
         label = h.classes[c]
         work += np.nan_to_num(h.cp_s[:, c])
@@ -188,7 +191,7 @@ def _streams(classes: _Classes) -> _Streams:
             continue
         found = demand(h, c, (h.cp_s[:, c] - h.ziip_on_cp_s[:, c]) / h.dearer)
         usage[label] = stream_law(h, c, found, label, f"{h.system_id} {label}", "cp")
-        variance += found.fit.scale**2 * h.ended[top, c]
+        scatter[c] = found.fit.scale
         if found.change:
             notes.append(f"{label}: {found.change}")
         eligible = h.ziip_s[:, c] + h.ziip_on_cp_s[:, c]
@@ -198,7 +201,20 @@ def _streams(classes: _Classes) -> _Streams:
     if classes.regions:
         divided, whose = (", ".join(h.classes[c] for c in some) for some in (classes.regions, classes.bare))
         notes.append(f"CPU of {divided} is divided among {whose} by regression on their transactions")
-    return _Streams(usage, work, variance**0.5 / max(float(work[top]), 1e-9), notes)
+    each = [scatter[c] for c in classes.streams]
+    varies = math.sqrt(float(np.square(each) @ h.ended[top, classes.streams])) / max(float(work[top]), 1e-9)
+    return _Streams(usage, work, varies, each, notes)
+
+
+def _divided_scatter(classes: _Classes) -> dict[int, float]:
+    """Scatter in s of a transaction's CPU, by class, where it was divided from that of regions: in proportion to the
+    cost of each."""
+    costs = {c: one for (c, engine), (one, _) in classes.costs.items() if engine == "cp"}
+    ended = {c: float(classes.history.ended[:, c].sum()) for c in classes.bare}
+    squares = sum(ended[c] * one.mean[0] ** 2 for c, one in costs.items())
+    whole = sum(ended[c] * one.scale**2 for c, one in costs.items())
+    alike = math.sqrt(whole / squares) if squares > 0 else 0.0
+    return {c: alike * float(costs[c].mean[0]) if c in costs else 0.0 for c in classes.bare}
 
 
 def _own_use(h: History, limits: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -16,7 +16,7 @@ from model.calibration.intervals import History
 from model.calibration.limits import Candidates, limit_entry, shown
 from model.calibration.named_limits import named_limits
 from model.calibration.regression import Fit, fit
-from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Order, Seen, followed, seen_by
+from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, SCATTER, VARIATION, Order, Seen, followed, seen_by
 
 Array = NDArray[np.float64]
 
@@ -149,6 +149,7 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
         "noise": {"centre": 0.0, "draws": (noise * z[:, 0]).tolist()},
         "drift": {"centre": 0.0, "draws": (drift * z[:, 1]).tolist()},
         "measured_stretch": 1.0,
+        "of_interval": [found.scale * SCATTER, found.scale * VARIATION],
         "longest_wait_ms": float(np.quantile(waited + seen.limited, 0.995)),
     }
     p90 = h.p90_ms[seen.kept, seen.c]

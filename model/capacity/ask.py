@@ -24,7 +24,7 @@ from model.capacity.headroom import headroom
 from model.capacity.loads import Load
 from model.capacity.moving import as_measured, completed, moved, needs_network
 from model.capacity.parts import Scenario, State
-from model.capacity.questions import QuestionError, system_entry
+from model.capacity.questions import OBSERVED, QuestionError, system_entry
 from model.capacity.siblings import answer_by_sibling, sibling_of
 
 __all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep"]
@@ -246,7 +246,8 @@ def _evaluated(
     ready: System, at: Mapping[str, Any], key: str, values: Sequence[float], *, responses: bool
 ) -> Iterator[tuple[Sequence[float], list[Load], State]]:
     """Values of the key, their loads, and the state at them; where only rates change, all are evaluated at once."""
-    if key not in RATES and not key.startswith(RATE_OF_CLASS):
+    observed = any(str(name).startswith(OBSERVED) for name in at)
+    if observed or (key not in RATES and not key.startswith(RATE_OF_CLASS)):
         for number in values:
             load = understood(ready, {**at, key: number})
             yield [number], [load], ready.evaluate(load.scenario, responses=responses)

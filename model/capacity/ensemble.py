@@ -80,6 +80,7 @@ class System:
         self.others_noise = self._drawn(entry.get("others_noise", {"centre": 0.0, "draws": []}))
         sure = [{"centre": 0.0, "draws": []}] * len(self.streams)
         self.thinking_noise = np.stack([self._drawn(one) for one in entry.get("thinking_noise", sure)], axis=1)
+        self.work_scatter = np.array(entry.get("work_scatter", [0.0] * len(self.streams)), float)
         machine = entry.get("on_machine")
         self.machine = None
         if machine:
@@ -111,6 +112,7 @@ class System:
             drift=self._drawn(law.get("drift", {"centre": 0.0, "draws": []})),
             p90=self._drawn(p90) if p90 else None,
             p90_waiting=self._drawn(law["p90_waiting"]) if p90 else None,
+            scatter=tuple(law["of_interval"]) if "of_interval" in law else None,
             p90_bend=self._drawn(law.get("p90_bend", {"centre": 0.0, "draws": []})),
         )
 
@@ -133,7 +135,7 @@ class System:
         """Engines in use at a scenario, all classes at its rates."""
         shape = (self.draws, scenario.rates.shape[1])
         alone = self._alone(scenario)
-        cost = np.asarray(scenario.cost, float).reshape(-1, 1)
+        cost = _by_load(scenario.cost)
         on_cps = {name: alone[name] + scenario.extra.get(name, 0.0) for name in alone if self._engine(name) == "cp"}
         on_ziips = {name: value for name, value in alone.items() if self._engine(name) == "ziip"}
         ziip_work = sum((value for name, value in on_ziips.items() if self.laws[name].part), np.zeros(shape)) + sum(
@@ -194,7 +196,7 @@ class System:
             return {}
         drivers = np.stack([self.stream(scenario, self.laws[name].driver) for name in self.direct])
         used = dict(zip(self.direct, self.of_rates.usage(drivers), strict=True))
-        dear = np.asarray(scenario.ziip_cost, float).reshape(-1, 1)
+        dear = _by_load(scenario.ziip_cost)
         return {name: value * dear if self._engine(name) == "ziip" else value for name, value in used.items()}
 
     def _engine(self, name: str) -> str:
@@ -405,3 +407,9 @@ class System:
             members = {i: limit.weight(n) for i, n in enumerate(numbers) if n is not None and n in limit.members}
             coming = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
             times.hold_back(limit, list(members), list(members.values()), coming, scenario)
+
+
+def _by_load(cost: Array | float) -> Array:
+    """(draws or 1, loads or 1) of a cost by draw, or by draw and load."""
+    found = np.asarray(cost, float)
+    return found if found.ndim == 2 else found.reshape(-1, 1)

@@ -15,15 +15,18 @@ from model.capacity.crossing import crossing
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.moves import deviates, is_own, moved
+from model.capacity.observed import as_observed
 from model.capacity.parts import Limit, Scenario
 from model.capacity.profile import Profile, recorded
 from model.capacity.questions import (
     MOST_TPS,
+    OBSERVED,
     QuestionError,
     cap_asked,
     check_keys,
     finite,
     growth,
+    observed_classes,
     point_entry,
     positive,
     streams_named,
@@ -53,7 +56,14 @@ class Load:
     notes: tuple[str, ...] = ()
 
     def as_asked(self) -> Load:
-        """The load at the rates asked, whatever rates its users would make."""
+        """The load at the rates asked, whatever rates its users would make, as other loads are asked from it.
+
+        Raises:
+            QuestionError: the question says what was measured at its load alone.
+        """
+        for key in (str(key) for key in self.asked if str(key).startswith(OBSERVED)):
+            text = f"{key}: says what was measured at one load, and here others are asked; leave it out"
+            raise QuestionError(f"at.{key}", self.asked[key], text)
         return replace(self, scenario=self.scenario.as_asked())
 
 
@@ -106,12 +116,31 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
         scenario = replace(scenario, users=np.where(at_rate, 0.0, users * growth_since * factors))
     if "cpu_busy_pct" in asked:
         scenario = at_busy(system, scenario, positive("cpu_busy_pct", asked["cpu_busy_pct"], 100.0))
+    seen = observed_classes(entry, asked)
+    if seen:
+        scenario = _observed(system, scenario, asked, seen, notes)
     if not any(key in asked for key in ("etr_tps", "cpu_busy_pct", "point")):
         if scenario.users is None:
             at["etr_tps"] = float(scenario.rates[0].sum(axis=1)[0])
         if start and one_interval:
             at["when"] = start
     return Load(scenario, at, point, start, dict(asked), tuple(notes))
+
+
+def _observed(
+    system: System, scenario: Scenario, asked: Mapping[str, Any], seen: Mapping[str, float], notes: list[str]
+) -> Scenario:
+    """The load with the work that its measured responses tell of."""
+    if len(scenario.recorded) != 1 or notes:
+        raise _refused(str(asked.get("when")), "measured responses belong to one recorded interval, or to rates asked")
+    responses = {name: np.array([value]) for name, value in seen.items()}
+    found, work = as_observed(system, scenario.as_asked(), responses, system.entry["profile"]["seconds"])
+    low, high = (100.0 * float(np.quantile(work[1:], q) - 1.0) for q in (0.05, 0.95))
+    notes.append(
+        f"response_ms: by the responses measured, transactions took {100.0 * float(work[0, 0] - 1.0):+.1f} % CPU "
+        f"({low:+.1f} to {high:+.1f}) beside what is usual at this load"
+    )
+    return found
 
 
 def _users(system: System, base: Scenario) -> Array | None:

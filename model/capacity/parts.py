@@ -27,6 +27,7 @@ WORK = "work"
 CAPTURED = "captured"
 CAPTURED_BUT_ZIIP = "captured_but_ziip"
 ZIIP_WORK = "ziip_work"
+RESPONSE = "response_ms"
 
 
 def beyond(wait: Array, longest: Array | float) -> Array:
@@ -188,7 +189,9 @@ class Response:
     long the pieces of more important work are beside its transactions, or how much more than in M/M/m waits grow with
     the load without priorities, ``load`` by which the rest answers to the stretch, ``noise`` relative deviation,
     ``drift`` that of waiting beyond ``longest_wait_ms``. ``p90`` and ``p90_waiting`` are 90th percentiles over means,
-    without waiting and of waiting alone, ``p90_bend`` how far it is below a line between them.
+    without waiting and of waiting alone, ``p90_bend`` how far it is below a line between them. ``scatter`` is how far
+    the mean of one interval is from that of its load, relative: always, and for each transaction, as the root of their
+    number.
     """
 
     metric: str
@@ -207,6 +210,7 @@ class Response:
     p90_bend: Array
     p90: Array | None = None
     p90_waiting: Array | None = None
+    scatter: tuple[float, float] | None = None
 
 
 class Responses:
@@ -250,9 +254,10 @@ class Scenario:
 
     ``rates`` is (draws or 1, loads, streams) transactions/s. ``extra`` adds engines by series, what a recorded interval
     had beyond its law, and the parts of volumes that other LPARs use; ``others`` is what these use of the machine, in
-    engines; ``threads`` those of a zIIP core, None for as many as it has. ``cost`` and ``ziip_cost`` multiply the time
-    of work on CPs and zIIPs; ``msu_per_engine`` is the rating of the machine moved to, None for that of the records;
-    ``share``, ``capped`` and ``cap_engines`` take the place of the LPAR's weight, hard cap and absolute cap;
+    engines; ``threads`` those of a zIIP core, None for as many as it has. ``cost`` and ``ziip_cost``, (draws,) or
+    (draws, loads), multiply the time of work on CPs and zIIPs; ``msu_per_engine`` is the rating of the machine moved
+    to, None for that of the records; ``share``, ``capped`` and ``cap_engines`` take the place of the LPAR's weight,
+    hard cap and absolute cap;
     ``recorded`` are the recorded intervals it starts from. ``think_s`` (draws or 1, loads or 1, streams) is how long
     users of a class think between transactions, 0 where it has none; ``users`` (draws, loads, streams) how many there
     are, who then make the rate, 0 where it is as ``rates`` say; ``longer`` (draws, loads, streams) by what factor waits

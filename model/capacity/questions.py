@@ -13,7 +13,8 @@ LOADS = ("etr_tps", "cpu_busy_pct", "point")
 CHANGES = ("engines", "ziip_engines", "smt", "weight", "cap", "machine")
 GROWTH = "growth_pct"
 KEYS = (*LOADS, "when", GROWTH, *CHANGES)
-NUMBERS = ("growth_pct.", "rate.", "limit.")
+OBSERVED = "response_ms."
+NUMBERS = ("growth_pct.", "rate.", "limit.", OBSERVED)
 PREFIXES = (*NUMBERS, "adjust.")
 TEXTS = ("point", "when", "machine", "cap", "smt")
 MOST_ENGINES = 256
@@ -159,6 +160,34 @@ def check_keys(at: Mapping[str, Any]) -> None:
             )
     if "point" in at and "when" in at:
         raise QuestionError("when", at["when"], "at: point and when say the load twice; give one of them")
+
+
+def observed_classes(entry: Mapping[str, Any], at: Mapping[str, Any]) -> dict[str, float]:
+    """Mean responses in ms that ``response_ms.CLASS`` says were measured, by class.
+
+    Raises:
+        QuestionError: a class has no response here, a name stands for several, a value is no time, or the question
+            changes what the responses were measured on.
+    """
+    found: dict[str, float] = {}
+    for key in (str(key) for key in at if str(key).startswith(OBSERVED)):
+        name = key.removeprefix(OBSERVED)
+        members = streams_named(entry, key, name)
+        known = [one for one, law in entry["response"].items() if "of_interval" in law]
+        streams = [entry["streams"][member]["name"] for member in members]
+        if len(streams) > 1:
+            raise QuestionError(key, name, f"{key}: {name!r} stands for several classes; name them one by one", streams)
+        if streams[0] not in known:
+            text = f"{key}: how responses of {name} vary between intervals is not known here"
+            raise QuestionError(key, name, text, known)
+        found[streams[0]] = positive(key, at[key])
+        others = [
+            str(one) for one in at if one not in ("when", "etr_tps") and not str(one).startswith(("rate.", OBSERVED))
+        ]
+        if others:
+            text = f"{key}: says what was measured at a load; ask for {', '.join(others)} without it"
+            raise QuestionError(key, at[key], text)
+    return found
 
 
 def point_entry(entry: Mapping[str, Any], value: Any) -> Mapping[str, Any]:

@@ -19,6 +19,7 @@ from model.calibration.intervals import History, enough
 from model.calibration.production import Unusable, entry
 from model.capacity.ensemble import System
 from model.capacity.fitted import HELD_OUT_FROM
+from model.capacity.observed import as_observed, varying
 from model.capacity.parts import Scenario, State
 from model.capacity.queues import stretch
 from model.validation.gate import Check
@@ -30,6 +31,8 @@ FITTED_LOAD = 0.7
 FEWEST_ENDED = 200.0
 FEWEST_COMPARED, MOST_LOADS = 10, 400
 LAST_WEEK = "same hour last week"
+# Where work of single intervals varies by less, relative, their responses say nothing of busy.
+VARIES = 0.005
 # The gate of one history: median errors on later days.
 BUSY_PCT, RESPONSE_PCT = 3.0, 20.0
 
@@ -40,7 +43,8 @@ COLUMNS = [
 
 
 def held_out(history: History) -> pd.DataFrame:
-    """Errors by scheme (``later days``, ``higher load``), metric and class; empty where too little is left."""
+    """Errors by scheme (``later days``, ``higher load``, each also ``with responses known``), metric and class; empty
+    where too little is left."""
     days = np.unique(history.day)
     split = days[min(int(len(days) * HELD_OUT_FROM), len(days) - 1)]
     load = history.busy_s / history.seconds / history.engines
@@ -121,7 +125,22 @@ def compared(scheme: str, system: System, history: History, kept: NDArray[np.boo
         rows.append(
             _row(history.system_id, scheme, metric, stream, response[:, known], measured[known], scatter, naive)
         )
-    return rows
+    return rows + _with_responses(scheme, system, chosen, state)
+
+
+def _with_responses(scheme: str, system: System, chosen: History, state: State) -> list[dict[str, Any]]:
+    """Busy where the responses of the intervals are known beside their rates, against busy from the rates alone; no
+    row where work varies too little between intervals for responses to tell of it."""
+    of_class = {law.stream: law for law in system.responses if law.scatter is not None}
+    responses = {name: chosen.response_ms[:, chosen.classes.index(name)] for name in of_class if name in chosen.classes}
+    scenario = state.scenario.as_asked()
+    if not responses or not float(np.median(varying(system, scenario, chosen.seconds)[0][0])) > VARIES:
+        return []
+    known, _ = as_observed(system, scenario, responses, chosen.seconds)
+    measured = 100.0 * chosen.busy_s / chosen.seconds / chosen.engines
+    found = 100.0 * system.evaluate(known, responses=False).busy / chosen.engines
+    naive = {"from rates alone": 100.0 * state.busy[0] / chosen.engines}
+    return [_row(chosen.system_id, f"{scheme} with responses known", "cpu_busy_pct", "", found, measured, 0.0, naive)]
 
 
 def _week_before(history: History, at: NDArray[np.int64]) -> NDArray[np.int64]:

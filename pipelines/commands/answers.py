@@ -18,7 +18,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 SystemName = Annotated[str, typer.Argument(help="A system the champion was calibrated on.")]
 AT_HELP = (
     "The question: etr_tps=…, cpu_busy_pct=…, point=…, when=…, growth_pct=…, growth_pct.CLASS=…, rate.CLASS=…, "
-    "engines=…, ziip_engines=…, smt=…, machine=…, weight=…, cap=…, limit.NAME=…, "
+    "response_ms.CLASS=…, engines=…, ziip_engines=…, smt=…, machine=…, weight=…, cap=…, limit.NAME=…, "
     "or a condition of its studies such as sessions=…, ims_version=…, adjust.NAME=on; repeat or join with commas. "
     "Without it, the operating point."
 )

@@ -1,27 +1,63 @@
-"""Division of CPU among classes on a measured series, against naive ways."""
+"""CPU of a measured series from its rates, and from its rates and responses, against naive ways."""
 
 import numpy as np
 
-from model.calibration.serving import divided
+from model.calibration.intervals import History
+from model.calibration.production import entry
+from model.capacity.ensemble import System
+from model.capacity.observed import as_observed
+from model.validation.origin import at_intervals
 from tests.shared import shared
 
-SECONDS, FITTED = 30.0, 0.7
+SECONDS, FITTED, A_DAY = 30.0, 0.7, 10
 
 
-def test_utilization_of_later_intervals_follows_from_the_rates_of_three_classes():
+def test_utilization_of_later_intervals_follows_from_rates_and_nearer_from_responses_too():
     rows = np.genfromtxt(shared("cases/data/librede_intervals.csv"), delimiter=",", names=True)
-    ended = SECONDS * np.column_stack([rows[f"rate_wc{i}"] for i in range(3)])
-    busy, later = rows["cpu_util"], np.arange(len(rows)) >= FITTED * len(rows)
-    response_s = np.column_stack([rows[f"meanR_wc{i}"] for i in range(3)])[~later]
-    inside_s = (response_s * ended[~later]).sum(axis=0) / ended[~later].sum(axis=0)
-    seconds, day = np.full((~later).sum(), SECONDS), np.arange((~later).sum()) // 10
-    found = divided(SECONDS * busy[~later], ended[~later], inside_s, seconds, day)
-    assert found is not None and (found.mean >= 0).all()
-    predicted = found.mean[0] + ended[later] @ found.mean[1:] / SECONDS
-    before = busy[np.flatnonzero(later) - 1]
+    count = len(rows)
+    none, place = np.zeros(count), np.arange(count)
+    # Neighbours in time resemble each other: every few of them stand for a day.
+    start = np.datetime64("2026-09-07", "s") + (86_400 * (place // A_DAY) + 30 * (place % A_DAY)).astype(
+        "timedelta64[s]"
+    )
+    by_class = {name: np.column_stack([rows[f"{name}_wc{i}"] for i in range(3)] + [none]) for name in ("rate", "meanR")}
+    series = History(
+        system_id="librede",
+        smf_sid="HOST",
+        cpc_type="",
+        start_utc=start,
+        start_local=start,
+        seconds=none + SECONDS,
+        engines=none + 1.0,
+        busy_s=SECONDS * rows["cpu_util"],
+        ziips=none,
+        ziip_busy_s=none,
+        density=none + 1.0,
+        classes=("WC0", "WC1", "WC2", "SERVER"),
+        importance=np.ones(4, np.int64),
+        workloads=("WEB",) * 4,
+        ended=SECONDS * by_class["rate"],
+        idle_s=np.zeros((count, 4)),
+        cp_s=np.column_stack([none, none, none, SECONDS * rows["cpu_util"]]),
+        ziip_s=np.zeros((count, 4)),
+        ziip_on_cp_s=np.zeros((count, 4)),
+        response_ms=np.where(by_class["meanR"] > 0, 1e3 * by_class["meanR"], np.nan),
+        p90_ms=np.full((count, 4), np.nan),
+    )
+    kept = place < FITTED * count
+    system = System(entry(series.rows(kept)))
+    later, busy = series.rows(~kept), rows["cpu_util"]
+    state = at_intervals(system, later)
+    responses = {name: later.response_ms[:, c] for c, name in enumerate(system.streams)}
+    observed, _ = as_observed(system, state.scenario, responses, SECONDS)
+    known = system.evaluate(observed).busy
+    low, high = np.quantile(known[1:], [0.05, 0.95], axis=0)
 
     def missed(values: np.ndarray) -> float:
-        return float(np.mean(np.abs(values / busy[later] - 1)))
+        return float(np.mean(np.abs(values / busy[~kept] - 1)))
 
-    assert missed(predicted) <= 0.059
-    assert missed(predicted) < min(missed(before), missed(np.full(later.sum(), busy[~later].mean())))
+    before, usual = busy[np.flatnonzero(~kept) - 1], np.full((~kept).sum(), busy[kept].mean())
+    assert missed(state.busy[0]) <= 0.059
+    assert missed(state.busy[0]) < min(missed(before), missed(usual))
+    assert missed(known[0]) <= 0.04
+    assert 0.8 <= np.mean((low <= busy[~kept]) & (busy[~kept] <= high)) <= 0.97

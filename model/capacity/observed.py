@@ -1,0 +1,87 @@
+"""A load whose responses were measured: what they say of the work its transactions brought.
+
+Transactions of an interval take more or less CPU than usual as chance has it, and are answered later or sooner for it.
+The work of all is known beforehand as it varies from interval to interval; each draw takes from the responses how much
+more or less it was, by the posterior in which log responses are linear in the work (an extended Kalman update).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.ensemble import System
+from model.capacity.moves import deviates
+from model.capacity.parts import RESPONSE, Scenario
+
+Array = NDArray[np.float64]
+
+TURNS, STEP = 4, 0.01
+# Work is taken to be at least this part of the usual.
+LEAST = 0.2
+SEED = 8100
+
+
+def varying(system: System, scenario: Scenario, seconds: Array | float) -> tuple[Array, Array]:
+    """How far the work of all transactions varies between intervals of so many ``seconds`` at these rates, relative,
+    (draws, loads), and of each class how much of it goes with its own, (draws, loads, streams): 1 where it does alike.
+    """
+    usage = system.usage(scenario).by_series
+    used = np.stack([usage.get(name, np.zeros((system.draws, 1))) for name in system.streams], axis=2)
+    variance = scenario.rates * system.work_scatter**2 / np.reshape(seconds, (-1, 1))
+    total, work = variance.sum(axis=2), np.maximum(used.sum(axis=2), 1e-12)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        along = variance * work[:, :, None] / (used * total[:, :, None])
+    return np.sqrt(total) / work, np.where(np.isfinite(along), along, 0.0)
+
+
+def as_observed(
+    system: System, scenario: Scenario, responses: Mapping[str, Array], seconds: Array | float
+) -> tuple[Scenario, Array]:
+    """The scenario with the work that the responses tell of, and that work over the usual, (draws, loads).
+
+    Args:
+        system: the calibrated system.
+        scenario: the loads, on what they were measured on.
+        responses: by class whose scatter between intervals is known, (loads,) mean in ms; NaN where not measured.
+        seconds: lengths of the intervals, (loads,) or one for all.
+    """
+    sd, along = varying(system, scenario, seconds)
+    cost = np.reshape(np.asarray(scenario.cost, float), (-1, 1))
+    scatter = {law.stream: law.scatter for law in system.responses if law.scatter is not None}
+    work = np.ones(sd.shape)
+
+    def log_responses(factor: Array) -> dict[str, Array]:
+        """Of classes whose transactions take more as all work does, less as theirs varies by itself."""
+        state = system.evaluate(replace(scenario, cost=cost * factor))
+        found = {}
+        for name in responses:
+            using, own = state.using_ms[RESPONSE, name], along[:, :, system.numbers[name]]
+            alone = using * ((1.0 + own * (factor - 1.0)) / factor - 1.0)
+            found[name] = np.log(np.maximum(state.response_ms[RESPONSE, name] + alone, 1e-9))
+        return found
+
+    precision = 1.0 / np.maximum(sd, 1e-9) ** 2
+    for _ in range(TURNS):
+        lower, upper = log_responses(work * (1.0 - STEP)), log_responses(work * (1.0 + STEP))
+        told, pull = precision, precision
+        endless = np.zeros(work.shape, bool)
+        for name, measured in responses.items():
+            always, each = scatter[name]
+            count = np.maximum(scenario.rates[:, :, system.numbers[name]] * np.asarray(seconds), 1.0)
+            noise = always**2 + each**2 / count
+            with np.errstate(invalid="ignore", divide="ignore"):
+                slope = (upper[name] - lower[name]) / (2.0 * STEP * work)
+                off = np.log(measured) - (upper[name] + lower[name]) / 2.0
+            endless |= np.isinf(upper[name]) & np.isfinite(measured)
+            known = np.isfinite(slope) & np.isfinite(off)
+            slope, off = np.where(known, slope, 0.0), np.where(known, off, 0.0)
+            told = told + slope**2 / noise
+            pull = pull + slope * (off + slope * work) / noise
+        # What was answered was not without end.
+        work = np.clip(np.where(endless, work * (1.0 - np.maximum(sd, STEP)), pull / told), LEAST, 1.0 / LEAST)
+    work = np.maximum(work + deviates(system.draws, SEED)[:, None] / np.sqrt(told), LEAST)
+    return replace(scenario, cost=cost * work), work
