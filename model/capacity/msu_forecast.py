@@ -68,10 +68,12 @@ def forecast_msu(
     if system is not None and system not in known:
         raise QuestionError("system", system, f"system: no four hours of MSU of {system!r} were recorded", known)
     steps = np.arange(0, weeks + 1, STEP_WEEKS, dtype=float)
-    factors = {one.lpar: _factors(bundle, one.system, at if one.system == system else None, steps) for one in recorded}
     shown = [one for one in recorded if system in (None, one.system)]
+    machines = {one.machine for one in shown if one.machine}
+    asked = [one for one in recorded if system in (None, one.system) or one.machine in machines]
+    factors = {one.lpar: _factors(bundle, one.system, at if one.system == system else None, steps) for one in asked}
     subjects = [_subject("lpar", one.lpar, [one], factors, steps) for one in shown]
-    for machine in sorted({one.machine for one in shown if one.machine}):
+    for machine in sorted(machines):
         members = [one for one in recorded if one.machine == machine]
         subjects.append(_subject("machine", machine, members, factors, steps))
     plain = sorted(name for name, found in factors.items() if found is None)
@@ -106,10 +108,10 @@ def _factors(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
     now, then = understood(ready, None).scenario, understood(ready, at).scenario
     base, growth = np.broadcast_to(then.rates, (ready.draws, 1, len(ready.streams))), grown(ready, weeks)
     users = None if then.users is None else then.users * growth
-    busy = ready.evaluate(replace(then, rates=base * growth, users=users)).busy
+    busy = ready.evaluate(replace(then, rates=base * growth, users=users), responses=False).busy
     # On another machine an engine has another rating.
     rated = then.msu_per_engine / ready.msu_per_engine if then.msu_per_engine and ready.msu_per_engine else 1.0
-    return np.asarray(rated * busy / np.maximum(ready.evaluate(now).busy, 1e-12))
+    return np.asarray(rated * busy / np.maximum(ready.evaluate(now, responses=False).busy, 1e-12))
 
 
 def _beyond(

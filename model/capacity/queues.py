@@ -168,11 +168,12 @@ def _held_off(load: Array, pool: Array, fade: Array) -> Array:
     low, high = load, np.minimum(free, pool + 1.0 / np.sqrt(fade))
     at_low, at_high = beyond(low), beyond(high)
     for _ in range(FADING_TURNS):
-        short = at_high > 0.0
+        # Beyond as many as without fading all of the queue is left.
+        short = (at_high > 0.0) & (high < free)
         if not short.any():
             break
         low, at_low = np.where(short, high, low), np.where(short, at_high, at_low)
-        high = np.where(short, load + 2.0 * (high - load), high)
+        high = np.where(short, np.minimum(load + 2.0 * (high - load), free), high)
         at_high = np.where(short, beyond(high), at_high)
     side = np.zeros(load.shape)
     for _ in range(FADING_TURNS):

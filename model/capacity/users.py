@@ -131,9 +131,9 @@ def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, st
         found = np.sum(share * np.log(now / waited), axis=2, keepdims=True) - longer
         return np.where(lost, 0.0, np.minimum(found, ENDLESS))
 
-    longer = crossed(missing, np.zeros(lost.shape), step)
+    longer, there = crossed(missing, np.zeros(lost.shape), step)
     # On full engines a wait has no end at a rate that is more by less than numbers tell apart: there users say it.
-    left = np.where(lost, 1.0, np.maximum(np.exp(-missing(longer)), 1.0))
+    left = np.where(lost, 1.0, np.maximum(np.exp(-there), 1.0))
     return replace(
         scenario,
         rates=_with(scenario.rates, streams, rates_at(longer)),
@@ -148,8 +148,8 @@ def _with(values: Array, streams: list[int], chosen: Array | float) -> Array:
     return changed
 
 
-def crossed(falling: Callable[[Array], Array], start: Array, step: float) -> Array:
-    """Where a falling function crosses zero; where it jumps, just beyond.
+def crossed(falling: Callable[[Array], Array], start: Array, step: float) -> tuple[Array, Array]:
+    """Where a falling function crosses zero, and its value there; where it jumps, just beyond.
 
     Looked for from ``start`` in growing steps, then by the Illinois method (M. Dowell and P. Jarratt, *BIT* 11, 1971),
     by halving where a value is without end.
@@ -159,7 +159,7 @@ def crossed(falling: Callable[[Array], Array], start: Array, step: float) -> Arr
     low, high, at_low, at_high = start, start, here, here
     size = step
     for _ in range(TURNS):
-        moving = np.where(up, at_high > 0.0, at_low < 0.0) & (here != 0.0)
+        moving = np.where(up, at_high > 0.0, at_low < 0.0) & (np.abs(here) > NEAR)
         if not np.any(moving):
             break
         x = np.where(up, high, low) + np.where(moving, np.where(up, size, -size), 0.0)
@@ -169,7 +169,7 @@ def crossed(falling: Callable[[Array], Array], start: Array, step: float) -> Arr
         low, at_low = np.where(~up & moving, x, low), np.where(~up & moving, value, at_low)
         high, at_high = np.where(up & moving, x, high), np.where(up & moving, value, at_high)
         size *= 2.0
-    side = np.zeros(start.shape)
+    side, there = np.zeros(start.shape), at_high
     for _ in range(TURNS):
         open_ = (high - low > NEAR) & (at_high < -NEAR)
         if not np.any(open_):
@@ -182,5 +182,6 @@ def crossed(falling: Callable[[Array], Array], start: Array, step: float) -> Arr
         at_high = np.where(open_, np.where(above, np.where(side < 0, at_high / 2.0, at_high), value), at_high)
         at_low = np.where(open_, np.where(above, value, np.where(side > 0, at_low / 2.0, at_low)), at_low)
         low, high = np.where(open_ & above, x, low), np.where(open_ & ~above, x, high)
+        there = np.where(open_ & ~above, value, there)
         side = np.where(above, -1.0, 1.0)
-    return high
+    return high, there

@@ -125,4 +125,6 @@ def test_a_falling_function_is_followed_to_its_zero_and_over_its_jump():
     def falling(x: np.ndarray) -> np.ndarray:
         return np.where(x < np.array([[-5.0, 3.0, -9.0]]), 50.0, 1.0 - x)
 
-    assert crossed(falling, np.zeros((1, 3)), 1.0) == pytest.approx(np.array([[1.0, 3.0, 1.0]]), abs=1e-3)
+    found, there = crossed(falling, np.zeros((1, 3)), 1.0)
+    assert found == pytest.approx(np.array([[1.0, 3.0, 1.0]]), abs=1e-3)
+    assert there == pytest.approx(falling(found))
