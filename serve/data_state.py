@@ -26,17 +26,28 @@ _GAPS = """
     SELECT system_id, gap_start_local, gap_end_local, gap_s, ipl_local
     FROM marts.fct_gap ORDER BY gap_s DESC LIMIT ?
 """
+# Which view of each loaded record type says of what interval its records are, in local time where it does.
+_WHERE_STARTS_ARE = """
+    SELECT regexp_extract(c.table_name, 'smf(.*)_[a-z]+$', 1) AS type, c.table_name AS view,
+      arg_min(column_name, column_name <> 'interval_start_local') AS start
+    FROM duckdb_columns() c JOIN duckdb_tables() raw
+      ON raw.schema_name = 'raw' AND estimated_size > 0 AND c.table_name = 'stg_' || raw.table_name
+    WHERE c.schema_name = 'staging'
+      AND regexp_matches(c.table_name, '^stg_smf[0-9_]+_(product|standard|identification)$')
+      AND column_name IN ('interval_start_local', 'interval_start_utc', 'interval_begin_utc')
+    GROUP BY c.table_name ORDER BY c.table_name
+"""
 _RECORDS = """
-    SELECT path, '{type}' AS record_type, count(*) AS records, min(record_seq) AS first_record
-    FROM staging.{view} JOIN meta.ledger USING (file_id)
-    WHERE interval_start_local = ? AND smf_sid IN (SELECT smf_sid FROM marts.dim_system WHERE system_id = ?)
+    SELECT path, '{type}' AS record_type, count(DISTINCT record_seq) AS records, min(record_seq) AS first_record
+    FROM staging.{view} r JOIN asked USING (smf_sid) JOIN meta.ledger USING (file_id)
+    WHERE r.{start} >= asked.{own} AND r.{start} < asked.{own_end}
     GROUP BY path
 """
-_RECORD_VIEWS = {
-    "SMF 70.1": "stg_smf70_1_product",
-    "SMF 72.3": "stg_smf72_3_product",
-    "SMF 74.1": "stg_smf74_1_product",
-}
+_ASKED = """
+    WITH asked AS (
+      SELECT smf_sid, interval_start_local, interval_end_local, interval_start_utc, interval_end_utc
+      FROM marts.dim_interval WHERE system_id = ? AND interval_start_local = ?)
+"""
 
 
 def quality(folder: Path) -> Quality:
@@ -76,12 +87,15 @@ def files(snapshot: Snapshot) -> Files:
 
 def records(snapshot: Snapshot, system: str, start_local: dt.datetime) -> list[Record]:
     """The records of an interval of a system: file, type, how many and where they begin."""
-    found = []
-    for record_type, view in _RECORD_VIEWS.items():
-        if snapshot.has_table("staging", view):
-            query = _RECORDS.format(type=record_type, view=view)
-            found += [Record(file=_name(row.pop("path")), **row) for row in snapshot.rows(query, [start_local, system])]
-    return found
+    queries = []
+    for row in snapshot.rows(_WHERE_STARTS_ARE):
+        clock = "local" if row["start"].endswith("local") else "utc"
+        own = {"own": f"interval_start_{clock}", "own_end": f"interval_end_{clock}"}
+        queries.append(_RECORDS.format(**{**row, "type": f"SMF {row['type'].replace('_', '.')}"}, **own))
+    if not queries:
+        return []
+    found = snapshot.rows(f"{_ASKED} {' UNION ALL '.join(queries)} ORDER BY path, first_record", [system, start_local])
+    return [Record(file=_name(row.pop("path")), **row) for row in found]
 
 
 def _file(row: dict[str, Any]) -> dict[str, Any]:

@@ -159,11 +159,18 @@ _LPARS = """
     FROM marts.dim_system s GROUP BY ALL
 """
 
+# PHYSICAL is what partition management itself takes.
+_ON_MACHINE = """
+    SELECT machine, count(DISTINCT lpar_name) AS lpars FROM marts.fct_machine_interval
+    WHERE engine_type = 'CP' AND lpar_name <> 'PHYSICAL' GROUP BY machine
+"""
+
 
 def overview(snapshot: Snapshot) -> Overview:
     """Every machine and LPAR with a history: its last day beside the same day a week before, its peak, its MSU."""
     published = snapshot.published_at()
     known = {row["system_id"]: row for row in snapshot.rows(_LPARS)}
+    on_machine = {row["machine"]: row["lpars"] for row in snapshot.rows(_ON_MACHINE)}
     systems, machines = [], []
     for row in snapshot.rows(_LAST_DAYS):
         last = {
@@ -176,7 +183,11 @@ def overview(snapshot: Snapshot) -> Overview:
             "four_hour_msu": number(row["four_hour_msu"]),
         }
         if row["scope"] == "machine":
-            machines.append(MachineOverview(machine=row["name"], cps=number(row["cps"]), **last))
+            machines.append(
+                MachineOverview(
+                    machine=row["name"], cps=number(row["cps"]), lpars=on_machine.get(row["name"], 0), **last
+                )
+            )
             continue
         about = known[row["name"]]
         if about["run_intervals"] == about["intervals"]:

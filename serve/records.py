@@ -25,6 +25,7 @@ class MachineOverview(LastDay):
 
     machine: str
     cps: float | None = Field(description="physical CPs")
+    lpars: int = Field(description="LPARs that share its CPs, those without records of their own among them")
 
 
 class SystemOverview(LastDay):

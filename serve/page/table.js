@@ -57,7 +57,7 @@ export function grid(columns, rows, caption) {
   );
   return h(
     "div",
-    { className: "scroll", tabIndex: 0, role: "region", ariaLabel: caption },
+    { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Table: ${caption}` },
     h(
       "table",
       {},

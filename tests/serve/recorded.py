@@ -53,7 +53,10 @@ def record(home: Path) -> None:
             "CREATE TABLE marts.fct_uncaptured AS "
             "SELECT *, 360.0 AS uncaptured_s, busy_s - 360.0 AS captured_s FROM rows"
         )
-        con.execute("CREATE TABLE marts.dim_interval AS SELECT *, NULL AS point FROM rows")
+        con.execute(
+            "CREATE TABLE marts.dim_interval AS SELECT *, NULL AS point, "
+            "interval_start_local AS interval_start_utc, interval_end_local AS interval_end_utc FROM rows"
+        )
         con.execute(
             "CREATE TABLE marts.fct_gap AS SELECT 'PRDA' AS system_id, 3600.0 AS gap_s, "
             "TIMESTAMP '2026-09-08 06:00:00' AS gap_start_local, TIMESTAMP '2026-09-08 07:00:00' AS gap_end_local, "
@@ -65,13 +68,14 @@ def record(home: Path) -> None:
             "0.4 AS performance_index FROM rows"
         )
         con.execute(
-            "CREATE TABLE marts.fct_machine_interval AS SELECT 'CEC1' AS machine, 'PRDA' AS smf_sid, "
+            "CREATE TABLE marts.fct_machine_interval AS "
+            "SELECT 'CEC1' AS machine, 'PRDA' AS smf_sid, 'PRDA' AS lpar_name, "
             "interval_start_local, interval_start_local AS interval_start_utc, 'CP' AS engine_type, "
             "false AS is_dedicated, weight, 8.0 AS shared_engines, NULL::double AS cap_engines, "
             "busy_s AS dispatch_s, interval_s AS covered_s, 8.0 AS physical_engines "
             "FROM rows, (VALUES (300.0)) w(weight) "
-            "UNION ALL SELECT 'CEC1', NULL, interval_start_local, interval_start_local, 'CP', false, 500.0, 8.0, NULL, "
-            "3600.0, interval_s, 8.0 FROM rows"
+            "UNION ALL SELECT 'CEC1', NULL, 'PRDB', interval_start_local, interval_start_local, 'CP', false, 500.0, "
+            "8.0, NULL, 3600.0, interval_s, 8.0 FROM rows"
         )
         con.execute(
             "CREATE TABLE marts.fct_msu AS SELECT 'lpar' AS scope, 'PRDA' AS name, interval_start_local, "
@@ -89,6 +93,14 @@ def record(home: Path) -> None:
             "CREATE TABLE staging.stg_smf70_1_product AS SELECT 7 AS file_id, 3 AS record_seq, smf_sid, "
             "interval_start_local FROM rows LIMIT 1"
         )
+        con.execute(
+            "CREATE TABLE staging.stg_smf30_identification AS SELECT 7 AS file_id, 4 + range AS record_seq, smf_sid, "
+            "interval_start_local + to_minutes(20 * range) AS interval_begin_utc "
+            "FROM (FROM rows LIMIT 1) CROSS JOIN range(4)"
+        )
+        con.execute("CREATE SCHEMA raw")
+        for name in ("smf70_1_product", "smf30_identification"):
+            con.execute(f"CREATE TABLE raw.{name} AS SELECT 7 AS file_id")
 
 
 def modelled() -> dict:

@@ -25,6 +25,7 @@ def test_the_overview_sets_the_last_day_beside_the_same_day_a_week_before(client
     assert system["week_before_peak_busy_pct"] == pytest.approx(system["peak_busy_pct"])
     assert system["four_hour_msu"] == 90.0
     (machine,) = found["machines"]
+    assert machine["lpars"] == 2
     assert (machine["machine"], machine["cps"], machine["four_hour_msu"]) == ("CEC1", 8, 180.0)
     assert machine["peak_busy_pct"] == pytest.approx(100 * (1 + 23 / 24 + 1) / 8)
 
@@ -164,7 +165,10 @@ def test_files_name_no_folder_and_gaps_are_found(client, history):
 
 def test_the_records_behind_an_interval_are_named(client, history):
     found = client("GET", "/v1/systems/PRDA/records?at=2026-09-07T00:00:00").json()
-    assert found["records"] == [{"file": "day.smf", "record_type": "SMF 70.1", "records": 1, "first_record": 3}]
+    assert found["records"] == [
+        {"file": "day.smf", "record_type": "SMF 70.1", "records": 1, "first_record": 3},
+        {"file": "day.smf", "record_type": "SMF 30", "records": 3, "first_record": 4},
+    ]
 
 
 def test_the_verdict_of_the_data_is_given_without_paths(client, home):

@@ -107,6 +107,9 @@ def test_no_view_keeps_anyone_out_in_light_in_dark_or_on_a_phone(seen, view):
         assert not barriers(page), scheme
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    if view == "what-if":
+        headline, form = (page.locator(f"main {one}").first.bounding_box()["y"] for one in (".headline", "form.ask"))
+        assert headline < form
 
 
 def test_the_overview_leads_to_an_lpar_its_classes_and_the_records_behind(seen):

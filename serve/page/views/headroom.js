@@ -147,29 +147,28 @@ function msu(found) {
 
 const date = (value) => value ?? "later than 3 years";
 
+// Scenarios side by side.
 function dates(good) {
-  const several = good.length > 1;
-  const rows = good.flatMap(({ answer, name }) =>
-    answer.crossings.map((one) => [
-      ...(several ? [name] : []),
-      resourceName(one.resource),
-      one.already ? "already" : date(one.value),
-      date(one.lo),
-      date(one.hi),
-    ]),
-  );
+  const resources = [...new Set(good.flatMap(({ answer }) => answer.crossings.map((one) => one.resource)))];
+  const ends = "5 … 95 % sure by";
   return section(
     "When targets are crossed",
     table(
       [
-        ...(several ? [{ name: "Scenario" }] : []),
         { name: "resource" },
-        { name: "likeliest" },
-        { name: "5 % sure by", term: term("90 % interval", "5 % sure by") },
-        { name: "95 % sure by", term: term("90 % interval", "95 % sure by") },
+        ...good.flatMap(({ name }) => [
+          { name: good.length > 1 ? `likeliest, ${name}` : "likeliest" },
+          { name: ends, term: term("90 % interval", ends) },
+        ]),
       ],
-      rows,
-      "Crossing dates by scenario and resource",
+      resources.map((resource) => [
+        resourceName(resource),
+        ...good.flatMap(({ answer }) => {
+          const one = answer.crossings.find((crossing) => crossing.resource === resource);
+          return one ? [one.already ? "already" : date(one.value), `${date(one.lo)} … ${date(one.hi)}`] : ["–", "–"];
+        }),
+      ]),
+      "Crossing dates by resource and scenario",
     ),
     notes(good[0].answer.notes),
   );

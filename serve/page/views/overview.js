@@ -115,7 +115,7 @@ function everyLpar(known, look) {
   };
   const rows = [...machines].flatMap(([name, systems]) => {
     const machine = known.machines.get(name);
-    const alone = systems.length === 1 && !sharesMachine(systems[0], machine);
+    const alone = systems.length === 1 && (machine?.lpars ?? 1) <= 1;
     const asked = systems.filter((one) => known.systems.has(one.system));
     const below = systems.map((one) => {
       const fitted = known.systems.get(one.system);
@@ -144,8 +144,6 @@ function everyLpar(known, look) {
   const caption = "Machines and LPARs on the last day recorded";
   return rows.length ? section(caption, table(columns, rows, caption)) : null;
 }
-
-const sharesMachine = (one, machine) => machine && figure(one.mean_busy_pct, 3) !== figure(machine.mean_busy_pct, 3);
 
 // What the last week had that the one before had not, beyond the scatter of days: most first.
 function lastWeek(histories) {
