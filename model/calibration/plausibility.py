@@ -88,3 +88,15 @@ def come_and_gone(h: History, streams: Sequence[int]) -> list[str]:
 
 def _daily(h: History, c: int, days: NDArray[np.int64]) -> float:
     return float(h.ended[:, c].sum() / len(np.unique(days)))
+
+
+def engines_changed(h: History) -> list[str]:
+    """A sentence where the LPAR had other engines before."""
+    before = h.engines[:-1] != h.engines[1:]
+    if not before.any():
+        return []
+    last = int(np.flatnonzero(before)[-1])
+    return [
+        f"engines: {h.engines[last]:g} until {h.start_local[last]}, {h.engines[-1]:g} since; answers are for "
+        f"{h.engines[-1]:g}, whatever interval is asked"
+    ]

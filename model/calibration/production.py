@@ -15,7 +15,13 @@ from model.calibration.capacity import n_way_draws
 from model.calibration.demands import Demand, demand, driven_law, stream_law
 from model.calibration.draws import DRAWS, around
 from model.calibration.intervals import History
-from model.calibration.plausibility import below_service, come_and_gone, without_contradiction, without_overlap
+from model.calibration.plausibility import (
+    below_service,
+    come_and_gone,
+    engines_changed,
+    without_contradiction,
+    without_overlap,
+)
 from model.calibration.regression import Fit, fit
 from model.calibration.responses import responses
 from model.calibration.serving import served
@@ -61,12 +67,14 @@ def entry(history: History) -> dict[str, Any]:
     streams = classes.streams
     ziip = ziip_pool(h, streams, usage)
     short, too_short = below_service(h, streams)
-    notes += too_short + come_and_gone(h, streams)
+    notes += too_short + come_and_gone(h, streams) + engines_changed(h)
+    unknown = _no_streams(classes)
+    notes += [unknown[h.classes[c]] for c in classes.bare if h.classes[c] in unknown]
     laws = responses(h, [c for c in streams if c not in short], ziip, stay(usage["uncaptured"]), h.system_id)
     for name, group in h.devices.items():
         if np.any(group.others_s):
             extra[Limit.beside_key(name)] = group.others(h.seconds).tolist()
-    notes += _own_use(h, laws["limits"])
+    notes += _own_use(h, laws["limits"]) + _without_percentile(laws["response"])
     total = h.ended[:, streams].sum(axis=1) / h.seconds
     labels = [h.classes[c] for c in streams]
     top = _busiest(h)
@@ -86,6 +94,7 @@ def entry(history: History) -> dict[str, Any]:
             for c in streams
         ],
         "work_scatter": found.scatter,
+        "no_streams": unknown,
         "capacity": [*labels, *(h.classes[c] for c in classes.background), "uncaptured"],
         "busy_assumed": False,
         "support_tps": [float(np.quantile(total, 0.01)), float(total.max())],
@@ -159,6 +168,37 @@ def _divided(h: History) -> _Classes:
             "no service class has both ended transactions and CPU of its own, nor does the CPU of others follow them"
         )
     return _Classes(found.history, streams, bare, background, list(found.regions), found.costs)
+
+
+def _no_streams(classes: _Classes) -> dict[str, str]:
+    """Why classes cannot be asked for, by name."""
+    h, found = classes.history, {}
+    for c in classes.background:
+        name = h.classes[c]
+        if c in classes.regions:
+            found[name] = f"{name}: its CPU is divided among the classes whose transactions it serves; ask for those"
+        elif h.ended[:, c].any():
+            found[name] = f"{name}: fewer than {FEWEST_A_DAY:.0f} transactions a day: it is work without them"
+        else:
+            found[name] = f"{name}: no transactions end: its CPU goes with that of others, or is what it is"
+    for c in set(classes.bare) - set(classes.streams):
+        name = h.classes[c]
+        found[name] = (
+            f"{name}: transactions end, but neither CPU of its own nor that of other classes goes with them: what they "
+            "use is not known"
+        )
+    return found
+
+
+def _without_percentile(responses: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What to say of classes whose mean response is known and whose 90th percentile is not."""
+    missing = [name for name, law in responses.items() if not law.get("p90")]
+    if not missing:
+        return []
+    return [
+        f"{', '.join(missing)}: no 90th percentile is predicted: recorded distributions do not show it, as where 90 % "
+        "end within half the goal or some take more than four times it"
+    ]
 
 
 @dataclass

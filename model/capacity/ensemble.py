@@ -247,7 +247,7 @@ class System:
         return self.at_rates(known, responses=responses)
 
     # Where a stretch is infinite, a draw in which nothing answers to it gives no number, and is set to infinite below.
-    @np.errstate(invalid="ignore")
+    @np.errstate(invalid="ignore", divide="ignore")
     def at_rates(self, scenario: Scenario, *, responses: bool = True) -> State:
         """As :meth:`evaluate`, every class at the rate of the scenario."""
         used = self.usage(scenario)

@@ -220,7 +220,9 @@ def streams_named(entry: Mapping[str, Any], field: str, name: str) -> tuple[int,
             if own.casefold() == wanted:
                 found["mix"] = tuple(i for i, stream in enumerate(entry["streams"]) if stream["name"] in shares)
     if not found:
-        raise QuestionError(field, name, f"{field}: no class {name!r} has ended transactions here", known)
+        reasons = {one.casefold(): why for one, why in entry.get("no_streams", {}).items()}
+        text = reasons.get(wanted, f"no class {name!r} has ended transactions here")
+        raise QuestionError(field, name, f"{field}: {text}", known)
     if len(set(found.values())) > 1:
         kinds = {"name": "service class", "report_class": "report class", "workload": "workload", "mix": "groups file"}
         meant = "; ".join(

@@ -283,3 +283,39 @@ def test_less_important_work_waits_in_proportion_to_the_length_of_more_important
     np.testing.assert_allclose(
         low.service + low.queued + low.behind, 1e3 * (demand_s[1] + found) / (1 - high), rtol=1e-5
     )
+
+
+def test_classes_without_known_work_are_told_and_refused_with_the_reason():
+    plain = history()
+    ended = np.column_stack([plain.ended, plain.ended[:, 0] % 97 + 10.0, np.zeros(len(plain.ended))])
+    none = np.zeros(len(ended))
+    wide = {name: np.column_stack([getattr(plain, name), none, none]) for name in ("idle_s", "ziip_s", "ziip_on_cp_s")}
+    unknown = {
+        name: np.column_stack([getattr(plain, name), none + np.nan, none + np.nan])
+        for name in ("response_ms", "p90_ms")
+    }
+    h = replace(
+        plain,
+        classes=(*plain.classes, "LOST", "STC"),
+        importance=np.array([2, 2, 3, 1]),
+        workloads=("CICS", "CICS", "CICS", "SYS"),
+        ended=ended,
+        cp_s=np.column_stack([plain.cp_s, none, none + 20.0]),
+        busy_s=plain.busy_s + 20.0,
+        **wide,
+        **unknown,
+    )
+    model = build({"PRDA": entry(h)}, data={}, validation={})
+    assert any(note.startswith("LOST: transactions end, but") for note in predict(model, "PRDA").notes)
+    for name, why in (("LOST", "what they use is not known"), ("STC", "no transactions end")):
+        with pytest.raises(QuestionError, match=why):
+            predict(model, "PRDA", {f"growth_pct.{name}": 10})
+
+
+def test_answers_say_that_the_lpar_had_other_engines_before_and_which_percentiles_are_not_known():
+    plain = history()
+    early = np.arange(len(plain.seconds)) < 300
+    h = replace(plain, engines=np.where(early, 5.0, plain.engines), p90_ms=np.full_like(plain.p90_ms, np.nan))
+    notes = predict(build({"PRDA": entry(h)}, data={}, validation={}), "PRDA").notes
+    assert any(note.startswith("engines: 5 until 2026-09-10T02:45:00, 4 since") for note in notes)
+    assert any(note.startswith("HIGH, LOW: no 90th percentile is predicted") for note in notes)
