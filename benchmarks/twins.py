@@ -91,7 +91,8 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
 def _devices(m: Measured, network: Network) -> dict[str, Devices]:
     """Stations of volumes, each a storage group, and coupling facilities."""
     volumes = zip(m.devices, m.device_ios.T, m.device_using_s.T, m.device_waiting_s.T, strict=True)
-    facilities = ((name, busy, busy, None) for name, busy in zip(m.facilities, m.facility_busy_s.T, strict=True))
+    requested = zip(m.facilities, m.requests.T, m.facility_busy_s.T, strict=True)
+    facilities = ((name, requests, busy, None) for name, requests, busy in requested)
     return {name: Devices(float(network.station(name).servers), *seen) for name, *seen in (*volumes, *facilities)}
 
 

@@ -74,7 +74,7 @@ def recent(home: Home) -> Mapping[str, Any]:
             FROM marts.fct_device SEMI JOIN recent USING (interval_key)
             WHERE storage_group IS NOT NULL GROUP BY ALL
             UNION ALL
-            SELECT interval_key, facility_name, processors, busy_s, busy_s, NULL
+            SELECT interval_key, facility_name, processors, requests, busy_s, NULL
             FROM marts.fct_facility_utilization SEMI JOIN recent USING (interval_key)"""
         ),
     )

@@ -57,17 +57,21 @@ def with_device_waits(h: History, ios: Array) -> History:
         ios: (I, C) requests to devices of each class.
     """
     found, devices = dict(h.waited_s), {}
+    returned = np.zeros(h.ended.shape)
     for called, group in h.devices.items():
-        waited = _waits(h, group, h.ended if group.waited_s is None else np.nan_to_num(ios))
-        if waited is not None:
+        requests = _requests(h, group, h.ended if group.waited_s is None else np.nan_to_num(ios))
+        if requests is not None:
+            if group.waited_s is None:
+                returned += requests
+            waited = _waits(h, group, requests)
             # Transactions may wait for a resource of the same name.
             name = called if called not in h.waited_s else f"{called} volumes"
             found[name], devices[name] = waited, group
-    return replace(h, waited_s=found, devices=devices)
+    return replace(h, waited_s=found, devices=devices, returned=returned)
 
 
-def _waits(h: History, group: Devices, ios: Array) -> Array | None:
-    """(I, C) seconds that transactions of each class waited for a group; None where none has requests."""
+def _requests(h: History, group: Devices, ios: Array) -> Array | None:
+    """(I, C) requests of each class to a group; None where none has any."""
     asking = (ios.sum(axis=0) > 0) & (h.ended.sum(axis=0) > 0)
     if not asking.any() or not group.requests.sum() > 0:
         return None
@@ -78,6 +82,11 @@ def _waits(h: History, group: Devices, ios: Array) -> Array | None:
     shares = fit(design, target, 1.0 / target, h.day[kept], prior, SHARE_SD * prior)
     requests = np.zeros(ios.shape)
     requests[:, asking] = ios[:, asking] * np.maximum(shares.mean, 0.0)
+    return requests
+
+
+def _waits(h: History, group: Devices, requests: Array) -> Array:
+    """(I, C) seconds that transactions of each class waited for a group."""
     total_s = (
         LEAST_WAIT * group.busy_s if group.waited_s is None else np.maximum(group.waited_s, LEAST_WAIT * group.busy_s)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,28 +16,52 @@ Array = NDArray[np.float64]
 
 # Median of a chi-squared variable of one degree of freedom.
 MEDIAN_SQUARE = 0.4549
+# LPARs whose records differ by less, relatively, in how busy a coupling facility of that name was use the same.
+SAME_BUSY = 0.01
 
 
 def beside(h: History, found: Mapping[str, History]) -> History:
-    """The history with what is known of the other LPARs of its machine from their own records.
+    """The history with what is known of other LPARs from their own records.
 
-    Volumes of a group also work for the LPARs that have one of the same name; the work of the others varies as that of
-    their classes does.
+    Volumes of a group also work for the LPARs of the machine that have one of the same name, whose work varies as that
+    of their classes does; a coupling facility for every LPAR that reports the same of it.
     """
+    every = [one for one in found.values() if one is not h]
+    h = _with_shared_facilities(h, every)
     if h.machine is None or not h.machine.name:
         return h
-    others = [
-        one for one in found.values() if one is not h and one.machine is not None and one.machine.name == h.machine.name
-    ]
+    others = [one for one in every if one.machine is not None and one.machine.name == h.machine.name]
     groups = {}
     for name, group in h.devices.items():
         theirs = np.zeros(len(h.seconds))
         for one in others:
             if name in one.devices and group.waited_s is not None:
                 theirs += _meanwhile(h, one, one.devices[name].busy_s)
-        groups[name] = replace(group, others_s=theirs)
+        groups[name] = group if group.waited_s is None else replace(group, others_s=theirs)
     varied = sum((_meanwhile(h, one, work_variance(one)) for one in others), np.zeros(len(h.seconds)))
     return replace(h, devices=groups, machine=replace(h.machine, others_variance=varied))
+
+
+def _with_shared_facilities(h: History, others: Sequence[History]) -> History:
+    """The history whose coupling facilities work for others as far as requests come from these."""
+    groups, waited = dict(h.devices), dict(h.waited_s)
+    for name, group in h.devices.items():
+        if group.waited_s is not None:
+            continue
+        theirs = np.zeros(len(h.seconds))
+        for one in others:
+            other = one.devices.get(name)
+            if other is None or other.waited_s is not None:
+                continue
+            covered = _meanwhile(h, one, one.seconds) > (1.0 - SAME_BUSY) * h.seconds
+            busy_s = _meanwhile(h, one, other.busy_s)[covered]
+            if covered.any() and np.allclose(busy_s, group.busy_s[covered], rtol=SAME_BUSY):
+                theirs += _meanwhile(h, one, other.requests)
+        own = group.requests / np.maximum(group.requests + theirs, 1e-12)
+        groups[name] = replace(group, busy_s=group.busy_s * own, others_s=group.busy_s * (1.0 - own))
+        if name in waited:
+            waited[name] = waited[name] * own[:, None]
+    return replace(h, devices=groups, waited_s=waited)
 
 
 def work_variance(h: History) -> Array:

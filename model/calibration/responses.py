@@ -28,7 +28,9 @@ P90_READING = 0.003
 # are 2.3 to 2.5 and -0.2 to 1.2, within 0.06.
 P90, P90_SD = [1.5, math.log(10.0), 0.6], [2.0, 0.4, 0.4]
 # Deviation of waiting beyond the measured where work is served as it comes: the mix of its sizes changes with load.
-AS_IT_COMES = 0.12
+AS_IT_COMES = 0.08
+# The same of waits for volumes.
+FOR_DEVICES = 0.12
 # The same where a limit holds work back that a network of queues would let pass, and so shortens its other waits.
 HELD_BACK = 0.15
 # The same for each part of the longest waits by which calibration had to bend those of the queue.
@@ -63,6 +65,7 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], stay:
         "priorities": known(float(order is Order.IMPORTANCE)),
         "in_line": order is Order.IN_LINE,
         "to_its_end": order.to_its_end,
+        "return_s": h.return_s(),
     }
 
 
@@ -129,7 +132,7 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
         float(np.sum(one[long]) / max(float(np.sum((waited + seen.limited)[long])), 1e-12))
         for one in (held, seen.limited - held)
     )
-    usual = math.hypot(usual, HELD_BACK * by_limit, AS_IT_COMES * by_device)
+    usual = math.hypot(usual, HELD_BACK * by_limit, FOR_DEVICES * by_device)
     prior = seen.prior(wait is not None)
     drift = discrepancy.beyond(design, target, seen.weight, seen.day, found, prior, usual)
     entry = {
@@ -139,6 +142,7 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
         "ziip_series": [f"{label}:ziip"] if h.ziip_s[:, seen.c].sum() > 0 else [],
         "origin": "measured",
         "points": int(seen.kept.sum()),
+        "returns": float(h.returns()[seen.c]),
         "rest_ms": {"centre": float(found.mean[0]), "draws": drawn[:, 0].tolist()},
         "factor": {"centre": float(max(found.mean[1], 0.0)), "draws": np.maximum(drawn[:, 1], 0.0).tolist()},
         "behind": known(0.0)

@@ -30,8 +30,10 @@ UNSTEADY = 0.995
 SCATTER, VARIATION = 0.01, 1.5
 # How far waiting may differ from M/M/m: prior of its factor for engines and for a limit.
 FACTOR_SD, BEHIND_SD, ZIIP_SD, LIMIT_SD = 0.3, 1.0, 0.3, 0.3
-# Work that runs to its end waits as often as it asks for an engine, each time for a part of what others run.
-ARRIVAL_SD = 3.0
+# Work that runs to its end waits as often as it asks for an engine, each time for a part of what others run: prior of
+# the factor, and how far, relatively, those with idle and with full engines are from one for all loads.
+ARRIVAL_SD, LEANING = 3.0, 0.18
+LEAST_ALONE = 1e-3
 # Part of the intervals whose responses are as if nobody waited.
 UNWAITING = 0.1
 QUEUED, BEHIND, NARROWEST = 1.0, 0.5, 0.1
@@ -59,11 +61,11 @@ class Seen:
     """One class's usable intervals: (n,) response and weight, service, and waiting for engines, all in ms.
 
     ``queued`` is the wait where more important work comes in short pieces, ``behind`` what comes on top where one of
-    its transactions is one piece, or, of work that runs to its end, what grows faster than M/M/m has it where
-    pieces differ in size; ``ziip`` the wait for a zIIP and what a second thread on its core costs.
-    ``limited`` is the wait for limits that the records name, which is not in the response; ``offered`` is the work
-    that shares ``pool`` engines with the class; ``eased`` is the part of the waits for engines that limits leave.
-    ``stay`` is how much longer the class is on the engines than it is charged for.
+    its transactions is one piece; of work that runs to its end they are the parts of the wait that shrink and that grow
+    as engines fill, and it waits ``alone`` times both if one factor is for all loads. ``ziip`` is the wait for a zIIP
+    and what a second thread on its core costs. ``limited`` is the wait for limits that the records name, which is not
+    in the response; ``offered`` is the work that shares ``pool`` engines with the class; ``eased`` is the part of the
+    waits for engines that limits leave. ``stay`` is how much longer the class is on the engines than it is charged for.
     """
 
     c: int
@@ -81,6 +83,7 @@ class Seen:
     day: NDArray[np.int64]
     order: Order
     stay: float = 1.0
+    alone: float = 1.0
 
     def within(self, chosen: NDArray[np.bool_]) -> Seen:
         """Those of the intervals that are chosen, (I,) of all."""
@@ -102,13 +105,18 @@ class Seen:
 
     def prior(self, limited: bool) -> tuple[list[float], list[float]]:
         """Mean and standard deviation of the rest and of the factors of the waits, that for a limit last."""
-        engines = (ARRIVAL_SD, ARRIVAL_SD) if self.order.to_its_end else (FACTOR_SD, BEHIND_SD)
-        centre, spread = [0.0, self.stay * QUEUED, self.stay * BEHIND, 1.0], [1e6, *engines, ZIIP_SD]
+        if self.order.to_its_end:
+            engines, deviation = [self.alone, self.alone], [LEANING * self.alone, LEANING * self.alone]
+        else:
+            engines, deviation = [self.stay * QUEUED, self.stay * BEHIND], [FACTOR_SD, BEHIND_SD]
+        centre, spread = [0.0, *engines, 1.0], [1e6, *deviation, ZIIP_SD]
         return ([*centre, 1.0], [*spread, LIMIT_SD]) if limited else (centre, spread)
 
     def strain(self, found: Fit) -> float:
         """Minus twice the logarithm of what a prior costs: how far the factors are from it, and how wide it was."""
         prior, spread = (np.array(one)[1:] for one in self.prior(len(found.mean) > ENGINES))
+        if self.order.to_its_end:
+            prior[0], spread[0] = self.stay * QUEUED, ARRIVAL_SD
         posterior = np.maximum(np.diag(found.cov)[1:], (NARROWEST * spread) ** 2)
         narrowed = np.log(spread**2 / np.minimum(posterior, spread**2))
         return float(np.sum(((found.mean[1:] - prior) / spread) ** 2 + narrowed))
@@ -150,6 +158,8 @@ def seen_by(
     limited = h.limited_ms()
     users = _elsewhere(h, streams)
     together = queues.held_off(busy, whole, _fading(used, busy, users, users))
+    returns = h.returns()
+    short = h.return_s() * (h.ended @ returns) / h.seconds
     pieces = 1e3 * _mean_size(h, list(streams), used[:, list(streams)].sum(axis=1))
     found = {}
     for c in streams:
@@ -170,18 +180,21 @@ def seen_by(
             in_line = order is Order.IN_LINE
             stretched = queues.stretch_in_line(own, whole, above, busy) if in_line else queues.stretch(busy, whole)
             stretched = queues.shortened(stretched, together)
-            longer = queues.crowded(stretched, busy, whole) if order.to_its_end else np.zeros(len(busy))
+            longer = np.zeros(len(busy))
         service = 1e3 * _by_day(h, h.cp_s[:, c] / h.dearer, h.ended[:, c]) * h.dearer
         on_ziip = 1e3 * _by_day(h, h.ziip_s[:, c], h.ended[:, c])
-        piece = pieces if order.to_its_end else service
-        queued = piece * (stretched - 1.0)
+        if order.to_its_end:
+            wait = pieces * (stretched - 1.0) * queues.coming_back(busy, whole, short, returns[c])
+            queued, behind = (part * wait for part in queues.leaning(busy, whole))
+        else:
+            queued = service * (stretched - 1.0)
+            behind = longer if order is Order.IMPORTANCE else service * longer
         kept &= np.isfinite(queued)
         response, ended, waited = h.response_ms[kept, c] - limited[kept, c], h.ended[kept, c], limited[kept, c]
         usual = np.median(response)
         # Waits for limits were found by samples: their number scatters, and with it what they leave of the response.
         sampled = 1e3 * h.sampling_s * waited / ended
         weight = 1.0 / (usual**2 * (SCATTER**2 + VARIATION**2 / ended) + sampled)
-        behind = (longer if order is Order.IMPORTANCE else piece * longer)[kept]
         found[c] = Seen(
             c,
             kept,
@@ -189,7 +202,7 @@ def seen_by(
             weight,
             (service + on_ziip)[kept],
             queued[kept],
-            behind,
+            behind[kept],
             (on_ziip * (ziip_stretch - 1.0))[kept],
             waited,
             offered[kept],
@@ -199,7 +212,17 @@ def seen_by(
             order,
             stay,
         )
+        if order.to_its_end:
+            found[c] = replace(found[c], alone=_alone(found[c]))
     return found
+
+
+def _alone(seen: Seen) -> float:
+    """The factor of waits for engines if it is one for all loads."""
+    design = np.column_stack([np.ones_like(seen.queued), seen.queued + seen.behind])
+    prior, spread = [0.0, seen.stay * QUEUED], [1e6, ARRIVAL_SD]
+    found = positive(design, seen.response - seen.service, seen.weight, seen.day, prior, spread, [math.inf, 1.0])
+    return max(float(found.mean[1]), LEAST_ALONE)
 
 
 def _elsewhere(h: History, streams: Sequence[int]) -> dict[int, Array]:

@@ -76,6 +76,7 @@ class System:
         self.growth = self._drawn(entry.get("cost_by_busy", {"centre": 0.0, "draws": []}))
         self.growth_from = float(entry.get("cost_by_busy", {}).get("from", 0.0))
         self.in_line, self.to_its_end = bool(entry.get("in_line")), bool(entry.get("to_its_end"))
+        self.return_s = float(entry.get("return_s", 0.0))
         self.priorities = self._drawn(entry.get("priorities", {"centre": 0.0, "draws": []})) > 0.5
         self.others_noise = self._drawn(entry.get("others_noise", {"centre": 0.0, "draws": []}))
         sure = [{"centre": 0.0, "draws": []}] * len(self.streams)
@@ -114,6 +115,7 @@ class System:
             p90_waiting=self._drawn(law["p90_waiting"]) if p90 else None,
             scatter=tuple(law["of_interval"]) if "of_interval" in law else None,
             p90_bend=self._drawn(law.get("p90_bend", {"centre": 0.0, "draws": []})),
+            returns=float(law.get("returns", 0.0)),
         )
 
     def _limit(self, limit: Mapping[str, Any]) -> Limit:
@@ -285,8 +287,14 @@ class System:
         rate = np.maximum(rate, 1e-12)
         used = of_each(used_by(one.series) for one in self.responses)
         service = 1e3 * used / rate
-        piece = 1e3 * self._mean_size(scenario, usage) if self.to_its_end else service
-        queued = piece * laws.factor * (level - 1.0) + np.where(np.isnan(ahead), piece, ahead) * laws.behind * longer
+        if self.to_its_end:
+            short = np.sum(rate * laws.returns * self.return_s, axis=0)
+            idle, full = queues.leaning(offered, pool)
+            longer = queues.coming_back(offered, pool, short, laws.returns) * (laws.factor * idle + laws.behind * full)
+            queued = 1e3 * self._mean_size(scenario, usage) * (level - 1.0) * longer
+        else:
+            behind = np.where(np.isnan(ahead), service, ahead) * laws.behind * longer
+            queued = service * laws.factor * (level - 1.0) + behind
         if scenario.longer is not None:
             one = np.ones(busy.shape)
             numbers = (self.numbers.get(response.stream) for response in self.responses)
@@ -341,16 +349,15 @@ class System:
 
     def stretches(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array) -> dict[int, tuple[Array, ...]]:
         """Stretch of work at each priority level behind short pieces, and what long ones add; in draws without
-        priorities one for all, and its part that grows with the load. With it the mean CPU time of what is more
+        priorities one for all, and nothing. With it the mean CPU time of what is more
         important, in ms (not a number without priorities), the work that shares the engines, and the engines."""
         whole = self._pool(scenario, busy)
         users = self._elsewhere(scenario)
         left = queues.held_off(busy, whole, self._fading(users, usage, list(users), busy))
         together = queues.shortened(queues.stretch(busy, whole), left)
-        crowded = queues.crowded(together, busy, whole)
+        none, alike = np.zeros(busy.shape), np.full(busy.shape, np.nan)
         if not self.in_line and not np.any(self.priorities):
-            alike = np.full(busy.shape, np.nan)
-            return {law.level: (together, crowded, alike, busy, whole) for law in self.laws.values()}
+            return {law.level: (together, none, alike, busy, whole) for law in self.laws.values()}
         levels = sorted({law.level for law in self.laws.values() if law.engine == "cp"})
         here = [[n for n in self.capacity if n in usage and self.laws[n].level == level] for level in levels]
         own = np.stack([sum((usage[n] for n in names), np.zeros(busy.shape)) for names in here])
@@ -358,8 +365,7 @@ class System:
         above = until - own
         if self.in_line:
             in_line = queues.shortened(queues.stretch_in_line(own, whole, above, busy), left)
-            more, alike = queues.crowded(in_line, busy, whole), np.full(busy.shape, np.nan)
-            return {level: (in_line[i], more[i], alike, busy, whole) for i, level in enumerate(levels)}
+            return {level: (in_line[i], none, alike, busy, whole) for i, level in enumerate(levels)}
         pool = np.broadcast_to(np.minimum(whole, self._pool(scenario, until)), until.shape)
         fading = np.stack(
             [np.broadcast_to(self._fading(users, usage, names, own[i]), busy.shape) for i, names in enumerate(here)]
@@ -369,7 +375,7 @@ class System:
         ranked = self.priorities[:, None]
         found = (
             np.where(ranked, short, together),
-            np.where(ranked, longer, crowded),
+            np.where(ranked, longer, none),
             np.where(ranked, ahead, np.nan),
             np.where(ranked, until, busy),
             np.where(ranked, pool, whole),

@@ -19,8 +19,6 @@ MOST_BUNCHED = 0.9
 # Of a limit: places beyond those taken on average that are told apart from any number, and those inside beyond whom
 # it makes nobody wait before they are as many as there are places.
 SPARE, MOST_INSIDE = 5_000.0, 10_000.0
-# Power of the load with which waits of work that runs to its end grow beyond those of M/M/m.
-CROWDING = 3
 # Coefficients of the error function's complement, and where it is in its tail.
 ERFC = (
     -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223,
@@ -273,18 +271,30 @@ def stretch_in_line(offered: ArrayLike, servers: ArrayLike, above: ArrayLike, to
     return np.where(steady, 1.0 + waited, np.inf)
 
 
-def crowded(stretch: ArrayLike, offered: ArrayLike, servers: ArrayLike) -> Array:
-    """What a stretch of work that runs to its end has beyond 1, in the part that grows with how full the engines are.
+def leaning(offered: ArrayLike, servers: ArrayLike) -> tuple[Array, Array]:
+    """Two parts, which are 1 together, of waits of work that runs to its end: the first shrinks as the engines fill,
+    the second grows.
 
-    Where services vary more than exponential ones, waits of M/G/m are at low load nearer to those of M/M/m than at
-    high load (T. Kimura, *A two-moment approximation for the mean waiting time in the GI/G/s queue*, 1986); where
-    transactions come back to the engines many times, as after requests to a coupling facility, those who wait meet
-    again. With how high a power of the load both grow was tried on simulated systems. 0 without steady state.
+    Waits of M/G/m are those of M/M/m times a factor that moves with the load where services vary more or less than
+    exponential ones (T. Kimura, *A two-moment approximation for the mean waiting time in the GI/G/s queue*, 1986).
     """
-    with np.errstate(invalid="ignore"):
-        part = np.minimum(np.asarray(offered, float) / np.asarray(servers, float), 1.0)
-        more = (np.asarray(stretch, float) - 1.0) * part**CROWDING
-    return np.where(np.isfinite(more), more, 0.0)
+    full = np.minimum(np.asarray(offered, float) / np.asarray(servers, float), 1.0)
+    return 1.0 - full, full
+
+
+def coming_back(offered: ArrayLike, servers: ArrayLike, short: ArrayLike, returns: ArrayLike) -> Array:
+    """How many times as long as in M/M/m a transaction waits whose work runs to its end and which comes back to the
+    engines for ``returns`` short pieces in a row, beside two long ones; ``short`` is all such work, of ``offered``.
+
+    What came while a transaction waited for one short piece goes before its next: each wait is the part of the last one
+    for which long pieces fill the engines. These wait as if they were more important than the short ones (A. Cobham,
+    *Operations Research* 2, 1954). 1 where nothing comes back.
+    """
+    pool = np.asarray(servers, float)
+    full = np.minimum(np.asarray(offered, float) / pool, STEADY)
+    of_long = np.clip(full - np.asarray(short, float) / pool, 0.0, STEADY)
+    rounds = (1.0 - of_long ** np.asarray(returns, float)) / (1.0 - of_long)
+    return np.asarray((1.0 + rounds / 2.0) * (1.0 - full) / (1.0 - of_long))
 
 
 def stretch_below(offered: ArrayLike, servers: ArrayLike, above: ArrayLike) -> Array:

@@ -55,11 +55,13 @@ def test_volumes_belong_to_the_storage_group_that_is_named_like_their_station(ma
 
 def test_a_coupling_facility_is_as_busy_as_its_processors(marts) -> None:
     connection, truth = marts
-    [(name, processors, busy_s, busy_pct)] = connection.execute(
-        "select facility_name, max(processors), sum(busy_s), sum(busy_pct * interval_s) / sum(interval_s) "
+    [(name, processors, requests, busy_s, busy_pct)] = connection.execute(
+        "select facility_name, max(processors), sum(requests), sum(busy_s), "
+        "sum(busy_pct * interval_s) / sum(interval_s) "
         "from marts.fct_facility_utilization where smf_sid = ? group by 1",
         [truth.lpar.smf_sid],
     ).fetchall()
     assert (name, processors) == ("cf", 2)
+    assert requests == pytest.approx(truth.requests.sum(), rel=1e-3)
     assert busy_s == pytest.approx(truth.facility_busy_s.sum(), rel=1e-3)
     assert busy_pct == pytest.approx(100.0 * truth.facility_busy_s.sum() / 2 / 3600 / len(truth.starts), rel=1e-3)

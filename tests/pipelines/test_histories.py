@@ -14,7 +14,7 @@ def test_intervals_before_the_days_of_calibration_are_left_out(tmp_path, monkeyp
     empty = {
         "fct_service_class": "interval_s, class_kind, class_name, workload, importance, goal_kind, transactions_ended, "
         "response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct, ios_per_tran, mean_idle",
-        "fct_facility_utilization": "facility_name, processors, busy_s",
+        "fct_facility_utilization": "facility_name, processors, requests, busy_s",
         "fct_device": "storage_group, requests, busy_pct, interval_s, pending_ms, ios_queue_ms",
         "fct_transaction_cost": "class_kind, workload, transaction_class, transactions_ended",
         "fct_address_space_cost": "cost_kind, workload, name, cp_s, ziip_s, ziip_on_cp_s",

@@ -136,10 +136,25 @@ def test_work_of_others_on_volumes_counts_by_overlap_in_time(parts, late_s, miss
     found = beside(own, {"PRDA": own, "PRDB": other}).devices["FAST"].others_s
     assert found[0] == pytest.approx(0.4 * each_s * (parts - missing))
     assert found[1:] == pytest.approx(0.4 * plain.seconds[1:])
-    for waited_s, counted in ((0.0 * plain.seconds, True), (None, False)):
-        group = replace(own.devices["FAST"], waited_s=waited_s)
-        quiet = beside(replace(own, devices={"FAST": group}), {"PRDA": own, "PRDB": other}).devices["FAST"]
-        assert bool(np.any(quiet.others_s)) is counted, "volumes nobody waited for are shared, facilities are not"
+    group = replace(own.devices["FAST"], waited_s=0.0 * plain.seconds)
+    quiet = beside(replace(own, devices={"FAST": group}), {"PRDA": own, "PRDB": other}).devices["FAST"]
+    assert np.any(quiet.others_s), "volumes nobody waited for are shared"
+
+
+@pytest.mark.parametrize(("same", "part"), [(1.0, 0.25), (1.2, 1.0)])
+def test_a_coupling_facility_works_for_each_lpar_as_far_as_its_requests_come_from_it(same, part):
+    plain = history()
+    requests, busy_s = 3.0 * plain.ended[:, 0] + plain.ended[:, 1], 1e-4 * plain.ended[:, 0]
+    facility = Devices(2.0, requests, busy_s, None)
+    own = with_device_waits(replace(plain, devices={"CF1": facility}), 0.0 * plain.ended)
+    other = replace(plain, devices={"CF1": Devices(2.0, 3.0 * requests, same * busy_s, None)})
+    found = beside(own, {"PRDA": own, "PRDB": other})
+    assert found.returns()[:2] == pytest.approx([3.0, 1.0], rel=1e-3)
+    group = found.devices["CF1"]
+    assert group.busy_s == pytest.approx(part * busy_s)
+    assert group.busy_s + group.others_s == pytest.approx(busy_s)
+    assert found.waited_s["CF1"].sum() == pytest.approx(part * own.waited_s["CF1"].sum())
+    assert found.return_s() == pytest.approx(part * busy_s.sum() / requests.sum())
 
 
 def test_volumes_may_have_a_queue_each():

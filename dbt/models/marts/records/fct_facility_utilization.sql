@@ -1,7 +1,7 @@
 -- Busy time of a coupling facility's processors, whichever systems its requests came from.
 with facility as (
   select p.smf_sid, p.interval_start_utc, p.interval_start_local, p.interval_s, trim(f.cf_name) as facility_name,
-    count(*) as processors, sum(p.busy_us) / 1e6 as busy_s, sum(p.busy_us + p.wait_us) / 1e6 as online_s
+    any_value(f.requests) as requests, count(*) as processors, sum(p.busy_us) / 1e6 as busy_s, sum(p.busy_us + p.wait_us) / 1e6 as online_s
   from {{ first_written(source('staging', 'stg_smf74_4_facility'), ['cf_name']) }} f
   join {{ source('staging', 'stg_smf74_4_processor') }} p using (file_id, record_seq)
   group by all
@@ -16,6 +16,7 @@ select
   sum(k.share * k.recorded_s)::double as interval_s,
   f.facility_name::varchar as facility_name,
   max(f.processors)::integer as processors,
+  sum(k.share * f.requests)::double as requests,
   sum(k.share * f.busy_s)::double as busy_s,
   (100 * {{ ratio('sum(k.share * f.busy_s)', 'sum(k.share * f.online_s)') }})::double as busy_pct
 from facility f
