@@ -260,7 +260,7 @@ class System:
         if self.machine is not None:
             physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
             machine_busy = (busy + self.others(scenario) + self.machine.management) / physical
-        if not responses:
+        if not responses or not (self.responses or self.limits):
             return State(scenario, usage, busy, available, ziip_busy, machine_busy)
         times = self._times(scenario, usage, busy, ziip_stretch)
         self._limits(scenario, times)
@@ -272,7 +272,8 @@ class System:
     def _times(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array, ziip_stretch: Array | None) -> Times:
         """Responses without limits, and what they are made of."""
         laws = self.of_responses
-        stretched = self.stretches(scenario, usage, busy) if self.responses else {}
+        index, stretched = self.stretches(scenario, usage, busy)
+        level, longer, ahead, offered, pool = stretched[:, [index[self.level(one.series)] for one in self.responses]]
 
         def of_each(values: Iterable[Array]) -> Array:
             return np.array(list(values)).reshape(-1, *busy.shape)
@@ -280,9 +281,6 @@ class System:
         def used_by(series: Sequence[str]) -> Array:
             return sum((usage[name] for name in series), np.zeros(busy.shape))
 
-        level, longer, ahead, offered, pool = (
-            of_each(stretched[self.level(one.series)][part] for one in self.responses) for part in range(5)
-        )
         rate = of_each(np.broadcast_to(self.stream(scenario, one.stream), busy.shape) for one in self.responses)
         rate = np.maximum(rate, 1e-12)
         used = of_each(used_by(one.series) for one in self.responses)
@@ -300,8 +298,9 @@ class System:
             numbers = (self.numbers.get(response.stream) for response in self.responses)
             queued = queued * of_each(one if n is None else scenario.longer[:, :, n] for n in numbers)
         answered = laws.rest_ms * (1.0 + laws.load * (level / laws.measured_stretch - 1.0))
-        ziip = 1e3 * of_each(used_by(one.ziip_series) for one in self.responses) / rate
-        ziip_wait = np.zeros(ziip.shape)
+        ziip, ziip_wait = np.zeros((2, *rate.shape))
+        if laws.on_ziips.any():
+            ziip = 1e3 * of_each(used_by(one.ziip_series) for one in self.responses) / rate
         if ziip_stretch is not None:
             ziip_wait = np.where(laws.on_ziips, laws.ziip_factor * ziip * (ziip_stretch - 1.0), 0.0)
         total = service + queued + answered + ziip + ziip_wait
@@ -347,26 +346,31 @@ class System:
         """Priority level of the work of some series, 0 the highest."""
         return min((self.laws[name].level for name in series), default=0)
 
-    def stretches(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array) -> dict[int, tuple[Array, ...]]:
-        """Stretch of work at each priority level behind short pieces, and what long ones add; in draws without
-        priorities one for all, and nothing. With it the mean CPU time of what is more
-        important, in ms (not a number without priorities), the work that shares the engines, and the engines."""
+    def stretches(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array) -> tuple[dict[int, int], Array]:
+        """What waits at each priority level, (5, levels, draws, loads), with the place of each level in it.
+
+        Stretch of work behind short pieces, and what long ones add; in draws without priorities one for all, and
+        nothing. With it the mean CPU time of what is more important, in ms (not a number without priorities), the work
+        that shares the engines, and the engines.
+        """
         whole = self._pool(scenario, busy)
         users = self._elsewhere(scenario)
         left = queues.held_off(busy, whole, self._fading(users, usage, list(users), busy))
         together = queues.shortened(queues.stretch(busy, whole), left)
         none, alike = np.zeros(busy.shape), np.full(busy.shape, np.nan)
         if not self.in_line and not np.any(self.priorities):
-            return {law.level: (together, none, alike, busy, whole) for law in self.laws.values()}
+            one_for_all = np.stack(np.broadcast_arrays(together, none, alike, busy, whole))
+            return {law.level: 0 for law in self.laws.values()}, one_for_all[:, None]
         levels = sorted({law.level for law in self.laws.values() if law.engine == "cp"})
         here = [[n for n in self.capacity if n in usage and self.laws[n].level == level] for level in levels]
         own = np.stack([sum((usage[n] for n in names), np.zeros(busy.shape)) for names in here])
         until = np.cumsum(own, axis=0)
         above = until - own
+        places = {level: i for i, level in enumerate(levels)}
         if self.in_line:
             in_line = queues.shortened(queues.stretch_in_line(own, whole, above, busy), left)
-            return {level: (in_line[i], none, alike, busy, whole) for i, level in enumerate(levels)}
-        pool = np.broadcast_to(np.minimum(whole, self._pool(scenario, until)), until.shape)
+            return places, np.stack(np.broadcast_arrays(in_line, none, alike, busy, whole))
+        pool = np.minimum(whole, self._pool(scenario, until))
         fading = np.stack(
             [np.broadcast_to(self._fading(users, usage, names, own[i]), busy.shape) for i, names in enumerate(here)]
         )
@@ -380,7 +384,7 @@ class System:
             np.where(ranked, until, busy),
             np.where(ranked, pool, whole),
         )
-        return {level: tuple(each[i] for each in found) for i, level in enumerate(levels)}
+        return places, np.stack(np.broadcast_arrays(*found))
 
     def _elsewhere(self, scenario: Scenario) -> dict[str, Array]:
         """Users who are neither on the engines nor waiting for them, (draws, loads), by series of CPs."""

@@ -252,8 +252,8 @@ class _Description:
         ready, state, key = self.ready, self.state, (metric, stream)
         cp_s, ziip_s = self._cp_s(stream), self._ziip_s(stream)
         level = min(ready.laws[name].level for name in self._series(stream, CP))
-        stretched = ready.stretches(self.scenario, state.usage, state.busy)[level]
-        stretch, longer, *_ = (float(one[0, 0]) for one in stretched)
+        places, stretched = ready.stretches(self.scenario, state.usage, state.busy)
+        stretch, longer, *_ = stretched[:, places[level], 0, 0].tolist()
         if ready.in_line:
             found = cp_s + self._size_above(HIGHEST + 1) * (stretch - 1.0)
         else:

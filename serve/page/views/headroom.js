@@ -165,7 +165,9 @@ function dates(good) {
         resourceName(resource),
         ...good.flatMap(({ answer }) => {
           const one = answer.crossings.find((crossing) => crossing.resource === resource);
-          return one ? [one.already ? "already" : date(one.value), `${date(one.lo)} … ${date(one.hi)}`] : ["–", "–"];
+          if (!one) return ["–", "–"];
+          const range = one.lo === one.hi ? date(one.lo) : `${date(one.lo)} … ${date(one.hi)}`;
+          return [one.already ? "already" : date(one.value), range];
         }),
       ]),
       "Crossing dates by resource and scenario",
