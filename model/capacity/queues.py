@@ -146,6 +146,8 @@ def held_off(offered: ArrayLike, servers: ArrayLike, fading: ArrayLike) -> Array
     queue M/M/m//N (responses of N users within 1.5 % from 10 users on). 1 where nobody fades.
     """
     load, pool, fade = np.broadcast_arrays(*(np.asarray(one, float) for one in (offered, servers, fading)))
+    if not np.any(np.asarray(fading) > LEAST_FADING):
+        return np.ones(load.shape)
     shows = (fade > LEAST_FADING) & (load > 0)
     steady = load < pool * STEADY
     found = np.where(steady | ~shows, 1.0, 0.0)
