@@ -29,8 +29,10 @@ def test_own_case_passes_by_oracle_and_by_simulation(path: Path) -> None:
 def test_published_case_has_its_verdict(name: str) -> None:
     folder = shared("cases")
     case = json.loads((folder / f"{name}.json").read_text())
-    row = judge(case, folder)
-    assert row.verdict == ("info" if case["kind"] == "approximate" else "pass"), row.lines
+    # Beside a figure that is itself approximate, a simulation decides nothing: `python -m tests.cases` shows both.
+    approximate = case["kind"] == "approximate"
+    row = judge(case, folder, simulated=not approximate)
+    assert row.verdict == ("info" if approximate else "pass"), row.lines
     assert set(row.outputs) == set(case["expected"])
 
 

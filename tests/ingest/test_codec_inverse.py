@@ -44,7 +44,7 @@ def renumbered(tables: dict[str, pa.Table], header: str) -> dict[str, pa.Table]:
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 2**32), records=st.integers(1, 5), framing=st.sampled_from(["rdw", "bdw"]))
 @example(seed=376_146, records=5, framing="rdw")
 def test_decoding_gives_the_tables_back_and_encoding_them_the_bytes(

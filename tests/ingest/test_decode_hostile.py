@@ -144,7 +144,7 @@ def test_many_tiny_sections_are_decoded_in_several_batches(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_records_with_any_bytes_or_triplets_changed_are_decoded_or_quarantined(name: str, data: st.DataObject) -> None:
     placed = LAYOUTS[name].placed

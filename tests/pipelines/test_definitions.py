@@ -16,7 +16,6 @@ import yaml
 from expectations.result import QualityError, QualityLocked
 from pipelines.exits import EtalonError, Exit
 from pipelines.nights.landing import fingerprint
-from pipelines.partitions import FIRST_DAY, landed
 from tests.pipelines.conftest import ROOT
 
 DAY = "2026-11-20"
@@ -148,6 +147,8 @@ def touch(path: Path, when: dt.datetime) -> Path:
 
 
 def test_landed_files_belong_to_the_day_of_their_folder_or_of_their_last_change(tmp_path):
+    from pipelines.partitions import FIRST_DAY, landed
+
     noon = dt.datetime(2026, 11, 19, 12, tzinfo=dt.UTC)
     named = touch(tmp_path / "2026-11-20" / "deep" / "a.smf", noon)
     plain = touch(tmp_path / "b.smf", noon)

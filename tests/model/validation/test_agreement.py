@@ -1,5 +1,7 @@
 """Agreement of answers with the simulator: who agrees, who does not, and what an answer then says."""
 
+from functools import cache
+
 import pytest
 
 from model.calibration.production import entry
@@ -8,7 +10,10 @@ from model.capacity.bundle import build
 from model.validation.agreement import agreement
 from tests.model.calibration.test_production import history
 
-CALIBRATED = entry(history())
+
+@cache
+def calibrated():
+    return entry(history())
 
 
 @pytest.fixture
@@ -21,18 +26,18 @@ def wrong(monkeypatch):
 
 
 def test_a_system_is_played_at_three_loads_and_agrees():
-    found = agreement("PRDA", CALIBRATED)
+    found = agreement("PRDA", calibrated())
     assert found["passed"]
     assert [row["filled_pct"] for row in found["loads"]] == [50.0, 70.0, 85.0]
-    assert found == agreement("PRDA", CALIBRATED)
+    assert found == agreement("PRDA", calibrated())
 
 
 def test_answers_that_the_simulator_does_not_confirm_say_so(wrong):
-    found = agreement("PRDA", CALIBRATED)
+    found = agreement("PRDA", calibrated())
     assert not found["passed"]
     assert found["worst_pct"] > found["allowed_pct"]["response"]
     gate = {"passed": None, "checks": [], "behind_baseline": [], "simulated": found}
-    answer = predict(build({"PRDA": CALIBRATED | {"gate": gate}}, data={}, validation={}), "PRDA")
+    answer = predict(build({"PRDA": calibrated() | {"gate": gate}}, data={}, validation={}), "PRDA")
     assert answer.solver["relative_error"] == pytest.approx(found["worst_pct"] / 100.0)
     assert answer.solver["relative_error"] > SOLVER["relative_error"]
     assert any("the simulator gives" in note for note in answer.notes)
@@ -43,7 +48,7 @@ def test_answers_say_where_the_simulator_has_the_engines_busier():
     load = {"filled_pct": 85.0, "busy_error_pct": 3.1, "response_error_pct": 55.0, "class": "LOW", "agrees": False}
     found = {"passed": False, "allowed_pct": {"busy": 1.0, "response": 42.9}, "worst_pct": 43.0, "loads": [load]}
     gate = {"passed": None, "checks": [], "behind_baseline": [], "simulated": found}
-    answer = predict(build({"PRDA": CALIBRATED | {"gate": gate}}, data={}, validation={}), "PRDA")
+    answer = predict(build({"PRDA": calibrated() | {"gate": gate}}, data={}, validation={}), "PRDA")
     assert any("the engines 3.1 % busier" in note for note in answer.notes)
 
 
@@ -51,5 +56,5 @@ def test_a_simulated_response_beyond_measure_is_called_full_in_place_of_a_percen
     load = {"filled_pct": 85.0, "busy_error_pct": 0.1, "response_error_pct": 24102.0, "class": "HIGH", "agrees": False}
     found = {"passed": False, "allowed_pct": {"busy": 1.0, "response": 42.9}, "worst_pct": 43.0, "loads": [load]}
     gate = {"passed": None, "checks": [], "behind_baseline": [], "simulated": found}
-    answer = predict(build({"PRDA": CALIBRATED | {"gate": gate}}, data={}, validation={}), "PRDA")
+    answer = predict(build({"PRDA": calibrated() | {"gate": gate}}, data={}, validation={}), "PRDA")
     assert any("response of HIGH so long that it has something full" in note for note in answer.notes)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -17,14 +18,19 @@ from tests.model.calibration.test_production import history
 NEW_DAYS = 3
 HISTORY = history()
 DAYS = np.unique(HISTORY.day)
-SEEN = entry(HISTORY.rows(HISTORY.day < DAYS[-NEW_DAYS]))
 AGREES = {"PRDA": {"passed": True, "worst_pct": 0.0, "loads": []}}
+
+
+@cache
+def seen():
+    """The system calibrated on all but the new days."""
+    return entry(HISTORY.rows(HISTORY.day < DAYS[-NEW_DAYS]))
 
 
 @pytest.fixture
 def standing():
     gate = {"passed": True, "checks": [], "behind_baseline": [], "simulated": AGREES["PRDA"]}
-    systems = {"PRDA": SEEN | {"gate": gate}}
+    systems = {"PRDA": seen() | {"gate": gate}}
     return loads(dumps(build(systems, model_version="etalon-capacity/1", data={}, validation={})))
 
 
@@ -35,8 +41,8 @@ def dearer(days, factor):
 
 
 def test_without_a_champion_every_system_is_taken():
-    found = challenge({"PRDA": SEEN}, None, {"PRDA": HISTORY}, AGREES)
-    assert found.systems == {"PRDA": SEEN}
+    found = challenge({"PRDA": seen()}, None, {"PRDA": HISTORY}, AGREES)
+    assert found.systems == {"PRDA": seen()}
     assert found.scores.empty
 
 
@@ -68,7 +74,7 @@ def test_a_champion_is_kept_where_a_newer_calibration_is_further_off(standing):
 
 
 def test_a_champion_is_kept_where_the_newer_one_does_not_agree_with_the_simulator(standing):
-    off = {"PRDA": agreement("PRDA", SEEN) | {"passed": False, "worst_pct": 12.0}}
+    off = {"PRDA": agreement("PRDA", seen()) | {"passed": False, "worst_pct": 12.0}}
     found = challenge({"PRDA": entry(HISTORY)}, standing, {"PRDA": HISTORY}, off)
     assert "12 % off the simulator" in found.systems["PRDA"]["kept"]["reason"]
 
@@ -88,7 +94,7 @@ def test_a_system_that_is_no_longer_recorded_leaves_with_its_records(standing):
 
 
 def test_scores_are_recorded_once(standing, tmp_path):
-    scores = challenge({"PRDA": SEEN}, standing, {"PRDA": HISTORY}, AGREES).scores
+    scores = challenge({"PRDA": seen()}, standing, {"PRDA": HISTORY}, AGREES).scores
     path = tmp_path / "models" / "drift.jsonl"
     assert len(recorded(path, scores)) == len(recorded(path, scores)) == len(scores) > 0
     assert {json.loads(line)["system"] for line in path.read_text().splitlines()} == {"PRDA"}
