@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.capacity.conditions.beliefs import Beliefs, relatives, scale
+from model.capacity.conditions.beliefs import Beliefs, relatives
 from model.capacity.conditions.evaluating import Evaluator
 from model.capacity.conditions.identities import repeated
-from model.capacity.conditions.rows import Row
-from model.capacity.conditions.tables import ALTERNATIVES, POINT, RATES, SYSTEM, Cell, Table, Tables, number
+from model.capacity.conditions.tables import ALTERNATIVES, POINT, RATES, SYSTEM, Cell, Table, Tables, block_of, number
 
 LEAST_POINTS = 2
 COVERED = 0.9
@@ -63,14 +62,6 @@ class LeftOut:
         """Half the width of the interval, of logarithms."""
         return math.log(self.high / self.low) / 2.0
 
-    def widened(self, widening: Mapping[str, Sequence[float]]) -> tuple[float, float, float]:
-        """The interval with its ends as many times as far off as `widening` says, in proportions above zero."""
-        if self.low <= 0:
-            return self.low, self.value, self.high
-        factor = scale(widening, self.relatives)[0]
-        low, high = (self.value * (end / self.value) ** factor for end in (self.low, self.high))
-        return low, self.value, high
-
 
 def left_out(tables: Tables, facts: Facts) -> list[LeftOut]:
     """All figures that can be left out."""
@@ -84,7 +75,7 @@ def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
     """
     found, again = [], repeated(tables)
     for block, table in tables.blocks.items():
-        rows = [row for row in tables.rows if (row.study or row.system, row.table) == block]
+        rows = [row for row in tables.rows if block_of(row) == block]
         for system, level in sorted({(cell.system, cell.x) for cell in table.values if cell.x is not None}):
             key = str(table.numeric)
             others = Tables(row for row in rows if row.system != system or number(row.condition.get(key, "")) != level)
@@ -115,9 +106,7 @@ def neighbours(points: Sequence[tuple[float, float, float]], x: float | None) ->
 
 def single_figures(tables: Tables, facts: Facts) -> list[LeftOut]:
     """Every judged figure that another named level or a sibling has too, but for rates and numbered points."""
-    by_study: dict[str, list[Row]] = defaultdict(list)
-    for row in tables.rows:
-        by_study[row.study or row.system].append(row)
+    by_study = {study: tables.of_study(study) for study, _ in tables.blocks}
     return [
         found
         for block, table in tables.blocks.items()
@@ -127,11 +116,8 @@ def single_figures(tables: Tables, facts: Facts) -> list[LeftOut]:
     ]
 
 
-def _single(rows: list[Row], facts: Facts, table: Table, cell: Cell) -> LeftOut | None:
-    place = cell.system, cell.block[1], cell.metric, cell.subject, table.condition(cell)
-    evaluator = Evaluator(
-        Tables(row for row in rows if (row.system, row.table, row.metric, row.subject, row.condition) != place), facts
-    )
+def _single(tables: Tables, facts: Facts, table: Table, cell: Cell) -> LeftOut | None:
+    evaluator = Evaluator(without(tables, table, cell), facts)
     before = evaluator.tables.blocks.get(cell.block)
     if before is None:
         return None
@@ -145,6 +131,12 @@ def _single(rows: list[Row], facts: Facts, table: Table, cell: Cell) -> LeftOut 
         return None
     measured = table.values[cell][0]
     return LeftOut(cell, relatives(table, cell), measured, found.low, found.value, found.high, donors[0][2])
+
+
+def without(tables: Tables, table: Table, cell: Cell) -> Tables:
+    """All but one figure."""
+    place = cell.system, cell.block[1], cell.metric, cell.subject, table.condition(cell)
+    return tables.without(lambda row: (row.system, row.table, row.metric, row.subject, row.condition) == place)
 
 
 def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str, tuple[float, float]]:

@@ -8,16 +8,14 @@ two runs may be equal where the longest are not.
 """
 
 import math
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from model.capacity.conditions.definitions import SECTION, interval_s
 from model.capacity.conditions.laws import Array
-from model.capacity.conditions.tables import ALTERNATIVES, POINT, RELEASES, SYSTEM, Cell, Tables
+from model.capacity.conditions.tables import ALTERNATIVES, POINT, RELEASES, SYSTEM, Cell, Table, Tables, level_change
 
 SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.15, "ms": 0.15}
 """Median spread of ln(ratio) between two levels of a name, by sort of quantity. Engine time per transaction is
@@ -76,13 +74,6 @@ class _Seen:
     metric: str
     system: str
     labels: frozenset[tuple[str, str]]
-
-
-@lru_cache(maxsize=4096)
-def level_change(one: str, other: str) -> tuple[str, str]:
-    """The words in which two levels differ: `IMS V9 OTMA` and `IMS V10 OTMA` in V9 and V10."""
-    words, others = re.split(r"\s+", one), re.split(r"\s+", other)
-    return " ".join(w for w in words if w not in others), " ".join(w for w in others if w not in words)
 
 
 class Ratios:
@@ -197,41 +188,35 @@ class Ratios:
         for block, table in self._tables.blocks.items():
             if block[0] != study:
                 continue
-            for cell, (value, _) in table.values.items():
-                for name, other in _changed(cell, key, gone, come, table.levels):
-                    there = table.values.get(other)
-                    if there is None:
+            for name, level, other in _changes(table, key, gone, come):
+                for cell in table.holding.get((name, level), ()):
+                    value, there = table.values[cell][0], table.values.get(cell.at_level(name, other), (math.nan,))[0]
+                    if math.isnan(there):
                         continue
-                    if value == 0 or there[0] == 0:
-                        zeros.append((cell.metric, value != there[0]))
-                    if value <= 0 or there[0] <= 0:
-                        continue
-                    log = math.log(there[0] / value / self.work(cell, other))
-                    rest = frozenset(pair for pair in cell.labels if pair[0] != name)
-                    if cell.x is not None:
-                        rest |= {("", str(cell.x))}
-                    found.append(_Seen(log, value, block, table.kind(cell), cell.metric, cell.system, rest))
+                    if value == 0 or there == 0:
+                        zeros.append((cell.metric, value != there))
+                    if value > 0 and there > 0:
+                        rest = frozenset(pair for pair in cell.labels if pair[0] != name)
+                        if cell.x is not None:
+                            rest |= {("", str(cell.x))}
+                        log = math.log(there / value / self.work(cell, cell.at_level(name, other)))
+                        found.append(_Seen(log, value, block, table.kind(cell), cell.metric, cell.system, rest))
         self._seen[place] = found
         return found
 
 
-def _changed(
-    cell: Cell, key: str, gone: str, come: str, levels: Mapping[str, tuple[str, ...]]
-) -> list[tuple[str, Cell]]:
-    """Cells that differ from one in the wanted change alone, with the condition that changes.
+def _changes(table: Table, key: str, gone: str, come: str) -> Iterator[tuple[str, str, str]]:
+    """Names of a table with two levels each that make the wanted change.
 
     Another condition may make the same change: a release is a version here and a variant there, and one option is
     switched on as another is.
     """
     if key == SYSTEM:
-        return [(SYSTEM, cell.at_level(SYSTEM, come))] if cell.system == gone else []
-    return [
-        (name, cell.at_level(name, other))
-        for name, level in cell.labels
-        if name == key or (name in ALTERNATIVES and key in ALTERNATIVES)
-        for other in levels.get(name, ())
-        if other != level and level_change(level, other) == (gone, come)
-    ]
+        yield SYSTEM, gone, come
+        return
+    for name in ALTERNATIVES if key in ALTERNATIVES else (key,):
+        for level, other in table.changes.get((name, (gone, come)), ()):
+            yield name, level, other
 
 
 def _posterior(

@@ -1,10 +1,10 @@
 """Rows as tables of cells: which conditions are numbers, which are names, and who is whose sibling."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import combinations
+from functools import cached_property, lru_cache
+from itertools import combinations, permutations
 
 from model.capacity.conditions.rows import Row
 
@@ -126,6 +126,24 @@ class Table:
     def _pairs(self) -> frozenset[tuple[tuple[str, str], tuple[str, str]]]:
         return frozenset(pair for cell in self.values for pair in combinations(_parts(cell), 2))
 
+    @cached_property
+    def holding(self) -> Mapping[tuple[str, str], tuple[Cell, ...]]:
+        """The cells at each named level, and of each system."""
+        found: dict[tuple[str, str], list[Cell]] = defaultdict(list)
+        for cell in self.values:
+            for label in ((SYSTEM, cell.system), *cell.labels):
+                found[label].append(cell)
+        return {label: tuple(cells) for label, cells in found.items()}
+
+    @cached_property
+    def changes(self) -> Mapping[tuple[str, tuple[str, str]], tuple[tuple[str, str], ...]]:
+        """Pairs of named levels by the words in which they differ."""
+        found: dict[tuple[str, tuple[str, str]], list[tuple[str, str]]] = defaultdict(list)
+        for name, levels in self.levels.items():
+            for pair in permutations(levels, 2):
+                found[name, level_change(*pair)].append(pair)
+        return {change: tuple(pairs) for change, pairs in found.items()}
+
     def kind(self, cell: Cell) -> str:
         """What sort of quantity a cell is."""
         return kind_of(cell.metric, self.unit(cell))
@@ -151,16 +169,28 @@ class Table:
         return self.by_series.get(replace(cell, x=None), [])
 
 
+@lru_cache(maxsize=4096)
+def level_change(one: str, other: str) -> tuple[str, str]:
+    """The words in which two levels differ: `IMS V9 OTMA` and `IMS V10 OTMA` in V9 and V10."""
+    words, others = one.split(), other.split()
+    return " ".join(w for w in words if w not in others), " ".join(w for w in others if w not in words)
+
+
 def _parts(cell: Cell) -> Labels:
     return tuple(label for label in cell.labels if label[0] not in (*ALTERNATIVES, POINT))
 
 
-def tables(rows: Iterable[Row]) -> dict[tuple[str, str], Table]:
-    """Rows by study and table."""
+def block_of(row: Row) -> tuple[str, str]:
+    """The study and table of a row."""
+    return row.study or row.system, row.table
+
+
+def tables(rows: Iterable[Row], same: Mapping[tuple[str, str], Table]) -> dict[tuple[str, str], Table]:
+    """Rows by study and table; `same` has tables that are known already."""
     by_block: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
-        by_block[row.study or row.system, row.table].append(row)
-    return {block: _table(block, members) for block, members in by_block.items()}
+        by_block[block_of(row)].append(row)
+    return {block: same.get(block) or _table(block, members) for block, members in by_block.items()}
 
 
 def _table(block: tuple[str, str], rows: list[Row]) -> Table:
@@ -233,13 +263,24 @@ def _numeric(levels: Mapping[str, set[str]]) -> str | None:
 class Tables:
     """All tables of a model, with the look-ups that laws and ratios need."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[Row], same: Mapping[tuple[str, str], Table] | None = None) -> None:
         self.rows = tuple(rows)
-        self.blocks = tables(self.rows)
+        self.blocks = tables(self.rows, same or {})
         self._rates: dict[str, list[tuple[str, dict[str, str], float]]] = defaultdict(list)
         for row in self.rows:
             if row.metric in RATES and row.value > 0:
                 self._rates[row.system].append((row.table, dict(row.condition), row.value))
+
+    def without(self, gone: Callable[[Row], bool]) -> "Tables":
+        """The tables without some rows."""
+        touched = {block_of(row) for row in self.rows if gone(row)}
+        same = {block: table for block, table in self.blocks.items() if block not in touched}
+        return Tables((row for row in self.rows if not gone(row)), same)
+
+    def of_study(self, study: str) -> "Tables":
+        """The tables of one study."""
+        same = {block: table for block, table in self.blocks.items() if block[0] == study}
+        return Tables((row for row in self.rows if block_of(row)[0] == study), same)
 
     def value(self, cell: Cell) -> tuple[float, float] | None:
         """Value and standard error of a measured cell."""

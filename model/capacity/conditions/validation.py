@@ -17,9 +17,19 @@ import numpy as np
 
 from model.capacity.conditions.evaluating import Evaluator
 from model.capacity.conditions.identities import repeated
-from model.capacity.conditions.left_out import LeftOut, left_out, neighbours, widening
+from model.capacity.conditions.left_out import LeftOut, left_out, neighbours, widening, without
 from model.capacity.conditions.rows import Row, Study
-from model.capacity.conditions.tables import ALTERNATIVES, POPULATIONS, RATES, Cell, Table, Tables, kind_of, number
+from model.capacity.conditions.tables import (
+    ALTERNATIVES,
+    POPULATIONS,
+    RATES,
+    Cell,
+    Table,
+    Tables,
+    block_of,
+    kind_of,
+    number,
+)
 
 ITR, STRUCTURE = "itr_tps", "structure"
 """The latter names the structure of a coupling facility, whose rates and service times are a family of their own."""
@@ -136,7 +146,10 @@ def validate(study: Study) -> StudyValidation:
     for figure in figures:
         table = whole.blocks[figure.cell.block]
         if table.numeric is None:
-            ends = figure.widened(widening(figures, [figure.cell]))
+            kept, scales = without(whole, table, figure.cell), widening(figures, [figure.cell])
+            found = Evaluator(kept, study.facts, widening=scales).value(figure.cell)
+            assert found is not None
+            ends = found.low, found.value, found.high
             cases.append(_case(table, figure.cell, "single figures", "itself", ends, figure.naive))
     by_family: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
@@ -183,8 +196,8 @@ def _without(
                 return True
         return False
 
-    touched = {(row.study or row.system, row.table) for row in study.rows if gone(row)}
-    kept = Tables(row for row in study.rows if not gone(row) or (numeric is None and row.metric in RATES))
+    touched = {block_of(row) for row in study.rows if gone(row)}
+    kept = whole.without(lambda row: gone(row) and (numeric is not None or row.metric not in RATES))
     for block in touched & kept.blocks.keys():
         table, before = whole.blocks[block], kept.blocks[block]
         known = [found for key in keys for found in before.levels.get(key, ())]
