@@ -1,9 +1,11 @@
 """What measured cells say of a cell that may not have been measured."""
 
 import math
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import fmean, stdev
 
 import numpy as np
@@ -14,7 +16,7 @@ from model.capacity.conditions.mixtures import Belief
 from model.capacity.conditions.populations import response_growth
 from model.capacity.conditions.ratios import OWN_RATIOS, Ratios
 from model.capacity.conditions.rows import WORKLOAD
-from model.capacity.conditions.tables import ALTERNATIVES, POPULATIONS, SYSTEM, Cell, Table, Tables, number
+from model.capacity.conditions.tables import ALTERNATIVES, PEAK, POPULATIONS, SYSTEM, Cell, Table, Tables, number
 
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
@@ -22,8 +24,11 @@ MOST_APART = math.log(2.0)
 OUTSIDE_SD = 0.003
 """Relative standard deviation by which an answer is less sure, for each e-fold outside the measured levels."""
 REPEATABILITY = 0.003
-TIMES, REPEATED_WITHIN = ("s", "ms", "us"), 0.03
-"""Relative standard deviation within which times repeat from run to run, however closely a law goes through a few."""
+TIMES, REPEATED_WITHIN, WORK_REPEATED_WITHIN = ("s", "ms", "us"), 0.03, 0.015
+"""Relative standard deviations within which times, and work and rates, repeat from run to run, however closely a law
+goes through a few."""
+LEAST_STEPS, SURELY = 2, 2.0
+"""Steps in one direction from which on a series is taken to rise or fall, within so many standard deviations."""
 DOUBTFUL = 0.1
 """A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
 UNMEASURED_SD = 0.03
@@ -119,6 +124,8 @@ class Beliefs:
             end = float(np.clip(cell.x, x.min(), x.max()))
             risen = self._risen(table, cell, points, end, belief)
             belief = belief.scaled(risen, OUTSIDE_SD * abs(math.log(cell.x / end)))
+        elif not known and not cell.metric.startswith(PEAK):
+            belief = belief.bounded(*between(points, cell.x, SURELY * _repeated_within(table, cell)))
         if known:
             belief = belief.scaled(measured / belief.median(), 0.0)
         return Inference(belief, basis, len(points), outside)
@@ -345,6 +352,26 @@ def _together(found: list[_Candidate], least: float) -> Belief:
 def _spans(points: list[tuple[float, float, float]], x: float | None) -> bool:
     """Whether a level lies within the measured ones: beyond them a sibling knows no more than the series itself."""
     return x is not None and points[0][0] <= x <= points[-1][0]
+
+
+def _repeated_within(table: Table, cell: Cell) -> float:
+    """Relative standard deviation within which a metric repeats from run to run."""
+    if table.kind(cell) in ("storage", "buffers"):
+        return REPEATABILITY
+    return REPEATED_WITHIN if table.unit(cell) in TIMES else WORK_REPEATED_WITHIN
+
+
+def between(points: list[tuple[float, float, float]], x: float, within: float) -> tuple[float, float]:
+    """Limits of a value between measured levels: the neighbouring ones, but for a relative rest, where all of three
+    levels or more rise, or all fall.
+    """
+    values = [y for _, y, _ in points]
+    steps = [math.log(after / before) for before, after in pairwise(values)]
+    if len(steps) < LEAST_STEPS or (min(steps) < -REPEATABILITY and max(steps) > REPEATABILITY):
+        return -math.inf, math.inf
+    place = bisect([level for level, _, _ in points], x)
+    near = values[place - 1 : place + 1]
+    return min(near) * math.exp(-within), max(near) * math.exp(within)
 
 
 def family(table: Table, cell: Cell) -> str:

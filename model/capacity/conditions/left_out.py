@@ -90,7 +90,7 @@ def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
                     continue
                 inference = beliefs.infer(cell)
                 assert inference is not None
-                low, value, high = inference.belief.quantiles(0.05, 0.5, 0.95)
+                low, value, high = inference.belief.bounded(-math.inf, math.inf).quantiles(0.05, 0.5, 0.95)
                 naive = neighbours(points, cell.x)
                 found.append(LeftOut(cell, relatives(kept, cell), y, low, value, high, naive))
     return found

@@ -1,5 +1,6 @@
 """What is believed of one value: a mixture of normal or log-normal distributions."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -24,7 +25,7 @@ class Belief:
     """Weights, means and standard deviations of the parts, shapes (parts,): of the value, or of its logarithm.
 
     A logarithmic belief may be of a part of a time (`rest` is the other part), or of a rate whose time it is
-    (`population` over the time).
+    (`population` over the time). No value is below `least` or above `most`.
     """
 
     weight: Array
@@ -33,6 +34,8 @@ class Belief:
     logarithmic: bool = False
     rest: float = 0.0
     population: float | None = None
+    least: float = -math.inf
+    most: float = math.inf
 
     @classmethod
     def of(cls, mean: float, sd: float) -> "Belief":
@@ -68,6 +71,10 @@ class Belief:
         """The rate at which a population passes a cycle of which this is a part, and `rest` the other."""
         return replace(self, population=population, rest=rest)
 
+    def bounded(self, least: float, most: float) -> "Belief":
+        """Values beyond two ends taken as these."""
+        return replace(self, least=least, most=most)
+
     def draws(self, seed: int) -> Array:
         """`DRAWS` values in random order, each part drawn by quantiles."""
         generator = np.random.default_rng(seed)
@@ -92,10 +99,10 @@ class Belief:
         return (high - low) / 2.0 / abs(middle) if middle else 0.0
 
     def _values(self, found: Array) -> Array:
-        if not self.logarithmic:
-            return found
-        times = self.rest + np.exp(found)
-        return times if self.population is None else self.population / times
+        if self.logarithmic:
+            times = self.rest + np.exp(found)
+            found = times if self.population is None else self.population / times
+        return np.asarray(np.clip(found, self.least, self.most), dtype=np.float64)
 
     def _quantiles(self, shares: tuple[float, ...]) -> Array:
         wanted = np.array(shares) * self.weight.sum()

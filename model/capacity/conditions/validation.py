@@ -21,6 +21,7 @@ from model.capacity.conditions.left_out import LeftOut, left_out, neighbours, wi
 from model.capacity.conditions.rows import Row, Study
 from model.capacity.conditions.tables import (
     ALTERNATIVES,
+    PEAK,
     POPULATIONS,
     RATES,
     Cell,
@@ -33,8 +34,6 @@ from model.capacity.conditions.tables import (
 
 ITR, STRUCTURE = "itr_tps", "structure"
 """The latter names the structure of a coupling facility, whose rates and service times are a family of their own."""
-PEAK = "max_"
-"""Maxima of a run scatter more than what they are the maximum of, and are a family of their own."""
 LEAST_CASES = 3
 ROUNDING = 1e-6
 FAMILIES = {

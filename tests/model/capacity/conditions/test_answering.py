@@ -387,3 +387,14 @@ def test_what_two_tables_have_is_one_quantity():
         assert space["space_mb"].value == pytest.approx(stored["Data Space"].value / 1000.0)
     assert stored["Data Space"].value == 30750.0
     assert len([figure for figure in left_out(Tables(rows), {}) if figure.cell.metric == "space_mb"]) == 0
+
+
+@pytest.mark.parametrize(("last", "bounded"), [(400.0, True), (100.0, False)])
+def test_an_answer_between_levels_that_all_rise_is_between_its_neighbours(last, bounded):
+    levels = {"10": 100.0, "20": 103.0, "40": 330.0, "80": last}
+    rows = [Row("one", "storage_kb", {"sessions": x}, y, "KB", "storage", "study") for x, y in levels.items()]
+    found = {count: predict(fit(rows, {}), "one", {"sessions": count})[0] for count in (15, 160)}
+    within = found[15]
+    assert (99.0 < within.lo and within.hi < 104.0) == bounded
+    assert within.lo <= within.value <= within.hi
+    assert found[160].hi > last * 1.05
