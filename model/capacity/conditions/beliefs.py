@@ -35,6 +35,8 @@ UNMEASURED_SD = 0.03
 """Relative standard deviation, at least, of a sibling at a level at which it was not measured."""
 NOTHING_DOUBT = 0.5
 """How unsure a relative is that shows nothing, for each unit of the chance that there is something."""
+COUNT, EVENTS = "count", 2.0
+"""Events come as a Poisson process: the variance of a count is the count, here and where it was measured."""
 SUREST = 4.0
 """Power of how sure a relative is by which it counts beside others."""
 LEAST_FELLOWS = 4
@@ -257,6 +259,8 @@ class Beliefs:
         if best.doubt == 0 or not best.inference.belief.logarithmic:
             return best.inference
         belief = _together(found, best.doubt)
+        if table.unit(cell) == COUNT:
+            belief = belief.scaled(1.0, math.sqrt(EVENTS / belief.median()))
         if table.numeric is not None:
             return replace(best.inference, belief=belief)
         least = 0.0 if best.by_own else 1.0

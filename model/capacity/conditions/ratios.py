@@ -8,8 +8,10 @@ two runs may be equal where the longest are not.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -142,13 +144,16 @@ class Ratios:
     def appears(self, donor: Cell, wanted: Cell, key: str) -> float:
         """The chance that something is at a level where a donor shows nothing at another, as of such pairs seen.
 
-        Those of the metric itself count in full, all others together as `OTHER_PAIRS` of them.
+        Those of the metric itself count in full, all others together as `OTHER_PAIRS` of them, each metric once.
         """
         one, other = donor.level(key) or "", wanted.level(key) or ""
         change = (one, other) if key == SYSTEM else level_change(one, other)
         self._gather(donor.block[0], key, *change)
         pairs = self._zeros[f"{donor.block[0]} {key}", *change]
-        usual = (sum(found for _, found in pairs) + 2.0 * APPEARING) / (len(pairs) + 2.0)
+        by_metric: dict[str, list[bool]] = defaultdict(list)
+        for metric, found in pairs:
+            by_metric[metric].append(found)
+        usual = (sum(map(fmean, by_metric.values())) + 2.0 * APPEARING) / (len(by_metric) + 2.0)
         own = [found for metric, found in pairs if metric == donor.metric]
         return (sum(own) + OTHER_PAIRS * usual) / (len(own) + OTHER_PAIRS)
 
