@@ -41,14 +41,15 @@ SUREST = 4.0
 """Power of how sure a relative is by which it counts beside others."""
 LEAST_FELLOWS = 4
 """So many other levels of a part tell what is usual among them."""
-MOST_DOUBLINGS = 8
-"""Beyond so many doublings from the measured levels, laws alone are left."""
+STEPS_BEYOND = range(1, 9)
+"""How many doublings beyond the measured levels answers are held against each other; laws alone are left farther on."""
 CUSTOMERS = (*POPULATIONS, "ifp_regions")
 """Conditions that count who asks for service; others, such as buffers, count what serves."""
 RISING = ("storage", "buffers", "s", "ms", "us")
 SIZES = ("_kb", "_mb", "_bytes")
 THINK_TIME = "think_time"
 KEPT_WEIGHT = 1e-3
+LEAST_REACH = 1e-9
 
 
 @dataclass(frozen=True)
@@ -122,32 +123,32 @@ class Beliefs:
         measured, noise = table.values.get(cell, (0.0, 0.0))
         known = measured > 0 and noise < DOUBTFUL * measured
         belief = self._widened(table, cell, self.by_law(table, cell, points), most=1.0 if known else math.inf)
-        if outside:
-            end = float(np.clip(cell.x, x.min(), x.max()))
-            risen = self._risen(table, cell, points, end, belief)
-            belief = belief.scaled(risen, OUTSIDE_SD * abs(math.log(cell.x / end)))
-        elif not known and not cell.metric.startswith(PEAK):
-            belief = belief.bounded(*between(points, cell.x, SURELY * _repeated_within(table, cell)))
         if known:
             belief = belief.scaled(measured / belief.median(), 0.0)
+        elif outside:
+            belief = self._no_surer(table, cell, points, belief)
+        elif not cell.metric.startswith(PEAK):
+            belief = belief.bounded(*between(points, cell.x, SURELY * _repeated_within(table, cell)))
         return Inference(belief, basis, len(points), outside)
 
-    def _risen(
-        self, table: Table, cell: Cell, points: list[tuple[float, float, float]], end: float, belief: Belief
-    ) -> float:
-        """By which factor a belief is too low, or too high, for what is not expected to fall beyond the levels.
-
-        It is held against the last level and every doubling from there on. A sibling measured there knows better.
+    def _no_surer(self, table: Table, cell: Cell, points: list[tuple[float, float, float]], belief: Belief) -> Belief:
+        """A belief beyond the measured levels held against the last one and every doubling from there on: it is no
+        surer than any of them, and no lower where nothing is expected to fall. A sibling measured there knows better.
         """
         assert cell.x is not None
-        there = self.infer(replace(cell, x=end)) if rises(table, cell) and not is_closed(table, cell) else None
-        if there is None or any(_spans(table.series(other), cell.x) for other in self._siblings(table, cell)):
-            return 1.0
-        doublings = range(1, min(math.ceil(abs(math.log2(cell.x / end))), MOST_DOUBLINGS))
-        nearer = [replace(cell, x=end * 2.0 ** (k if cell.x > end else -k)) for k in doublings]
-        medians = [there.belief.median(), *(self.by_law(table, other, points).median() for other in nearer)]
-        limit = max(medians) if cell.x > end else min(medians)
-        return (max if cell.x > end else min)(limit / belief.median(), 1.0)
+        end, last, _ = points[-1] if cell.x > points[-1][0] else points[0]
+        away = math.log2(cell.x / end)
+        steps = [step for step in STEPS_BEYOND if step < abs(away)]
+        places = [replace(cell, x=end * math.exp2(math.copysign(step, away))) for step in steps]
+        nearer = [self._widened(table, place, self.by_law(table, place, points)) for place in places]
+        reach = max([belief.reach(), *(other.reach() for other in nearer)])
+        rising = rises(table, cell) and not is_closed(table, cell)
+        factor = 1.0
+        if rising and not any(_spans(table.series(other), cell.x) for other in self._siblings(table, cell)):
+            limit = (max if away > 0 else min)([last, *(other.median() for other in nearer)])
+            factor = (max if away > 0 else min)(limit / belief.median(), 1.0)
+        wider = reach / max(belief.reach(), LEAST_REACH)
+        return belief.widened(max(wider, 1.0)).scaled(factor, OUTSIDE_SD * abs(away) * math.log(2.0))
 
     def by_law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Belief:
         """What the laws say of a cell, given the points of its series."""
@@ -320,8 +321,7 @@ class Beliefs:
         """
         factor, reach = scale(self._widening, relatives(table, cell))
         if factor > 1.0 and table.numeric is not None:
-            low, high = belief.quantiles(0.05, 0.95)
-            factor = max(min(factor, reach / max(math.log(high / low) / 2.0, 1e-9)), 1.0)
+            factor = max(min(factor, reach / max(belief.reach(), LEAST_REACH)), 1.0)
         return belief.widened(min(max(factor, least), most))
 
     def donors(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:

@@ -159,7 +159,7 @@ class Evaluator:
         low, value, high = (float(f"{end:.{digits}g}") for end in ends)
         if unit in COUNTED and _whole(table, cell.metric):
             low, value, high = (float(round(end)) for end in (low, value, high))
-        seed = zlib.crc32(repr(cell).encode()) ^ self._seed
+        seed = zlib.crc32(repr(replace(cell, x=None)).encode()) ^ self._seed
         return Value(value, low, high, np.clip(belief.draws(seed), least, most), inference, inference.basis)
 
 

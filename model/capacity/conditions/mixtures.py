@@ -93,6 +93,11 @@ class Belief:
         """The middle value."""
         return self.quantiles(0.5)[0]
 
+    def reach(self) -> float:
+        """Half the width of the middle 90 % of the logarithm; 0 at zero."""
+        low, high = self.quantiles(0.05, 0.95)
+        return math.log(high / low) / 2.0 if low > 0.0 else 0.0
+
     def relative_sd(self) -> float:
         """Half the width of the middle 68 %, relative to the median; 0 at zero."""
         low, middle, high = self.quantiles(0.16, 0.5, 0.84)

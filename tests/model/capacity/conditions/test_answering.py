@@ -395,6 +395,6 @@ def test_an_answer_between_levels_that_all_rise_is_between_its_neighbours(last, 
     rows = [Row("one", "storage_kb", {"sessions": x}, y, "KB", "storage", "study") for x, y in levels.items()]
     found = {count: predict(fit(rows, {}), "one", {"sessions": count})[0] for count in (15, 160)}
     within = found[15]
-    assert (99.0 < within.lo and within.hi < 104.0) == bounded
+    assert (within.lo > 99.0 and within.hi < 104.0) == bounded
     assert within.lo <= within.value <= within.hi
     assert found[160].hi > last * 1.05
