@@ -13,6 +13,9 @@ from model.calibration.intervals import History
 GONE_DAYS = 5
 # Busy over what the engines can be, and CPU of classes over busy, with engines beside it, that are no rounding.
 IMPOSSIBLE, ABOVE, BESIDE = 1.02, 1.1, 0.02
+# Transactions of one interval whose CPU stands for so many times fewer of the class, and in how many intervals that is
+# not another kind of load; costs of fewer transactions than this say nothing.
+TOO_MANY, SELDOM, FEWEST_COUNTED = 20.0, 0.05, 30.0
 # Rates and dates that make one class the likely successor of another.
 ALIKE, SAME_DAYS = 1.5, 1
 
@@ -42,6 +45,26 @@ def without_contradiction(h: History) -> tuple[History, list[str]]:
         "whether records are missing or doubled"
     )
     return h.rows(~wrong), [note]
+
+
+def without_miscounts(h: History) -> tuple[History, list[str]]:
+    """The history without intervals that count many times the transactions of a class that their CPU stands for."""
+    counted = (h.ended >= FEWEST_COUNTED) & (h.cp_s > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cost = np.where(counted, h.cp_s / h.ended, np.nan)
+    told = counted.sum(axis=0) * SELDOM >= 1.0
+    usual = np.full(len(h.classes), np.nan)
+    usual[told] = np.nanmedian(cost[:, told], axis=0)
+    cheap = np.asarray(cost < usual / TOO_MANY)
+    wrong = cheap & (cheap.sum(axis=0) <= SELDOM * counted.sum(axis=0))
+    if not wrong.any():
+        return h, []
+    names = ", ".join(name for name, some in zip(h.classes, wrong.any(axis=0), strict=True) if some)
+    left = wrong.any(axis=1)
+    return h.rows(~left), [
+        f"{_left_out(h, left)} count more than {TOO_MANY:.0f} times the transactions of {names} that their CPU stands "
+        "for"
+    ]
 
 
 def _left_out(h: History, wrong: NDArray[np.bool_]) -> str:

@@ -20,6 +20,7 @@ from model.calibration.plausibility import (
     come_and_gone,
     engines_changed,
     without_contradiction,
+    without_miscounts,
     without_overlap,
 )
 from model.calibration.regression import Fit, fit
@@ -134,7 +135,8 @@ def _plausible(history: History) -> tuple[History, list[str]]:
             "records of one are missing or of another LPAR"
         )
     h, contradictions = without_contradiction(h)
-    return h, notes + contradictions
+    h, miscounts = without_miscounts(h)
+    return h, notes + contradictions + miscounts
 
 
 @dataclass(frozen=True)

@@ -319,3 +319,17 @@ def test_answers_say_that_the_lpar_had_other_engines_before_and_which_percentile
     notes = predict(build({"PRDA": entry(h)}, data={}, validation={}), "PRDA").notes
     assert any(note.startswith("engines: 5 until 2026-09-10T02:45:00, 4 since") for note in notes)
     assert any(note.startswith("HIGH, LOW: no 90th percentile is predicted") for note in notes)
+
+
+def test_intervals_that_count_transactions_without_their_cpu_are_left_out_and_reported():
+    plain = history()
+    ended = plain.ended.copy()
+    ended[::41, 0] *= 1000.0
+    usual, found = (entry(h) for h in (plain, replace(plain, ended=ended)))
+    note = next(note for note in found["notes"] if "times the transactions of HIGH" in note)
+    assert note.startswith(f"{len(ended[::41])} of {len(ended)} intervals, from {plain.start_local[0]} on")
+    costs = [
+        law["coef"][1] * law["scale"] / law["reference_rate"]
+        for law in (usual["usage"]["HIGH"], found["usage"]["HIGH"])
+    ]
+    assert costs[1] == pytest.approx(costs[0], rel=0.005)
