@@ -43,16 +43,17 @@ def asked(
     """
     m = system_of(lived, seen, question)
     network, begun = lived.networks[-1], start(lived, m, question.when)
-    factors, given = _factors(lived, m, question.at, dict(zip(network.class_names, begun.rates, strict=True)))
+    rates = begun.rates * begun.growth
+    factors, given = _factors(lived, m, question.at, dict(zip(network.class_names, rates, strict=True)))
     factors = {name: more * factor for name, factor in factors.items()}
     wanted = {
         c.name: rate * factors[c.name]
-        for c, rate in zip(network.classes, begun.rates, strict=True)
+        for c, rate in zip(network.classes, rates, strict=True)
         if c.users and c.name in given
     }
     classes = tuple(
-        _at_rate(c, rate, factors.get(c.name, 1.0) * (crowd or {}).get(c.name, 1.0), inside_s)
-        for c, rate, inside_s in zip(network.classes, begun.rates, begun.response_s, strict=True)
+        _at_rate(c, rate, growth * factors.get(c.name, 1.0) * (crowd or {}).get(c.name, 1.0), inside_s)
+        for c, rate, growth, inside_s in zip(network.classes, begun.rates, begun.growth, begun.response_s, strict=True)
         if c.name not in lived.twin.classes or rate > 0 or c.users
     )
     network = replace(network, classes=classes)

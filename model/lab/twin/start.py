@@ -13,11 +13,15 @@ from model.lab.twin.when import recorded_at
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Transactions/s and mean response in s of each class, (K,), with the `when` that a model is asked for."""
+    """Transactions/s and mean response in s of each class, (K,), with the `when` that a model is asked for.
+
+    Until a time to come classes grow: `growth` (K,) is how many times as much comes then; users are as many times more.
+    """
 
     when: str
     rates: np.ndarray
     response_s: np.ndarray
+    growth: np.ndarray
 
 
 def start(lived: Lived, m: Measured, when: str) -> Start:
@@ -30,12 +34,13 @@ def start(lived: Lived, m: Measured, when: str) -> Start:
     rates, response_s = ended / (len(at) * twin.interval_s), elapsed_s / np.maximum(ended, 1.0)
     if named.to_come is None:
         text = twin.local(m.starts[rows[0]]).isoformat(timespec="minutes") if len(rows) == 1 else when
-        return Start(text, rates, response_s)
+        return Start(text, rates, response_s, np.ones(len(rates)))
     loads = [twin.classes.get(name) for name in lived.networks[-1].class_names]
+    middle = m.starts[0] + (m.starts[-1] - m.starts[0]) / 2
+    weeks = (named.to_come - twin.local(m.starts[rows[0]] if rows else middle)) / timedelta(weeks=1)
+    growth = np.array([1.0 if load is None else (1 + load.growth_pct_per_week / 100) ** weeks for load in loads])
     for k, load in enumerate(loads):
-        if load is not None and rows:
-            weeks = (named.to_come - twin.local(m.starts[rows[0]])) / timedelta(weeks=1)
-            rates[k] *= (1 + load.growth_pct_per_week / 100) ** weeks
-        elif load is not None:
-            rates[k] = expected_per_s(twin, load, [named.to_come - timedelta(hours=twin.utc_offset_hours)])[0]
-    return Start(when, rates, response_s)
+        if load is not None and not rows:
+            then = named.to_come - timedelta(hours=twin.utc_offset_hours)
+            rates[k] = expected_per_s(twin, load, [then])[0] / growth[k]
+    return Start(when, rates, response_s, growth)

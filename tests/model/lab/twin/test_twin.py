@@ -131,7 +131,7 @@ users = 60
 think = { mean_s = 1 }
 route = [{ visit = "PRDB cp", service = { mean_ms = 15 } }, { visit = "dasd", service = { mean_ms = 70 } }]
 """
-    load = {"service_class": "TSO", "importance": 2, "workload": "TSO", "rate_per_s": 50}
+    load = {"service_class": "TSO", "importance": 2, "workload": "TSO", "rate_per_s": 50, "growth_pct_per_week": 1}
     content = tomllib.loads(made.TWIN)
     content["classes"]["terminals"] = load
     content["classes"]["orders"]["rate_per_s"] = 3
@@ -158,6 +158,13 @@ route = [{ visit = "PRDB cp", service = { mean_ms = 15 } }, { visit = "dasd", se
     terminals = next(c for c in few.classes if c.name == "terminals")
     assert terminals.users == 2
     assert 2 / (terminals.think.mean + response_s) == pytest.approx(0.025 * sent, rel=1e-3)
+    # Until a day to come users grow, and think as they then did: seventy weeks after its peak there are twice as many.
+    grown, peak = (
+        next(c for c in asked(after, [m], Question("one", "PRDB", {"when": when})).network.classes if c.users)
+        for when in ("2028-01-10", "peak")
+    )
+    assert grown.users == pytest.approx(60 * 1.01**70, rel=0.03)
+    assert grown.think.mean == pytest.approx(peak.think.mean, rel=0.01)
 
 
 def test_an_overloaded_lpar_is_full_is_asked_for_more_and_has_no_response() -> None:
