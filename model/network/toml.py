@@ -370,7 +370,8 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, int | float):
-        return repr(value)
+        # A float of numpy is one, too, but says so.
+        return repr(float(value)) if isinstance(value, float) else repr(value)
     if isinstance(value, Distribution):
         return _value(_distribution_table(value))
     if isinstance(value, list | tuple):

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from model.network import Network
+from model.network import Network, NetworkError
 from model.network.solvers.exact_network import in_product_form
 from model.network.solvers.network_solver import known_error, solve
 from model.network.solvers.reduction import Floats, reduce
+from model.network.solvers.solution import Solution
 from model.network.solvers.sweep import sweep
 
 
@@ -18,6 +19,7 @@ from model.network.solvers.sweep import sweep
 class LoadSweep:
     """Figures by point: ``throughput_per_s`` and ``response_s`` (points, classes), ``utilisation`` (points, stations)
     as busy share of the servers (busy servers at a delay). A response is infinite where an open class is saturated.
+    All figures of a point that is beyond the solver are NaN, and ``refused`` (points,) says why; '' elsewhere.
 
     Networks in product form go through compiled code, which is exact where all classes are open; others through one
     :func:`model.network.solvers.solve` a point. ``method``, ``exact``, ``known_error``, ``error_note`` and
@@ -35,6 +37,7 @@ class LoadSweep:
     known_error: tuple[float, float]
     error_note: str
     approximated: tuple[str, ...]
+    refused: tuple[str, ...]
 
 
 def sweep_load(network: Network, factors: ArrayLike) -> LoadSweep:
@@ -42,6 +45,7 @@ def sweep_load(network: Network, factors: ArrayLike) -> LoadSweep:
 
     Raises:
         ValueError: a factor is not positive.
+        NetworkError: the solver refuses every point.
     """
     f = np.atleast_1d(np.asarray(factors, dtype=float))
     if np.any(~(f > 0)):
@@ -61,33 +65,43 @@ def sweep_load(network: Network, factors: ArrayLike) -> LoadSweep:
         response = np.where(found.converged[:, None], found.response, np.inf)
         closed = bool(np.any(net.users > 0))
         method, approximated = ("Linearizer", ("large lattice",)) if closed else ("open product form", ())
-        return _labelled(network, f, found.throughput, response, found.utilisation, method, approximated)
-    solutions = [solve(_at(network, float(x))) for x in f]
-    return _labelled(
-        network,
-        f,
-        np.array([s.throughput_per_s for s in solutions]),
-        np.array([s.response_s for s in solutions]),
-        np.array([s.station_utilisation for s in solutions]),
-        " and ".join(dict.fromkeys(s.method for s in solutions)),
-        tuple(dict.fromkeys(a for s in solutions for a in s.approximated)),
-    )
+        known, note = known_error(approximated)
+        figures = found.throughput, response, found.utilisation
+        names, refused = (network.class_names, network.station_names), ("",) * len(f)
+        return LoadSweep(f, *names, *figures, method, not closed, known, note, approximated, refused)
+    return _one_by_one(network, f)
 
 
-def _labelled(
-    network: Network,
-    factors: Floats,
-    throughput: Floats,
-    response: Floats,
-    busy: Floats,
-    method: str,
-    approximated: tuple[str, ...],
-) -> LoadSweep:
-    known, note = known_error(approximated)
-    names = network.class_names, network.station_names
+def _one_by_one(network: Network, factors: Floats) -> LoadSweep:
+    """A solution a point."""
+    solutions: list[Solution | None] = []
+    refused: list[str] = []
+    for factor in factors:
+        try:
+            solutions.append(solve(_at(network, float(factor))))
+            refused.append("")
+        except NetworkError as reason:
+            solutions.append(None)
+            refused.append(str(reason))
+    found = [s for s in solutions if s is not None]
+    if not found:
+        raise NetworkError(refused[0])
+    nothing = np.full(len(network.classes), np.nan), np.full(len(network.stations), np.nan)
+    least_sure = max(found, key=lambda s: s.known_error[1])
     return LoadSweep(
-        factors, *names, throughput, response, busy, method, not approximated, known, note, approximated
-    )  # fmt: skip
+        factors,
+        network.class_names,
+        network.station_names,
+        np.array([nothing[0] if s is None else s.throughput_per_s for s in solutions]),
+        np.array([nothing[0] if s is None else s.response_s for s in solutions]),
+        np.array([nothing[1] if s is None else s.station_utilisation for s in solutions]),
+        " and ".join(dict.fromkeys(s.method for s in found)),
+        all(s.exact for s in found),
+        least_sure.known_error,
+        least_sure.error_note,
+        tuple(dict.fromkeys(a for s in found for a in s.approximated)),
+        tuple(refused),
+    )
 
 
 def _at(network: Network, factor: float) -> Network:

@@ -89,10 +89,11 @@ def as_text(solution: Solution) -> str:
 
 
 def sweep_as_dict(swept: LoadSweep) -> dict[str, Any]:
-    """Plain values by point, ready for JSON; what is infinite becomes None."""
+    """Plain values by point, ready for JSON; what is infinite, or beyond the solver, becomes None."""
     points = [
         {
             "factor": float(swept.factors[p]),
+            "refused": swept.refused[p] or None,
             "classes": {
                 name: {
                     "throughput_per_s": _plain(swept.throughput_per_s[p, r]),
@@ -117,8 +118,10 @@ def sweep_as_text(swept: LoadSweep) -> str:
         row = [f"{factor:.4g}"]
         for r in range(len(swept.classes)):
             row += [_number(swept.throughput_per_s[p, r]), _time(swept.response_s[p, r])]
-        rows.append(row + [f"{100 * busy:.1f} %" for busy in swept.utilisation[p]])
-    return f"{swept.method} ({swept.error_note})\n\n{_table(rows)}"
+        row += [f"{100 * busy:.1f} %" for busy in swept.utilisation[p]]
+        rows.append(["refused" if swept.refused[p] and i else cell for i, cell in enumerate(row)])
+    reasons = [f"{factor:.4g}: {why}" for factor, why in zip(swept.factors, swept.refused, strict=True) if why]
+    return "\n".join([f"{swept.method} ({swept.error_note})", "", _table(rows), *reasons])
 
 
 def _label(found: Solution | LoadSweep) -> dict[str, Any]:

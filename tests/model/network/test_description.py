@@ -94,6 +94,12 @@ def test_toml_text_gives_back_an_equal_network(network):
     assert Network.from_toml(network.to_toml()) == network
 
 
+def test_numbers_of_numpy_are_written_as_numbers():
+    cp = Visit(station="cp", service=Distribution.exponential(np.float64(0.25)))
+    network = Network(name="n", stations=(Station(name="cp"),), classes=(TransactionClass(name="c", route=(cp,)),))
+    assert Network.from_toml(network.to_toml()) == network
+
+
 @given(distributions)
 def test_moments_are_those_of_many_quantiles(d):
     assert d.mean >= 0 and d.scv >= 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from model.network import Acquire, Release, Resource, Smt, Station
+from model.network import Acquire, NetworkError, Release, Resource, Smt, Station
 from model.network.solvers import solve
 from model.network.solvers.load_sweep import sweep_load
 from model.network.solvers.report import as_dict, sweep_as_dict, sweep_as_text
@@ -41,3 +41,19 @@ def test_an_approximate_sweep_says_so_as_a_single_solution_does(net, approximate
     assert {key: said[key] for key in ("exact", "known_error", "error_note", "approximated")} == {
         key: as_dict(single)[key] for key in ("exact", "known_error", "error_note", "approximated")
     }
+
+
+def test_a_point_beyond_the_solver_has_no_figures_and_its_reason():
+    net = network(
+        Station(name="cp", servers=4, scheduling="preemptive", capacity=7),
+        open_class(5.0, visit("cp", 0.08), name="arrivals"),
+        closed_class(300, 90.0, visit("cp", 90.0), name="users"),
+    )
+    swept = sweep_load(net, [0.01, 1.0])
+    assert np.isfinite(swept.response_s[0]).all() and np.isnan(swept.response_s[1]).all()
+    solved, refused = sweep_as_dict(swept)["points"]
+    assert solved["refused"] is None and "Simulate it" in refused["refused"]
+    assert refused["classes"]["users"] == {"throughput_per_s": None, "response_s": None}
+    assert "refused" in sweep_as_text(swept)
+    with pytest.raises(NetworkError, match="Simulate it"):
+        sweep_load(net, [1.0])
