@@ -15,7 +15,7 @@ from model.capacity.crossing import crossing
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.moves import deviates, is_own, moved
-from model.capacity.observed import as_observed
+from model.capacity.observed import as_observed, varying
 from model.capacity.parts import Limit, Scenario
 from model.capacity.profile import Profile, recorded
 from model.capacity.questions import (
@@ -42,6 +42,8 @@ MOST_WEEKS = 156
 FEW = 7000
 # Letters of a resource's name that SMF 72.3 has (R723DNDE).
 RECORDED_NAME = 16
+# Work that responses ask for is refused beyond so many deviations of the work between intervals.
+MOST_DEVIATIONS = 5.0
 
 
 @dataclass(frozen=True)
@@ -135,9 +137,20 @@ def _observed(
         raise _refused(str(asked.get("when")), "measured responses belong to one recorded interval, or to rates asked")
     responses = {name: np.array([value]) for name, value in seen.items()}
     found, work = as_observed(system, scenario.as_asked(), responses, system.entry["profile"]["seconds"])
+    change, usual = (
+        float(work[0, 0] - 1.0),
+        float(varying(system, scenario, system.entry["profile"]["seconds"])[0][0, 0]),
+    )
+    if abs(change) > MOST_DEVIATIONS * usual:
+        key, value = next((str(key), value) for key, value in asked.items() if str(key).startswith(OBSERVED))
+        text = (
+            f"{key}: so measured, transactions took {100.0 * change:+.1f} % CPU, which varies by {100.0 * usual:.1f} % "
+            f"between intervals: something else changed the responses; ask without {OBSERVED}CLASS"
+        )
+        raise QuestionError(key, value, text)
     low, high = (100.0 * float(np.quantile(work[1:], q) - 1.0) for q in (0.05, 0.95))
     notes.append(
-        f"response_ms: by the responses measured, transactions took {100.0 * float(work[0, 0] - 1.0):+.1f} % CPU "
+        f"response_ms: by the responses measured, transactions took {100.0 * change:+.1f} % CPU "
         f"({low:+.1f} to {high:+.1f}) beside what is usual at this load"
     )
     return found

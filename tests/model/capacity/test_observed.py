@@ -76,6 +76,8 @@ def test_validation_says_how_near_busy_is_with_responses_known_where_work_varies
         ({"response_ms.CICS": 9.0}, "at.response_ms.CICS", "several"),
         ({"response_ms.NONE": 9.0}, "at.response_ms.NONE", "no class"),
         ({"response_ms.HIGH": 0.0}, "at.response_ms.HIGH", "above 0"),
+        ({"response_ms.HIGH": 1e300}, "at.response_ms.HIGH", "something else"),
+        ({"response_ms.HIGH": 1e-9}, "at.response_ms.HIGH", "something else"),
     ],
 )
 def test_what_was_not_measured_with_the_responses_is_refused(at, field, said):
