@@ -15,7 +15,7 @@ from model.capacity.crossing import crossing
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.moves import deviates, is_own, moved
-from model.capacity.observed import as_observed, varying
+from model.capacity.observed import as_observed
 from model.capacity.parts import Limit, Scenario
 from model.capacity.profile import Profile, recorded
 from model.capacity.questions import (
@@ -136,11 +136,8 @@ def _observed(
     if len(scenario.recorded) != 1 or notes:
         raise _refused(str(asked.get("when")), "measured responses belong to one recorded interval, or to rates asked")
     responses = {name: np.array([value]) for name, value in seen.items()}
-    found, work = as_observed(system, scenario.as_asked(), responses, system.entry["profile"]["seconds"])
-    change, usual = (
-        float(work[0, 0] - 1.0),
-        float(varying(system, scenario, system.entry["profile"]["seconds"])[0][0, 0]),
-    )
+    found, work, varies = as_observed(system, scenario.as_asked(), responses, system.entry["profile"]["seconds"])
+    change, usual = float(work[0, 0] - 1.0), float(varies[0, 0])
     if abs(change) > MOST_DEVIATIONS * usual:
         key, value = next((str(key), value) for key, value in asked.items() if str(key).startswith(OBSERVED))
         text = (

@@ -40,8 +40,9 @@ def varying(system: System, scenario: Scenario, seconds: Array | float) -> tuple
 
 def as_observed(
     system: System, scenario: Scenario, responses: Mapping[str, Array], seconds: Array | float
-) -> tuple[Scenario, Array]:
-    """The scenario with the work that the responses tell of, and that work over the usual, (draws, loads).
+) -> tuple[Scenario, Array, Array]:
+    """The scenario with the work that the responses tell of, that work over the usual, and how far it varies between
+    intervals, relative, each (draws, loads).
 
     Args:
         system: the calibrated system.
@@ -67,7 +68,7 @@ def as_observed(
     precision = 1.0 / np.maximum(sd, 1e-9) ** 2
     for _ in range(TURNS):
         lower, upper = log_responses(work * (1.0 - STEP)), log_responses(work * (1.0 + STEP))
-        told, pull = precision, precision
+        sure, pull = precision, precision
         endless = np.zeros(work.shape, bool)
         for name, measured in responses.items():
             always, each = scatter[name]
@@ -79,9 +80,9 @@ def as_observed(
             endless |= np.isinf(upper[name]) & np.isfinite(measured)
             known = np.isfinite(slope) & np.isfinite(off)
             slope, off = np.where(known, slope, 0.0), np.where(known, off, 0.0)
-            told = told + slope**2 / noise
+            sure = sure + slope**2 / noise
             pull = pull + slope * (off + slope * work) / noise
         # What was answered was not without end.
-        work = np.clip(np.where(endless, work * (1.0 - np.maximum(sd, STEP)), pull / told), LEAST, 1.0 / LEAST)
-    work = np.maximum(work + deviates(system.draws, SEED)[:, None] / np.sqrt(told), LEAST)
-    return replace(scenario, cost=cost * work), work
+        work = np.clip(np.where(endless, work * (1.0 - np.maximum(sd, STEP)), pull / sure), LEAST, 1.0 / LEAST)
+    work = np.maximum(work + deviates(system.draws, SEED)[:, None] / np.sqrt(sure), LEAST)
+    return replace(scenario, cost=cost * work), work, sd

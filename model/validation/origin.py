@@ -136,7 +136,7 @@ def _with_responses(scheme: str, system: System, chosen: History, state: State) 
     scenario = state.scenario.as_asked()
     if not responses or not float(np.median(varying(system, scenario, chosen.seconds)[0][0])) > VARIES:
         return []
-    known, _ = as_observed(system, scenario, responses, chosen.seconds)
+    known, *_ = as_observed(system, scenario, responses, chosen.seconds)
     measured = 100.0 * chosen.busy_s / chosen.seconds / chosen.engines
     found = 100.0 * system.evaluate(known, responses=False).busy / chosen.engines
     naive = {"from rates alone": 100.0 * state.busy[0] / chosen.engines}
