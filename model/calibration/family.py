@@ -7,7 +7,7 @@ Model. For system s at rate ``lambda``, with x = lambda / reference rate::
 ``b0`` is the fixed part, ``b1`` the proportional part, ``b2`` the bend (cost per transaction changing with load).
 Fixed part and bend vary around a value common to the family; the proportional part, the level of a system, is its
 own. ``scale_s`` only makes the coefficients comparable between systems. Given the scatter ``sigma`` and the spread
-``tau`` of the bend, everything is Gaussian and solved exactly; both are integrated over on a grid. docs/model.md
+``tau`` of the bend, everything is Gaussian and solved exactly; both are integrated over on a grid. docs/calibration.md
 derives it.
 """
 
