@@ -5,8 +5,11 @@ came, and the run goes on into the next interval. What a transaction meets (wait
 stretch. What a whole interval adds up to (transactions, work) is drawn with the variation of the whole interval.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +28,9 @@ VISITS = 40_000
 """Visits to stations in a stretch."""
 SHORTEST_S = 2.0
 ENOUGH = 30.0
-"""Transactions of a class that say how it fares; where fewer ended, those of the latest stretches together say it."""
+"""Transactions of a class that say how it fares; where fewer ended, earlier stretches of like load do, too."""
+LEVELS = 20
+"""Loads that are told apart where a class has few transactions, by how full the fullest station is that it visits."""
 BUCKET_LIMITS_PCT = (50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 400)
 """Upper limits of the buckets of response times, in percent of the goal; a last bucket has none."""
 
@@ -133,6 +138,26 @@ def _goals(twin: Twin, network: Network, seed: int) -> tuple[int, ...]:
     return tuple(int(goal) or max(1, round(float(f"{ms:.1g}"))) for goal, ms in zip(given, usual_ms, strict=True))
 
 
+class _Seen(NamedTuple):
+    """What stretches have of one class, arrays as in a :class:`Stretch`."""
+
+    visit: np.ndarray
+    total: np.ndarray
+    unit: np.ndarray
+    responses: np.ndarray
+
+    @classmethod
+    def of(cls, stretch: Stretch, k: int) -> _Seen:
+        """Class ``k`` of a stretch."""
+        return cls(stretch.visit[k], stretch.total[k], stretch.unit[k], stretch.responses[k])
+
+    def filled_up(self, earlier: _Seen) -> _Seen:
+        """This with as much of an earlier one as it takes to have enough transactions."""
+        missing = max(ENOUGH - self.total[L.T_DONE], 0.0)
+        keep = min(missing / max(earlier.total[L.T_DONE], 1e-12), 1.0)
+        return _Seen(*(own + keep * old for own, old in zip(self, earlier, strict=True)))
+
+
 class _Running:
     """A network that goes through intervals, and what its transactions lately met."""
 
@@ -144,6 +169,8 @@ class _Running:
         # Work that is alone on a pool is charged with what one busy engine costs.
         speeds = np.array([s.speeds[0] / (s.cost_by_busy or (1.0,))[0] for s in network.stations])
         self.visits, self.using_s = work.visits, work.demand_s / speeds
+        # Pieces of uncaptured work are no visits of transactions.
+        self.described = np.array([c.name in twin.classes for c in network.classes])
         service = np.nan_to_num(work.service_s) / speeds
         self.square_s2 = self.visits * service**2 * (1 + np.nan_to_num(work.scv, nan=1.0))
         self.sampled = np.array([_asynchronous_issue(c.route) for c in network.classes])
@@ -156,18 +183,20 @@ class _Running:
         limits = np.outer([goal / 1000 for goal in goals], BUCKET_LIMITS_PCT) / 100
         self.edges = np.searchsorted(edges, limits)
         self.lately: Stretch | None = None
+        self.alike: dict[tuple[int, int], _Seen] = {}
+        self.servers = np.array([np.inf if s.scheduling == "delay" else s.servers for s in network.stations])
         self.users = np.where(np.isfinite(self.rates), [c.users for c in network.classes], 0.0)
         self.issued = _issue_modes(network)
 
     def warm(self, counts: np.ndarray) -> None:
         """Run at the rates of an interval until what is inside is usual."""
-        self._lately(self.run.run(self._factors(counts / self.seconds), 3 * self._length(counts)))
+        self._lately(self.run.run(self._factors(counts / self.seconds), 3 * self._length(counts)), counts)
 
     def interval(self, counts: np.ndarray, random: np.random.Generator) -> Activity:
         """What goes on in the next interval, in which `counts` (classes,) transactions begin."""
         factors = self._factors(counts / self.seconds)
         stretch = self.run.run(factors, self._length(counts))
-        lately = self._lately(stretch)
+        lately = self._lately(stretch, counts)
         done = lately.total[:, L.T_DONE]
         # Users send as often as they think and wait, however often they were meant to.
         think_s = _over(self.users, self.rates * factors)
@@ -213,25 +242,25 @@ class _Running:
         return _over(rates, self.rates)
 
     def _length(self, counts: np.ndarray) -> float:
-        per_s = float((self.visits.sum(axis=1) * counts).sum()) / self.seconds
+        per_s = float((self.visits.sum(axis=1) * counts)[self.described].sum()) / self.seconds
         return float(np.clip(VISITS / max(per_s, 1e-9), SHORTEST_S, self.seconds))
 
-    def _lately(self, stretch: Stretch) -> Stretch:
-        """The stretch, with as much of the earlier ones as a class needs to have enough transactions."""
-        old = self.lately
-        if old is not None:
-            missing = ENOUGH - stretch.total[:, L.T_DONE]
-            keep = np.clip(_over(missing, old.total[:, L.T_DONE]), 0.0, 1.0)
-            stretch = Stretch(
-                stretch.seconds,
-                stretch.visit + keep[:, None, None] * old.visit,
-                stretch.total + keep[:, None] * old.total,
-                stretch.unit + keep[:, None, None] * old.unit,
-                stretch.station,
-                stretch.responses + keep[:, None] * old.responses,
-            )
-        self.lately = stretch
-        return stretch
+    def _lately(self, stretch: Stretch, counts: np.ndarray) -> Stretch:
+        """The stretch, with as much of earlier ones as a class needs to have enough transactions: of those in which the
+        fullest station it visits was as full, the latest, and of others like them where these are not enough."""
+        used = (self.using_s * counts[:, None]).sum(axis=0) / self.seconds / self.servers
+        full = np.where(self.visits > 0, used, 0.0).max(axis=1)
+        levels = np.minimum((full * LEVELS).astype(int), LEVELS - 1)
+        enough = [_Seen.of(stretch, k) for k in range(len(counts))]
+        for k, level in enumerate(levels):
+            for near in sorted(range(LEVELS), key=lambda other: abs(other - level)):
+                if (k, near) in self.alike:
+                    enough[k] = enough[k].filled_up(self.alike[k, near])
+                if near == level:
+                    self.alike[k, level] = enough[k]
+        visit, total, unit, responses = (np.stack(part) for part in zip(*enough, strict=True))
+        self.lately = Stretch(stretch.seconds, visit, total, unit, stretch.station, responses)
+        return self.lately
 
     def _buckets(self, responses: np.ndarray, ended: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """Ended transactions by bucket of response time, drawn with the shares of those simulated."""
@@ -272,8 +301,7 @@ class _Running:
                 cost[s] = busy / worked
             if station.smt and busy > 0:
                 density[s] = np.clip(active / busy, 1.0, 2.0)
-        servers = np.array([np.inf if s.scheduling == "delay" else s.servers for s in self.network.stations])
-        busy_s = np.minimum((using + spin).sum(axis=0) * cost, servers * self.seconds)
+        busy_s = np.minimum((using + spin).sum(axis=0) * cost, self.servers * self.seconds)
         return spin, cost, busy_s, density
 
     def _asynchronous(self, stretch: Stretch) -> np.ndarray:

@@ -3,6 +3,7 @@
 import json
 import tomllib
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
@@ -60,6 +61,37 @@ def test_cpu_varies_between_intervals_as_whole_intervals_do() -> None:
     m = measured(lived(), lived().lpars[1])
     each = m.cp_s[:, 0] / m.ended[:, 0]
     assert np.std(each) / np.mean(each) == pytest.approx(1 / np.sqrt(30 * 3600), rel=0.6)
+
+
+def test_the_few_of_a_class_fare_at_the_peak_as_the_many_that_do_the_same() -> None:
+    network = """
+name = "alike"
+stations = [{ name = "cp", component = "cp", servers = 1, scheduling = "ps" }]
+classes = [
+  { name = "many", arrivals = { rate_per_s = 1 }, route = [{ visit = "cp", service = { mean_ms = 1 } }] },
+  { name = "few", arrivals = { rate_per_s = 1 }, route = [{ visit = "cp", service = { mean_ms = 1 } }] },
+]
+"""
+    up_and_down = [1.8 if hour % 2 else 0.2 for hour in range(168)]
+    load = {"importance": 1, "workload": "w"}
+    alike = Twin.of(
+        {
+            "system_id": "one",
+            "start_utc": datetime(2026, 9, 7, tzinfo=UTC),
+            "days": 2,
+            "interval_s": 900,
+            "seed": 1,
+            "classes": {
+                "many": {**load, "service_class": "MANY", "rate_per_s": 400, "hour_of_week": up_and_down},
+                "few": {**load, "service_class": "FEW", "rate_per_s": 0.05, "hour_of_week": "flat"},
+            },
+        },
+        Network.from_toml(network),
+    )
+    seen = live(alike).activity
+    peak = seen.ended[:, 0] > seen.ended[:, 0].mean()
+    many, few = seen.elapsed_s[peak].sum(axis=0) / seen.ended[peak].sum(axis=0)
+    assert few == pytest.approx(many, rel=0.1)
 
 
 def test_days_that_were_not_recorded_are_missing() -> None:
