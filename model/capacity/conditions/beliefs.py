@@ -283,10 +283,10 @@ class Beliefs:
                 inference = Inference(Belief.of(value, se), "measured", 1)
             ratio = self.ratios.ratio(donor, cell, key)
             factor = math.exp(ratio.log) * self.ratios.work(donor, cell)
-            own = inference.belief.relative_sd()
-            doubt = math.hypot(own, ratio.sd) if inference.belief.median() else 0.0
+            own = inference.belief.of_value()
+            doubt = math.hypot(own.relative_sd(), ratio.sd) if own.median() else 0.0
             words = f"{gone}, times the ratio of {come} to {gone} ({ratio.seen} such ratios seen)"
-            belief = inference.belief.scaled(factor, ratio.sd)
+            belief = own.scaled(factor, ratio.sd)
             yield _Candidate(doubt, Inference(belief, words, 0, inference.extrapolated), ratio.own >= OWN_RATIOS)
 
     def _beside_nothing(self, table: Table, donor: Cell, cell: Cell, key: str) -> "_Candidate":

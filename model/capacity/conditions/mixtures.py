@@ -75,6 +75,14 @@ class Belief:
         """Values beyond two ends taken as these."""
         return replace(self, least=least, most=most)
 
+    def of_value(self) -> "Belief":
+        """The belief with parts of the value itself, to be mixed with those of other values; without ends."""
+        free = self.bounded(-math.inf, math.inf)
+        if not self.logarithmic or (self.population is None and self.rest == 0.0):
+            return free
+        lower, middle, upper = (np.log(free._values(self.mean + side * self.sd)) for side in (-1.0, 0.0, 1.0))
+        return Belief(self.weight, middle, np.abs(upper - lower) / 2.0, True)
+
     def draws(self, seed: int) -> Array:
         """`DRAWS` values in random order, each part drawn by quantiles."""
         generator = np.random.default_rng(seed)

@@ -398,3 +398,12 @@ def test_an_answer_between_levels_that_all_rise_is_between_its_neighbours(last, 
     assert (within.lo > 99.0 and within.hi < 104.0) == bounded
     assert within.lo <= within.value <= within.hi
     assert found[160].hi > last * 1.05
+
+
+def test_throughput_at_more_users_than_measured_follows_a_sibling_by_rate_not_by_response():
+    rows = clients("one", 2.0, 0.05)
+    rows.append(row("other", "throughput", {"users": 100}, 100 / 2.1, "tran/s", "rates"))
+    facts = {name: {WORKLOAD: "a"} for name in ("one", "other")}
+    found = values(predict(fit(rows, facts, []), "other", {"users": 300}))["throughput", ""]
+    assert found.value == pytest.approx(300 / 2.1, rel=0.02)
+    assert found.lo < 300 / 2.1 < found.hi
