@@ -19,6 +19,8 @@ MOST_BUNCHED = 0.9
 # Of a limit: places beyond those taken on average that are told apart from any number, and those inside beyond whom
 # it makes nobody wait before they are as many as there are places.
 SPARE, MOST_INSIDE = 5_000.0, 10_000.0
+# States of queues with fading users that are kept in memory at once.
+AT_ONCE = 50_000
 # Coefficients of the error function's complement, and where it is in its tail.
 ERFC = (
     -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223,
@@ -151,9 +153,11 @@ def held_off(offered: ArrayLike, servers: ArrayLike, fading: ArrayLike) -> Array
     shows = (fade > LEAST_FADING) & (load > 0)
     steady = load < pool * STEADY
     found = np.where(steady | ~shows, 1.0, 0.0)
-    rows = shows & steady
-    if np.any(rows):
-        found[rows] = _held_off(load[rows], pool[rows], fade[rows])
+    rows = np.flatnonzero(shows & steady)
+    each = int(max(np.ceil(pool.max(initial=0.0)), FEWEST_SUMMED))
+    for some in np.array_split(rows, 1 + len(rows) * each // AT_ONCE):
+        if len(some):
+            found.flat[some] = _held_off(load.flat[some], pool.flat[some], fade.flat[some])
     return found
 
 

@@ -230,3 +230,12 @@ def test_users_who_wait_instead_of_sending_more_wait_as_in_a_finite_source(load,
         low, high = (used, high) if enough else (low, used)
     assert users / high - think == pytest.approx(mean * think / (users - mean), rel=0.015)
     assert queues.held_off(high / 2.0, servers, 0.0) == 1.0
+
+
+def test_many_loads_of_users_who_wait_are_each_as_asked_alone():
+    loads = np.linspace(1.0, 250.0, 400).reshape(2, 200)
+    found = queues.held_off(loads, 256.0, 0.01)
+    assert loads.size * 256 > queues.AT_ONCE
+    for row, column in ((0, 0), (1, 3), (1, 120), (1, 199)):
+        alone = float(queues.held_off(loads[row, column], 256.0, 0.01))
+        assert found[row, column] == pytest.approx(alone, abs=1e-3)
