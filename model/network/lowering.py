@@ -37,7 +37,8 @@ class Op:
 
     ``targets`` are positions in the list with probabilities (``go``: the rest falls through) or branch starts
     (``fork``); ``keep`` leaves the engine occupied after service until ``free``; ``retain`` says this visit happens
-    while another engine is so kept; ``step`` is the index of the route's step, for messages and traces.
+    while another engine is so kept; ``in_branch`` is true inside the branches of a fork; ``step`` is the index of the
+    route's step, for messages and traces.
     """
 
     kind: OpKind
@@ -50,6 +51,7 @@ class Op:
     keep: bool = False
     retain: bool = False
     observe: bool = False
+    in_branch: bool = False
     threshold_s: float = 0.0
     size_bytes: float = 0.0
     step: int = 0
@@ -216,6 +218,7 @@ class _Lowering:
             self.sequence(branch, "join", step, (*calls, ""))
         if any(op.kind == "switch" for op in self.ops[skip:]):
             raise self.fail(step, "a branch of a fork cannot become another class")
+        self.ops[starts[0] :] = [replace(op, in_branch=True) for op in self.ops[starts[0] :]]
         self.ops[at] = replace(self.ops[at], targets=tuple((s, 1.0) for s in starts))
         self.ops[skip] = replace(self.ops[skip], targets=((len(self.ops), 1.0),))
 

@@ -187,12 +187,21 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+_DISTRIBUTIONS = {
+    "exponential": "mean", "deterministic": "value", "erlang": "mean phases", "lognormal": "mean scv",
+    "hyperexponential": "means probabilities", "empirical": "values weights", "quantiles": "values", "scv": "mean scv",
+}  # fmt: skip
+"""What each kind of distribution takes: the name of its times, without their unit, and its other keys."""
+
+
 def _times(table: Table, stem: str, what: str) -> list[float]:
-    for ending, unit in _UNITS.items():
-        key = stem + ending
-        if key in table:
-            return [_number({key: v}, key, 0.0, what) * unit for v in _list(table[key])]
-    raise NetworkError(f"{what}: {stem}_s (or _ms, _us) is missing")
+    given = [stem + ending for ending in _UNITS if stem + ending in table]
+    if not given:
+        raise NetworkError(f"{what}: {stem}_s (or _ms, _us) is missing")
+    if len(given) > 1:
+        raise NetworkError(f"{what}: give {given[0]} or {given[1]}, not both")
+    key = given[0]
+    return [_number({key: v}, key, 0.0, what) * _UNITS[key.removeprefix(stem)] for v in _list(table[key])]
 
 
 def distribution(value: Any, what: str = "distribution") -> Distribution:
@@ -201,13 +210,11 @@ def distribution(value: Any, what: str = "distribution") -> Distribution:
         value = {"mean_s": value}
     if not isinstance(value, dict):
         raise NetworkError(f"{what}: a time is a number of seconds or a table such as {{ mean_ms = 2 }}, got {value!r}")
-    _only(
-        value,
-        what,
-        "kind mean_s mean_ms mean_us value_s value_ms value_us means_s means_ms means_us "
-        "values_s values_ms values_us weights probabilities phases scv plus_s plus_ms plus_us",
-    )
     kind = value.get("kind", "exponential")
+    if not isinstance(kind, str) or kind not in _DISTRIBUTIONS:
+        raise NetworkError(f"{what}: unknown kind {kind!r}; known: {', '.join(_DISTRIBUTIONS)}")
+    stem, *others = _DISTRIBUTIONS[kind].split()
+    _only(value, f"{what}: {kind}", " ".join(["kind", *(s + e for s in (stem, "plus") for e in _UNITS), *others]))
 
     def number(key: str) -> float:
         return _number({key: value[key]}, key, 0.0, what)
@@ -229,8 +236,6 @@ def distribution(value: Any, what: str = "distribution") -> Distribution:
         "quantiles": lambda: Distribution.quantiles(tuple(_times(value, "values", what))),
         "scv": lambda: Distribution.with_scv(_times(value, "mean", what)[0], number("scv")),
     }
-    if not isinstance(kind, str) or kind not in builders:
-        raise NetworkError(f"{what}: unknown kind {kind!r}; known: {', '.join(builders)}")
     plus = _times(value, "plus", what)[0] if any(key.startswith("plus_") for key in value) else 0.0
     try:
         return builders[kind]().shifted(plus)

@@ -115,6 +115,8 @@ def _station(station: Station, network: Network) -> list[str]:
 def _classes(network: Network) -> list[str]:
     out: list[str] = []
     stations, resources = set(network.station_names), set(network.resource_names)
+    refusing = {s.name for s in network.stations if s.capacity is not None and s.when_full == "reject"}
+    refusing |= {r.name for r in network.resources if r.queue_limit is not None}
     for cls in network.classes:
         said = f"class {cls.name!r}:"
         if cls.arrivals is not None and cls.users:
@@ -149,6 +151,11 @@ def _classes(network: Network) -> list[str]:
                     out.append(f"{said} step {op.step + 1} takes {op.name!r} again while holding one of its instances")
                 if not 1 <= op.units <= limit:
                     out.append(f"{said} step {op.step + 1} takes {op.units} of {op.name!r}, which has {limit}")
+            if op.in_branch and op.name in refusing:
+                out.append(
+                    f"{said} step {op.step + 1}: {op.name!r} turns away when full, which a branch of a fork cannot be; "
+                    "use when_full = 'block', or leave capacity or queue_limit out"
+                )
             if op.keep and op.name in stations and network.station(op.name).scheduling == "delay":
                 out.append(f"{said} step {op.step + 1}: the engine of a request cannot be a delay")
         if cls.users and not any(op.kind == "visit" for op in ops):

@@ -30,8 +30,6 @@ def end(t, now, customer, pc):
         return customer, pc
     if lost:
         t.acc_t[origin, L.T_LOST] += 1.0
-        if t.cust_i[customer, L.C_PARENT] != L.NONE:
-            return customer, t.op_i[pc, L.P_LOST]
     else:
         response = now - t.cust_f[customer, L.CF_START]
         t.acc_t[origin, L.T_DONE] += 1.0

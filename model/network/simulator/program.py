@@ -168,19 +168,16 @@ class _Programs:
                 self.emit(Op(kind="free"), at)
             label = getattr(route.get(op.step), "label", "")
             self.emit(op, at, self.cls[name], label)
-        tails: dict[tuple[frozenset[tuple[str, int]], bool], int] = {}
-        branches = _in_branches(lowered)
+        tails: dict[frozenset[tuple[str, int]], int] = {}
         for index, op in enumerate(lowered):
             if op.kind not in ("visit", "acquire"):
                 continue
-            key = (op.held, index in branches)
-            if key not in tails:
-                tails[key] = len(self.ints)
+            if op.held not in tails:
+                tails[op.held] = len(self.ints)
                 for held, units in sorted(op.held):
                     self.emit(Op(kind="release", name=held, units=units), at)
-                self.row(L.LOST)[L.P_LOST] = len(self.ints)
-                self.row(L.JOIN)
-            self.ints[at[index]][L.P_LOST] = tails[key]
+                self.row(L.LOST)
+            self.ints[at[index]][L.P_LOST] = tails[op.held]
 
     def row(self, op: int) -> list[int]:
         self.ints.append([0] * L.P_WIDTH)
@@ -230,18 +227,6 @@ class _Programs:
             mean = op.service.mean + (op.extra.mean if op.extra is not None else 0.0)
             row[L.P_TRACE] = self.trace.columns.index(op.name)
             floats[L.PF_SCALE] = mean / total if total > 0 else 0.0
-
-
-def _in_branches(ops: list[Op]) -> set[int]:
-    """Positions inside the branches of a fork."""
-    inside: set[int] = set()
-    for fork in (op for op in ops if op.kind == "fork"):
-        first = min(target for target, _ in fork.targets)
-        last = max(target for target, _ in fork.targets)
-        while ops[last].kind != "join":
-            last += 1
-        inside.update(range(first, last + 1))
-    return inside
 
 
 def _classes(

@@ -240,8 +240,8 @@ def limits(
 ) -> tuple[Limit, ...]:  # fmt: skip
     """Everything that can run out, in the order in which it binds.
 
-    All that is ``overloaded`` is full whatever is asked of it: what arrives, and what part of it can be done, says
-    which of it binds first, as no more than that comes to what stands behind it.
+    All that is ``overloaded`` is used by as much as is asked of it, as in an analytic solution, and no more than it can
+    do comes to what stands behind it.
     """
     network, net, seconds = groups.program.network, reduce(groups.program.network), groups.seconds.sum()
     throughput = groups.total[:, :, L.T_DONE].sum(axis=0) / seconds
@@ -264,7 +264,11 @@ def limits(
     needed += [estimate.value for estimate in by_machine.values()]
     found = ranked(names, shares, needed, float(throughput.sum()))
     arriving = float(net.rates.clip(0).sum())
-    full = [one._replace(rate_per_s=arriving / overloaded[one.name]) for one in found if one.name in overloaded]
+    full = [
+        one._replace(utilisation=overloaded[one.name], rate_per_s=arriving / overloaded[one.name])
+        for one in found
+        if one.name in overloaded
+    ]
     return (*sorted(full, key=lambda one: one.rate_per_s), *(one for one in found if one.name not in overloaded))
 
 

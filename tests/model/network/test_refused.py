@@ -51,6 +51,8 @@ REFUSED = [
     ("route", '{ visit = "cp", service = true }', "'work' step 1: .* got True"),
     ("route", '{ visit = "cp", service = { kind = "erlang", mean_s = 1, phases = "2" } }', "phases must be a whole"),
     ("route", '{ visit = "cp", service = { kind = "scv", mean_s = 1, scv = "x" } }', "step 1: scv must be a number"),
+    ("route", '{ visit = "cp", service = { mean_ms = 1, scv = 4 } }', "step 1: exponential: unknown key 'scv'"),
+    ("route", '{ visit = "cp", service = { mean_s = 1, mean_ms = 2 } }', "give mean_s or mean_ms, not both"),
     ("route", '{ visit = "cp", service = 1, label = 3 }', "step 1: label must be a name in quotes, got 3"),
     ("route", '{ visit = "cp", service = 1, holding = [3] }', "step 1 holding: names in quotes"),
     ("route", "{ fork = 3 }", "step 1: fork takes a list of branches"),
@@ -67,6 +69,17 @@ REFUSED = [
 def test_what_would_be_misread_is_refused(part: str, text: str, message: str) -> None:
     with pytest.raises(NetworkError, match=message):
         Network.from_toml(BASE.format(**{**PLAIN, part: text}))
+
+
+def test_a_branch_of_a_fork_cannot_be_turned_away() -> None:
+    latch = '{ acquire = "latch" }, { visit = "cp", service = 1 }, { release = "latch" }'
+    route = "{{ fork = [[{}], [{}]] }}"
+    taken = {**PLAIN, "route": route.format(latch, '{ visit = "cf", service = 1 }')}
+    with pytest.raises(NetworkError, match="step 1: 'latch' turns away when full, which a branch of a fork cannot be"):
+        Network.from_toml(BASE.format(**{**taken, "resource": "queue_limit = 2"}))
+    assert Network.from_toml(BASE.format(**taken)).operations("work")
+    with pytest.raises(NetworkError, match="'cp' turns away when full"):
+        Network.from_toml(BASE.format(**{**taken, "station": "capacity = 3"}))
 
 
 def test_the_plain_description_is_taken() -> None:

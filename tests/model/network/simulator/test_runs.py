@@ -97,6 +97,7 @@ def test_an_overloaded_station_is_named():
 def test_a_load_that_is_slightly_too_high_is_said():
     result = simulate(network(Station(name="cp"), open_class(1.05, visit("cp", 1.0))), seed=1, horizon=40_000)
     assert not result.settled and any("more arrives than cp" in remark for remark in result.remarks)
+    assert (result.limits[0].utilisation, result.limits[0].rate_per_s) == pytest.approx((1.05, 1.0))
     assert simulate(MM3, seed=1, horizon=40_000).remarks == ()
 
 
