@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity import queues
+from model.capacity.derived import derived
 from model.capacity.limiting import Times
 from model.capacity.parts import (
     CAPTURED,
@@ -145,7 +146,7 @@ class System:
         )
         dearer = bool(np.any(self.growth))
         dear, busy, spilled = cost, np.zeros(shape), np.zeros(shape)
-        found: dict[str, Array] = {}
+        found = on_cps
         for _ in range(TURNS if dearer or self.ziip_pool.overflow else 1):
             if self.ziips:
                 waited = self.waited_for_cps(found, scenario)
@@ -219,9 +220,15 @@ class System:
 
     def sharing(self, scenario: Scenario) -> Sharing | None:
         """The LPAR among the others of its machine; None where it shares none."""
-        if self.machine is None:
+        m = self.machine
+        if m is None:
             return None
-        m, physical = self.machine, scenario.machine_engines or self.machine.engines
+        asked = scenario.machine_engines, scenario.share, scenario.capped, scenario.cap_engines, scenario.engines
+        return derived(self.entry, ("sharing", *asked), lambda: self._sharing(m, scenario))
+
+    def _sharing(self, m: Machine, scenario: Scenario) -> Sharing:
+        """As :meth:`sharing`, where the machine is this one."""
+        physical = scenario.machine_engines or m.engines
         others = m.others or ((Sharer(physical, 1.0 - m.share),) if m.share < 1.0 else ())
         theirs = sum(one.weight for one in others)
         share = m.share if scenario.share is None else scenario.share
@@ -357,10 +364,10 @@ class System:
         users = self._elsewhere(scenario)
         left = queues.held_off(busy, whole, self._fading(users, usage, list(users), busy))
         together = queues.shortened(queues.stretch(busy, whole), left)
-        none, alike = np.zeros(busy.shape), np.full(busy.shape, np.nan)
         if not self.in_line and not np.any(self.priorities):
-            one_for_all = np.stack(np.broadcast_arrays(together, none, alike, busy, whole))
-            return {law.level: 0 for law in self.laws.values()}, one_for_all[:, None]
+            return {law.level: 0 for law in self.laws.values()}, _stacked(
+                (1, *busy.shape), together, 0.0, np.nan, busy, whole
+            )
         levels = sorted({law.level for law in self.laws.values() if law.engine == "cp"})
         here = [[n for n in self.capacity if n in usage and self.laws[n].level == level] for level in levels]
         own = np.stack([sum((usage[n] for n in names), np.zeros(busy.shape)) for names in here])
@@ -369,7 +376,7 @@ class System:
         places = {level: i for i, level in enumerate(levels)}
         if self.in_line:
             in_line = queues.shortened(queues.stretch_in_line(own, whole, above, busy), left)
-            return places, np.stack(np.broadcast_arrays(in_line, none, alike, busy, whole))
+            return places, _stacked(own.shape, in_line, 0.0, np.nan, busy, whole)
         pool = np.minimum(whole, self._pool(scenario, until))
         fading = np.stack(
             [np.broadcast_to(self._fading(users, usage, names, own[i]), busy.shape) for i, names in enumerate(here)]
@@ -377,14 +384,10 @@ class System:
         short, longer = queues.by_importance(own, pool, above, fading)
         ahead = np.stack([1e3 * self._mean_size(scenario, usage, level, above[i]) for i, level in enumerate(levels)])
         ranked = self.priorities[:, None]
-        found = (
-            np.where(ranked, short, together),
-            np.where(ranked, longer, none),
-            np.where(ranked, ahead, np.nan),
-            np.where(ranked, until, busy),
-            np.where(ranked, pool, whole),
+        in_draws_without = (together, 0.0, np.nan, busy, whole)
+        return places, np.where(
+            ranked, _stacked(own.shape, short, longer, ahead, until, pool), _stacked(own.shape, *in_draws_without)
         )
-        return places, np.stack(np.broadcast_arrays(*found))
 
     def _elsewhere(self, scenario: Scenario) -> dict[str, Array]:
         """Users who are neither on the engines nor waiting for them, (draws, loads), by series of CPs."""
@@ -417,6 +420,14 @@ class System:
             members = {i: limit.weight(n) for i, n in enumerate(numbers) if n is not None and n in limit.members}
             coming = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
             times.hold_back(limit, list(members), list(members.values()), coming, scenario)
+
+
+def _stacked(shape: tuple[int, ...], *values: Array | float) -> Array:
+    """Values that broadcast to this shape, one behind the other."""
+    found = np.empty((len(values), *shape))
+    for place, value in zip(found, values, strict=True):
+        place[...] = value
+    return found
 
 
 def _by_load(cost: Array | float) -> Array:

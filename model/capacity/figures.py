@@ -77,6 +77,7 @@ def outputs_of(ready: System, load: Load, state: State) -> list[Output]:
     return outputs_of_each(ready, [load], state)[0]
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def outputs_of_each(
     ready: System, loads: Sequence[Load], state: State, metrics: Collection[str] = ()
 ) -> list[list[Output]]:
@@ -131,6 +132,7 @@ def _rate_at_point(ready: System, load: Load, state: State) -> Estimate | None:
     return Estimate(float(total[0]), solved.lo, solved.hi)
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def figure_draws(ready: System, state: State, spec: Mapping[str, Any]) -> Array | None:
     """One metric at load 0 for every draw, (draws,); None where it does not apply."""
     table = figure_table(ready, state, spec)
@@ -143,48 +145,47 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
     What is busy is at most all there is; costs of a transaction and the internal rate are those of the work asked for.
     """
     form, engines = spec["form"], state.scenario.engines
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if form == "total_rate":
-            return _spread(state.scenario.total_rates, state)
-        if form == "pct":
-            return 100.0 * state.usage[spec["series"]]
-        if form == "us_per_tran":
-            rate = _rate_of(ready, state, spec)
-            asked = state.busy if spec["series"] == "" else state.usage[spec["series"]]
-            return np.where(rate[0] > 0, 1e6 * asked / rate, np.nan)
-        if form == "busy_pct":
-            return 100.0 * state.served / engines
-        if form == "machine_busy_pct":
-            return _machine_busy_pct(ready, state)
-        if form in ("ziip_busy_pct", "ziip_us_per_tran"):
-            ziips = state.scenario.ziips
-            if state.ziip_busy is None or ziips <= 0:
-                return None
-            cores = np.minimum(state.ziip_busy, ziips)
-            if form == "ziip_busy_pct":
-                return np.asarray(100.0 * cores / ziips)
-            rate = state.scenario.total_rates
-            active = ready.ziip_pool.active_threads(_ziip_work(ready, state), cores, state.scenario)
-            return np.where(rate > 0, 1e6 * active / rate, np.nan)
-        if form in ("msu", "machine_msu", "msu_4hra"):
-            return msu(ready, state, form)
-        if form == "internal_rate":
-            rate = state.scenario.total_rates * engines / np.maximum(state.busy, 1e-12)
-            return np.where(state.busy[0] > 0, rate, np.nan)
-        if form == "rate":
-            return _spread(ready.stream(state.scenario, spec["stream"]), state)
-        if form == "users":
-            return needed(state, ready).get(ready.numbers[spec["stream"]])
-        if form == "limit_pct":
-            used = state.limits.get(spec["station"])
-            return None if used is None else np.minimum(100.0 * used, 100.0)
-        table = state.response_ms if form == "response_ms" else state.p90_ms
-        key = (spec["response"], spec["stream"])
-        if key not in table:
+    if form == "total_rate":
+        return _spread(state.scenario.total_rates, state)
+    if form == "pct":
+        return 100.0 * state.usage[spec["series"]]
+    if form == "us_per_tran":
+        rate = _rate_of(ready, state, spec)
+        asked = state.busy if spec["series"] == "" else state.usage[spec["series"]]
+        return np.where(rate[0] > 0, 1e6 * asked / rate, np.nan)
+    if form == "busy_pct":
+        return 100.0 * state.served / engines
+    if form == "machine_busy_pct":
+        return _machine_busy_pct(ready, state)
+    if form in ("ziip_busy_pct", "ziip_us_per_tran"):
+        ziips = state.scenario.ziips
+        if state.ziip_busy is None or ziips <= 0:
             return None
-        if spec["stream"] not in ready.streams:
-            return table[key]
-        return np.where(ready.stream(state.scenario, spec["stream"])[0] > 0, table[key], np.nan)
+        cores = np.minimum(state.ziip_busy, ziips)
+        if form == "ziip_busy_pct":
+            return np.asarray(100.0 * cores / ziips)
+        rate = state.scenario.total_rates
+        active = ready.ziip_pool.active_threads(_ziip_work(ready, state), cores, state.scenario)
+        return np.where(rate > 0, 1e6 * active / rate, np.nan)
+    if form in ("msu", "machine_msu", "msu_4hra"):
+        return msu(ready, state, form)
+    if form == "internal_rate":
+        rate = state.scenario.total_rates * engines / np.maximum(state.busy, 1e-12)
+        return np.where(state.busy[0] > 0, rate, np.nan)
+    if form == "rate":
+        return _spread(ready.stream(state.scenario, spec["stream"]), state)
+    if form == "users":
+        return needed(state, ready).get(ready.numbers[spec["stream"]])
+    if form == "limit_pct":
+        used = state.limits.get(spec["station"])
+        return None if used is None else np.minimum(100.0 * used, 100.0)
+    table = state.response_ms if form == "response_ms" else state.p90_ms
+    key = (spec["response"], spec["stream"])
+    if key not in table:
+        return None
+    if spec["stream"] not in ready.streams:
+        return table[key]
+    return np.where(ready.stream(state.scenario, spec["stream"])[0] > 0, table[key], np.nan)
 
 
 def _machine_busy_pct(ready: System, state: State) -> Array | None:

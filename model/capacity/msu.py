@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.parts import Scenario, State
 from model.capacity.profile import recorded
@@ -66,18 +67,24 @@ def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, load
     The intervals before it have their recorded loads, changed as the interval asked is; no more is used than
     engines and caps let.
     """
+    base, before, extra = derived(profile, asked.recorded, lambda: _until(profile, asked.recorded))
+    changed = np.where(base > 0, asked.rates[:, load : load + 1] / np.where(base > 0, base, 1.0), 1.0)
+    sharing = ready.sharing(asked)
+    most = asked.engines if sharing is None else sharing.own.engines
+    used = ready.usage(replace(asked, rates=changed * before, extra=extra)).busy
+    return np.asarray(np.minimum(used, most).mean(axis=1))
+
+
+def _until(profile: Mapping[str, Any], intervals: Sequence[int]) -> tuple[Array, Array, dict[str, Array]]:
+    """Mean transactions/s (streams,) of some recorded intervals; of all in the four hours up to the end of each, their
+    transactions/s (1, intervals, streams) and other work (1, intervals) in engines."""
     history = recorded(profile)
     times, rates = history.times, history.rates
     length = np.timedelta64(int(profile["seconds"]), "s")
-    base = rates[:, list(asked.recorded)].mean(axis=1)
-    changed = np.where(base > 0, asked.rates[:, load : load + 1] / np.where(base > 0, base, 1.0), 1.0)
     windows = [
         np.flatnonzero((times > times[i] + length - FOUR_HOURS - np.timedelta64(1, "s")) & (times <= times[i]))
-        for i in asked.recorded[-MOST_WINDOWS:]
+        for i in intervals[-MOST_WINDOWS:]
     ]
     index = np.concatenate(windows)
     extra = {name: values[index][None, :] for name, values in history.extra.items()}
-    scenario = replace(asked, rates=changed * rates[:, index].T[None], extra=extra)
-    sharing = ready.sharing(asked)
-    most = asked.engines if sharing is None else sharing.own.engines
-    return np.asarray(np.minimum(ready.usage(scenario).busy, most).mean(axis=1))
+    return rates[:, list(intervals)].mean(axis=1), rates[:, index].T[None], extra

@@ -19,6 +19,8 @@ MOST_BUNCHED = 0.9
 # Of a limit: places beyond those taken on average that are told apart from any number, and those inside beyond whom
 # it makes nobody wait before they are as many as there are places.
 SPARE, MOST_INSIDE = 5_000.0, 10_000.0
+# Places, beyond those taken on average and nine roots of these, that Poisson arrivals never take.
+NEVER_TAKEN = 40.0
 # States of queues with fading users that are kept in memory at once.
 AT_ONCE = 50_000
 # Coefficients of the error function's complement, and where it is in its tail.
@@ -36,23 +38,23 @@ FEWEST_SUMMED = 6
 
 def erlang_c(offered: ArrayLike, servers: ArrayLike) -> Array:
     """Probability that an arrival waits in M/M/m (Erlang's C formula); 1 where there is no steady state."""
-    load, pool = np.broadcast_arrays(np.asarray(offered, float), np.asarray(servers, float))
+    load, pool = np.asarray(offered, float), np.asarray(servers, float)
     low = np.maximum(np.floor(pool), 1.0)
-    fewest = low.min(initial=np.inf)
+    fewest, most = low.min(initial=np.inf), int(low.max(initial=1.0))
     # One over Erlang's B, which may grow beyond all numbers where there is next to no work.
-    inverse = np.ones(load.shape)
+    inverse = np.ones(np.broadcast(load, low).shape)
     with np.errstate(divide="ignore", over="ignore"):
         service = 1.0 / load
-        for n in range(1, int(low.max(initial=1.0)) + 1):
+        for n in range(1, most + 1):
             more = n <= low if n > fewest else True
             np.multiply(inverse, n * service, out=inverse, where=more)
             np.add(inverse, 1.0, out=inverse, where=more)
     blocking = 1.0 / inverse
     mixed = _waiting(load, low, blocking)
-    if np.any(pool > low):
+    if (pool > low).any():
         above = load * blocking / (low + 1.0 + load * blocking)
-        mixed = mixed + np.clip(pool - low, 0.0, 1.0) * (_waiting(load, low + 1.0, above) - mixed)
-    return np.where(load < pool, np.clip(mixed, 0.0, 1.0), 1.0)
+        mixed = mixed + np.minimum(np.maximum(pool - low, 0.0), 1.0) * (_waiting(load, low + 1.0, above) - mixed)
+    return np.where(load < pool, np.minimum(np.maximum(mixed, 0.0), 1.0), 1.0)
 
 
 def _waiting(load: Array, servers: Array, blocking: Array) -> Array:
@@ -77,13 +79,13 @@ def bounded_pool(
             that with an arrival comes another (batches of geometric size); None: everything waits.
     """
     waiting, more = bound or (0, 0.0)
-    given = (np.asarray(one, float) for one in (offered, gain, more, waiting))
-    load, faster, more, places = np.broadcast_arrays(*given)
+    load, faster, more, places = (np.asarray(one, float) for one in (offered, gain, more, waiting))
     most = cores * threads
     batches = load * (1.0 - more)
     # What comes to n inside: batches that found fewer, and are as large as that or larger.
-    term, coming, total = np.ones(load.shape), np.ones(load.shape), np.ones(load.shape)
-    mean, busy, rate = np.zeros(load.shape), np.zeros(load.shape), np.ones(load.shape)
+    shape = np.broadcast(load, faster, more, places).shape
+    term, coming, total = np.ones(shape), np.ones(shape), np.ones(shape)
+    mean, busy, rate = np.zeros(shape), np.zeros(shape), np.ones(())
     fewest = places.min(initial=np.inf)
     for n in range(1, most + 1 + int(places.max(initial=0.0))):
         if n <= most:
@@ -101,7 +103,7 @@ def bounded_pool(
         below = np.where(steady, ratio, 0.0)
         rest = term * below / (1.0 - below)
         mean = np.where(steady, mean + rest * most + rest / (1.0 - below), np.inf)
-        full = np.zeros(load.shape)
+        full = np.zeros(shape)
         total, busy = total + rest, np.where(steady, busy + cores * rest, cores * total)
     else:
         # Of a batch that is too large, the rest goes elsewhere.
@@ -120,7 +122,7 @@ def bunched(always: ArrayLike, behind: ArrayLike, waited: ArrayLike) -> Array:
 
 def inside(offered: ArrayLike, servers: ArrayLike) -> Array:
     """Mean number in M/M/m, those in service included; infinite where there is no steady state."""
-    load, pool = np.broadcast_arrays(np.asarray(offered, float), np.asarray(servers, float))
+    load, pool = np.asarray(offered, float), np.asarray(servers, float)
     room = pool - load
     steady = load < pool * STEADY
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -254,13 +256,11 @@ def stretch(offered: ArrayLike, servers: ArrayLike, above: ArrayLike = 0.0) -> A
     preemptive priority is the number at all levels down to it, less the number above it. Exact for equal exponential
     services; 1 where there is next to no work.
     """
-    own, higher, pool = np.broadcast_arrays(
-        np.asarray(offered, float), np.asarray(above, float), np.asarray(servers, float)
-    )
+    own, higher, pool = (np.asarray(one, float) for one in (offered, above, servers))
     own = np.maximum(own, 1e-6)
     down_to = inside(own + higher, pool)
     with np.errstate(invalid="ignore"):
-        found = (down_to - (inside(higher, pool) if np.any(higher) else 0.0)) / own
+        found = (down_to - (inside(higher, pool) if higher.any() else 0.0)) / own
     return np.where(np.isfinite(down_to), np.maximum(found, 1.0), np.inf)
 
 
@@ -416,6 +416,14 @@ def _held(free: Array, queue: Array, part: Array, places: Array) -> list[Array]:
     Those who do not queue are Poisson with mean ``free``; of the others one more is there with a chance of ``queue``
     over their number, or ``part`` where that is more, as in M/M/m.
     """
+    if not queue.any():
+        steady = free < places * STEADY
+        load = np.where(steady & (free < MOST_INSIDE), free, 0.0)
+        top = float(load.max(initial=0.0))
+        near = np.minimum(places, math.ceil(top + 9.0 * math.sqrt(top)) + NEVER_TAKEN)
+        waiting = np.where(steady, erlang_c(load, near) * load / (near - load), np.inf)
+        taken = free / places
+        return [waiting, np.where(steady, taken, np.maximum(taken, 1.0)), np.zeros(free.shape)]
     part = np.clip(part, 0.0, 1.0 - 1e-9)
     crowd = free + queue
     asked, worked = crowd / places, (crowd < places) & (crowd < MOST_INSIDE)

@@ -31,6 +31,7 @@ HALVINGS = 44
 # Nodes of the pool's table: use as a part of what the LPAR can get, and the others' use as a part of the machine.
 OWN = np.array([0.05, 0.25, 0.4, 0.52, 0.62, 0.7, 0.77, 0.83, 0.88, 0.92, 0.95, 0.98])
 OTHERS = np.concatenate([[0.0, 0.12, 0.22], np.arange(0.3, 0.99, 0.04)])
+STEPS_OWN, STEPS_OTHERS = np.diff(OWN), np.diff(OTHERS)
 # Most of what is served at full queue that may come in a chain: beyond it there is no steady state.
 STEADY = 0.985
 
@@ -77,15 +78,12 @@ class Sharing:
     def used(self, others: Array) -> Array:
         """Engines the others use where they ask for so many: who is held to its share gets no more."""
         most = np.array([one.engines if one.capped else np.inf for one in self.others])
-        return np.asarray(
-            np.minimum(others[..., None] * np.array([one.part for one in self.others]), most).sum(axis=-1)
-        )
+        return np.asarray(np.minimum(others[..., None] * self._parts, most).sum(axis=-1))
 
     def limit(self, others: ArrayLike) -> Array:
         """Engines the LPAR can get where the others use so many."""
-        used = np.asarray(others, float)[..., None] * np.array([one.part for one in self.others])
-        weights = np.array([one.weight for one in self.others])
-        return np.minimum(self.own.engines, _left(used, weights, self.own.weight, self.physical))
+        used = np.asarray(others, float)[..., None] * self._parts
+        return np.minimum(self.own.engines, _left(used, self._weights, self.own.weight, self.physical))
 
     def pool(self, own: ArrayLike, others: ArrayLike) -> Array:
         """Engines of a pool of its own in which work of ``own`` engines waits as long; the limit where it has to."""
@@ -94,6 +92,14 @@ class Sharing:
         if not theirs.any() or self.physical >= together or together > MOST_ENGINES:
             return limit
         return self._table.pool(used, theirs, limit)
+
+    @cached_property
+    def _parts(self) -> Array:
+        return np.array([one.part for one in self.others])
+
+    @cached_property
+    def _weights(self) -> Array:
+        return np.array([one.weight for one in self.others])
 
     @cached_property
     def _table(self) -> _Table:
@@ -108,19 +114,26 @@ class _Table:
         self.found = np.full((len(OWN), len(OTHERS)), np.nan)
 
     def pool(self, own: Array, others: Array, limit: Array) -> Array:
-        x = np.clip(own / np.maximum(limit, 1e-9), OWN[0], OWN[-1])
-        y = np.clip(others / self.sharing.physical, OTHERS[0], OTHERS[-1])
-        i = np.clip(np.searchsorted(OWN, x) - 1, 0, len(OWN) - 2)
-        j = np.clip(np.searchsorted(OTHERS, y) - 1, 0, len(OTHERS) - 2)
-        wanted = np.zeros(self.found.shape, bool)
-        for di, dj in ((0, 0), (0, 1), (1, 0), (1, 1)):
-            wanted[i + di, j + dj] = True
-        self._fill(np.argwhere(wanted & np.isnan(self.found)))
-        a, b = (x - OWN[i]) / (OWN[i + 1] - OWN[i]), (y - OTHERS[j]) / (OTHERS[j + 1] - OTHERS[j])
+        x = np.minimum(np.maximum(own / np.maximum(limit, 1e-9), OWN[0]), OWN[-1])
+        y = np.minimum(np.maximum(others / self.sharing.physical, OTHERS[0]), OTHERS[-1])
+        i = np.searchsorted(OWN[1:-1], x)
+        j = np.searchsorted(OTHERS[1:-1], y)
+        a, b = (x - OWN[i]) / STEPS_OWN[i], (y - OTHERS[j]) / STEPS_OTHERS[j]
+        found = self._between(i, j, a, b)
+        if np.isnan(found).any():
+            wanted = np.zeros(self.found.shape, bool)
+            for di, dj in ((0, 0), (0, 1), (1, 0), (1, 1)):
+                wanted[i + di, j + dj] = True
+            self._fill(np.argwhere(wanted & np.isnan(self.found)))
+            found = self._between(i, j, a, b)
+        part = np.exp(found)
+        return np.where(own < limit, np.minimum(own + part * (limit - own), self.sharing.own.engines), limit)
+
+    def _between(self, i: NDArray[np.intp], j: NDArray[np.intp], a: Array, b: Array) -> Array:
+        """The table between its nodes, ``a`` and ``b`` of a step beyond ``i`` and ``j``; no number where not filled."""
         low = (1.0 - a) * self.found[i, j] + a * self.found[i + 1, j]
         high = (1.0 - a) * self.found[i, j + 1] + a * self.found[i + 1, j + 1]
-        part = np.exp((1.0 - b) * low + b * high)
-        return np.where(own < limit, np.minimum(own + part * (limit - own), self.sharing.own.engines), limit)
+        return np.asarray((1.0 - b) * low + b * high)
 
     def _fill(self, nodes: NDArray[np.int64]) -> None:
         for i, j in (nodes[at : at + AT_ONCE].T for at in range(0, len(nodes), AT_ONCE)):
