@@ -185,6 +185,7 @@ def seen_by(
         on_ziip = 1e3 * _by_day(h, h.ziip_s[:, c], h.ended[:, c])
         if order.to_its_end:
             wait = pieces * (stretched - 1.0) * queues.coming_back(busy, whole, short, returns[c])
+            wait = np.where(np.isfinite(wait), wait, np.nan)
             queued, behind = (part * wait for part in queues.leaning(busy, whole))
         else:
             queued = service * (stretched - 1.0)

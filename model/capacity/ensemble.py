@@ -138,8 +138,9 @@ class System:
         """Engines in use at a scenario, all classes at its rates."""
         shape = (self.draws, scenario.rates.shape[1])
         alone = self._alone(scenario)
-        cost = _by_load(scenario.cost)
-        on_cps = {name: alone[name] + scenario.extra.get(name, 0.0) for name in alone if self._engine(name) == "cp"}
+        cost = np.asarray(scenario.cost, float).reshape(-1, 1)
+        here = {name: value * scenario.work for name, value in alone.items() if self._engine(name) == "cp"}
+        on_cps = {name: value + scenario.extra.get(name, 0.0) for name, value in here.items()}
         on_ziips = {name: value for name, value in alone.items() if self._engine(name) == "ziip"}
         ziip_work = sum((value for name, value in on_ziips.items() if self.laws[name].part), np.zeros(shape)) + sum(
             value for name, value in scenario.extra.items() if self._engine(name) == "ziip"
@@ -199,7 +200,7 @@ class System:
             return {}
         drivers = np.stack([self.stream(scenario, self.laws[name].driver) for name in self.direct])
         used = dict(zip(self.direct, self.of_rates.usage(drivers), strict=True))
-        dear = _by_load(scenario.ziip_cost)
+        dear = np.asarray(scenario.ziip_cost, float).reshape(-1, 1)
         return {name: value * dear if self._engine(name) == "ziip" else value for name, value in used.items()}
 
     def _engine(self, name: str) -> str:
@@ -428,9 +429,3 @@ def _stacked(shape: tuple[int, ...], *values: Array | float) -> Array:
     for place, value in zip(found, values, strict=True):
         place[...] = value
     return found
-
-
-def _by_load(cost: Array | float) -> Array:
-    """(draws or 1, loads or 1) of a cost by draw, or by draw and load."""
-    found = np.asarray(cost, float)
-    return found if found.ndim == 2 else found.reshape(-1, 1)

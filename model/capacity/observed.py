@@ -51,13 +51,12 @@ def as_observed(
         seconds: lengths of the intervals, (loads,) or one for all.
     """
     sd, along = varying(system, scenario, seconds)
-    cost = np.reshape(np.asarray(scenario.cost, float), (-1, 1))
     scatter = {law.stream: law.scatter for law in system.responses if law.scatter is not None}
     work = np.ones(sd.shape)
 
     def log_responses(factor: Array) -> dict[str, Array]:
         """Of classes whose transactions take more as all work does, less as theirs varies by itself."""
-        state = system.evaluate(replace(scenario, cost=cost * factor))
+        state = system.evaluate(replace(scenario, work=factor))
         found = {}
         for name in responses:
             using, own = state.using_ms[RESPONSE, name], along[:, :, system.numbers[name]]
@@ -85,4 +84,4 @@ def as_observed(
         # What was answered was not without end.
         work = np.clip(np.where(endless, work * (1.0 - np.maximum(sd, STEP)), pull / sure), LEAST, 1.0 / LEAST)
     work = np.maximum(work + deviates(system.draws, SEED)[:, None] / np.sqrt(sure), LEAST)
-    return replace(scenario, cost=cost * work), work, sd
+    return replace(scenario, work=work), work, sd

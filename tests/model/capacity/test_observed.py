@@ -11,6 +11,7 @@ from model.capacity import queues
 from model.capacity.ask import compare, headroom, max_rate, predict, size, sweep
 from model.capacity.bundle import build, dumps, loads
 from model.capacity.ensemble import System
+from model.capacity.loads import understand
 from model.capacity.questions import QuestionError
 from model.validation.origin import compared
 from tests.model.calibration.test_production import DEMAND_S, ENGINES, FIXED, REST_MS, SHARE, history
@@ -96,6 +97,33 @@ def test_a_class_without_a_modelled_response_and_questions_of_other_loads_are_re
         with pytest.raises(QuestionError, match="leave it out") as refused:
             ask(asked(), "PRDA", at={"response_ms.HIGH": 9.0})
         assert refused.value.field == "at.response_ms.HIGH"
+
+
+def test_work_without_transactions_is_as_recorded_whatever_responses_tell():
+    h, batch_s = varying(), 0.5 * np.random.default_rng(6).uniform(0.5, 1.5, len(varying().seconds)) * 900.0
+    more = {name: np.column_stack([getattr(h, name), 0.0 * batch_s]) for name in ("ended", "idle_s", "ziip_s")}
+    none = {name: np.column_stack([getattr(h, name), np.nan * batch_s]) for name in ("response_ms", "p90_ms")}
+    system = System(
+        entry(
+            replace(
+                h,
+                **more,
+                **none,
+                ziip_on_cp_s=more["ziip_s"],
+                classes=(*h.classes, "BATCH"),
+                workloads=(*h.workloads, "BATCH"),
+                importance=np.append(h.importance, 5),
+                busy_s=h.busy_s + batch_s,
+                cp_s=np.column_stack([h.cp_s, batch_s]),
+            )
+        )
+    )
+    usual, slow = (
+        system.usage(understand(system, {"when": "2026-09-08T10:00", **at}).scenario)
+        for at in ({}, {"response_ms.LOW": 1.1 * seen(h, 136)["response_ms.LOW"]})
+    )
+    assert slow.by_series["LOW"][0] > 1.01 * usual.by_series["LOW"][0]
+    assert slow.by_series["BATCH"] == pytest.approx(usual.by_series["BATCH"])
 
 
 def test_longer_responses_mean_more_work_in_a_sweep_and_a_comparison():
