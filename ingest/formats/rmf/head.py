@@ -1,5 +1,6 @@
 """What stands at the head of an RMF XML report: which report, about what, over which interval, by which release."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ingest.formats.rmf import values
@@ -10,72 +11,92 @@ def server_head(root: Any) -> dict[str, Any]:
     if root is None or root.find("server") is None:
         return {}
     names = ("name", "version", "functionality", "platform")
-    return {f"server_{name}": _find(root, f"server/{name}") for name in names}
+    return {f"server_{name}": _stripped(root.find(f"server/{name}")) for name in names}
+
+
+TEXTS = {
+    "report": "metric@id",
+    "report_option": "metric@option",
+    "description": "metric/description",
+    "report_type": "metric/type",
+    "resource_type": "resource/restype",
+    "smf_version": "version/smf-data",
+    "rmf_version": "version/rmf-report",
+}
+"""Columns of `rmf_report` that are a text of the head as it stands there, and where that is."""
+
+WORKED_OUT = (
+    "resource/resname",
+    "resource/reslabel",
+    "resource/restype",
+    "time-data/display-start",
+    "time-data/display-end",
+    "time-data/local-start",
+    "time-data/local-end",
+    "time-data/utc-start",
+    "time-data/utc-end",
+    "time-data/report-interval",
+    "time-data/report-interval@unit",
+    "time-data/gatherer-interval",
+    "time-data/gatherer-interval@unit",
+    "time-data/cycle",
+    "time-data/cycle@unit",
+)
+"""What the other columns are worked out of."""
+
+PATHS = ("metric", *dict.fromkeys((*TEXTS.values(), *WORKED_OUT)))
+"""What is asked of the head of a report: texts of elements of one or two steps, and attributes of theirs."""
 
 
 def report_head(report: Any) -> dict[str, Any]:
-    """Columns of `rmf_report` that the elements before the first segment of a report give; absent ones are None.
+    """Columns of `rmf_report` that the elements before the first segment of a report give; absent ones are None."""
+    said = _texts_of(report)
+    return {column: said.get(path) for column, path in TEXTS.items()} | worked_out(said)
+
+
+def worked_out(said: Mapping[str, str | None]) -> dict[str, Any]:
+    """Columns of `rmf_report` of the texts at `WORKED_OUT`, of which any may be missing.
 
     UTC is filled only where the report says it: Postprocessor reports give local time without an offset.
     """
-    head = _elements(report)
-    metric = head.get("metric")
-    interval, unit = _with_unit(head, "time-data/report-interval", "time-data/gatherer-interval")
-    cycle, cycle_unit = _with_unit(head, "time-data/cycle")
-    cycle_s = values.interval_s(cycle, cycle_unit)
-    resource = _text(head, "resource/resname") or _resource_of_label(_text(head, "resource/reslabel"))
-    kind = _text(head, "resource/restype")
+    text = said.get
+    interval, unit = text("time-data/report-interval"), text("time-data/report-interval@unit")
+    if not interval:
+        interval, unit = text("time-data/gatherer-interval"), text("time-data/gatherer-interval@unit")
+    cycle_s = values.interval_s(text("time-data/cycle"), text("time-data/cycle@unit"))
+    resource = text("resource/resname") or _resource_of_label(text("resource/reslabel"))
+    kind = text("resource/restype")
     return {
-        "report": metric.get("id") if metric is not None else None,
-        "report_option": metric.get("option") if metric is not None else None,
-        "description": _text(head, "metric/description"),
-        "report_type": _text(head, "metric/type"),
         "resource_name": resource,
-        "resource_type": kind,
         "system_name": resource if kind in ("SYSTEM", "MVS_IMAGE") else None,
         "sysplex_name": resource if kind == "SYSPLEX" else None,
-        "interval_start_local": values.local_time(_text(head, "time-data/local-start", "time-data/display-start")),
-        "interval_end_local": values.local_time(_text(head, "time-data/local-end", "time-data/display-end")),
-        "interval_start_utc": values.local_time(_text(head, "time-data/utc-start")),
-        "interval_end_utc": values.local_time(_text(head, "time-data/utc-end")),
+        "interval_start_local": values.local_time(text("time-data/local-start") or text("time-data/display-start")),
+        "interval_end_local": values.local_time(text("time-data/local-end") or text("time-data/display-end")),
+        "interval_start_utc": values.local_time(text("time-data/utc-start")),
+        "interval_end_utc": values.local_time(text("time-data/utc-end")),
         "interval_s": values.interval_s(interval, unit),
         "interval_text": interval,
         "cycle_ms": None if cycle_s is None else cycle_s * 1000,
-        "smf_version": _text(head, "version/smf-data"),
-        "rmf_version": _text(head, "version/rmf-report"),
     }
 
 
-def _elements(report: Any) -> dict[str, Any]:
-    """The first element of every path of one or two steps: one pass instead of a search for each."""
-    found: dict[str, Any] = {}
+def _texts_of(report: Any) -> dict[str, str | None]:
+    """The text or attribute at each of `PATHS`, of the first such element before the first segment of a report."""
+    elements: dict[str, Any] = {}
     for child in report:
-        found.setdefault(child.tag, child)
+        elements.setdefault(child.tag, child)
         for grandchild in child:
-            found.setdefault(f"{child.tag}/{grandchild.tag}", grandchild)
+            elements.setdefault(f"{child.tag}/{grandchild.tag}", grandchild)
+    found: dict[str, str | None] = {}
+    for path in PATHS:
+        element, _, attribute = path.partition("@")
+        if element in elements:
+            found[path] = elements[element].get(attribute) if attribute else _stripped(elements[element])
     return found
 
 
-def _text(head: dict[str, Any], *paths: str) -> str | None:
-    for path in paths:
-        if path in head and (text := (head[path].text or "").strip()):
-            return text
-    return None
-
-
-def _with_unit(head: dict[str, Any], *paths: str) -> tuple[str | None, str | None]:
-    for path in paths:
-        if (text := _text(head, path)) is not None:
-            return text, head[path].get("unit")
-    return None, None
-
-
-def _find(element: Any, *paths: str) -> str | None:
-    for path in paths:
-        found = element.find(path)
-        if found is not None and (text := (found.text or "").strip()):
-            return text
-    return None
+def _stripped(element: Any) -> str | None:
+    return (element.text or "").strip() or None if element is not None else None
 
 
 def _resource_of_label(label: str | None) -> str | None:

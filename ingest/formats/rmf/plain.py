@@ -13,7 +13,7 @@ from lxml import etree
 
 from ingest.batch import Batch
 from ingest.formats.rmf.batches import batch_of
-from ingest.formats.rmf.head import report_head, server_head
+from ingest.formats.rmf.head import server_head
 from ingest.formats.rmf.stretch import Stretch, file_messages, scan
 from ingest.formats.rmf.texts import NotPlain
 
@@ -49,7 +49,7 @@ class PlainReader:
             end = held.rfind(_CLOSE, searched) + len(_CLOSE)
             try:
                 if end >= len(_CLOSE):
-                    batch = self._reports(held[:end], started)
+                    batch = self._reports(held, end, started)
                     started, held = True, held[end:]
                     yield batch
             except NotPlain:
@@ -64,18 +64,19 @@ class PlainReader:
         except NotPlain:
             return
 
-    def _reports(self, data: bytes, started: bool) -> Batch:
+    def _reports(self, data: bytes, end: int, started: bool) -> Batch:
         begin = 0 if started else data.find(_OPEN)
         if begin < 0:
             raise NotPlain
         if not started:
             self._server = _prolog(data[:begin])
-        found = scan(data[begin:])
-        stretch = Stretch(found, _heads(found.heads), self._server, self.reports, self._messages)
+        found = scan(data, begin, end)
+        stretch = Stretch(found, self._server, self.reports, self._messages)
         tables = stretch.tables()
-        self.reports += len(found.heads)
+        reports = found.reports.shape[1]
+        self.reports += reports
         self._messages += stretch.message_count
-        return batch_of(tables, len(found.heads), len(data), stretch.messages_only)
+        return batch_of(tables, reports, end, stretch.messages_only)
 
     def _epilog(self, data: bytes) -> Batch:
         """What follows the last report: messages about the file, and the end of the document."""
@@ -98,19 +99,6 @@ def _prolog(data: bytes) -> dict[str, Any]:
     if any(element.tag in _OF_REPORTS | _MESSAGES for element in root.iter(etree.Element)):
         raise NotPlain
     return server_head(root)
-
-
-def _heads(heads: list[bytes]) -> list[dict[str, Any]]:
-    """What stands before the first segment of each report; all of them are parsed at once."""
-    root = _parsed(b"<heads>" + b"".join(head + _CLOSE for head in heads) + b"</heads>")
-    if len(root) != len(heads):
-        raise NotPlain
-    for element in root:
-        if element.tag != "postprocessor":
-            raise NotPlain
-    if sum(1 for _ in root.iter(*_OF_REPORTS, *_MESSAGES)) != len(heads):
-        raise NotPlain
-    return [report_head(element) for element in root]
 
 
 def _parsed(data: bytes) -> Any:

@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from ingest.arrays import of_numbers, of_values
 from ingest.formats.rmf import values
+from ingest.formats.rmf.head import PATHS, TEXTS, WORKED_OUT, worked_out
 from ingest.formats.rmf.kernels import markup as m
 from ingest.formats.rmf.kernels.texts import find_keys
-from ingest.formats.rmf.tables import TypedColumn, TypedTable, schemas, typed_tables
-from ingest.formats.rmf.texts import NotPlain, Texts, concatenated
+from ingest.formats.rmf.tables import TypedTable, schemas, typed_tables
+from ingest.formats.rmf.texts import NotPlain, Texts, concatenated, first_equal_spans
 
 Ints = npt.NDArray[np.integer]
 
@@ -34,24 +35,23 @@ class Scan:
     segments: npt.NDArray[np.int32]
     messages: npt.NDArray[np.int32]
     reports: npt.NDArray[np.int32]
+    heads: npt.NDArray[np.int32]
     texts: Texts
-    heads: list[bytes]
 
 
-def scan(data: bytes) -> Scan:
-    """Find what a run of reports is made of. Raises NotPlain."""
+def scan(data: bytes, begin: int, end: int) -> Scan:
+    """Find what the run of reports at `data[begin:end]` is made of. Raises NotPlain."""
     array = np.frombuffer(data, np.uint8)
     # One comparison of all bytes: `bytes.count` stops at each tag, of which there is one in every twenty bytes.
     found, flags, marks = _places(int(np.count_nonzero(array == ord("<"))) + 2)
-    value_array, rows, tables, segments, messages, reports, spans = found
+    value_array, rows, tables, segments, messages, reports, heads, spans = found
     counts, scratch = np.zeros(7, np.int64), np.zeros(m.REPORT_SCRATCH, np.int64)
-    good = m.scan_reports(
-        array, len(data), value_array, flags, rows, tables, segments, messages, reports, spans, marks, counts, scratch
-    )
-    if not good:
+    if not m.scan_reports(
+        array, begin, end, *concatenated(PATHS),
+        value_array, flags, rows, tables, segments, messages, reports, heads, spans, marks, counts, scratch,
+    ):  # fmt: skip
         raise NotPlain
     texts, n_values, n_rows, n_tables, n_segments, n_messages, n_reports = counts.tolist()
-    reports = reports[:, :n_reports]
     return Scan(
         data,
         value_array[:, :n_values],
@@ -60,9 +60,9 @@ def scan(data: bytes) -> Scan:
         tables[:, :n_tables],
         segments[:, :n_segments],
         messages[:, :n_messages],
-        reports,
+        reports[:, :n_reports],
+        heads[:, :n_reports],
         Texts(data, spans[:, :texts], marks[:texts]),
-        [data[start:stop] for start, stop in zip(*reports[:2].tolist(), strict=True)],
     )
 
 
@@ -80,11 +80,16 @@ def _places(room: int) -> tuple[list[npt.NDArray[np.int32]], _Marks, _Marks]:
     kept = getattr(_KEPT, "places", None)
     if kept is not None and len(kept[1]) >= room:
         return kept
-    shapes = (m.VALUE_FIELDS, 4, 6, 4, 5, 3, 2)
+    shapes = (m.VALUE_FIELDS, 4, 6, 4, 5, m.REPORT_FIELDS, len(PATHS), 2)
     made = [np.empty((fields, room), np.int32) for fields in shapes], np.empty(room, np.uint8), np.empty(room, np.uint8)
     if room <= _MOST_KEPT:
         _KEPT.places = made
     return made
+
+
+#: Typed tables made of a segment, and for each the kind and the name of the segment.
+_Matches = list[tuple[TypedTable, tuple[str, str]]]
+_OF_MATCH = ("$kind", "$name")
 
 
 @dataclass
@@ -107,7 +112,6 @@ class Stretch:
     """Builds the tables; `first_report` and `first_message` are the ordinals of the first of each in the file."""
 
     found: Scan
-    heads: list[dict[str, Any]]
     server: dict[str, Any]
     first_report: int
     first_message: int
@@ -125,92 +129,92 @@ class Stretch:
     def tables(self) -> dict[str, pa.Table]:
         """The rows by table; tables without rows are left out."""
         typed = {table.name: _Typed(table) for table in typed_tables()}
-        matches = self._matches()
-        self._segment_rows(matches, typed)
-        self._table_rows(matches, typed)
+        lists, which = self._matches()
+        self._segment_rows(lists, which, typed)
+        self._table_rows(lists, which, typed)
         made = {"rmf_value": self._values(), "rmf_message": self._messages(), "rmf_report": self._reports()}
         made |= {name: self._typed(rows) for name, rows in typed.items() if rows.order}
         return {name: made[name] for name in schemas() if name in made and made[name].num_rows}
 
-    def _matches(self) -> list[list[tuple[TypedTable, tuple[str, str]]]]:
-        """For each segment the typed tables made of it, and kind and name of the segment."""
-        known: dict[tuple[str | None, str], list[tuple[TypedTable, tuple[str, str]]]] = {}
-        found = []
-        for record, name in zip(*self.found.segments[:2].tolist(), strict=True):
-            key = (self.heads[record]["report"], self.found.texts.text(name) or "")
-            if key not in known:
-                pairs = [(table, table.match(*key)) for table in typed_tables()]
-                known[key] = [(table, match) for table, match in pairs if match is not None]
-            found.append(known[key])
-        return found
+    def _matches(self) -> tuple[list[_Matches], Ints]:
+        """Different lists of the typed tables made of a segment, and the ordinal of the list of each segment."""
+        found, texts = self.found, self.found.texts
+        records, names = found.segments[m.S_RECORD], found.segments[m.S_NAME]
+        reports = found.heads[PATHS.index(TEXTS["report"])]
+        same = texts.first_equal(np.concatenate([reports, names]))
+        pairs = same[records] * len(same) + same[len(reports) :]
+        _, firsts, which = np.unique(pairs, return_index=True, return_inverse=True)
+        lists = []
+        for segment in firsts.tolist():
+            key = (texts.text(reports[records[segment]]), texts.text(names[segment]) or "")
+            matched = [(table, table.match(*key)) for table in typed_tables()]
+            lists.append([(table, match) for table, match in matched if match is not None])
+        return lists, which
 
-    def _segment_rows(self, matches: list, typed: dict[str, _Typed]) -> None:
+    def _segment_rows(self, lists: list[_Matches], which: Ints, typed: dict[str, _Typed]) -> None:
         """Typed tables with one row per segment."""
         found = self.found
-        wanted: dict[str, list[int]] = {}
-        for segment, tables in enumerate(matches):
-            for table, _ in tables:
+        wanted: dict[str, list[tuple[Ints, tuple[str, str]]]] = {}
+        for ordinal, tables in enumerate(lists):
+            for table, match in tables:
                 if table.rows == "segment":
-                    wanted.setdefault(table.name, []).append(segment)
+                    wanted.setdefault(table.name, []).append((np.flatnonzero(which == ordinal), match))
         said = self._first_messages() if wanted else {}
-        for name, members in wanted.items():
+        for name, groups in wanted.items():
             table = typed[name].table
-            segments = np.array(members)
+            segments = np.concatenate([members for members, _ in groups])
             words, ends = concatenated(table.sources)
             texts = np.zeros((len(segments), len(ends)), np.int64)
-            rows = found.values[[m.V_PART, m.V_ROW_LABEL, m.V_LABEL, m.V_TEXT]]
             first, last = found.segments[m.S_FIRST, segments], found.segments[m.S_END, segments]
-            find_keys(*found.texts.raw, words, ends, first, last, rows, found.flags == m.VARIABLE, texts)
+            find_keys(*found.texts.spans, words, ends, first, last, found.values, found.flags, texts)
             for column, source in enumerate(table.sources):
                 if source == "$message":
-                    texts[:, column] = [said.get(segment, 0) for segment in members]
-                elif source in ("$kind", "$name"):
-                    place = 0 if source == "$kind" else 1
-                    matched = [match[place] for s in members for t, match in matches[s] if t is table]
-                    numbers = {text: found.texts.add(text) for text in dict.fromkeys(matched)}
-                    texts[:, column] = [numbers[text] for text in matched]
+                    texts[:, column] = [said.get(segment, 0) for segment in segments.tolist()]
+                elif source in _OF_MATCH:
+                    added = [found.texts.add(match[_OF_MATCH.index(source)]) for _, match in groups]
+                    texts[:, column] = np.repeat(added, [len(members) for members, _ in groups])
             typed[name].add(segments, found.segments[m.S_RECORD, segments], list(texts.T))
 
     def _first_messages(self) -> dict[int, int]:
         first: dict[int, int] = {}
         messages = self.found.messages
         for segment, text in zip(messages[m.M_SEGMENT].tolist(), messages[m.M_TEXT].tolist(), strict=True):
-            if segment >= 0 and self.found.texts.present[text]:
+            if segment >= 0 and self.found.texts.text(text):
                 first.setdefault(segment, text)
         return first
 
-    def _table_rows(self, matches: list, typed: dict[str, _Typed]) -> None:
+    def _table_rows(self, lists: list[_Matches], which: Ints, typed: dict[str, _Typed]) -> None:
         """Typed tables with a row for each row of a table: tables with the same headers are read together."""
         found = self.found
-        plans: dict[tuple, list[int]] = {}
-        for place, (segment, part, _, _, begin, end) in enumerate(zip(*found.tables.tolist(), strict=True)):
-            if end and matches[segment]:
-                # Segments with the same matches have the same list.
-                key = (id(matches[segment]), part and found.texts.text(part), found.data[begin:end])
-                plans.setdefault(key, []).append(place)
-        if not plans:
+        has_tables = np.array([bool(tables) for tables in lists], np.bool_)
+        known = np.flatnonzero(found.tables[m.T_TO])
+        known = known[has_tables[which[found.tables[m.T_SEGMENT, known]]]]
+        if not len(known):
             return
+        segments, parts, _, _, begins, stops = found.tables[:, known]
+        headers = first_equal_spans(found.texts.spans[0], begins, stops)
+        kinds = (which[segments] * len(known) + found.texts.first_equal(parts)) * len(known) + headers
+        _, firsts, plans = np.unique(kinds, return_index=True, return_inverse=True)
         plan_of = np.full(found.tables.shape[1], -1)
-        for number, members in enumerate(plans.values()):
-            plan_of[members] = number
+        plan_of[known] = plans
         counted = np.concatenate([[0], np.cumsum(found.texts.present[found.values[m.V_TEXT]])])
         first, cells = found.rows[m.R_FIRST], found.rows[m.R_CELLS]
         plan_of_row = np.where(counted[first + cells] > counted[first], plan_of[found.rows[m.R_TABLE]], -1)
         order = np.argsort(plan_of_row, kind="stable")
-        bounds = np.searchsorted(plan_of_row[order], np.arange(len(plans) + 1))
-        for number, members in enumerate(plans.values()):
+        bounds = np.searchsorted(plan_of_row[order], np.arange(len(firsts) + 1))
+        for number, place in enumerate(firsts.tolist()):
             rows = order[bounds[number] : bounds[number + 1]]
             if len(rows):
-                self._plan_rows(members[0], rows, matches, typed)
+                self._plan_rows(int(known[place]), rows, lists[which[segments[place]]], typed)
 
-    def _plan_rows(self, table: int, rows: Ints, matches: list, typed: dict[str, _Typed]) -> None:
+    def _plan_rows(self, table: int, rows: Ints, matches: _Matches, typed: dict[str, _Typed]) -> None:
         found = self.found
-        segment, part, first_label, columns = found.tables[:4, table].tolist()
+        part, first_label, columns = found.tables[m.T_PART : m.T_FROM, table].tolist()
         name = found.texts.text(part) or ""
         position: dict[str | None, int] = {}
         for index in range(columns):
             position.setdefault(found.texts.text(first_label + index), index)
-        for wanted, (kind, rest) in matches[segment]:
+        for wanted, match in matches:
             if wanted.rows == "segment" or wanted.part != name:
                 continue
             chosen = rows[(found.rows[m.R_IS_SUM, rows] == 1) == (wanted.rows == "sum")]
@@ -219,8 +223,8 @@ class Stretch:
             first, cells = found.rows[m.R_FIRST, chosen], found.rows[m.R_CELLS, chosen]
             texts: list[Ints] = []
             for source in wanted.sources:
-                if source in ("$kind", "$name"):
-                    texts.append(np.full(len(chosen), found.texts.add(kind if source == "$kind" else rest)))
+                if source in _OF_MATCH:
+                    texts.append(np.full(len(chosen), found.texts.add(match[_OF_MATCH.index(source)])))
                 elif (at := position.get(source, -1)) < 0:
                     texts.append(np.zeros(len(chosen), np.int64))
                 else:
@@ -233,21 +237,30 @@ class Stretch:
         records = np.concatenate(rows.records)[order]
         starts = np.flatnonzero(np.concatenate([[True], records[1:] != records[:-1]]))
         ordinals = np.arange(len(records)) - np.repeat(starts, np.diff(np.append(starts, len(records))))
-        arrays = [self._record(records), of_numbers(ordinals.astype(np.uint32))]
-        for column, places in zip(rows.table.columns, zip(*rows.texts, strict=True), strict=True):
-            arrays.append(self._column(column, np.concatenate(places)[order]))
+        places = np.stack([np.concatenate(column)[order] for column in zip(*rows.texts, strict=True)])
+        arrays = [self._record(records), of_numbers(ordinals.astype(np.uint32)), *self._columns(rows.table, places)]
         return pa.Table.from_arrays(arrays, schema=schemas()[rows.table.name])
 
-    def _column(self, column: TypedColumn, places: Ints) -> pa.Array:
+    def _columns(self, table: TypedTable, places: Ints) -> list[pa.Array]:
+        """The columns of a typed table, all of a type at once; places: for each column the text of each row."""
         texts = self.found.texts
-        fast: dict[str, Callable[[Ints], pa.Array]] = {
+        readers: dict[str, Callable[[Ints], list[pa.Array]]] = {
             "text": texts.strings,
             "number": texts.numbers,
             "duration_us": texts.durations_us,
         }
-        if column.type in fast:
-            return fast[column.type](places)
-        return of_values([column.read(text) for text in texts.strings(places).to_pylist()], column.arrow)
+        made: list[Any] = [None] * len(table.columns)
+        for kind in dict.fromkeys(column.type for column in table.columns):
+            members = [place for place, column in enumerate(table.columns) if column.type == kind]
+            if kind in readers:
+                arrays = readers[kind](places[members])
+            else:
+                printed = [column.to_pylist() for column in texts.strings(places[members])]
+                chosen = [table.columns[place] for place in members]
+                arrays = [of_values(list(map(c.read, said)), c.arrow) for c, said in zip(chosen, printed, strict=True)]
+            for place, array in zip(members, arrays, strict=True):
+                made[place] = array
+        return made
 
     def _record(self, records: Ints) -> pa.Array:
         return of_numbers((records + self.first_report).astype(np.uint32))
@@ -255,19 +268,15 @@ class Stretch:
     def _values(self) -> pa.Table:
         found, texts = self.found, self.found.texts
         rows = found.values
-
-        def strings(field: int) -> pa.Array:
-            return texts.strings(rows[field], MAX_TEXT_BYTES)
-
-        numeric = found.flags != m.IN_TEXT_COLUMN
+        section, part, *labels = texts.strings(rows[m.V_SECTION_NAME :], MAX_TEXT_BYTES)
         columns = [
             self._record(rows[m.V_RECORD]),
             of_numbers(rows[m.V_SECTION].astype(np.uint32)),
-            strings(m.V_SECTION_NAME),
-            strings(m.V_PART),
+            section,
+            part,
             *(of_numbers(rows[field].astype(np.uint32)) for field in (m.V_TABLE, m.V_ROW, m.V_COLUMN)),
-            *(strings(field) for field in (m.V_ROW_LABEL, m.V_ROW_TYPE, m.V_LABEL, m.V_TEXT)),
-            texts.numbers(rows[m.V_TEXT], numeric),
+            *labels,
+            *texts.numbers(rows[m.V_TEXT :], found.flags != m.IN_TEXT_COLUMN),
         ]
         return pa.Table.from_arrays(columns, schema=schemas()["rmf_value"])
 
@@ -279,31 +288,33 @@ class Stretch:
             text_of = self.found.texts.text
             level = values.integer(text_of(severity))
             section = None if segment < 0 else text_of(int(self.found.segments[m.S_NAME, segment])) or ""
-            if segment < 0 and "message_text" not in self.heads[record]:
-                self.heads[record] |= {
-                    "message_id": text_of(ident),
-                    "message_text": text_of(text),
-                    "message_severity": level,
-                }
             keys = (record + self.first_report, self.first_message + place)
             rows.append((*keys, section, text_of(ident), text_of(text), level))
         return _table("rmf_message", rows)
 
     def _reports(self) -> pa.Table:
-        schema, count = schemas()["rmf_report"], len(self.heads)
-        said = ("message", "data")
-        columns: dict[str, Any] = {
-            "record_seq": range(self.first_report, self.first_report + count),
-            "section_seq": [0] * count,
-            "form": ["xml"] * count,
-            "status": [said[content] for content in self.found.reports[m.P_HAS_CONTENT].tolist()],
-        }
-        columns |= {name: [value] * count for name, value in self.server.items()}
-        for name in schema.names:
-            if name not in columns:
-                columns[name] = [head.get(name) for head in self.heads]
-        arrays = [of_values(columns[field.name], field.type) for field in schema]
-        return pa.Table.from_arrays(arrays, schema=schema)
+        found, text_of = self.found, self.found.texts.text
+        schema, count = schemas()["rmf_report"], found.reports.shape[1]
+        said = dict(zip(PATHS, found.texts.strings(found.heads), strict=True))
+        parts = {path: said[path].to_pylist() for path in WORKED_OUT if said[path].null_count < count}
+        heads = [worked_out(dict(zip(parts, texts, strict=True))) for texts in zip(*parts.values(), strict=True)]
+        heads = heads or [worked_out({})] * count
+        messages: dict[int, dict[str, Any]] = {}
+        for record, segment, ident, text, severity in found.messages.T.tolist():
+            if segment < 0 and record not in messages:
+                messages[record] = {"id": text_of(ident), "text": text_of(text)}
+                messages[record]["severity"] = values.integer(text_of(severity))
+        columns: dict[str, Sequence[Any]] = {name: [head[name] for head in heads] for name in heads[0]}
+        columns |= {n: [self.server.get(n)] * count for n in schema.names if n.startswith("server_")}
+        for name in ("id", "text", "severity"):
+            columns[f"message_{name}"] = [messages.get(record, {}).get(name) for record in range(count)]
+        columns["form"] = ["xml"] * count
+        columns["status"] = [("message", "data")[content] for content in found.reports[m.P_HAS_CONTENT].tolist()]
+        arrays = {name: of_values(column, schema.field(name).type) for name, column in columns.items()}
+        arrays |= {name: said[path] for name, path in TEXTS.items()}
+        arrays["record_seq"] = self._record(np.arange(count))
+        arrays["section_seq"] = of_numbers(np.zeros(count, np.uint32))
+        return pa.Table.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
 
 def file_messages(found: Sequence[tuple[str | None, str | None, str | None]], first: int) -> dict[str, pa.Table]:

@@ -1,22 +1,24 @@
 """The texts of a stretch of a report, by number, and what they say as numbers and durations."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.arrays import of_numbers, of_values
+from ingest.arrays import of_numbers
 from ingest.formats.rmf import values
 from ingest.formats.rmf.kernels.tags import ODD
 from ingest.formats.rmf.kernels.texts import (
     ABSENT,
+    KNOWN,
     SPARE,
     UNDECIDED,
-    copy_spans,
+    first_equal,
     gather,
-    gathered_ends,
+    measure,
     read_durations,
     read_numbers,
 )
@@ -36,103 +38,111 @@ class Texts:
     """Texts without the white space around them, numbered as their spans; number 0, and every empty one, is None."""
 
     def __init__(self, data: bytes, spans: npt.NDArray[np.int32], marks: npt.NDArray[np.uint8]) -> None:
-        starts, stops = spans[0].astype(np.int64), spans[1].astype(np.int64)
-        lengths = stops - starts
-        odd = np.flatnonzero(marks & ODD)
-        raw = [data[start:stop] for start, stop in zip(starts[odd].tolist(), stops[odd].tolist(), strict=True)]
-        number = {text: place for place, text in enumerate(dict.fromkeys(raw))}
-        rewritten, ends = concatenated([plain_text(text) for text in number])
-        places = np.array([number[text] for text in raw], np.int64)
-        begins = np.concatenate([[0], ends])
-        lengths[odd] = np.diff(begins)[places]
-        self._offsets = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, out=self._offsets[1:])
-        self._bytes = np.empty(int(self._offsets[-1]) + SPARE, np.uint8)
-        stops[odd] = starts[odd]
-        copy_spans(np.frombuffer(data, np.uint8), starts, stops, self._bytes, self._offsets[:-1])
-        copy_spans(rewritten, begins[places], ends[places], self._bytes, self._offsets[odd])
-        # Views give single numbers and short texts several times as fast as arrays do.
-        self._view, self._places = self._bytes.data, self._offsets.data
-        self.present = lengths > 0
+        self._source = data
+        self._bytes = np.frombuffer(data, np.uint8)
+        self._starts, self._stops = spans[0].copy(), spans[1].copy()
         self._added: list[str] = []
-        self._strings: pa.Array | None = None
-        self._numbers: tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None = None
+        odd = np.flatnonzero(marks & ODD)
+        if len(odd):
+            firsts, which = np.unique(self.first_equal(odd), return_inverse=True)
+            places = len(self._starts) + which
+            self._append([plain_text(self._raw(number)) for number in odd[firsts].tolist()])
+            self._starts[odd], self._stops[odd] = self._starts[places], self._stops[places]
 
     @property
-    def raw(self) -> tuple[npt.NDArray[np.uint8], Ints]:
-        """The bytes of all texts, some spare ones behind them, and where each text begins."""
-        return self._bytes, self._offsets
+    def spans(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The bytes of all texts, and where in them each begins and ends."""
+        return self._bytes, self._starts, self._stops
+
+    def first_equal(self, numbers: npt.NDArray[np.integer]) -> Ints:
+        """For each of some texts of the input the place of the first that is the same."""
+        return first_equal_spans(self._bytes, self._starts[numbers], self._stops[numbers])
+
+    @property
+    def present(self) -> npt.NDArray[np.bool_]:
+        """Which texts are not None."""
+        return self._stops > self._starts
 
     def add(self, text: str) -> int:
-        """The number of a further text, one that does not stand in the input."""
+        """The number of a further text, one that does not stand in the input; to be added before columns are made."""
         self._added.append(text)
-        return len(self.present) + len(self._added) - 1
+        return len(self._starts) + len(self._added) - 1
 
     def text(self, number: int) -> str | None:
         """One text."""
-        if number >= len(self.present):
-            return self._added[number - len(self.present)]
-        return str(self._view[self._places[number] : self._places[number + 1]], "utf-8") or None
+        return str(self._raw(number), "utf-8") or None
 
-    def strings(self, numbers: npt.NDArray[np.integer], most: int = 2**31 - 1) -> pa.Array:
-        """Texts as an Arrow array. Raises NotPlain where they are more than `most` bytes."""
-        if not self._added or not len(numbers) or int(numbers.max()) < len(self.present):
-            return self._gathered(numbers, most)
-        if self._strings is None or len(self._strings) != len(self.present) + len(self._added):
-            self._strings = self._array()
-        return self._strings.take(of_numbers(numbers))
-
-    def _gathered(self, numbers: npt.NDArray[np.integer], most: int) -> pa.Array:
-        ends = np.empty(len(numbers) + 1, np.int32)
-        ends[0] = 0
-        size = gathered_ends(self._offsets, numbers, ends[1:])
-        if size > most:
+    def strings(self, numbers: npt.NDArray[np.integer], most: int = 2**31 - 1) -> list[pa.Array]:
+        """An Arrow array for each row of numbers of texts. Raises NotPlain where one has more than `most` bytes."""
+        self._settle()
+        columns, rows = numbers.shape
+        ends, bits = np.empty((columns, rows + 1), np.int32), np.empty((columns, -(-rows // 8)), np.uint8)
+        sizes, known = np.empty(columns, np.int64), np.empty(columns, np.int64)
+        measure(self._starts, self._stops, numbers, ends, bits, sizes, known)
+        if sizes.max(initial=0) > most:
             raise NotPlain
-        out = np.empty(size + SPARE, np.uint8)
-        gather(self._bytes, self._offsets, numbers, out)
-        # `take` finds flags three times as fast as an index does.
-        there = self.present.take(numbers)
-        bits = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
-        return pa.Array.from_buffers(pa.string(), len(numbers), [bits, pa.py_buffer(ends), pa.py_buffer(out)])
+        bases = np.cumsum(sizes + SPARE) - sizes - SPARE
+        out = np.empty(int((sizes + SPARE).sum()), np.uint8)
+        gather(self._bytes, self._starts, numbers, ends, bases, out)
+        written = pa.py_buffer(out)
+        arrays = []
+        for column, (base, size, there) in enumerate(zip(bases.tolist(), sizes.tolist(), known.tolist(), strict=True)):
+            valid = None if there == rows else pa.py_buffer(bits[column])
+            buffers = [valid, pa.py_buffer(ends[column]), written.slice(base, size)]
+            arrays.append(pa.Array.from_buffers(pa.string(), rows, buffers, rows - there))
+        return arrays
 
-    def numbers(self, places: npt.NDArray[np.integer], wanted: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-        """Texts as numbers; NULL where a text is none or not wanted."""
-        found, is_number = self._read_numbers()
-        valid = is_number.take(places)
-        if wanted is not None:
-            valid &= wanted
-        return of_numbers(found[places], valid=valid)
+    def numbers(self, places: npt.NDArray[np.integer], wanted: npt.NDArray[np.bool_] | None = None) -> list[pa.Array]:
+        """Each row of numbers of texts as numbers; NULL where a text is none or not wanted."""
+        found, valid = self._read(read_numbers, values.number, places, np.float64)
+        return _arrays(found, valid if wanted is None else valid & wanted)
 
-    def durations_us(self, places: npt.NDArray[np.integer]) -> pa.Array:
-        """Texts as durations in microseconds; NULL where a text is none."""
-        if self._added and len(places) and int(places.max()) >= len(self.present):
-            return of_values([values.duration_us(self.text(int(place))) for place in places], pa.int64())
-        micros, known = np.empty(len(places), np.int64), np.empty(len(places), np.uint8)
-        read_durations(self._bytes, self._offsets, places.astype(np.int64), micros, known)
-        for row in np.flatnonzero(known == UNDECIDED):
-            value = values.duration_us(self.text(int(places[row])))
-            micros[row], known[row] = (0, ABSENT) if value is None else (value, 1)
-        return of_numbers(micros, valid=known != ABSENT)
+    def durations_us(self, places: npt.NDArray[np.integer]) -> list[pa.Array]:
+        """Each row of numbers of texts as durations in microseconds; NULL where a text is none."""
+        return _arrays(*self._read(read_durations, values.duration_us, places, np.int64))
 
-    def _array(self) -> pa.Array:
-        bits = pa.py_buffer(np.packbits(self.present, bitorder="little"))
-        if self._offsets[-1] >= 2**31:
+    def _read(
+        self, read: Callable[..., Any], exactly: Callable[[str | None], Any], places: npt.NDArray[np.integer], kind: Any
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+        """What texts say by a compiled loop, or by a function of Python where that leaves it open; which say it."""
+        self._settle()
+        flat = np.ascontiguousarray(places).ravel()
+        found, known = np.empty(len(flat), kind), np.empty(len(flat), np.uint8)
+        read(*self.spans, flat, found, known)
+        for row in np.flatnonzero(known == UNDECIDED).tolist():
+            value = exactly(self.text(int(flat[row])))
+            found[row], known[row] = (0, ABSENT) if value is None else (value, KNOWN)
+        return found.reshape(places.shape), (known != ABSENT).reshape(places.shape)
+
+    def _raw(self, number: int) -> bytes:
+        return self._source[self._starts[number] : self._stops[number]]
+
+    def _settle(self) -> None:
+        """Give the texts that were added their place behind the input."""
+        if self._added:
+            self._append(self._added)
+            self._added = []
+
+    def _append(self, words: Sequence[str]) -> None:
+        joined, ends = concatenated(words)
+        begins = np.concatenate([[0], ends[:-1]]) + len(self._source)
+        self._source = b"".join([self._source, joined.tobytes(), bytes(SPARE)])
+        if len(self._source) >= 2**31:
             raise NotPlain
-        offsets, data = pa.py_buffer(self._offsets.astype(np.int32)), pa.py_buffer(self._bytes)
-        array = pa.Array.from_buffers(pa.string(), len(self.present), [bits, offsets, data])
-        return pa.concat_arrays([array, of_values(self._added, pa.string())]) if self._added else array
+        self._bytes = np.frombuffer(self._source, np.uint8)
+        self._starts = np.append(self._starts, begins.astype(np.int32))
+        self._stops = np.append(self._stops, (begins + np.diff(ends, prepend=0)).astype(np.int32))
 
-    def _read_numbers(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-        size = len(self.present) + len(self._added)
-        if self._numbers is None or len(self._numbers[0]) != size:
-            found, known = np.zeros(size), np.zeros(size, np.uint8)
-            read_numbers(self._bytes, self._offsets, found[: len(self.present)], known[: len(self.present)])
-            known[len(self.present) :] = UNDECIDED
-            for place in np.flatnonzero(known == UNDECIDED).tolist():
-                value = values.number(self.text(place))
-                found[place], known[place] = (0.0, ABSENT) if value is None else (value, 1)
-            self._numbers = found, known != ABSENT
-        return self._numbers
+
+def _arrays(found: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) -> list[pa.Array]:
+    return [of_numbers(column, valid=there) for column, there in zip(found, valid, strict=True)]
+
+
+def first_equal_spans(data: npt.NDArray[np.uint8], begins: npt.NDArray[np.int32], stops: npt.NDArray[np.int32]) -> Ints:
+    """For each span of `data` the ordinal of the first one with the same bytes."""
+    slots, first = np.full(2 << len(begins).bit_length(), -1, np.int32), np.empty(len(begins), np.int64)
+    first_equal(data, begins, stops, slots, first)
+    return first
 
 
 def plain_text(raw: bytes) -> str:

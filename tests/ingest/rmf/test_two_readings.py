@@ -224,12 +224,53 @@ def segments(draw):
     return f'<segment id="1">{named}{draw(odd)}{"".join(parts)}{draw(rarely(messages))}</segment>\n'
 
 
+head_kinds = st.sampled_from(
+    ["", "", "", ' unit="minutes"', ' unit=""', ' id="CPU"', " option=' x'", ' a="b" c="d"', " a='&lt;'"]
+)
+head_texts = st.sampled_from(
+    [
+        "SYSA",
+        "",
+        "03/27/2022-23.30.00",
+        "30:00:000",
+        " 1000\n",
+        "a &amp; b",
+        "é",
+        "&#32;",
+        "&none;",
+        "<b/>",
+        "<!-- -->",
+        "\xff",
+    ]
+)
+
+
+@st.composite
+def heads(draw):
+    """Heads of any shape: elements known and unknown, of one to three steps, some twice, some with text beside."""
+    outer = st.sampled_from(["metric", "version", "resource", "time-data", "extra"])
+    inner = st.sampled_from(
+        ["resname", "restype", "reslabel", "display-start", "report-interval", "cycle", "type", "row"]
+    )
+    found = []
+    for name in draw(st.lists(outer, max_size=4)):
+        inside = "".join(
+            f"<{tag}{draw(head_kinds)}>{draw(head_texts)}</{tag}>" for tag in draw(st.lists(inner, max_size=3))
+        )
+        whole = st.sampled_from(
+            [f"<{name}{draw(head_kinds)}>{draw(rarely(head_texts))}{inside}</{name}>", f"<{name}/>"]
+        )
+        found.append(draw(whole))
+    return "\n".join(found)
+
+
 @st.composite
 def documents(draw):
     reports = []
     for _ in range(draw(st.integers(1, 3))):
         metric = draw(st.sampled_from(["CPU", "WLMGL", "X"]))
         head = REPORT.split("<segment")[0].removeprefix("<postprocessor>").replace("CPU", metric)
+        head = draw(st.one_of(st.just(head), heads()))
         inside = "".join(draw(st.lists(segments(), max_size=3)))
         reports.append(f"<postprocessor>{head}{draw(odd)}{draw(rarely(messages))}{inside}{draw(odd)}</postprocessor>\n")
         reports.append(draw(odd))

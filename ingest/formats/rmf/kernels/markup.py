@@ -6,25 +6,32 @@ well-formed or not, is refused, and a full XML parser decides about it. Texts ar
 spans of the input.
 """
 
+import numpy as np
+
 from ingest.formats.rmf.kernels.tags import (
+    ATTRIBUTES,
     CLOSED,
     ID_AT,
     ID_END,
     LESS_THAN,
     LONGEST,
+    NAMES,
     SCRATCH,
     TEXT_AT,
     TEXT_END,
     TEXT_ODD,
     TYPE_AT,
     TYPE_END,
+    VALUES,
     attributes,
     closes,
     end_tag,
     is_word,
     leaf,
+    name_end,
     opens,
     skip_spaces,
+    text,
     word_of,
 )
 from ingest.kernels.jit import inlined, kernel
@@ -37,13 +44,16 @@ IN_TEXT_COLUMN, VARIABLE = 1, 2
 """Marks of a value: it stands in a column of texts; it is a variable and no cell."""
 
 VALUE_FIELDS = 11
-V_RECORD, V_SECTION, V_SECTION_NAME, V_PART, V_TABLE, V_ROW, V_COLUMN = range(7)
-V_ROW_LABEL, V_ROW_TYPE, V_LABEL, V_TEXT = range(7, VALUE_FIELDS)
+V_RECORD, V_SECTION, V_TABLE, V_ROW, V_COLUMN = range(5)
+V_SECTION_NAME, V_PART, V_ROW_LABEL, V_ROW_TYPE, V_LABEL, V_TEXT = range(5, VALUE_FIELDS)
+"""The fields of a value: those above are numbers, these are numbers of texts."""
+
 R_FIRST, R_CELLS, R_TABLE, R_IS_SUM = range(4)
 T_SEGMENT, T_PART, T_HEADERS, T_COLUMNS, T_FROM, T_TO = range(6)
 S_RECORD, S_NAME, S_FIRST, S_END = range(4)
 M_RECORD, M_SEGMENT, M_ID, M_TEXT, M_SEVERITY = range(5)
-P_START, P_CONTENT, P_HAS_CONTENT = range(3)
+REPORT_FIELDS = 1
+P_HAS_CONTENT = 0
 # Where the reader stands: record, ordinal of the segment in it, names of segment and part, ordinal of the table in the
 # record and of the row in the table, and the segment's place among all (-1 outside of segments). Numbers that start
 # as a constant are kept here because as arguments they would have each kernel compiled once more for the constant.
@@ -53,8 +63,11 @@ REPORT_SCRATCH = SCRATCH + 7
 _POSTPROCESSOR, _SEGMENT, _PART, _NAME = (word_of(w) for w in (b"postprocessor", b"segment", b"part", b"name"))
 _TABLE, _VAR_LIST, _CAPTION = (word_of(w) for w in (b"table", b"var-list", b"caption"))
 _HEADERS, _COL, _ROW, _VAR, _VALUE = (word_of(w) for w in (b"column-headers", b"col", b"row", b"var", b"value"))
+_SLASH, _AT = 47, 64
 _MESSAGE, _DESCRIPTION, _SEVERITY = (word_of(w) for w in (b"message", b"description", b"severity"))
 _SUM = word_of(b"SUM")
+_NOT_IN_HEAD = b"postprocessor report segment part table var-list caption column-headers row var message mfpmsg".split()
+_CONTENT, _CONTENT_ENDS = word_of(b"".join(_NOT_IN_HEAD)), np.cumsum([len(word) for word in _NOT_IN_HEAD])
 
 
 @inlined
@@ -297,26 +310,100 @@ def _segment(data, at, end, where, segments, tables, rows, values, flags, messag
     return -1
 
 
-@inlined
-def _head(data, at, end):
-    """Where the head of a report ends, which a full parser will read, or -1."""
-    begin = at
-    while at + 1 < end and at - begin <= LONGEST:
-        if load_1(data, at) == LESS_THAN:
-            if load_1(data, at + 1) == 33 or load_1(data, at + 1) == 63:
-                return -1
-            if closes(data, at, end) and is_word(data, at + 2, min(at + 15, end), _POSTPROCESSOR):
-                return at
-            if opens(data, at, end, _SEGMENT) or opens(data, at, end, _MESSAGE):
-                return at
-        at += 1
+@kernel
+def _listed(data, outer, outer_stop, inner, inner_stop, attribute, attribute_stop, words, ends):
+    """The ordinal among some words of `outer`, `outer/inner`, `outer@attribute` or `outer/inner@attribute`, or -1."""
+    length = outer_stop - outer
+    length += inner_stop - inner + 1 if inner_stop else 0
+    length += attribute_stop - attribute + 1 if attribute_stop else 0
+    for word in range(ends.shape[0]):
+        at = ends[word - 1] if word else 0
+        if ends[word] - at != length:
+            continue
+        same = True
+        for k in range(outer, outer_stop):
+            same = same and load_1(data, k) == words[at + k - outer]
+        at += outer_stop - outer
+        if inner_stop:
+            same = same and words[at] == _SLASH
+            for k in range(inner, inner_stop):
+                same = same and load_1(data, k) == words[at + 1 + k - inner]
+            at += 1 + inner_stop - inner
+        if attribute_stop:
+            same = same and words[at] == _AT
+            for k in range(attribute, attribute_stop):
+                same = same and load_1(data, k) == words[at + 1 + k - attribute]
+        if same:
+            return word
     return -1
 
 
 @kernel
-def scan_reports(data, end, values, flags, rows, tables, segments, messages, reports, spans, marks, counts, scratch):
-    """Read the reports of which `data[:end]` is made, with nothing but white space between them; False if refused.
+def _head(data, at, end, paths, path_ends, report, heads, spans, marks, counts, tag):
+    """Where the head of a report ends, or -1: elements of one or two steps, none of those asked for twice."""
+    begin, outer, outer_stop = at, 0, 0
+    for path in range(path_ends.shape[0]):
+        heads[path, report] = 0
+    while at >= 0 and at - begin <= LONGEST:
+        at = skip_spaces(data, at, end)
+        if closes(data, at, end):
+            if outer_stop == 0:
+                return at
+            at, outer_stop = end_tag(data, at, end, data[outer:outer_stop]), 0
+            continue
+        if outer_stop == 0 and (opens(data, at, end, _SEGMENT) or opens(data, at, end, _MESSAGE)):
+            return at
+        if at + 1 >= end or load_1(data, at) != LESS_THAN:
+            return -1
+        name = at + 1
+        stop = name_end(data, name, end)
+        if stop == name or _listed(data, name, stop, 0, 0, 0, 0, _CONTENT, _CONTENT_ENDS) >= 0:
+            return -1
+        at = attributes(data, stop, end, tag)
+        if at < 0:
+            return -1
+        is_inner = outer_stop > 0
+        if not is_inner:
+            outer, outer_stop = name, stop
+        inner, inner_stop = (name, stop) if is_inner else (0, 0)
+        for k in range(tag[ATTRIBUTES]):
+            first, last = tag[NAMES + 2 * k], tag[NAMES + 2 * k + 1]
+            path = _listed(data, outer, outer_stop, inner, inner_stop, first, last, paths, path_ends)
+            if path >= 0:
+                first, last = tag[VALUES + 2 * k], tag[VALUES + 2 * k + 1]
+                if heads[path, report] or first == last or load_1(data, first) == 32 or load_1(data, last - 1) == 32:
+                    return -1
+                heads[path, report] = _keep(first, last, 0, spans, marks, counts[0])
+                counts[0] += 1
+        closed = tag[CLOSED]
+        tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD] = 0, 0, 0
+        if not closed:
+            at = text(data, at, end, tag)
+            if at < 0:
+                return -1
+        path = _listed(data, outer, outer_stop, inner, inner_stop, 0, 0, paths, path_ends)
+        if path >= 0:
+            if heads[path, report]:
+                return -1
+            heads[path, report] = _keep(tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD], spans, marks, counts[0])
+            counts[0] += 1
+        elif tag[TEXT_ODD]:
+            return -1
+        if is_inner and not closed:
+            at = end_tag(data, at, end, data[name:stop])
+        elif closed and not is_inner:
+            outer_stop = 0
+    return -1
 
+
+@kernel
+def scan_reports(
+    data, begin, end, paths, path_ends,
+    values, flags, rows, tables, segments, messages, reports, heads, spans, marks, counts, scratch,
+):  # fmt: skip
+    """Read the reports of which `data[begin:end]` is made, with only white space between them; False if refused.
+
+    paths, path_ends: what is asked of their heads, as in `head.PATHS`; `heads` gets the number of the text of each.
     counts: spans, values, rows, tables, segments, messages and reports found. The other arrays have one column for
     each, their rows being the fields this module names, and room for as many as there are tags. Span 0 is the text
     that is missing. scratch: `REPORT_SCRATCH` numbers, zero.
@@ -324,18 +411,17 @@ def scan_reports(data, end, values, flags, rows, tables, segments, messages, rep
     tag, where = scratch[:SCRATCH], scratch[SCRATCH:]
     counts[:] = 0
     spans[:, 0], marks[0], counts[0] = 0, 0, 1
-    at = skip_spaces(data, 0, end)
+    at = skip_spaces(data, begin, end)
     while at < end:
         if not opens(data, at, end, _POSTPROCESSOR):
             return False
         report = counts[6]
         counts[6] += 1
-        reports[P_START, report], reports[P_HAS_CONTENT, report] = at, 0
+        reports[P_HAS_CONTENT, report] = 0
         at = attributes(data, at + 1 + _POSTPROCESSOR.shape[0], end, tag)
         if at < 0 or tag[CLOSED]:
             return False
-        at = _head(data, at, end)
-        reports[P_CONTENT, report] = at
+        at = _head(data, at, end, paths, path_ends, report, heads, spans, marks, counts, tag)
         where[_W_RECORD], where[_W_SECTION], where[_W_TABLE], where[_W_SEGMENT] = report, -1, 0, -1
         while at >= 0:
             at = skip_spaces(data, at, end)

@@ -36,8 +36,10 @@ def _in_text():
 # For each byte within a text: 0, the mark `ODD`, or 2 where it ends the text or must not stand there.
 _IN_TEXT = _in_text()
 # Places in the scratch array: what the last tag and the last text were.
-CLOSED, TYPE_AT, TYPE_END, ID_AT, ID_END, TEXT_AT, TEXT_END, TEXT_ODD, _NAMES = range(9)
-SCRATCH = _NAMES + 2 * _MOST_ATTRIBUTES
+CLOSED, TYPE_AT, TYPE_END, ID_AT, ID_END, TEXT_AT, TEXT_END, TEXT_ODD, ATTRIBUTES, NAMES = range(10)
+# For each attribute of the last tag where its name and its value begin and end.
+VALUES = NAMES + 2 * _MOST_ATTRIBUTES
+SCRATCH = VALUES + 2 * _MOST_ATTRIBUTES
 
 
 @inlined
@@ -75,6 +77,18 @@ def is_word(data, at, stop, word):
 
 
 @inlined
+def name_end(data, at, end):
+    """The place behind the name that starts at `at`, or `at` where none does."""
+    stop = at
+    while stop < end and _is_name(load_1(data, stop)):
+        stop += 1
+    if stop == at:
+        return at
+    first = load_1(data, at)
+    return at if first == 45 or first == 46 or (first >= 48 and first <= 57) else stop
+
+
+@inlined
 def opens(data, at, end, word):
     """Whether the tag `<word` starts at `at`."""
     stop = at + 1 + word.shape[0]
@@ -101,7 +115,7 @@ def end_tag(data, at, end, word):
 @kernel
 def attributes(data, at, end, tag):
     """The place behind the tag whose name ends at `at`, or -1; what it says goes into the scratch array."""
-    tag[CLOSED], tag[TYPE_AT], tag[TYPE_END], tag[ID_AT], tag[ID_END] = 0, 0, 0, 0, 0
+    tag[CLOSED], tag[TYPE_AT], tag[TYPE_END], tag[ID_AT], tag[ID_END], tag[ATTRIBUTES] = 0, 0, 0, 0, 0, 0
     if at < end and load_1(data, at) == _GT:
         return at + 1
     known = 0
@@ -116,18 +130,15 @@ def attributes(data, at, end, tag):
             tag[CLOSED] = 1
             return at + 2 if load_1(data, at + 1) == _GT else -1
         name = at
-        while at < end and _is_name(load_1(data, at)):
-            at += 1
-        first = load_1(data, name)
-        if at == name or begin == name or first == 45 or first == 46 or (first >= 48 and first <= 57):
+        at = name_end(data, name, end)
+        if at == name or begin == name:
             return -1
         if known == _MOST_ATTRIBUTES or is_word(data, name, at, _XMLNS):
             return -1
         for k in range(known):
-            if is_word(data, name, at, data[tag[_NAMES + 2 * k] : tag[_NAMES + 2 * k + 1]]):
+            if is_word(data, name, at, data[tag[NAMES + 2 * k] : tag[NAMES + 2 * k + 1]]):
                 return -1
-        tag[_NAMES + 2 * known], tag[_NAMES + 2 * known + 1] = name, at
-        known += 1
+        tag[NAMES + 2 * known], tag[NAMES + 2 * known + 1] = name, at
         stop = at
         at = skip_spaces(data, at, end)
         if at >= end or load_1(data, at) != _EQUALS:
@@ -151,11 +162,14 @@ def attributes(data, at, end, tag):
                 return -1
             place = TYPE_AT if is_type else ID_AT
             tag[place], tag[place + 1] = value, at
+        tag[VALUES + 2 * known], tag[VALUES + 2 * known + 1] = value, at
+        known += 1
+        tag[ATTRIBUTES] = known
         at += 1
 
 
 @inlined
-def _text(data, at, end, tag):
+def text(data, at, end, tag):
     """The place of the tag that ends the text, or -1; the text goes into the scratch array."""
     begin = at
     odd = 0
@@ -186,5 +200,5 @@ def leaf(data, at, end, word, tag):
     if tag[CLOSED]:
         tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD] = 0, 0, 0
         return at
-    at = _text(data, at, end, tag)
+    at = text(data, at, end, tag)
     return -1 if at < 0 else end_tag(data, at, end, word)

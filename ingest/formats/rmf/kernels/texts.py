@@ -1,7 +1,8 @@
-"""Compiled loops over texts held as one array of bytes and the place where each begins: copying, numbers, durations."""
+"""Compiled loops over texts, which are spans of one array of bytes: columns of them, numbers, durations, keys."""
 
 import numpy as np
 
+from ingest.formats.rmf.kernels.markup import V_LABEL, V_PART, V_ROW_LABEL, V_TEXT, VARIABLE
 from ingest.kernels.jit import kernel
 from ingest.kernels.loads import load_8, store_8
 
@@ -12,57 +13,59 @@ SPARE = 8
 """Bytes that an array of texts has behind the last one where whole words of it are copied."""
 
 _LONGEST = 64
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _POWERS = np.array([10.0**n for n in range(23)])
 """Powers of ten that doubles hold exactly: a quotient of one of them and a whole number below 2^53 is rounded once."""
 
 
 @kernel
-def copy_spans(data, starts, stops, out, at):
-    """Copy each span of `data` to its place in `out`."""
-    for i in range(starts.shape[0]):
-        place = at[i]
-        for k in range(starts[i], stops[i]):
-            out[place] = data[k]
-            place += 1
+def measure(starts, stops, numbers, ends, bits, sizes, known):
+    """For each column of numbers of texts: where each text ends when they stand one behind the other, and which are
+    there (a bit each, the lowest first); `sizes` and `known` of a column say how many bytes and how many texts."""
+    for c in range(numbers.shape[0]):
+        total, there, eight = 0, 0, 0
+        ends[c, 0] = 0
+        for i in range(numbers.shape[1]):
+            length = stops[numbers[c, i]] - starts[numbers[c, i]]
+            total += length
+            ends[c, i + 1] = total
+            present = 1 if length else 0
+            there += present
+            eight |= present << (i & 7)
+            if i & 7 == 7:
+                bits[c, i >> 3] = eight
+                eight = 0
+        if numbers.shape[1] & 7:
+            bits[c, numbers.shape[1] >> 3] = eight
+        sizes[c], known[c] = total, there
 
 
 @kernel
-def gathered_ends(offsets, places, ends):
-    """Fill where each of some texts ends when they stand one behind the other; how many bytes they are."""
-    total = 0
-    for i in range(places.shape[0]):
-        total += offsets[places[i] + 1] - offsets[places[i]]
-        ends[i] = total
-    return total
+def gather(data, starts, numbers, ends, bases, out):
+    """Write the texts of each column from its base on, word by word: both arrays have SPARE bytes behind a text."""
+    for c in range(numbers.shape[0]):
+        for i in range(numbers.shape[1]):
+            begin, at = starts[numbers[c, i]], bases[c] + ends[c, i]
+            for k in range(0, ends[c, i + 1] - ends[c, i], 8):
+                store_8(out, at + k, load_8(data, begin + k))
 
 
 @kernel
-def gather(texts, offsets, places, out):
-    """Write some texts one behind the other, word by word: both arrays have SPARE bytes behind the last text."""
-    at = 0
-    for i in range(places.shape[0]):
-        begin, end = offsets[places[i]], offsets[places[i] + 1]
-        for k in range(0, end - begin, 8):
-            store_8(out, at + k, load_8(texts, begin + k))
-        at += end - begin
-
-
-@kernel
-def read_numbers(texts, offsets, values, known):
+def read_numbers(data, starts, stops, places, values, known):
     """Values of plain decimals such as `0.42`, as `ingest.formats.rmf.values.number` reads them."""
-    for i in range(values.shape[0]):
-        at, stop = offsets[i], offsets[i + 1]
+    for i in range(places.shape[0]):
+        at, stop = starts[places[i]], stops[places[i]]
         values[i], known[i] = 0.0, ABSENT
         if at == stop or stop - at > _LONGEST:
             # Texts longer in bytes than in characters are left to Python as well.
             known[i] = UNDECIDED if stop - at > _LONGEST else ABSENT
             continue
-        negative = texts[at] == 45
-        if negative or texts[at] == 43:
+        negative = data[at] == 45
+        if negative or data[at] == 43:
             at += 1
         begin, whole, digits, fraction, point, plain = at, 0, 0, 0, False, True
         for k in range(at, stop):
-            byte = texts[k]
+            byte = data[k]
             if byte >= 48 and byte <= 57:
                 if digits < 19:
                     whole = whole * 10 + (byte - 48)
@@ -75,9 +78,9 @@ def read_numbers(texts, offsets, values, known):
                 if byte >= 128:
                     known[i] = UNDECIDED
                 break
-        if not plain or begin == stop or texts[stop - 1] == 46:
+        if not plain or begin == stop or data[stop - 1] == 46:
             continue
-        if texts[begin] == 48 and begin + 1 < stop and texts[begin + 1] != 46:
+        if data[begin] == 48 and begin + 1 < stop and data[begin + 1] != 46:
             continue
         if digits > 15 or fraction > 22:
             known[i] = UNDECIDED
@@ -87,17 +90,17 @@ def read_numbers(texts, offsets, values, known):
 
 
 @kernel
-def read_durations(texts, offsets, places, values, known):
+def read_durations(data, starts, stops, places, values, known):
     """Microseconds of durations such as `00.00.18.637`, as `ingest.formats.rmf.values.duration_us` reads them."""
     for i in range(places.shape[0]):
-        at, stop = offsets[places[i]], offsets[places[i] + 1]
+        at, stop = starts[places[i]], stops[places[i]]
         values[i], known[i] = 0, ABSENT
         if at == stop:
             continue
         # Groups of digits: hours, minutes, seconds, fraction.
         group, digits, number, total, good = 0, 0, 0, 0, True
         for k in range(at, stop):
-            byte = texts[k]
+            byte = data[k]
             if byte >= 48 and byte <= 57:
                 digits += 1
                 if digits > 9:
@@ -122,35 +125,41 @@ def read_durations(texts, offsets, places, values, known):
 
 
 @kernel
-def find_keys(texts, offsets, words, word_ends, first, last, values, is_variable, found):
+def find_keys(data, starts, stops, words, word_ends, first, last, values, flags, found):
     """For each segment and word the first text standing there, or 0.
 
     A word is the key of a value: part, row label (of cells only) and label, joined by ` > `. first, last: the values of
-    each segment; values: rows part, row label, label and text of each value, as numbers of texts.
+    each segment; values, flags: what `markup.scan_reports` found.
     """
+    lengths = np.uint64(0)
+    for w in range(word_ends.shape[0]):
+        length = word_ends[w] - (word_ends[w - 1] if w else 0)
+        lengths |= np.uint64(1) << np.uint64(length & 63)
     for s in range(first.shape[0]):
         for v in range(first[s], last[s]):
-            text = values[3, v]
-            if offsets[text] == offsets[text + 1]:
+            text = values[V_TEXT, v]
+            if starts[text] == stops[text]:
                 continue
-            parts = 2 if is_variable[v] else 3
-            length = 3 * (parts - 1)
-            for p in range(3):
-                if p != 1 or parts == 3:
-                    length += offsets[values[p, v] + 1] - offsets[values[p, v]]
+            part, row, label = values[V_PART, v], values[V_ROW_LABEL, v], values[V_LABEL, v]
+            is_cell = flags[v] != VARIABLE
+            length = stops[part] - starts[part] + 3 + stops[label] - starts[label]
+            length += stops[row] - starts[row] + 3 if is_cell else 0
+            if not (lengths >> np.uint64(length & 63)) & np.uint64(1):
+                continue
             for w in range(word_ends.shape[0]):
                 at = word_ends[w - 1] if w else 0
-                if found[s, w] or word_ends[w] - at != length:
+                if word_ends[w] - at != length or found[s, w]:
                     continue
                 same = True
                 for p in range(3):
-                    if p == 1 and parts == 2:
+                    piece = part if p == 0 else row if p == 1 else label
+                    if p == 1 and not is_cell:
                         continue
                     if p:
                         same = same and words[at] == 32 and words[at + 1] == 62 and words[at + 2] == 32
                         at += 3
-                    for k in range(offsets[values[p, v]], offsets[values[p, v] + 1]):
-                        if words[at] != texts[k]:
+                    for k in range(starts[piece], stops[piece]):
+                        if words[at] != data[k]:
                             same = False
                             break
                         at += 1
@@ -158,3 +167,35 @@ def find_keys(texts, offsets, words, word_ends, first, last, values, is_variable
                         break
                 if same:
                     found[s, w] = text
+
+
+@kernel
+def first_equal(data, begins, stops, slots, first):
+    """For each span the ordinal of the first one with the same bytes.
+
+    slots: a power of two of places, more than there are spans, all -1.
+    """
+    mask = np.uint64(slots.shape[0] - 1)
+    for i in range(begins.shape[0]):
+        begin, length = begins[i], stops[i] - begins[i]
+        mixed = np.uint64(length)
+        for k in range(length >> 3):
+            mixed = (mixed ^ load_8(data, begin + 8 * k)) * _MULTIPLIER
+            mixed ^= mixed >> np.uint64(32)
+        for k in range(length & ~7, length):
+            mixed = (mixed ^ np.uint64(data[begin + k])) * _MULTIPLIER
+        slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+        while True:
+            other = slots[np.int64(slot)]
+            if other < 0:
+                slots[np.int64(slot)], first[i] = i, i
+                break
+            same = stops[other] - begins[other] == length
+            for k in range(length):
+                same = same and data[begins[other] + k] == data[begin + k]
+                if not same:
+                    break
+            if same:
+                first[i] = other
+                break
+            slot = (slot + np.uint64(1)) & mask
