@@ -32,7 +32,8 @@ class SharedMachine:
 
     ``others_s`` is dispatch time of the other LPARs, ``management_s`` of PHYSICAL, both on engines of the CPs' type;
     ``weight`` of ``total_weight`` is the LPAR's share, ``others`` are the LPARs that share the engines with it;
-    ``others_variance`` (I,) in s^2 how far the work of their transactions varies, 0 where their own records do not say.
+    ``others_recorded_s`` (I,) is the part of ``others_s`` of LPARs with records of their own, ``others_variance`` (I,)
+    in s^2 how far the work of their transactions varies.
     """
 
     name: str
@@ -43,6 +44,7 @@ class SharedMachine:
     others_s: Array
     management_s: Array
     others: tuple[Sharer, ...] = ()
+    others_recorded_s: Array | float = 0.0
     others_variance: Array | float = 0.0
 
 
@@ -146,6 +148,7 @@ class History:
                 m,
                 others_s=m.others_s[kept],
                 management_s=m.management_s[kept],
+                others_recorded_s=(m.others_recorded_s + zero)[kept],
                 others_variance=(m.others_variance + zero)[kept],
             )
         if self.groups is not None:

@@ -38,8 +38,10 @@ def beside(h: History, found: Mapping[str, History]) -> History:
             if name in one.devices and group.waited_s is not None:
                 theirs += _meanwhile(h, one, one.devices[name].busy_s)
         groups[name] = group if group.waited_s is None else replace(group, others_s=theirs)
-    varied = sum((_meanwhile(h, one, work_variance(one)) for one in others), np.zeros(len(h.seconds)))
-    return replace(h, devices=groups, machine=replace(h.machine, others_variance=varied))
+    none = np.zeros(len(h.seconds))
+    used_s = sum((_meanwhile(h, one, one.busy_s) for one in others), none)
+    varied = sum((_meanwhile(h, one, work_variance(one)) for one in others), none)
+    return replace(h, devices=groups, machine=replace(h.machine, others_recorded_s=used_s, others_variance=varied))
 
 
 def _with_shared_facilities(h: History, others: Sequence[History]) -> History:

@@ -365,12 +365,13 @@ def _growth(days: NDArray[np.int64], logs: Array) -> tuple[float, float]:
 
 
 def _machine(h: History, varies: float) -> dict[str, Any]:
+    """The machine an LPAR shares; work of LPARs without records of their own is taken to vary as the own ``varies``."""
     if h.machine is None:
         return {}
-    m, top = h.machine, _busiest(h)
-    recorded = (m.others_variance + np.zeros(len(h.seconds)))[top]
-    if recorded > 0 and m.others_s[top] > 0:
-        varies = math.sqrt(recorded) / float(m.others_s[top])
+    m, zero = h.machine, np.zeros(len(h.seconds))
+    unknown_s = varies * np.maximum(m.others_s - m.others_recorded_s, 0.0)
+    varying_s = np.sqrt(m.others_variance + zero + unknown_s**2)
+    others = float((varying_s / np.maximum(m.others_s, 1e-9))[_busiest(h)])
     return {
         "on_machine": {
             "name": m.name,
@@ -381,7 +382,7 @@ def _machine(h: History, varies: float) -> dict[str, Any]:
             "others": [asdict(one) for one in m.others],
         },
         "weights": {"own": float(m.weight), "total": float(m.total_weight)},
-        "others_noise": around(0.0, varies, f"{h.system_id} other LPARs"),
+        "others_noise": around(0.0, others, f"{h.system_id} other LPARs"),
     }
 
 

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.calibration.neighbours import work_variance
+from model.calibration.intervals import SharedMachine
+from model.calibration.neighbours import beside, work_variance
+from model.calibration.production import entry
 from tests.model.calibration.test_production import history
 
 
@@ -22,3 +24,19 @@ def test_variance_of_an_intervals_work_is_that_of_its_transactions_whatever_a_re
     found = work_variance(replace(plain, ended=ended, cp_s=cp_s))
     expected = ended @ mean_s**2 * float(np.mean(moving**2))
     np.testing.assert_allclose(np.median(found / expected), 1.0, rtol=0.1)
+
+
+def test_other_lpars_vary_as_their_records_say_and_as_the_own_where_there_are_none():
+    own, other = history(), history(seed=2)
+
+    def noise(others_s, beside_it):
+        machine = SharedMachine("M", 12, 1.0, 3.0, False, others_s, np.zeros(len(others_s)))
+        shared = replace(own, machine=machine)
+        made = entry(beside(shared, {"own": shared, **beside_it}))
+        return float(np.std(made["others_noise"]["draws"]))
+
+    known = {"other": replace(other, machine=SharedMachine("M", 12, 1.0, 3.0, False, own.busy_s, 0.0 * own.busy_s))}
+    alone, of_one = noise(other.busy_s, {}), noise(other.busy_s, known)
+    assert of_one > 0.0
+    # A fourth of the other LPARs' work is recorded: the rest still varies as the own.
+    assert noise(4.0 * other.busy_s, known) > 0.74 * alone
