@@ -36,7 +36,7 @@ def at_rate(bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], co
     asked = {key: loads[key] for key in (RATE, GROWTH, BUSY) if key in loads}
     rest = {**conditions, **{key: value for key, value in loads.items() if key not in asked}}
     for key in rest:
-        if key in CHANGES[:-1] or key.startswith(NUMBERS):
+        if (key in CHANGES and key != "machine") or key.startswith(NUMBERS):
             raise _refused(bundle, system, key, "no engine time was measured of it")
     users = users_of(bundle, system) if asked else None
     if users is not None and RATE in asked:

@@ -57,8 +57,8 @@ class Load:
     asked: Mapping[str, Any]
     notes: tuple[str, ...] = ()
 
-    def as_asked(self) -> Load:
-        """The load at the rates asked, whatever rates its users would make, as other loads are asked from it.
+    def for_others(self) -> Load:
+        """The load, from which other loads are asked.
 
         Raises:
             QuestionError: the question says what was measured at its load alone.
@@ -66,7 +66,15 @@ class Load:
         for key in (str(key) for key in self.asked if str(key).startswith(OBSERVED)):
             text = f"{key}: says what was measured at one load, and here others are asked; leave it out"
             raise QuestionError(f"at.{key}", self.asked[key], text)
-        return replace(self, scenario=self.scenario.as_asked())
+        return self
+
+    def as_asked(self) -> Load:
+        """The load at the rates asked, whatever rates its users would make, as other loads are asked from it.
+
+        Raises:
+            QuestionError: as :meth:`for_others`.
+        """
+        return replace(self.for_others(), scenario=self.scenario.as_asked())
 
 
 def understand(system: System, asked: Mapping[str, Any]) -> Load:

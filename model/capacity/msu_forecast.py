@@ -105,7 +105,7 @@ def _factors(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
             raise QuestionError("system", system, f"system: {system} has no calibrated history that could change")
         return None
     ready = compiled(entry)
-    now, then = understood(ready, None).scenario, understood(ready, at).scenario
+    now, then = understood(ready, None).scenario, understood(ready, at).for_others().scenario
     base, growth = np.broadcast_to(then.rates, (ready.draws, 1, len(ready.streams))), grown(ready, weeks)
     users = None if then.users is None else then.users * growth
     busy = ready.evaluate(replace(then, rates=base * growth, users=users), responses=False).busy

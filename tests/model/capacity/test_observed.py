@@ -12,6 +12,7 @@ from model.capacity.ask import compare, headroom, max_rate, predict, size, sweep
 from model.capacity.bundle import build, dumps, loads
 from model.capacity.ensemble import System
 from model.capacity.loads import understand
+from model.capacity.msu_forecast import RecordedMsu, forecast_msu
 from model.capacity.questions import QuestionError
 from model.validation.origin import compared
 from tests.model.calibration.test_production import DEMAND_S, ENGINES, FIXED, REST_MS, SHARE, history
@@ -97,6 +98,9 @@ def test_a_class_without_a_modelled_response_and_questions_of_other_loads_are_re
         with pytest.raises(QuestionError, match="leave it out") as refused:
             ask(asked(), "PRDA", at={"response_ms.HIGH": 9.0})
         assert refused.value.field == "at.response_ms.HIGH"
+    recorded = RecordedMsu("PRDA", "PRDA", "", 400.0, varying().start_utc, 100.0 + 0.0 * varying().busy_s)
+    with pytest.raises(QuestionError, match="leave it out"):
+        forecast_msu(asked(), [recorded], system="PRDA", at={"response_ms.HIGH": 9.0})
 
 
 def test_work_without_transactions_is_as_recorded_whatever_responses_tell():
