@@ -11,11 +11,22 @@ from typing import NamedTuple
 import numpy as np
 
 from model.network.kernel_cache import kernel
-from model.network.solvers.arrays import DELAY, PREEMPTIVE, PRIORITY_SHARING, SHARING, Classes, Floats, Stations, Visits
+from model.network.solvers.arrays import (
+    DELAY,
+    PREEMPTIVE,
+    PRIORITY_SHARING,
+    SHARING,
+    WEIGHTED,
+    Classes,
+    Floats,
+    Stations,
+    Visits,
+)
 from model.network.solvers.interference import too_much
 from model.network.solvers.preemption import preempted
 from model.network.solvers.residence import residence
 from model.network.solvers.servers import Servers, feed, mean_found, one_less, servers_of
+from model.network.solvers.weighted import shared_by_weight
 
 ITERATIONS = 2000
 FEWER_TOLERANCE = 1e-4
@@ -70,7 +81,7 @@ def _settle(
         else:
             ordered[n_ordered] = k
             n_ordered += 1
-    # Where work of a level and above is all that a class sees, the queue of those alone has its own rate.
+    # Where a class sees only work of its level and above, or counts by weight, the queue it sees has its own rate.
     log_level = np.log(np.maximum(np.minimum(queue, 0.95), 1e-9))
     # How much longer users are there, in parts of their work, than the formulas of ordered stations say: these may
     # promise more work than there is.
@@ -126,16 +137,20 @@ def _settle(
                         if s == r:
                             there -= per_customer * queue[r, k] + closed * delta[r, r, k]
                         found[s] = max(there, 0.0)
-                    if discipline[k] == PREEMPTIVE or discipline[k] == PRIORITY_SHARING:
-                        before = log_level[r, k]
+                    before = log_level[r, k]
+                    if discipline[k] == WEIGHTED:
+                        stay[r, k], log_level[r, k] = shared_by_weight(
+                            r, k, found, queue, throughput, n, slopes[k], before, classes, visits, stations
+                        )
+                    elif discipline[k] == PREEMPTIVE or discipline[k] == PRIORITY_SHARING:
                         stay[r, k], log_level[r, k] = preempted(
                             r, k, found, queue, throughput, n, slopes[k], before, classes, visits, stations
                         )
-                        largest = max(largest, min(abs(log_level[r, k] - before), 1.0) * 1e-2)
                     else:
                         stay[r, k] = residence(
                             r, k, found, queue, throughput, phi[k], busy[k], served[k], n, classes, visits, stations
                         )
+                    largest = max(largest, min(abs(log_level[r, k] - before), 1.0) * 1e-2)
                     alone = work[r, k] / capacity[k, 0]
                     stay[r, k] = alone * (1.0 + crowded[r, k]) + (stay[r, k] - alone) * hindered[r, k]
                     cycle += stay[r, k]

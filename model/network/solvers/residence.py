@@ -1,13 +1,11 @@
 """Residence at stations whose order of service matters, given the customers that an arrival finds there.
 
-Where more important work takes servers away it is in :mod:`model.network.solvers.preemption`.
-
-To add a discipline: a code in :mod:`model.network.solvers.arrays`, a function here, and its line in :func:`residence`.
+Where more important work takes servers away it is in :mod:`model.network.solvers.preemption`, where servers are shared
+by weight in :mod:`model.network.solvers.weighted`.
 
 Sources: priorities follow Bryant et al., *ACM TOCS* 2, 1984; class-dependent first come, first served and its
 variability follow Lazowska et al., *Quantitative System Performance*, 1984, sections 11.4-11.5, at several servers with
-the correction of Cosmetatos, *Operational Research Quarterly* 27, 1976; shares by weight follow Fayolle, Mitrani and
-Iasnogorodski, *Journal of the ACM* 27, 1980, and are exact at one server with open classes of exponential work.
+the correction of Cosmetatos, *Operational Research Quarterly* 27, 1976.
 """
 
 from __future__ import annotations
@@ -15,9 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from model.network.kernel_cache import kernel
-from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, WEIGHTED, Classes, Floats, Stations, Visits
+from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, Classes, Floats, Stations, Visits
 from model.network.solvers.interference import away, drained, users_above
 from model.network.solvers.preemption import LEAST_LEFT
+from model.network.solvers.servers import found_part
 
 _kernel = kernel(error_model="numpy", forceinline=True)
 
@@ -37,7 +36,8 @@ def residence(
     visits: Visits,
     stations: Stations,
 ) -> float:
-    """Residence of class r per passage through station k.
+    """Residence of class r per passage through station k, where what is at a server stays there: the rest of it is
+    waited for, and those who go first.
 
     ``found`` (classes,) are the customers that an arrival finds, ``queue`` (classes, stations) those there on average;
     ``phi``, ``busy`` and ``served`` come from :func:`model.network.solvers.servers.mean_found`.
@@ -45,57 +45,6 @@ def residence(
     code = stations.discipline[k]
     c = stations.capacity[k, stations.levels[k] - 1]
     times = visits.demands[r, k] / visits.service[r, k]
-    if code == WEIGHTED:
-        return times * _weighted(r, k, c, found, queue, throughput, phi, classes.weights, visits)
-    return times * _in_order(r, k, code, times, c, found, queue, throughput, phi, busy, served, users, classes, visits)
-
-
-@_kernel
-def _weighted(
-    r: int,
-    k: int,
-    c: float,
-    found: Floats,
-    queue: Floats,
-    throughput: Floats,
-    phi: float,
-    weights: Floats,
-    visits: Visits,
-) -> float:
-    """One visit where servers are shared by weight: delayed by those found and by those who come while it lasts."""
-    service = visits.service
-    own, present, delay, coming = service[r, k], 0.0, 0.0, 0.0
-    for s in range(len(found)):
-        if visits.demands[s, k] <= 0.0:
-            continue
-        each = weights[s] * own * service[s, k] / (weights[s] * own + weights[r] * service[s, k])
-        present += found[s]
-        delay += each * found[s]
-        rate = throughput[s] * visits.demands[s, k] / service[s, k]
-        coming += each * _found_part(rate, found[s], queue[s, k])
-    # The part of those present for whom there is no server.
-    short = max((phi - 1.0) + present / c, 0.0) / present if present > 0.0 else 0.0
-    return (own + short * delay) / max(1.0 - short * coming, LEAST_LEFT)
-
-
-@_kernel
-def _in_order(
-    r: int,
-    k: int,
-    code: int,
-    times: float,
-    c: float,
-    found: Floats,
-    queue: Floats,
-    throughput: Floats,
-    phi: float,
-    busy: float,
-    served: float,
-    users: Floats,
-    classes: Classes,
-    visits: Visits,
-) -> float:
-    """One visit where what is at a server stays there: the rest of it is waited for, and those who go first."""
     service, priority = visits.service, classes.priority
     load, above, begun_above, present, work, rate = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
@@ -105,12 +54,12 @@ def _in_order(
         if code == HEAD_OF_LINE and priority[s] > priority[r]:
             above += done / c
             begun_above += done / c * service[s, k]
-        load += _found_part(done / c, found[s], queue[s, k])
+        load += found_part(done / c, found[s], queue[s, k])
         present += found[s]
         work += done
         rate += done / service[s, k]
     if load <= 0.0:
-        return service[r, k]
+        return visits.demands[r, k]
     if c == 1.0:
         busy = served = min(load, present)
     # Servers that slow each other down, such as the threads of a core, make visits longer than their work.
@@ -130,7 +79,7 @@ def _in_order(
         if visits.demands[s, k] <= 0.0:
             continue
         one, scv = service[s, k], visits.scv[s, k]
-        part = _found_part(throughput[s] * visits.demands[s, k] / c, found[s], queue[s, k]) / load
+        part = found_part(throughput[s] * visits.demands[s, k] / c, found[s], queue[s, k]) / load
         first = faster if priority[s] > priority[r] and code == HEAD_OF_LINE else 1.0
         rest = first * busy * part * one * (1.0 + varied * (scv - 1.0) / 2.0)
         begun += rest
@@ -149,10 +98,4 @@ def _in_order(
         # Those who wait behind long work are met as seldom as it is, unless the server is always busy.
         waiting *= load + (1.0 - load) * begun_even / begun
         begun = seen
-    return slowed * service[r, k] + (begun + waiting) / c / left
-
-
-@_kernel
-def _found_part(load: float, found: float, queue: float) -> float:
-    """Load or rate that an arrival finds: less than there is on average where it is one of few users itself."""
-    return load * min(found / queue, 1.0) if queue > 0.0 else load
+    return times * (slowed * service[r, k] + (begun + waiting) / c / left)

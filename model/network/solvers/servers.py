@@ -162,3 +162,9 @@ def feed(
                 squared += part * part
         if delay + queued > 0.0 and queued > 0.0:
             servers.slopes[k] = squared / queued / (delay + queued)
+
+
+@kernel(error_model="numpy")
+def found_part(load: float, found: float, queue: float) -> float:
+    """Load or rate that an arrival finds: less than there is on average where it is one of few users itself."""
+    return load * min(found / queue, 1.0) if queue > 0.0 else load

@@ -111,6 +111,21 @@ def test_shares_by_weight_of_open_classes_are_fayolles() -> None:
     np.testing.assert_allclose(result.residence[0], expected, rtol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("servers", "weights", "service", "think", "users"),
+    [(4, (1, 10), (1.3, 7.2), (0.13, 7.2), (20, 1)), (16, (1, 10), (1.4, 6.8), (7.1, 0.7), (5, 20)),
+     (1, (2, 10), (5.8, 0.4), (0.6, 0.4), (5, 20)), (1, (1, 10), (0.8, 0.04), (0.08, 0.04), (1, 2))],
+    ids=["a server each at most", "nobody waits", "nothing is left", "often nobody else"],
+)  # fmt: skip
+def test_users_who_share_by_weight_are_near_their_chain(servers, weights, service, think, users) -> None:
+    laws = tuple(Phases.exponential(s) for s in service), tuple(Phases.exponential(z) for z in think)
+    stations = (MarkovStation(laws[0], "dps", servers, weights), MarkovStation(laws[1], "delay", -1))
+    chain = solve_markov(MarkovNetwork(stations, users, (cyclic_routing([1, 1]),) * 2))
+    found = amva(users, [service], [servers], think, discipline=[WEIGHTED], service=[service], weights=weights)
+    assert found.converged
+    np.testing.assert_allclose(found.residence[0], chain.queue_length[0] / chain.throughput[0], rtol=0.12)
+
+
 def test_variable_service_in_order_is_pollaczek_khinchine() -> None:
     result = amva([0], [[1.0]], [1], rates=[0.6], discipline=[FCFS], service=[[1.0]], scv=[[4.0]])
     assert result.residence[0, 0] == pytest.approx(1 + 0.6 * 5 / (2 * 0.4), rel=1e-4)
