@@ -15,6 +15,7 @@ from pipelines.home import DBT_PROJECT, Home
 #: Grains with several subjects at a time: the name of a metric has to say which.
 _NAMED = ("baseline", "group", "transaction_class")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_COLUMN = re.compile(r"{(\w+)}")
 
 
 class Metric(BaseModel):
@@ -93,6 +94,25 @@ def own(home: Home) -> dict[str, Metric]:
         if missing is not None:
             raise EtalonError(f"{path}: metric {name}: {missing}", Exit.NO_INPUT)
     return found
+
+
+def unknown_column(home: Home, failure: str) -> str | None:
+    """Which of the installation's metrics names the column that DuckDB, by a build's failure, does not know."""
+    for name, metric in own(home).items():
+        for field in ("numerator", "denominator"):
+            for column in _COLUMN.findall(getattr(metric, field)):
+                if f'column "{column}" not found' in failure:
+                    return (
+                        f"{home.metrics}: metric {name}, field {field}: {{{column}}} is no column of the grain "
+                        f"{metric.grain}; the project's metrics use {', '.join(_columns_of(metric.grain))}"
+                    )
+    return None
+
+
+def _columns_of(grain: str | None) -> list[str]:
+    """Columns that the project's metrics of a grain are made of."""
+    parts = [f"{metric.numerator} {metric.denominator}" for metric in registry().values() if metric.grain == grain]
+    return sorted({column for part in parts for column in _COLUMN.findall(part)})
 
 
 def environment(home: Home) -> dict[str, str]:

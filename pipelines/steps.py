@@ -116,7 +116,7 @@ def build(home: Home, *, select: str | None = None, everything: bool = False, pr
 
 
 def _dbt(home: Home, database: Path, target: Path, *more: str) -> None:
-    from pipelines import record_marts
+    from pipelines import metrics, record_marts
 
     idle = record_marts.prepare(home, database)
     record_marts.make_empty(database, idle)
@@ -125,6 +125,9 @@ def _dbt(home: Home, database: Path, target: Path, *more: str) -> None:
     done = subprocess.run(**call, capture_output=True, text=True, check=False)
     if done.returncode:
         output = done.stdout.strip() or done.stderr.strip()
+        unknown = metrics.unknown_column(home, output)
+        if unknown is not None:
+            raise EtalonError(unknown, Exit.NO_INPUT)
         locked = "could not set lock" in output.lower()
         message = (output.partition("Traceback (most recent")[0].strip() or output)[-4000:]
         raise EtalonError(f"dbt could not build the marts:\n{message}", Exit.LOCKED if locked else Exit.FAILED)

@@ -61,3 +61,15 @@ def test_a_metric_that_cannot_be_told_is_refused_by_file_name_and_field(home, ch
         metrics.own(home)
     assert said in str(refused.value)
     assert "metrics.toml" in str(refused.value)
+
+
+def test_a_column_that_a_grain_lacks_is_told_with_those_it_has(home):
+    home.metrics.write_text(ENTRY.replace("{cp_s}", "{cpu_secs}"), encoding="utf-8")
+    failure = 'Binder Error: Referenced column "cpu_secs" not found in FROM clause!'
+    said = metrics.unknown_column(home, failure)
+    assert said is not None
+    assert (
+        "metrics.toml: metric cost_s_per_tran, field numerator: {cpu_secs} is no column of the grain workload" in said
+    )
+    assert "cp_s" in said
+    assert metrics.unknown_column(home, failure.replace("cpu_secs", "busy")) is None
