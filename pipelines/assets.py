@@ -301,6 +301,13 @@ def champion() -> dg.MaterializeResult:
     return dg.MaterializeResult(metadata=about, check_results=[result, _drift(fitted.drifted)])
 
 
+def of_a_day(project: DbtProject) -> list[dg.AssetsDefinition]:
+    """The assets that are made of a day's records, each of those before it."""
+    built = marts(project)
+    names = sorted(key for key in built.keys if key.path[0] == "marts")
+    return [raw_records, built, quality_report(names), published_snapshot, champion]
+
+
 def _drift(remarks: Sequence[str]) -> dg.AssetCheckResult:
     """A warning where the champion before was wrong on the days since it was fitted."""
     return dg.AssetCheckResult(

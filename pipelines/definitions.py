@@ -49,19 +49,16 @@ def defs() -> dg.Definitions:
     """The code location, over the state folder that ETALON_HOME names."""
     home = Home.from_environment()
     home.activate()
-    project = assets.dbt_project(home)
-    built = assets.marts(project)
-    marts = sorted(key for key in built.keys if key.path[0] == "marts")
-    way = [assets.raw_records, built, assets.quality_report(marts), assets.published_snapshot, assets.champion]
+    of_a_day = assets.of_a_day(assets.dbt_project(home))
     day = dg.define_asset_job(
         "day",
-        selection=dg.AssetSelection.assets(*way),
+        selection=dg.AssetSelection.assets(*of_a_day),
         partitions_def=daily,
         executor_def=dg.multiprocess_executor.configured({"max_concurrent": 2}),
         description="A day's records, from landed files to the published snapshot and the champion.",
     )
     return dg.Definitions(
-        assets=[assets.landing_files, *way],
+        assets=[assets.landing_files, *of_a_day],
         jobs=[day],
         schedules=[nightly],
         sensors=[landing],
