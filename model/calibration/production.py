@@ -106,7 +106,7 @@ def entry(history: History) -> dict[str, Any]:
         "operating": top,
         "operating_point": str(h.start_local[top]),
         "profile": _profile(h, streams, extra),
-        "growth_per_week": _trend(h, streams),
+        "growth_per_week": [_trend(h, h.ended[:, c], f"{h.system_id} {h.classes[c]} growth") for c in streams],
         "usage": usage,
         "cost_by_busy": dear,
         "ziip": ziip,
@@ -329,21 +329,15 @@ def _background(h: History, c: int, work: Array) -> tuple[dict[str, Any], list[f
     return law, (y - expected).tolist()
 
 
-def _trend(h: History, streams: list[int]) -> list[dict[str, Any]]:
-    """Growth of each stream for each week, as a logarithm: log-linear in time beside the days of the week."""
-    found = []
+def _trend(h: History, amounts: Array, name: str) -> dict[str, Any]:
+    """Growth of what intervals have, (intervals,), for each week, as a logarithm: log-linear in time beside the days of
+    the week."""
     days, index = np.unique(h.day, return_inverse=True)
-    recorded = np.bincount(index, weights=h.seconds)
-    whole = recorded > 0.9 * np.median(recorded)
-    for c in streams:
-        ended = np.bincount(index, weights=h.ended[:, c])
-        kept = whole & (ended > 0)
-        name = f"{h.system_id} {h.classes[c]} growth"
-        if kept.sum() < FEWEST_TREND_DAYS:
-            found.append(around(0.0, GROWTH, name))
-            continue
-        found.append(around(*_growth(days[kept], np.log(ended[kept])), name))
-    return found
+    recorded, of_day = np.bincount(index, weights=h.seconds), np.bincount(index, weights=amounts)
+    kept = (recorded > 0.9 * np.median(recorded)) & (of_day > 0)
+    if kept.sum() < FEWEST_TREND_DAYS:
+        return around(0.0, GROWTH, name)
+    return around(*_growth(days[kept], np.log(of_day[kept])), name)
 
 
 def _growth(days: NDArray[np.int64], logs: Array) -> tuple[float, float]:
@@ -383,6 +377,7 @@ def _machine(h: History, varies: float) -> dict[str, Any]:
         },
         "weights": {"own": float(m.weight), "total": float(m.total_weight)},
         "others_noise": around(0.0, others, f"{h.system_id} other LPARs"),
+        "others_growth_per_week": _trend(h, m.others_s, f"{h.system_id} growth of other LPARs"),
     }
 
 

@@ -80,6 +80,7 @@ class System:
         self.return_s = float(entry.get("return_s", 0.0))
         self.priorities = self._drawn(entry.get("priorities", {"centre": 0.0, "draws": []})) > 0.5
         self.others_noise = self._drawn(entry.get("others_noise", {"centre": 0.0, "draws": []}))
+        self.others_growth = self._drawn(entry.get("others_growth_per_week", {"centre": 0.0, "draws": []}))
         sure = [{"centre": 0.0, "draws": []}] * len(self.streams)
         self.thinking_noise = np.stack([self._drawn(one) for one in entry.get("thinking_noise", sure)], axis=1)
         self.work_scatter = np.array(entry.get("work_scatter", [0.0] * len(self.streams)), float)

@@ -14,12 +14,13 @@ from model.capacity.asked import compiled, understood
 from model.capacity.basis import answered
 from model.capacity.ensemble import System
 from model.capacity.figures import resources
-from model.capacity.loads import MOST_WEEKS, grown
+from model.capacity.loads import MOST_WEEKS, grown, others_grown
 from model.capacity.parts import State
 from model.capacity.questions import QuestionError, system_entry
 from model.capacity.targets import checked
 
 Array = NDArray[np.float64]
+WEEKS_A_YEAR = 52.0
 
 
 def headroom(
@@ -32,9 +33,9 @@ def headroom(
 ) -> dict[str, Any]:
     """The dates at which busy of the LPAR and its machine, each limit and, where asked, response cross their targets.
 
-    The peak grows week by week as each class trends, for three years; ``growth_pct`` keys of ``at`` come on top. Each
-    crossing has the date at the centre and the dates before which 5 % and 95 % of the draws have crossed; None for
-    later than the three years.
+    The peak grows week by week as each class trends, for three years, and what the machine's other LPARs use as that
+    trends; ``growth_pct`` keys of ``at`` come on top. Each crossing has the date at the centre and the dates before
+    which 5 % and 95 % of the draws have crossed; None for later than the three years.
 
     Raises:
         QuestionError: as ``predict``; or a system without a history, which says nothing of growth.
@@ -50,13 +51,19 @@ def headroom(
     load = understood(ready, at).as_asked()
     weeks = np.arange(MOST_WEEKS + 1, dtype=float)
     base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
-    state = ready.evaluate(replace(load.scenario, rates=base * grown(ready, weeks)))
+    others = load.scenario.others * others_grown(ready, weeks)
+    state = ready.evaluate(replace(load.scenario, rates=base * grown(ready, weeks), others=others))
     first = np.datetime64(load.start or profile["start_local"][-1], "D")
     crossings = _crossings(ready, state, busy_pct, target_ms, first)
     busy = 100.0 * state.busy / state.scenario.engines
     note = "growth goes on as it did in the recorded weeks"
     if not any(one["centre"] for one in entry["growth_per_week"]):
         note = "the records are too short to show growth: none is assumed, and the range says how little is known"
+    notes = [*load.notes, note]
+    if np.any(load.scenario.others):
+        a_year = Estimate.of(100.0 * np.expm1(WEEKS_A_YEAR * ready.others_growth))
+        said = f"{a_year.value:+.0f} % ({a_year.lo:+.0f} to {a_year.hi:+.0f}) a year"
+        notes.append(f"what the other LPARs of the machine use grows too, by {said}")
     return answered(
         bundle,
         system,
@@ -77,7 +84,7 @@ def headroom(
             }
             for week in range(0, MOST_WEEKS + 1, 4)
         ],
-        notes=[*load.notes, note],
+        notes=notes,
     )
 
 
@@ -94,7 +101,7 @@ def _crossings(
 
 def _a_year(a_week: Mapping[str, Any]) -> Estimate:
     """Growth in percent a year, of growth a week as a logarithm."""
-    return Estimate.of(100.0 * np.expm1(52.0 * np.append(a_week["centre"], a_week["draws"])))
+    return Estimate.of(100.0 * np.expm1(WEEKS_A_YEAR * np.append(a_week["centre"], a_week["draws"])))
 
 
 def _crossing(name: str, used: Array, first: np.datetime64) -> dict[str, Any]:

@@ -189,6 +189,11 @@ def grown(system: System, weeks: Array) -> Array:
     return np.asarray(np.exp(each[:, None, :] * weeks[None, :, None]))
 
 
+def others_grown(system: System, weeks: Array) -> Array:
+    """(draws, loads) growth of what the other LPARs use, ``weeks`` (loads,) later, as it trends, as factors."""
+    return np.asarray(np.exp(system.others_growth[:, None] * weeks))
+
+
 def _as_few(system: System, history: Profile, index: NDArray[np.int64]) -> Array:
     """(draws, 1, streams) how far the mean rates of a few recorded intervals of an hour of the week may be from what is
     usual, as factors. Intervals of one day are alike, and count as one; of a single day, that hour of the other days
@@ -240,13 +245,16 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
     index, notes, weeks = _recorded(entry, profile, asked)
     history = recorded(profile)
     rates = history.rates[:, index].mean(axis=1)
+    others: Array | float = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
     growth_since = np.ones((1, 1, 1))
     if weeks > 0.0:
         growth_since = grown(system, np.array([weeks]))
+        if np.any(others):
+            others = others * others_grown(system, np.array([weeks]))
+            notes[0] += ", and what the other LPARs of the machine use as theirs does"
         if not _whole_day(str(asked["when"]).strip()):
             growth_since = growth_since * _as_few(system, history, index)
     extra = {name: values[index].mean(keepdims=True)[None] for name, values in history.extra.items()}
-    others = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
     start = profile["start_local"][int(index[len(index) // 2])]
     if weeks > 0.0:
         start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
