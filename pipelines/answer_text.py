@@ -19,6 +19,7 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
     """A prediction for a reader: figures with intervals, the bottleneck, what it rests on; ``details`` adds where
     time is spent, every resource, and how far the question lies outside the data.
     """
+    by_class, outputs = _by_class(found["outputs"])
     rows = [
         {
             "metric": output["metric"],
@@ -27,7 +28,7 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
             "within": limits(output),
         }
         | {"unit": output["unit"]}
-        for output, of in zip(found["outputs"], subjects(found["outputs"], found["at"]), strict=True)
+        for output, of in zip(outputs, subjects(outputs, found["at"]), strict=True)
     ]
     columns = {"metric": "metric", "of": "of", "value": "value", "within": f"{found['interval_pct']} % interval"}
     if not any(row["of"] for row in rows):
@@ -38,11 +39,36 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
         figures = table(sorted(rows, key=_place)[:MOST_LINES] if cut else rows, columns | {"unit": "unit"}, "  ")
         if cut:
             figures += f"\n  and {len(cut)} more: all with --details, fewer with --at KEY=LEVEL"
+    if by_class:
+        figures += f"\n{by_class}"
     lines = [f"{found['system']} at {described(found['at'])}", figures]
     if "figures" in found["evidence"]:
         return "\n".join([*lines, *_laws(found, details)])
     lines.append(f"  bottleneck: {bottleneck(found)}")
     return "\n".join([*lines, *(_details(found) if details else []), *basis(found)])
+
+
+def _by_class(outputs: Sequence[Mapping[str, Any]]) -> tuple[str, list[Mapping[str, Any]]]:
+    """Figures of classes as a table, a line for each class and a column for each metric, and the other figures; no
+    table where there is one class, or a class has several figures of a metric.
+    """
+    heads: dict[str, str] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    rest = []
+    for output in outputs:
+        name, metric = _levels(output["condition"]).get("class"), output["metric"]
+        if name is None:
+            rest.append(output)
+            continue
+        row = rows.setdefault(name, {"class": name})
+        if metric in row:
+            return "", list(outputs)
+        heads[metric] = f"{metric} [{output['unit']}]"
+        sure = figure(output["lo"]) == figure(output["hi"])
+        row[metric] = figure(output["value"]) if sure else within(output)
+    return (
+        (table(list(rows.values()), {"class": "class"} | heads, "  "), rest) if len(rows) > 1 else ("", list(outputs))
+    )
 
 
 def _place(row: Mapping[str, Any]) -> int:

@@ -35,6 +35,18 @@ def test_a_class_is_shown_beside_its_metric_and_the_next_bottleneck_beside_the_f
     assert "fullest with probability 0.90; next machine M1, 40 % busy (39 … 41)" in said
 
 
+def test_classes_have_a_line_each_with_their_figures_beside_each_other(bundle):
+    found = ask.predict(bundle, "shop", {"etr_tps": 5000}).to_dict()
+    shown = {"lo": 2.0, "hi": 4.0, "value": 3.0, "unit": "ms", "metric": "response_ms"}
+    rate = {"lo": 7.0, "hi": 7.0, "value": 7.0, "unit": "tran/s", "metric": "etr_tps", "condition": "class=HIGH"}
+    found["outputs"] += [shown | {"condition": f"class={name}"} for name in ("HIGH", "LOW")] + [rate]
+    lines = [line.split() for line in answer_text.answer(found).splitlines()]
+    assert ["class", "response_ms", "[ms]", "etr_tps", "[tran/s]"] in lines
+    assert ["HIGH", "3", "(2", "…", "4)", "7"] in lines and ["LOW", "3", "(2", "…", "4)", "–"] in lines
+    found["outputs"].append(shown | {"condition": "class=LOW; section=other"})
+    assert not any("[ms]" in line for line in map(str.split, answer_text.answer(found).splitlines()))
+
+
 def test_conditions_that_all_figures_of_a_metric_share_are_not_repeated_beside_them():
     outputs = [
         {"metric": "cpu_us", "condition": "quantity=CPU; statistic=value"},
