@@ -281,10 +281,11 @@ class Beliefs:
                     yield self._beside_nothing(table, donor, cell, key)
                     continue
                 inference = Inference(Belief.of(value, se), "measured", 1)
-            ratio = self.ratios.ratio(donor, cell, key)
-            factor = math.exp(ratio.log) * self.ratios.work(donor, cell)
             own = inference.belief.of_value()
-            doubt = math.hypot(own.relative_sd(), ratio.sd) if own.median() else 0.0
+            value = own.median()
+            ratio = self.ratios.ratio(donor, cell, key, value)
+            factor = math.exp(ratio.log) * self.ratios.work(donor, cell)
+            doubt = math.hypot(own.relative_sd(), ratio.sd) if value else 0.0
             words = f"{gone}, times the ratio of {come} to {gone} ({ratio.seen} such ratios seen)"
             belief = own.scaled(factor, ratio.sd)
             yield _Candidate(doubt, Inference(belief, words, 0, inference.extrapolated), ratio.own >= OWN_RATIOS)

@@ -88,8 +88,8 @@ class Ratios:
         self._zeros: dict[tuple[str, str, str], list[tuple[str, bool]]] = {}
         self._loads: dict[Cell, tuple[float | None, float | None]] = {}
 
-    def ratio(self, donor: Cell, wanted: Cell, key: str) -> Ratio:
-        """The ratio of a wanted cell to a donor that differs from it in one named condition."""
+    def ratio(self, donor: Cell, wanted: Cell, key: str, value: float) -> Ratio:
+        """The ratio of a wanted cell to a donor that differs from it in one named condition, and has this value."""
         one, other = donor.level(key) or "", wanted.level(key) or ""
         change = (one, other) if key == SYSTEM else level_change(one, other)
         study = donor.block[0]
@@ -98,8 +98,7 @@ class Ratios:
         rest = frozenset(donor.labels) & frozenset(wanted.labels)
         if donor.x is not None:
             rest |= {("", str(donor.x))}
-        value = self._tables.value(donor)
-        mine = _Seen(0.0, value[0] if value else 0.0, donor.block, kind, donor.metric, donor.system, rest)
+        mine = _Seen(0.0, value, donor.block, kind, donor.metric, donor.system, rest)
         prior, apart = SPREADS.get(kind, OTHER_SPREAD), key not in ALTERNATIVES
         alike = [
             entry

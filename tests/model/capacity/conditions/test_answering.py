@@ -337,6 +337,18 @@ def test_a_level_measured_once_follows_the_other_option_over_the_sizes():
     assert found.hi < 2.0 * found.lo
 
 
+def test_a_level_measured_once_is_as_far_from_the_other_option_beside_a_measured_size_as_at_it():
+    """Slow links gain most by the option, so that its ratio goes with how long they take."""
+    rows = [
+        row(system, "send_s", {"bandwidth_mode": mode, "buffer_kb": size}, seconds, "s", "links")
+        for system, gain, base in (("ctc", 2.3, 10.0), ("mtm", 1.5, 8.0), ("vtam", 1.8, 9.0))
+        for mode, size, seconds in (("no", 4, gain * (base + 3.0)), *(("yes", s, base + 12.0 / s) for s in (4, 8, 32)))
+    ]
+    model = fit(rows, {})
+    at, beside = (predict(model, "ctc", {"bandwidth_mode": "no", "buffer_kb": size})[0].value for size in (32.0, 32.5))
+    assert beside == pytest.approx(at, rel=0.02)
+
+
 def test_a_step_that_a_sibling_shows_at_a_level_is_a_step_of_the_series_too():
     """One system was measured at 4000 sessions, the others at 8000: a pool is extended before 4000."""
     kb = {1000: 44.0, 2000: 70.0, 4000: 136.0, 8000: 235.0, 16000: 447.0}

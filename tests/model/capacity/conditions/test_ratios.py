@@ -25,7 +25,7 @@ def rows(key, changes, metric="elapsed_s", unit="s"):
 def asked(found, key, system="asked"):
     tables = Tables(found)
     donor = next(cell for cell in tables.blocks[TABLE].values if cell.system == system)
-    return Ratios(tables).ratio(donor, donor.at_level(key, "new"), key)
+    return Ratios(tables).ratio(donor, donor.at_level(key, "new"), key, tables.value(donor)[0])
 
 
 def test_an_option_does_elsewhere_what_it_does_to_others():
@@ -49,7 +49,7 @@ def test_parts_of_engine_time_change_between_two_machines_as_the_total_does():
     ]
     tables = Tables(found)
     donor = next(cell for cell in tables.blocks[TABLE].values if cell.metric == "part_us")
-    ratio = Ratios(tables).ratio(donor, replace(donor, system="fast"), SYSTEM)
+    ratio = Ratios(tables).ratio(donor, replace(donor, system="fast"), SYSTEM, tables.value(donor)[0])
     assert math.exp(ratio.log) == pytest.approx(0.93, abs=0.005)
 
 
@@ -64,7 +64,7 @@ def test_between_two_runs_a_metric_is_told_by_its_own_ratios():
     ]
     tables = Tables(found)
     donor = next(cell for cell in tables.blocks[TABLE].values if (cell.metric, cell.level("tran")) == ("min_s", "C"))
-    ratio = Ratios(tables).ratio(donor, replace(donor, system="hours"), SYSTEM)
+    ratio = Ratios(tables).ratio(donor, replace(donor, system="hours"), SYSTEM, tables.value(donor)[0])
     assert math.exp(ratio.log) == pytest.approx(1.0, abs=0.01)
     assert ratio.sd < 0.4
 
@@ -81,7 +81,7 @@ def test_one_part_alone_does_not_tell_another_between_two_runs_on_one_machine(ma
     tables = Tables(found)
     donor = next(cell for cell in tables.blocks[TABLE].values if cell.level("report_class") == "GATEWAY")
     facts = {run: {"machine": machine} for run, machine in zip(("first", "second"), machines, strict=True)}
-    ratio = Ratios(tables, facts).ratio(donor, replace(donor, system="second"), SYSTEM)
+    ratio = Ratios(tables, facts).ratio(donor, replace(donor, system="second"), SYSTEM, tables.value(donor)[0])
     assert 12.0 * math.exp(ratio.log) == pytest.approx(busy_pct, rel=0.1)
 
 
@@ -150,7 +150,7 @@ def test_a_metric_that_shows_no_ratio_of_its_own_is_as_unsure_as_all_others_chan
     found.append(Row("first", "elapsed_s", {}, 10.0, "s", TABLE[1], TABLE[0]))
     tables = Tables(found)
     donor = next(iter(tables.blocks[TABLE].values))
-    assert Ratios(tables).ratio(donor, replace(donor, system="second"), SYSTEM).sd > 1.0
+    assert Ratios(tables).ratio(donor, replace(donor, system="second"), SYSTEM, tables.value(donor)[0]).sd > 1.0
 
 
 def test_relatives_that_contradict_each_other_widen_the_answer():
@@ -184,6 +184,6 @@ def test_a_part_that_has_changed_tells_less_of_another():
         tables = Tables(found)
         donor = next(cell for cell in tables.blocks[TABLE].values if cell.system == "last")
         ratios = Ratios(tables, {run: {"machine": "m"} for run in (*busy, "last")})
-        return ratios.ratio(donor, donor.at_level("report_class", "GATEWAY"), "report_class").sd
+        return ratios.ratio(donor, donor.at_level("report_class", "GATEWAY"), "report_class", tables.value(donor)[0]).sd
 
     assert sd(160.0) > sd(80.0) + 0.3
