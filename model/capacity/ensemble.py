@@ -275,8 +275,16 @@ class System:
         self._limits(scenario, times)
         p90 = self._deviating(scenario, times)
         response, using, waiting = times.by_key(times.response), times.by_key(times.using), times.waits_by_key()
-        taken = response, using, waiting, p90, times.full, times.eased_by_key()
-        return State(scenario, usage, busy, available, ziip_busy, machine_busy, *taken)
+        found = (
+            response,
+            using,
+            waiting,
+            p90,
+            times.full,
+            times.eased_by_key(),
+            times.by_key(times.offered / times.pool),
+        )
+        return State(scenario, usage, busy, available, ziip_busy, machine_busy, *found)
 
     def _times(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array, ziip_stretch: Array | None) -> Times:
         """Responses without limits, and what they are made of."""

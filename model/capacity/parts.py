@@ -291,7 +291,7 @@ class Scenario:
         every = {} if self.think_s is None else dict(zip(streams, np.moveaxis(self.think_s, 2, 0), strict=True))
         return {stream: think_s for stream, think_s in every.items() if np.any(think_s > 0)}
 
-    def at_loads(self, chosen: Sequence[int]) -> Scenario:
+    def at_loads(self, chosen: Sequence[int] | NDArray[np.intp]) -> Scenario:
         """The scenario at some of its loads; what is the same for all of its loads stays."""
         think_s = self.think_s if self.think_s is None or self.think_s.shape[1] == 1 else self.think_s[:, chosen]
         users, longer = (None if one is None else one[:, chosen] for one in (self.users, self.longer))
@@ -312,8 +312,9 @@ class State:
     """What the ensemble does at a scenario; arrays are (draws, loads). Without responses nothing is said of limits.
 
     ``usage``, ``busy``, ``ziip_busy``, ``machine_busy`` and ``limits`` are what the work asks for, also beyond what
-    there is; ``eased`` is the part of a class's waits for engines that is left where it waits to be let in. Rates of
-    users in ``scenario`` are those they make.
+    there is; ``taken`` is the part of the engines that is taken by work no less important than a class; ``eased``
+    the part of a class's waits for engines that is left where it waits to be let in. Rates of users in ``scenario``
+    are those they make.
     """
 
     scenario: Scenario
@@ -328,6 +329,7 @@ class State:
     p90_ms: Mapping[tuple[str, str], Array] = field(default_factory=dict)
     limits: Mapping[str, Array] = field(default_factory=dict)
     eased: Mapping[tuple[str, str], Array] = field(default_factory=dict)
+    taken: Mapping[tuple[str, str], Array] = field(default_factory=dict)
 
     @property
     def served(self) -> Array:

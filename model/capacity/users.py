@@ -19,16 +19,18 @@ if TYPE_CHECKING:
     from model.capacity.ensemble import System
 
 Array = NDArray[np.float64]
+Numbers = NDArray[np.intp]
 AtRates = Callable[[Scenario], State]
 
 # Rounds over the classes, turns in which the wait of some is found, and how near that is, as a logarithm.
 ROUNDS, TURNS, NEAR = 3, 60, 1e-4
 # Waits that are none beside the service, and the steps in which a wait is looked for at first and in later rounds.
 NO_WAIT, FIRST_STEP, STEP = 1e-9, 1.0, 0.01
-# Rates at which a class that finds no room however little it sends is given up, as a part of those asked.
-LEAST = 1e-6
-# A wait without end, as a logarithm.
-ENDLESS = 50.0
+# Parts of the rates asked at which a class may find room where it finds none at all of them; after the last it is
+# given up.
+FEWER = 0.25, 1e-6
+# Room that is none.
+NO_ROOM = 1e-9
 
 
 def needed(state: State, system: System) -> dict[int, Array]:
@@ -54,29 +56,39 @@ def settled(at_rates: AtRates, system: System, scenario: Scenario) -> Scenario:
 
     Classes that wait for the same things wait in proportion to each other, nearly: by how much longer than so far is
     looked for, for all of them together, until they wait as long as queues at the rates that follow have it; then anew
-    with the proportions found there. More important classes come first, as they wait for no others. Where a class
-    finds no room however little it sends, its rate is left as asked.
+    with the proportions found there, and where others have changed since. More important classes come first, as they
+    wait for no others. Where a class finds no room however little it sends, its rate is left as asked.
     """
     assert scenario.users is not None
     shape = (system.draws, scenario.users.shape[1], len(system.streams))
     users = np.broadcast_to(scenario.users, shape)
     found = replace(scenario, rates=np.broadcast_to(scenario.rates, shape), users=None, longer=np.ones(shape))
     groups = _groups(system, [s for s in _responses(system) if np.any(users[:, :, s] > 0)])
+    known: dict[int, Scenario] = {}
     for turn in range(ROUNDS):
-        before = found.rates
-        for group in groups:
-            found = _sent(at_rates, found, users, group, FIRST_STEP if turn == 0 else STEP)
-        if np.allclose(before, found.rates, rtol=NEAR):
+        before = found
+        for i, group in enumerate(groups):
+            # Of a single class no proportions are to be found anew.
+            if known.get(i) is found and len(group.streams) == 1:
+                continue
+            sent = _sent(at_rates, found, users, group, FIRST_STEP if turn == 0 else STEP)
+            # On full engines waits answer to changes of the others that do not count.
+            if turn == 0 or not np.allclose(sent.rates, found.rates, rtol=NEAR):
+                found = sent
+            known[i] = found
+        if found is before:
             break
     return found
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Streams with users that wait for the same: numbers, responses, and those of all streams of their importance."""
+    """Streams with users that wait for the same limits: numbers, responses, and the numbers of all streams of their
+    importance."""
 
     streams: list[int]
     keys: list[tuple[str, str]]
+    limits: tuple[str, ...]
     beside: list[int]
 
 
@@ -86,13 +98,13 @@ def _groups(system: System, streams: list[int]) -> list[_Group]:
     series = {(one.metric, one.stream): one.series for one in system.responses}
     keys = _responses(system)
     level = {s: system.level(series[key]) if ranked else 0 for s, key in keys.items()}
-    found: dict[tuple[object, ...], list[int]] = {}
+    found: dict[tuple[int, tuple[str, ...]], list[int]] = {}
     for stream in streams:
         limits = tuple(limit.name for limit in system.limits if stream in limit.members)
         found.setdefault((level[stream], limits), []).append(stream)
     return [
-        _Group(found[own], [keys[s] for s in found[own]], [s for s in level if level[s] == own[0]])
-        for own in sorted(found)
+        _Group(streams, [keys[s] for s in streams], limits, [s for s in level if level[s] == importance])
+        for (importance, limits), streams in sorted(found.items())
     ]
 
 
@@ -103,40 +115,62 @@ def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, st
     think_s, number, asked = scenario.think_s[:, :, streams], users[:, :, streams], scenario.rates[:, :, streams]
     plain = replace(scenario, longer=_with(scenario.longer, group.beside, 1.0))
 
-    def times_at(sent: Array) -> tuple[Array, Array]:
-        """(draws, loads, classes) waits, and what responses have beside them, in s."""
-        state = at_rates(replace(plain, rates=_with(scenario.rates, streams, sent)))
+    everywhere = np.arange(number.shape[1])
+
+    def times_at(sent: Array, loads: Numbers) -> tuple[Array, Array, Array]:
+        """(draws, loads, classes) waits, and what responses have beside them, in s; (draws, loads, 1) the room that is
+        left in what they wait for, as a part of it, below zero where more is asked for."""
+        here = plain.at_loads(loads)
+        state = at_rates(replace(here, rates=_with(here.rates, streams, sent)))
         response = np.stack([state.response_ms[key] for key in group.keys], axis=2)
         using = np.stack([state.using_ms[key] for key in group.keys], axis=2)
         other = np.stack([state.waiting_ms[key]["other"] for key in group.keys], axis=2)
         with np.errstate(invalid="ignore"):
             waiting = np.where(np.isfinite(response), np.maximum(response - using - other, NO_WAIT * using), np.inf)
-            return waiting / 1e3, np.where(np.isfinite(response), response - waiting, 0.0) / 1e3
+            beside = np.where(np.isfinite(response), response - waiting, 0.0)
+        taken = [state.taken[key] for key in group.keys]
+        taken += [state.limits[name] for name in group.limits if name in state.limits]
+        return waiting / 1e3, beside / 1e3, 1.0 - np.max(taken, axis=0)[:, :, None]
 
     sent = asked
-    waiting, beside = times_at(sent)
-    while np.any(stuck := ~np.isfinite(waiting) & (sent > LEAST * asked)):
-        sent = np.where(stuck, sent / 4.0, sent)
-        waiting, beside = times_at(sent)
-    lost = ~np.isfinite(waiting).all(axis=2, keepdims=True)
+    waiting, beside, _ = times_at(sent, everywhere)
+    for part in FEWER:
+        stuck = ~np.isfinite(waiting)
+        if np.any(stuck):
+            loads = np.flatnonzero(stuck.any(axis=(0, 2)))
+            sent = np.where(stuck, part * asked, sent)
+            waiting[:, loads], beside[:, loads], _ = times_at(sent[:, loads], loads)
+    lost = np.asarray(~np.isfinite(waiting).all(axis=2, keepdims=True))
     waited = np.where(lost, 1.0, waiting)
     share = sent * waited / np.maximum((sent * waited).sum(axis=2, keepdims=True), 1e-300)
+    alone = np.broadcast_to(think_s, number.shape) + beside
 
-    def rates_at(longer: Array) -> Array:
-        return np.where(lost, asked, number / (think_s + beside + waited * np.exp(longer)))
+    def rates_at(longer: Array, loads: Numbers) -> Array:
+        found = number[:, loads] / (alone[:, loads] + waited[:, loads] * np.exp(longer))
+        return np.where(lost[:, loads], asked[:, loads], found)
 
-    def missing(longer: Array) -> Array:
-        """By how much longer still the group waits at the rates that follow, as a logarithm."""
-        now, _ = times_at(rates_at(longer))
-        found = np.sum(share * np.log(now / waited), axis=2, keepdims=True) - longer
-        return np.where(lost, 0.0, np.minimum(found, ENDLESS))
+    def short(longer: Array, loads: Numbers) -> tuple[Array, Array]:
+        """By which part the waits at the rates that follow are short of those they follow from, below zero, or beyond
+        them; and the room that is left."""
+        now, _, room = times_at(rates_at(longer, loads), loads)
+        part = np.exp(longer - np.sum(share[:, loads] * np.log(now / waited[:, loads]), axis=2, keepdims=True))
+        return np.where(lost[:, loads], 0.0, 1.0 - part), room
 
-    longer, there = crossed(missing, np.zeros(lost.shape), step)
+    def missing(longer: Array, loads: Numbers) -> Array:
+        """What is missing to as long waits as follow. Where these have no end, the room that is missing: there it falls
+        through zero in a jump, which is followed by the room on either side of it."""
+        found, room = short(longer, loads)
+        without_end = np.where(room < 0.0, 2.0 * NEAR - room, 1.0)
+        return np.where(found < 1.0, np.maximum(found, -np.maximum(room, NO_ROOM)), without_end)
+
+    # Where the group filled the engines before, it waited so much longer than the rates tell.
+    known = np.log(scenario.longer[:, :, group.beside[:1]])
+    longer = crossed(missing, np.broadcast_to(known, lost.shape), step)
     # On full engines a wait has no end at a rate that is more by less than numbers tell apart: there users say it.
-    left = np.where(lost, 1.0, np.maximum(np.exp(-there), 1.0))
+    left = np.maximum(1.0 - short(longer, everywhere)[0], 1.0)
     return replace(
         scenario,
-        rates=_with(scenario.rates, streams, rates_at(longer)),
+        rates=_with(scenario.rates, streams, rates_at(longer, everywhere)),
         longer=_with(scenario.longer, group.beside, left),
     )
 
@@ -148,13 +182,23 @@ def _with(values: Array, streams: list[int], chosen: Array | float) -> Array:
     return changed
 
 
-def crossed(falling: Callable[[Array], Array], start: Array, step: float) -> tuple[Array, Array]:
-    """Where a falling function crosses zero, and its value there; where it jumps, just beyond.
+def crossed(falling: Callable[[Array, Numbers], Array], start: Array, step: float) -> Array:
+    """Where a falling function crosses zero, (draws, loads, 1); where it jumps, just beyond.
 
-    Looked for from ``start`` in growing steps, then by the Illinois method (M. Dowell and P. Jarratt, *BIT* 11, 1971),
-    by halving where a value is without end.
+    Looked for from ``start`` in growing steps, then on the line between both ends, or halfway where it was on the same
+    side of zero twice.
+
+    Args:
+        falling: its values, (draws, some loads, 1), at points of that shape, and the numbers of these loads.
     """
-    here = falling(start)
+
+    def at(x: Array, wanted: NDArray[np.bool_], otherwise: Array) -> Array:
+        """Its values where wanted; others elsewhere."""
+        loads, found = np.flatnonzero(wanted.any(axis=(0, 2))), otherwise.copy()
+        found[:, loads] = np.where(wanted[:, loads], falling(x[:, loads], loads), found[:, loads])
+        return found
+
+    here = falling(start, np.arange(start.shape[1]))
     up = here > 0.0
     low, high, at_low, at_high = start, start, here, here
     size = step
@@ -162,26 +206,25 @@ def crossed(falling: Callable[[Array], Array], start: Array, step: float) -> tup
         moving = np.where(up, at_high > 0.0, at_low < 0.0) & (np.abs(here) > NEAR)
         if not np.any(moving):
             break
-        x = np.where(up, high, low) + np.where(moving, np.where(up, size, -size), 0.0)
-        value = np.where(moving, falling(x), np.where(up, at_high, at_low))
-        low, at_low = np.where(up & moving, high, low), np.where(up & moving, at_high, at_low)
-        high, at_high = np.where(~up & moving, low, high), np.where(~up & moving, at_low, at_high)
-        low, at_low = np.where(~up & moving, x, low), np.where(~up & moving, value, at_low)
-        high, at_high = np.where(up & moving, x, high), np.where(up & moving, value, at_high)
+        x = np.where(up, high + size, low - size)
+        value = at(x, moving, here)
+        upwards, downwards = up & moving, ~up & moving
+        low, at_low = np.where(upwards, high, low), np.where(upwards, at_high, at_low)
+        high, at_high = np.where(downwards, low, high), np.where(downwards, at_low, at_high)
+        low, at_low = np.where(downwards, x, low), np.where(downwards, value, at_low)
+        high, at_high = np.where(upwards, x, high), np.where(upwards, value, at_high)
         size *= 2.0
-    side, there = np.zeros(start.shape), at_high
-    for _ in range(TURNS):
+    side, twice = np.zeros(start.shape, bool), np.zeros(start.shape, bool)
+    for turn in range(TURNS):
         open_ = (high - low > NEAR) & (at_high < -NEAR)
         if not np.any(open_):
             break
         with np.errstate(invalid="ignore", divide="ignore"):
             x = low + at_low * (high - low) / (at_low - at_high)
-        x = np.where((at_low < ENDLESS) & (low < x) & (x < high), x, (low + high) / 2.0)
-        value = falling(np.where(open_, x, high))
+        x = np.where(~twice & (low < x) & (x < high), x, (low + high) / 2.0)
+        value = at(x, open_, here)
         above = value > NEAR
-        at_high = np.where(open_, np.where(above, np.where(side < 0, at_high / 2.0, at_high), value), at_high)
-        at_low = np.where(open_, np.where(above, value, np.where(side > 0, at_low / 2.0, at_low)), at_low)
-        low, high = np.where(open_ & above, x, low), np.where(open_ & ~above, x, high)
-        there = np.where(open_ & ~above, value, there)
-        side = np.where(above, -1.0, 1.0)
-    return high, there
+        twice, side = (above == side) & ~twice & (turn > 0), above
+        low, at_low = np.where(open_ & above, x, low), np.where(open_ & above, value, at_low)
+        high, at_high = np.where(open_ & ~above, x, high), np.where(open_ & ~above, value, at_high)
+    return high

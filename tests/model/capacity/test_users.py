@@ -122,9 +122,10 @@ def test_nothing_is_said_of_users_in_an_interval_without_any():
 
 
 def test_a_falling_function_is_followed_to_its_zero_and_over_its_jump():
-    def falling(x: np.ndarray) -> np.ndarray:
-        return np.where(x < np.array([[-5.0, 3.0, -9.0]]), 50.0, 1.0 - x)
+    jumps = np.array([-5.0, 3.0, -9.0])
 
-    found, there = crossed(falling, np.zeros((1, 3)), 1.0)
-    assert found == pytest.approx(np.array([[1.0, 3.0, 1.0]]), abs=1e-3)
-    assert there == pytest.approx(falling(found))
+    def falling(x: np.ndarray, loads: np.ndarray) -> np.ndarray:
+        return np.where(x < jumps[loads, None], 50.0, 1.0 - x)
+
+    found = crossed(falling, np.zeros((1, 3, 1)), 1.0)
+    assert found[0, :, 0] == pytest.approx([1.0, 3.0, 1.0], abs=1e-3)
