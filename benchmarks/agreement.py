@@ -155,8 +155,9 @@ def _route(
     if feature == "fork-join":
         route = [*route[2:], Fork(branches=((route[0],), (route[1],)))]
     if feature == "synchronous requests":
-        served, count = Exp(float(work[-1]) / 4), int(g.integers(1, 4))
-        route.append(CfRequest(station="cf", service=served, engine="s0", issue=Exp(0.1), count=count))
+        served, count = Exp(float(work[-1]) / 4), int(g.integers(1, 12))
+        route.insert(1, CfRequest(station="cf", service=served, engine="s0", issue=Exp(0.1), count=count))
+        route.insert(2, Visit(station="s0", service=Distribution.with_scv(float(work[0]) / 2, scv)))
     return route
 
 

@@ -57,17 +57,14 @@ def with_device_waits(h: History, ios: Array) -> History:
         ios: (I, C) requests to devices of each class.
     """
     found, devices = dict(h.waited_s), {}
-    returned = np.zeros(h.ended.shape)
     for called, group in h.devices.items():
         requests = _requests(h, group, h.ended if group.waited_s is None else np.nan_to_num(ios))
         if requests is not None:
-            if group.waited_s is None:
-                returned += requests
             waited = _waits(h, group, requests)
             # Transactions may wait for a resource of the same name.
             name = called if called not in h.waited_s else f"{called} volumes"
             found[name], devices[name] = waited, group
-    return replace(h, waited_s=found, devices=devices, returned=returned)
+    return replace(h, waited_s=found, devices=devices)
 
 
 def _requests(h: History, group: Devices, ios: Array) -> Array | None:

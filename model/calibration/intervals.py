@@ -57,8 +57,7 @@ class History:
     work, 6 for discretionary. ``idle_s`` (I, C) is what samples found idle, such as users between their transactions.
     ``waited_s`` has (I, C) for each limit that the records name: what transactions waited for it, NaN where a class
     does not name it, found by samples every ``sampling_s``. ``devices`` are groups of volumes by name; where classes
-    wait for one, it is among the limits. ``returned`` (I, C) are requests to coupling facilities, from which
-    transactions come back to the engines. ``dearer`` (I,) is by how much the same work took more CPU than at the usual
+    wait for one, it is among the limits. ``dearer`` (I,) is by how much the same work took more CPU than at the usual
     busy.
     """
 
@@ -90,7 +89,6 @@ class History:
     waited_s: Mapping[str, Array] = field(default_factory=dict)
     sampling_s: float = 0.25
     devices: Mapping[str, Devices] = field(default_factory=dict)
-    returned: Array | None = None
 
     def limited_ms(self, but: Collection[str] = ()) -> Array:
         """(I, C) mean wait of a transaction for all limits ``but`` some that the records name; 0 where none ended."""
@@ -103,17 +101,6 @@ class History:
         that is next to never idle, which users who think are for a good part of their time."""
         elapsed_s = np.nansum(self.response_ms * self.ended, axis=0) / 1e3
         return np.where(self.idle_s.sum(axis=0) >= IDLE * elapsed_s, self.idle_s, 0.0)
-
-    def returns(self) -> Array:
-        """(C,) how often a transaction comes back to the engines from a coupling facility."""
-        returned = self.ended * 0.0 if self.returned is None else self.returned
-        return np.asarray(returned.sum(axis=0) / np.maximum(self.ended.sum(axis=0), 1.0))
-
-    def return_s(self) -> float:
-        """Mean seconds of an engine for a request to a coupling facility: as long as its processors work."""
-        facilities = [group for group in self.devices.values() if group.waited_s is None]
-        requests = sum(float(group.requests.sum()) for group in facilities)
-        return sum(float(group.busy_s.sum()) for group in facilities) / max(requests, 1e-12)
 
     @property
     def day(self) -> NDArray[np.int64]:
@@ -140,8 +127,6 @@ class History:
         }  # fmt: skip
         changed["devices"] = {name: group.rows(kept) for name, group in self.devices.items()}
         changed["waited_s"] = {name: waited[kept] for name, waited in self.waited_s.items()}
-        if self.returned is not None:
-            changed["returned"] = self.returned[kept]
         if self.machine is not None:
             m, zero = self.machine, np.zeros(len(self.seconds))
             changed["machine"] = replace(

@@ -65,7 +65,6 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], stay:
         "priorities": known(float(order is Order.IMPORTANCE)),
         "in_line": order is Order.IN_LINE,
         "to_its_end": order.to_its_end,
-        "return_s": h.return_s(),
     }
 
 
@@ -142,7 +141,6 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
         "ziip_series": [f"{label}:ziip"] if h.ziip_s[:, seen.c].sum() > 0 else [],
         "origin": "measured",
         "points": int(seen.kept.sum()),
-        "returns": float(h.returns()[seen.c]),
         "rest_ms": {"centre": float(found.mean[0]), "draws": drawn[:, 0].tolist()},
         "factor": {"centre": float(max(found.mean[1], 0.0)), "draws": np.maximum(drawn[:, 1], 0.0).tolist()},
         "behind": known(0.0)

@@ -158,8 +158,6 @@ def seen_by(
     limited = h.limited_ms()
     users = _elsewhere(h, streams)
     together = queues.held_off(busy, whole, _fading(used, busy, users, users))
-    returns = h.returns()
-    short = h.return_s() * (h.ended @ returns) / h.seconds
     pieces = 1e3 * _mean_size(h, list(streams), used[:, list(streams)].sum(axis=1))
     found = {}
     for c in streams:
@@ -184,7 +182,7 @@ def seen_by(
         service = 1e3 * _by_day(h, h.cp_s[:, c] / h.dearer, h.ended[:, c]) * h.dearer
         on_ziip = 1e3 * _by_day(h, h.ziip_s[:, c], h.ended[:, c])
         if order.to_its_end:
-            wait = pieces * (stretched - 1.0) * queues.coming_back(busy, whole, short, returns[c])
+            wait = pieces * (stretched - 1.0)
             wait = np.where(np.isfinite(wait), wait, np.nan)
             queued, behind = (part * wait for part in queues.leaning(busy, whole))
         else:

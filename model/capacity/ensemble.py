@@ -77,7 +77,6 @@ class System:
         self.growth = self._drawn(entry.get("cost_by_busy", {"centre": 0.0, "draws": []}))
         self.growth_from = float(entry.get("cost_by_busy", {}).get("from", 0.0))
         self.in_line, self.to_its_end = bool(entry.get("in_line")), bool(entry.get("to_its_end"))
-        self.return_s = float(entry.get("return_s", 0.0))
         self.priorities = self._drawn(entry.get("priorities", {"centre": 0.0, "draws": []})) > 0.5
         self.others_noise = self._drawn(entry.get("others_noise", {"centre": 0.0, "draws": []}))
         self.others_growth = self._drawn(entry.get("others_growth_per_week", {"centre": 0.0, "draws": []}))
@@ -117,7 +116,6 @@ class System:
             p90_waiting=self._drawn(law["p90_waiting"]) if p90 else None,
             scatter=tuple(law["of_interval"]) if "of_interval" in law else None,
             p90_bend=self._drawn(law.get("p90_bend", {"centre": 0.0, "draws": []})),
-            returns=float(law.get("returns", 0.0)),
         )
 
     def _limit(self, limit: Mapping[str, Any]) -> Limit:
@@ -303,9 +301,8 @@ class System:
         used = of_each(used_by(one.series) for one in self.responses)
         service = 1e3 * used / rate
         if self.to_its_end:
-            short = np.sum(rate * laws.returns * self.return_s, axis=0)
             idle, full = queues.leaning(offered, pool)
-            longer = queues.coming_back(offered, pool, short, laws.returns) * (laws.factor * idle + laws.behind * full)
+            longer = laws.factor * idle + laws.behind * full
             queued = 1e3 * self._mean_size(scenario, usage) * (level - 1.0) * longer
         else:
             behind = np.where(np.isnan(ahead), service, ahead) * laws.behind * longer

@@ -288,21 +288,6 @@ def leaning(offered: ArrayLike, servers: ArrayLike) -> tuple[Array, Array]:
     return 1.0 - full, full
 
 
-def coming_back(offered: ArrayLike, servers: ArrayLike, short: ArrayLike, returns: ArrayLike) -> Array:
-    """How many times as long as in M/M/m a transaction waits whose work runs to its end and which comes back to the
-    engines for ``returns`` short pieces in a row, beside two long ones; ``short`` is all such work, of ``offered``.
-
-    What came while a transaction waited for one short piece goes before its next: each wait is the part of the last one
-    for which long pieces fill the engines. These wait as if they were more important than the short ones (A. Cobham,
-    *Operations Research* 2, 1954). 1 where nothing comes back.
-    """
-    pool = np.asarray(servers, float)
-    full = np.minimum(np.asarray(offered, float) / pool, STEADY)
-    of_long = np.clip(full - np.asarray(short, float) / pool, 0.0, STEADY)
-    rounds = (1.0 - of_long ** np.asarray(returns, float)) / (1.0 - of_long)
-    return np.asarray((1.0 + rounds / 2.0) * (1.0 - full) / (1.0 - of_long))
-
-
 def stretch_below(offered: ArrayLike, servers: ArrayLike, above: ArrayLike) -> Array:
     """As :func:`stretch`, where the more important work comes in pieces much shorter than the work below it.
 

@@ -37,8 +37,9 @@ class Op:
 
     ``targets`` are positions in the list with probabilities (``go``: the rest falls through) or branch starts
     (``fork``); ``keep`` leaves the engine occupied after service until ``free``; ``retain`` says this visit happens
-    while another engine is so kept; ``in_branch`` is true inside the branches of a fork; ``step`` is the index of the
-    route's step, for messages and traces.
+    while another engine is so kept; ``stays`` says that work goes on on its engine, in the visit that follows, and
+    ``goes_on`` that it may come to this visit so; ``in_branch`` is true inside the branches of a fork; ``step`` is the
+    index of the route's step, for messages and traces.
     """
 
     kind: OpKind
@@ -50,6 +51,8 @@ class Op:
     targets: tuple[tuple[int, float], ...] = ()
     keep: bool = False
     retain: bool = False
+    stays: bool = False
+    goes_on: bool = False
     observe: bool = False
     in_branch: bool = False
     threshold_s: float = 0.0
@@ -74,6 +77,7 @@ class _Lowering:
 
     def run(self, route: Sequence[Step]) -> list[Op]:
         self.sequence(route, "end", 0, ())
+        self.stay_on_engines()
         self.follow_holdings()
         return self.ops
 
@@ -221,6 +225,30 @@ class _Lowering:
         self.ops[starts[0] :] = [replace(op, in_branch=True) for op in self.ops[starts[0] :]]
         self.ops[at] = replace(self.ops[at], targets=tuple((s, 1.0) for s in starts))
         self.ops[skip] = replace(self.ops[skip], targets=((len(self.ops), 1.0),))
+
+    def stay_on_engines(self) -> None:
+        """Let work that asks a coupling facility for something keep its engine: from the visit that ends in the request
+        to the one that goes on with the answer."""
+        for at, op in enumerate(self.ops):
+            work = op.kind == "visit" and op.count == 1.0 and not op.keep and not op.retain
+            if not work and op.kind != "free":
+                continue
+            following = [(i, self.ops[i]) for i in self.next_to(at + 1)]
+            alike = all(to.kind == "visit" and to.name == op.name and to.count >= 1.0 for _, to in following)
+            if alike and (op.kind == "free" or any(other.keep for _, other in following)):
+                self.ops[at] = replace(self.ops[at], stays=True)
+                for i, other in following:
+                    self.ops[i] = replace(other, goes_on=True)
+
+    def next_to(self, at: int) -> list[int]:
+        """Operations that may come next from ``at`` on, behind jumps that are always taken and decisions how to ask a
+        coupling facility."""
+        op = self.ops[at]
+        if op.kind == "cf_decide":
+            return [at + 1, op.targets[0][0]]
+        if op.kind == "go" and len(op.targets) == 1 and op.targets[0][1] == 1.0 and op.targets[0][0] > at:
+            return self.next_to(op.targets[0][0])
+        return [at]
 
     def follow_holdings(self) -> None:
         """Mark what is held on reaching each operation."""

@@ -34,7 +34,7 @@ def begin_unequal(t, station, customer, work):
         return L.WAITS
     st_i[station, L.S_BUSY] += 1
     engine = fastest_free(st_i[station, L.S_SERVER0], st_i[station, L.S_SERVERS], t.server)
-    return _on_engine(station, customer, engine, work, t.server, t.speeds, t.costs, st_i, t.cust_i, t.cust_f)
+    return on_engine(station, customer, engine, work, t.server, t.speeds, t.costs, st_i, t.cust_i, t.cust_f)
 
 
 @inlined
@@ -57,7 +57,7 @@ def begin_preemptive(t, now, station, customer, cls, work):
         queue = st_i[station, L.S_QUEUE] + t.cls_i[cust_i[other, L.C_CLASS], L.K_LEVEL]
         put_back(queue, other, cust_i, t.queue_head, t.queue_tail)
         st_i[station, L.S_WAITING] += 1
-    return _on_engine(station, customer, engine, work, t.server, t.speeds, t.costs, st_i, t.cust_i, t.cust_f)
+    return on_engine(station, customer, engine, work, t.server, t.speeds, t.costs, st_i, t.cust_i, t.cust_f)
 
 
 @inlined
@@ -74,13 +74,13 @@ def free_engine(t, now, station, engine):
     other = take_first(st_i[station, L.S_QUEUE], st_i[station, L.S_LEVELS], t.cust_i, t.queue_head, t.queue_tail)
     duration = t.cust_f[other, L.CF_LEFT]
     if not plain:
-        duration = _on_engine(station, other, engine, duration, t.server, t.speeds, t.costs, st_i, t.cust_i, t.cust_f)
+        duration = on_engine(station, other, engine, duration, t.server, t.speeds, t.costs, st_i, t.cust_i, t.cust_f)
     owner = t.src_i.shape[0] + t.lane_i.shape[0] + other
     insert(owner, now + duration, t.times, t.owners, t.place, t.heap)
 
 
 @inlined
-def _on_engine(station, customer, engine, work, server, speeds, costs, st_i, cust_i, cust_f):
+def on_engine(station, customer, engine, work, server, speeds, costs, st_i, cust_i, cust_f):
     """Seconds that work takes on an engine, which is now the customer's: at the speed of that engine and at the cost
     of what is busy now, where the engines are unequal."""
     server[engine] = customer

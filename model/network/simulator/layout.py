@@ -15,8 +15,8 @@ VISIT, ACQUIRE, RELEASE, GO, FORK, JOIN, SWITCH, FREE, CF_DECIDE, END, LOST = ra
 # Columns of program integers; TARGETS and N_TARGETS delimit rows of the branch tables.
 P_OP, P_PLACE, P_DIST, P_EXTRA, P_UNITS, P_TARGETS, P_N_TARGETS, P_FLAGS, P_LOST, P_TRACE = range(10)
 P_WIDTH = 12
-# Flags of a visit.
-KEEP, KEEP_UNTIL_ENTRY, RETAIN, OBSERVE, REPEAT = 1, 2, 4, 8, 16
+# Flags of a visit; KEEP also of what ends a synchronous request.
+KEEP, KEEP_UNTIL_ENTRY, RETAIN, OBSERVE, REPEAT, GOES_ON = 1, 2, 4, 8, 16, 32
 # Columns of program floats.
 PF_WHOLE, PF_FRACTION, PF_THRESHOLD, PF_SCALE = range(4)
 

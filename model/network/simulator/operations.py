@@ -69,12 +69,15 @@ def go(t, pc):
 
 @inlined
 def free(t, now, customer, pc):
-    """Give up the engine that was kept for a synchronous request."""
+    """Give up the engine that was kept for a synchronous request, if work does not go on on it."""
     station = t.cust_i[customer, L.C_HELD]
     if station != L.NONE:
         cls = t.cust_i[customer, L.C_CLASS]
         t.acc_v[cls, station, L.V_SPIN] += now - t.cust_f[customer, L.CF_HELD_AT]
-        let_go(customer, t.cust_i, t.freed)
+        if t.op_i[pc, L.P_FLAGS] & L.KEEP:
+            t.cust_f[customer, L.CF_HELD_AT] = now
+        else:
+            let_go(customer, t.cust_i, t.freed)
     return np.uint32(pc + 1)
 
 

@@ -199,14 +199,17 @@ class _Programs:
         if op.kind == "visit":
             row[L.P_DIST] = self.dists.add(op.service)
             row[L.P_EXTRA] = self.dists.add(op.extra)
-            flags = L.KEEP * op.keep + L.RETAIN * op.retain + L.OBSERVE * op.observe
+            flags = L.KEEP * (op.keep or op.stays) + L.RETAIN * op.retain + L.OBSERVE * op.observe
+            flags |= L.GOES_ON * op.goes_on
             if op.count != 1.0:
                 flags |= L.REPEAT
                 floats[L.PF_WHOLE], floats[L.PF_FRACTION] = math.floor(op.count), op.count - math.floor(op.count)
-            if self.block and not op.retain and not op.keep:
+            if self.block and not op.retain and not flags & L.KEEP:
                 flags |= L.KEEP_UNTIL_ENTRY
             row[L.P_FLAGS] = flags
             self.traced(row, floats, op, cls, label)
+        if op.kind == "free":
+            row[L.P_FLAGS] = L.KEEP * op.stays
         floats[L.PF_THRESHOLD] = op.threshold_s
         row[L.P_TARGETS], row[L.P_N_TARGETS] = len(self.branch_to), len(op.targets)
         total = math.fsum(p for _, p in op.targets)

@@ -29,6 +29,16 @@ def begin_sharing(t, now, station, customer, cls, work):
         return L.WAITS
     t.st_i[station, L.S_BUSY] += 1
     lane = t.lane_of[station, cls]
+    t.lane_i[lane, L.L_INSIDE] += 1
+    _join(now, lane, customer, work, t.cust_i, t.lane_i, t.lane_f, t.lane_keys, t.lane_members)
+    t.freed[L.F_CHANGED] = station
+    return L.SHARES
+
+
+@inlined
+def go_on_sharing(t, now, station, lane, customer, work):
+    """Work again on the share that was kept."""
+    t.cust_f[customer, L.CF_WORK] = work * t.st_f[station, L.SF_ALONE]
     _join(now, lane, customer, work, t.cust_i, t.lane_i, t.lane_f, t.lane_keys, t.lane_members)
     t.freed[L.F_CHANGED] = station
     return L.SHARES
@@ -45,6 +55,7 @@ def free_sharing(t, now, station, lane):
             t.st_i[station, L.S_QUEUE], t.st_i[station, L.S_LEVELS], t.cust_i, t.queue_head, t.queue_tail
         )
         lane, left = t.lane_of[station, t.cust_i[other, L.C_CLASS]], t.cust_f[other, L.CF_LEFT]
+        t.lane_i[lane, L.L_INSIDE] += 1
         _join(now, lane, other, left, t.cust_i, t.lane_i, t.lane_f, t.lane_keys, t.lane_members)
     else:
         t.st_i[station, L.S_BUSY] -= 1
@@ -58,7 +69,6 @@ def _join(now, lane, customer, work, cust_i, lane_i, lane_f, keys, members):
     n = lane_i[lane, L.L_WORKING]
     lane_push(lane, n, lane_f[lane, L.LF_VIRTUAL] + work, customer, keys, members)
     lane_i[lane, L.L_WORKING] = n + 1
-    lane_i[lane, L.L_INSIDE] += 1
 
 
 @inlined

@@ -19,9 +19,11 @@ from model.network.simulator.engines import (
     begin_preemptive,
     begin_unequal,
     free_engine,
+    on_engine,
 )
 from model.network.simulator.handover import give_back
-from model.network.simulator.sharing import begin_sharing, free_sharing
+from model.network.simulator.queues import first_queue
+from model.network.simulator.sharing import begin_sharing, free_sharing, go_on_sharing
 
 _ONE = np.uint32(1)
 
@@ -49,6 +51,27 @@ def keep(t, now, station, customer):
     t.cust_f[customer, L.CF_HELD_AT] = now
     if t.st_i[station, L.S_KIND] == L.SHARING:
         t.freed[L.F_CHANGED] = station
+
+
+@inlined
+def may_go_on(t, station, cls):
+    """Whether work may go on on the engine that it kept: nobody waits who would take the engine from it."""
+    if t.st_i[station, L.S_KIND] != L.PREEMPTIVE or t.st_i[station, L.S_WAITING] == 0:
+        return True
+    first = first_queue(t.st_i[station, L.S_QUEUE], t.st_i[station, L.S_LEVELS], t.queue_head)
+    return first >= t.st_i[station, L.S_QUEUE] + t.cls_i[cls, L.K_LEVEL]
+
+
+@inlined
+def go_on(t, now, station, customer, work):
+    """Begin a service on the engine that was kept; gives how long it lasts, or that it shares."""
+    engine, kind = t.cust_i[customer, L.C_HELD_SERVER], t.st_i[station, L.S_KIND]
+    t.cust_i[customer, L.C_HELD] = L.NONE
+    if kind == L.SHARING:
+        return go_on_sharing(t, now, station, engine, customer, work)
+    if kind == L.QUEUE:
+        return work
+    return on_engine(station, customer, engine, work, t.server, t.speeds, t.costs, t.st_i, t.cust_i, t.cust_f)
 
 
 @inlined

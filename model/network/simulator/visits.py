@@ -12,7 +12,7 @@ from model.network.simulator.histogram import bucket_of
 from model.network.simulator.queues import append
 from model.network.simulator.randoms import draw, uniform
 from model.network.simulator.resources import take
-from model.network.simulator.stations import begin, keep
+from model.network.simulator.stations import begin, go_on, keep, may_go_on
 
 _NONE = np.uint32(L.NONE)
 
@@ -23,13 +23,18 @@ def visit(t, now, customer, pc):
     cls = t.cust_i[customer, L.C_CLASS]
     flags = t.op_i[pc, L.P_FLAGS]
     station = t.op_i[pc, L.P_PLACE]
-    if t.st_i[station, L.S_BUSY] + t.st_i[station, L.S_WAITING] >= t.st_i[station, L.S_OVER_AT]:
-        station = t.st_i[station, L.S_OVER]
     if flags & L.REPEAT and t.cust_i[customer, L.C_COUNT] == 0:
         count = _times(t, pc)
         if count == 0:
             return customer, np.uint32(pc + 1)
         t.cust_i[customer, L.C_COUNT] = count
+    if flags & L.GOES_ON and t.cust_i[customer, L.C_HELD] == station and may_go_on(t, station, cls):
+        work = _work(t, customer, pc) * t.st_f[station, L.SF_PACE]
+        _enter(t, now, customer, pc, station, work)
+        _serve(t, now, customer, go_on(t, now, station, customer, work))
+        return _NONE, pc
+    if t.st_i[station, L.S_BUSY] + t.st_i[station, L.S_WAITING] >= t.st_i[station, L.S_OVER_AT]:
+        station = t.st_i[station, L.S_OVER]
     if t.st_i[station, L.S_PLACES] != L.NONE and t.cust_i[customer, L.C_PLACED] == 0:
         resource = t.st_i[station, L.S_PLACES]
         instance = t.res_i[resource, L.R_FIRST]
@@ -54,23 +59,35 @@ def visit(t, now, customer, pc):
     if station != t.op_i[pc, L.P_PLACE]:
         t.acc_x[t.op_i[pc, L.P_PLACE], L.X_OVERFLOWED] += 1.0
     work = _work(t, customer, pc) * t.st_f[station, L.SF_PACE]
-    t.cust_i[customer, L.C_PLACED] = 0
-    t.cust_i[customer, L.C_PC] = pc
-    t.cust_i[customer, L.C_PHASE] = L.IN_SERVICE
-    t.cust_i[customer, L.C_STATION] = station
-    t.cust_f[customer, L.CF_ENTER] = now
-    t.cust_f[customer, L.CF_WORK] = work
+    _enter(t, now, customer, pc, station, work)
     duration = begin(t, now, station, customer, cls, work)
-    if duration >= 0.0:
-        owner = t.src_i.shape[0] + t.lane_i.shape[0] + customer
-        insert(owner, now + duration, t.times, t.owners, t.place, t.heap)
-    elif duration == L.WAITS:
+    _serve(t, now, customer, duration)
+    if duration == L.WAITS:
         t.cust_f[customer, L.CF_LEFT] = work
         t.st_i[station, L.S_WAITING] += 1
         t.acc_v[cls, station, L.V_WAITED] += 1.0
         level = t.cls_i[cls, L.K_LEVEL] if t.st_i[station, L.S_LEVELS] > 1 else 0
         append(t.st_i[station, L.S_QUEUE] + level, customer, t.cust_i, t.queue_head, t.queue_tail)
     return _NONE, pc
+
+
+@inlined
+def _enter(t, now, customer, pc, station, work):
+    """Note where a customer is, and for what work."""
+    t.cust_i[customer, L.C_PLACED] = 0
+    t.cust_i[customer, L.C_PC] = pc
+    t.cust_i[customer, L.C_PHASE] = L.IN_SERVICE
+    t.cust_i[customer, L.C_STATION] = station
+    t.cust_f[customer, L.CF_ENTER] = now
+    t.cust_f[customer, L.CF_WORK] = work
+
+
+@inlined
+def _serve(t, now, customer, duration):
+    """Schedule the end of a service that has one of its own."""
+    if duration >= 0.0:
+        owner = t.src_i.shape[0] + t.lane_i.shape[0] + customer
+        insert(owner, now + duration, t.times, t.owners, t.place, t.heap)
 
 
 @inlined

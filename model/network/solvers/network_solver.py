@@ -38,7 +38,7 @@ KNOWN_ERRORS: dict[str, tuple[float, float]] = {
     "passive resources": (0.007, 0.26),
     "several resources": (0.011, 0.26),
     "layered resources": (0.235, math.inf),
-    "synchronous requests": (0.001, 0.15),
+    "synchronous requests": (0.004, 0.15),
     "fork-join": (0.002, 0.05),
     "shared machine": (0.001, 0.12),
     "LPARs near their share": (0.07, 0.51),

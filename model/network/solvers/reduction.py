@@ -25,14 +25,17 @@ class ForkBranches:
 
 @dataclass(frozen=True)
 class SyncRequest:
-    """Requests of a class that hold engine ``engine`` while facility ``facility`` serves them."""
+    """Requests of a class that hold engine ``engine`` while facility ``facility`` serves them.
+
+    ``beside_s`` is the work on the engine around one of them, and half the time of other requests within that.
+    """
 
     row: int
     engine: int
     facility: int
     flow: float
     service_s: float
-    issue_s: float = 0.0
+    beside_s: float = 0.0
     threshold_s: float = np.inf
     async_issue_s: float = 0.0
 
@@ -51,7 +54,8 @@ class Feed:
 class Reduced:
     """Arrays are (classes, ...) and in seconds.
 
-    ``visits``, ``service``, ``scv``, ``demand`` (classes, stations) count synchronous facility requests too;
+    ``visits``, ``service``, ``scv``, ``demand`` (classes, stations) count synchronous facility requests too; what goes
+    on on its engine after one is part of the same visit;
     ``inside`` (classes, resources, stations) is the part of the demand run while holding a resource, with
     ``inside_variance`` the sum of the variances of its visits; ``acquires`` (classes, resources) are units taken,
     ``nested`` (classes, resources, resources) units of the last taken while holding the one before; ``largest``
@@ -112,9 +116,9 @@ def _reduce(network: Network) -> Reduced:
     ops = flow_of.ops
     out = Reduced(
         network,
-        base.visits,
-        base.service_s,
-        base.scv,
+        base.visits.copy(),
+        base.service_s.copy(),
+        base.scv.copy(),
         base.demand_s,
         np.array([c.arrivals.rate_per_s if c.arrivals else (-1.0 if c.users else 0.0) for c in network.classes]),
         np.array([float(c.users) for c in network.classes]),
@@ -137,6 +141,9 @@ def _reduce(network: Network) -> Reduced:
     for row, described in enumerate(network.classes):
         is_started = described.arrivals is not None or described.users > 0
         order: dict[int, None] = {}
+        stays = _stays(flow_of, row)
+        for stay in stays:
+            _join(out, stay, flow_of, row, column)
         for at in flow_of.visited(row):
             op, flow = ops[at], float(flow_of.runs[row, at])
             held = [resource[name] for name, _ in op.held]
@@ -151,7 +158,8 @@ def _reduce(network: Network) -> Reduced:
                     out.inside[row, rho, k] += flow * op.count * mean
                     out.inside_variance[row, rho, k] += flow * op.count * op.service.scv * op.service.mean**2
                 if op.retain:
-                    out.sync.append(_sync_request(flow_of, at, row, column, mean))
+                    stay = next(one for one in stays if at in one)
+                    out.sync.append(_sync_request(flow_of, at, row, column, mean, stay))
             elif op.kind == "acquire":
                 sigma = resource[op.name]
                 out.largest[sigma] = max(out.largest[sigma], op.units)
@@ -171,7 +179,39 @@ def _reduce(network: Network) -> Reduced:
     return out
 
 
-def _sync_request(flow_of: Flows, at: int, row: int, column: dict[str, int], service_s: float) -> SyncRequest:
+def _stays(flow_of: Flows, row: int) -> list[list[int]]:
+    """Stays of a class on engines: their visits one after the other, and those to facilities in between."""
+    found: list[list[int]] = []
+    stay: list[int] | None = None
+    for at in flow_of.visited(row):
+        op = flow_of.ops[at]
+        if op.kind == "visit":
+            if stay is None or not (op.goes_on or op.retain):
+                found.append(stay := [])
+            stay.append(at)
+            stay = stay if op.keep or op.retain or op.stays else None
+        elif op.kind == "free":
+            stay = stay if op.stays else None
+    return found
+
+
+def _join(out: Reduced, stay: list[int], flow_of: Flows, row: int, column: dict[str, int]) -> None:
+    """Count the visits of a stay to its engine as one."""
+    own = [flow_of.ops[at] for at in stay if not flow_of.ops[at].retain]
+    if len(own) < 2:
+        return
+    k, flow = column[own[0].name], float(flow_of.runs[row, stay[0]])
+    means = np.array([op.service.mean for op in own if op.service is not None])
+    visits, service = out.visits[row, k], out.service[row, k]
+    square = visits * service**2 * (1.0 + out.scv[row, k]) + flow * (means.sum() ** 2 - (means**2).sum())
+    out.visits[row, k] = joined = visits - flow * (len(own) - 1)
+    out.service[row, k] = service * visits / joined
+    out.scv[row, k] = square / (joined * out.service[row, k] ** 2) - 1.0
+
+
+def _sync_request(
+    flow_of: Flows, at: int, row: int, column: dict[str, int], service_s: float, stay: list[int]
+) -> SyncRequest:
     """The visit to a facility at ``at``, for which the engine that issued it, one operation before, is held.
 
     Where the operation before that decides whether the request goes asynchronously, its threshold and cost count.
@@ -179,6 +219,8 @@ def _sync_request(flow_of: Flows, at: int, row: int, column: dict[str, int], ser
     ops, engine = flow_of.ops, flow_of.ops[at - 1]
     decided = ops[at - 2] if at >= 2 else None
     threshold_s, async_issue_s = np.inf, 0.0
+    around = ((flow_of.ops[i], flow_of.ops[i].service) for i in stay if i != at)
+    beside_s = sum(service.mean / (2.0 if op.retain else 1.0) for op, service in around if service is not None)
     if decided is not None and decided.kind == "cf_decide":
         other = ops[flow_of.base(at) + decided.targets[0][0]]
         threshold_s, async_issue_s = decided.threshold_s, other.extra.mean if other.extra else 0.0
@@ -188,7 +230,7 @@ def _sync_request(flow_of: Flows, at: int, row: int, column: dict[str, int], ser
         column[ops[at].name],
         float(flow_of.runs[row, at]),
         service_s,
-        engine.service.mean if engine.service is not None else 0.0,
+        beside_s,
         threshold_s,
         async_issue_s,
     )

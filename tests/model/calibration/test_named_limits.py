@@ -149,12 +149,10 @@ def test_a_coupling_facility_works_for_each_lpar_as_far_as_its_requests_come_fro
     own = with_device_waits(replace(plain, devices={"CF1": facility}), 0.0 * plain.ended)
     other = replace(plain, devices={"CF1": Devices(2.0, 3.0 * requests, same * busy_s, None)})
     found = beside(own, {"PRDA": own, "PRDB": other})
-    assert found.returns()[:2] == pytest.approx([3.0, 1.0], rel=1e-3)
     group = found.devices["CF1"]
     assert group.busy_s == pytest.approx(part * busy_s)
     assert group.busy_s + group.others_s == pytest.approx(busy_s)
     assert found.waited_s["CF1"].sum() == pytest.approx(part * own.waited_s["CF1"].sum())
-    assert found.return_s() == pytest.approx(part * busy_s.sum() / requests.sum())
 
 
 def test_volumes_may_have_a_queue_each():

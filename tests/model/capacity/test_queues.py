@@ -105,19 +105,6 @@ def test_priorities_that_interrupt_nothing_follow_the_formula_on_one_engine(own,
     assert queues.stretch_in_line(own, 1, above, above + own) == pytest.approx(second, rel=1e-9)
 
 
-@given(load=st.floats(0.05, 0.9), short=st.floats(0.0, 0.9), returns=st.floats(0.0, 40.0))
-def test_short_pieces_in_a_row_wait_longer_up_to_what_work_of_less_importance_does(load, short, returns):
-    work = 3.0 * load
-    waits = (queues.stretch(work, 3) - 1.0) * queues.coming_back(work, 3, short * work, [0.0, returns, 1e6])
-    long = (1.0 - short) * work
-    first = queues.stretch_in_line(long, 3, 0.0, work) - 1.0
-    last = queues.stretch_in_line(short * work, 3, long, work) - 1.0
-    # A row of one round is a wait of its own; the last of endless rows are served when nothing else is there.
-    assert waits[0] == pytest.approx(first)
-    assert waits[0] <= waits[1] * (1 + 1e-9) <= waits[2] * (1 + 2e-9)
-    assert waits[2] - first <= last / 2.0 * (1 + 1e-9)
-
-
 @given(load=LOADS, servers=SERVERS)
 def test_work_of_one_importance_in_line_waits_as_in_order_of_arrival(load, servers):
     work = load * servers

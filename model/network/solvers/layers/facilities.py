@@ -69,7 +69,7 @@ def visit_variation(net: Reduced, state: LayerState, service: Floats) -> Floats:
     for request in net.sync:
         if not goes_async(state, request):
             held = request.service_s
-            square[request.row, request.engine] += request.flow * 2 * (request.issue_s * held + held**2)
+            square[request.row, request.engine] += request.flow * 2 * (request.beside_s * held + held**2)
     for k in {request.engine for request in net.sync}:
         with np.errstate(invalid="ignore", divide="ignore"):
             out[:, k] = np.where(net.visits[:, k] > 0, square[:, k] / (net.visits[:, k] * service[:, k] ** 2) - 1, 1.0)

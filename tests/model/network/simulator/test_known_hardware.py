@@ -198,6 +198,18 @@ def test_synchronous_requests_hold_their_engine(scheduling):
     assert result.stations["cp"].spin_utilization == pytest.approx(truth.spin_utilization, rel=0.03)
 
 
+@pytest.mark.parametrize("scheduling", ["fcfs", "preemptive"])
+def test_work_around_synchronous_requests_stays_on_its_engine(scheduling):
+    """One engine with all of it as one service: Pollaczek and Khinchine."""
+    request = CfRequest(station="cf", engine="cp", service=EXP(0.2), issue=EXP(0.1), count=3)
+    stations = [Station(name="cp", scheduling=scheduling), Station(name="cf", scheduling="delay")]
+    result = simulate(network(stations, open_class(0.3, visit("cp", 0.5), request, visit("cp", 0.4))), **RUN)
+    mean, variance = 0.5 + 3 * 0.3 + 0.4, 0.5**2 + 3 * (0.2**2 + 0.1**2) + 0.4**2
+    agrees(result.classes["a"].response_s, mean + 0.3 * (variance + mean**2) / 2 / (1 - 0.3 * mean))
+    agrees(result.stations["cp"].utilization, 0.3 * mean)
+    assert result.stations["cp"].spin_utilization == pytest.approx(0.3 * 0.6, rel=0.03)
+
+
 def test_asynchronous_requests_free_their_engine():
     request = CfRequest(
         station="cf", engine="cp", service=EXP(1.0), issue=EXP(0.5), mode="async", async_issue=EXP(0.25)

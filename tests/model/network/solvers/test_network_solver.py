@@ -169,6 +169,16 @@ def test_engines_held_by_synchronous_requests_are_near_their_chain(rate: float, 
     assert solution.station_utilisation[0] == pytest.approx(exact.utilization, rel=0.03)
 
 
+def test_work_around_synchronous_requests_is_one_visit_to_its_engine() -> None:
+    request = CfRequest(station="cf", service=Exp(0.2), engine="cp", issue=Exp(0.1), count=3)
+    before, after = Visit(station="cp", service=Exp(0.5)), Visit(station="cp", service=Exp(0.4))
+    cf = Station(name="cf", scheduling="delay")
+    solution = solve(network((Station(name="cp"), cf), (opened((before, request, after), 0.3),)))
+    mean, variance = 0.5 + 3 * 0.3 + 0.4, 0.5**2 + 3 * (0.2**2 + 0.1**2) + 0.4**2
+    waited = 0.3 * (variance + mean**2) / 2 / (1 - 0.3 * mean)
+    assert solution.response_s[0] - mean == pytest.approx(waited, rel=0.02)
+
+
 def test_fork_of_two_equal_branches_is_flatto_and_hahn() -> None:
     fork = Fork(branches=((Visit(station="x", service=Exp(1.0)),), (Visit(station="y", service=Exp(1.0)),)))
     solution = solve(network((Station(name="x"), Station(name="y")), (opened((fork,), 0.6),)))
