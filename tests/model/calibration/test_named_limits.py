@@ -128,6 +128,7 @@ def test_work_of_others_on_volumes_counts_by_overlap_in_time(parts, late_s, miss
         plain,
         start_utc=start + np.timedelta64(late_s, "s"),
         seconds=np.full(many, each_s),
+        busy_s=np.repeat(plain.busy_s, parts) / parts,
         ended=np.repeat(plain.ended, parts, axis=0) / parts,
         cp_s=np.repeat(plain.cp_s, parts, axis=0) / parts,
         devices={"FAST": theirs},
