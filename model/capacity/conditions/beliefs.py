@@ -128,7 +128,7 @@ class Beliefs:
         elif outside:
             belief = self._no_surer(table, cell, points, belief)
         elif not cell.metric.startswith(PEAK):
-            belief = belief.bounded(*between(points, cell.x, SURELY * _repeated_within(table, cell)))
+            belief = belief.bounded(*between(_sure(points), cell.x, SURELY * _repeated_within(table, cell)))
         return Inference(belief, basis, len(points), outside)
 
     def _no_surer(self, table: Table, cell: Cell, points: list[tuple[float, float, float]], belief: Belief) -> Belief:
@@ -136,7 +136,7 @@ class Beliefs:
         surer than any of them, and no lower where nothing is expected to fall. A sibling measured there knows better.
         """
         assert cell.x is not None
-        end, last, _ = points[-1] if cell.x > points[-1][0] else points[0]
+        end, last, _ = _sure(points)[-1 if cell.x > points[-1][0] else 0]
         away = math.log2(cell.x / end)
         steps = [step for step in STEPS_BEYOND if step < abs(away)]
         places = [replace(cell, x=end * math.exp2(math.copysign(step, away))) for step in steps]
@@ -359,6 +359,11 @@ def _spans(points: list[tuple[float, float, float]], x: float | None) -> bool:
     return x is not None and points[0][0] <= x <= points[-1][0]
 
 
+def _sure(points: list[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
+    """Points whose values are not doubtful; all of them where each is."""
+    return [(x, y, noise) for x, y, noise in points if noise < DOUBTFUL * y] or points
+
+
 def _repeated_within(table: Table, cell: Cell) -> float:
     """Relative standard deviation within which a metric repeats from run to run."""
     if table.kind(cell) in ("storage", "buffers"):
@@ -372,7 +377,11 @@ def between(points: list[tuple[float, float, float]], x: float, within: float) -
     """
     values = [y for _, y, _ in points]
     steps = [math.log(after / before) for before, after in pairwise(values)]
-    if len(steps) < LEAST_STEPS or (min(steps) < -REPEATABILITY and max(steps) > REPEATABILITY):
+    if (
+        not _spans(points, x)
+        or len(steps) < LEAST_STEPS
+        or (min(steps) < -REPEATABILITY and max(steps) > REPEATABILITY)
+    ):
         return -math.inf, math.inf
     place = bisect([level for level, _, _ in points], x)
     near = values[place - 1 : place + 1]

@@ -419,3 +419,12 @@ def test_throughput_at_more_users_than_measured_follows_a_sibling_by_rate_not_by
     found = values(predict(fit(rows, facts, []), "other", {"users": 300}))["throughput", ""]
     assert found.value == pytest.approx(300 / 2.1, rel=0.02)
     assert found.lo < 300 / 2.1 < found.hi
+
+
+def test_a_doubtful_level_bounds_no_answer_beside_it():
+    levels = {1: 276.0, 2: 276.0, 4: 700.0, 8: 703.0, 32: 704.0, 64: 710.0}
+    rows = [row("one", "storage_kb", {"sessions": x}, y) for x, y in levels.items()]
+    rows[:2] = [replace(one, se=one.value, judged=False) for one in rows[:2]]
+    model = fit(rows, {})
+    for count in (0.5, 1, 1.5, 3, 16):
+        assert predict(model, "one", {"sessions": count})[0].value == pytest.approx(702.0, rel=0.02), count
