@@ -118,8 +118,9 @@ _GOALS = """
     WHERE system_id = ? AND class_kind = 'service_class' AND period_number <= 1 GROUP BY ALL
 """
 
-# The last day of systems and machines beside the same day a week before: scope system or machine, and its name. How
-# busy one is of which no engines are recorded is not known.
+# The last 24 hours of systems and machines beside the same a week before: scope system or machine, and its name.
+# Records seldom end at midnight, and a few hours of a night are no day. How busy one is of which no engines are
+# recorded is not known.
 _LAST_DAYS = """
     WITH busy AS (
       SELECT 'system' AS scope, system_id AS name, interval_start_local, sum(busy_s / interval_s) AS used,
@@ -128,25 +129,27 @@ _LAST_DAYS = """
       UNION ALL
       SELECT 'machine', machine, interval_start_local, sum(dispatch_s / covered_s), max(physical_engines)
       FROM marts.fct_machine_interval WHERE engine_type = 'CP' AND covered_s > 0 GROUP BY ALL),
-    days AS (
-      SELECT scope, name, interval_start_local::date AS day, max(online) AS cps,
-        100 * sum(used) / sum(online) AS mean_pct, 100 * max(used / online) AS peak_pct,
-        arg_max(interval_start_local, used / online) AS peak_at
+    last AS (
+      SELECT scope, name, max(interval_start_local) AS start, 100 * max(used / online) AS highest_pct,
+        arg_max(interval_start_local, used / online) AS highest_at
       FROM busy WHERE online > 0 GROUP BY ALL),
+    days AS (
+      SELECT scope, name, date_diff('second', interval_start_local, start) // 86400 AS back, max(online) AS cps,
+        100 * sum(used) / sum(online) AS mean_pct, 100 * max(used / online) AS peak_pct
+      FROM busy JOIN last USING (scope, name) WHERE online > 0 GROUP BY ALL),
     msu AS (
-      SELECT 'system' AS scope, d.system_id AS name, m.interval_start_local::date AS day,
-        sum(four_hour_average_msu) AS four_hour
+      SELECT 'system' AS scope, d.system_id AS name, m.interval_start_local, sum(four_hour_average_msu) AS four_hour
       FROM marts.fct_msu m JOIN (SELECT DISTINCT system_id, smf_sid FROM marts.dim_system) d ON m.name = d.smf_sid
       WHERE m.scope = 'lpar' GROUP BY d.system_id, m.interval_start_local
       UNION ALL
-      SELECT 'machine', name, interval_start_local::date, four_hour_average_msu FROM marts.fct_msu WHERE scope = 'cec'),
-    last AS (SELECT scope, name, max(day) AS day, max(peak_pct) AS peak_pct, arg_max(peak_at, peak_pct) AS peak_at
-             FROM days GROUP BY ALL)
-    SELECT l.scope, l.name, l.day AS last_day, d.cps, d.mean_pct, d.peak_pct, w.mean_pct AS week_before_mean_pct,
-      w.peak_pct AS week_before_peak_pct, l.peak_pct AS highest_pct, l.peak_at AS highest_at,
-      (SELECT max(four_hour) FROM msu m WHERE (m.scope, m.name, m.day) = (l.scope, l.name, l.day)) AS four_hour_msu
-    FROM last l JOIN days d USING (scope, name, day)
-    LEFT JOIN days w ON w.scope = l.scope AND w.name = l.name AND w.day = l.day - 7
+      SELECT 'machine', name, interval_start_local, four_hour_average_msu FROM marts.fct_msu WHERE scope = 'cec')
+    SELECT l.scope, l.name, l.start::date AS last_day, d.cps, d.mean_pct, d.peak_pct,
+      w.mean_pct AS week_before_mean_pct, w.peak_pct AS week_before_peak_pct, l.highest_pct, l.highest_at,
+      (SELECT max(four_hour) FROM msu m WHERE (m.scope, m.name) = (l.scope, l.name)
+       AND m.interval_start_local > l.start - INTERVAL 24 HOUR AND m.interval_start_local <= l.start) AS four_hour_msu
+    FROM last l JOIN days d USING (scope, name)
+    LEFT JOIN days w ON w.scope = l.scope AND w.name = l.name AND w.back = 7
+    WHERE d.back = 0
     ORDER BY l.scope, l.name
 """
 
@@ -167,7 +170,7 @@ _ON_MACHINE = """
 
 
 def overview(snapshot: Snapshot) -> Overview:
-    """Every machine and LPAR with a history: its last day beside the same day a week before, its peak, its MSU."""
+    """Every machine and LPAR with a history: its last 24 hours beside the same a week before, its peak, its MSU."""
     published = snapshot.published_at()
     known = {row["system_id"]: row for row in snapshot.rows(_LPARS)}
     on_machine = {row["machine"]: row["lpars"] for row in snapshot.rows(_ON_MACHINE)}

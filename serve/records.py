@@ -8,16 +8,16 @@ from pydantic import BaseModel, Field
 
 
 class LastDay(BaseModel):
-    """The last recorded day beside the same day a week before."""
+    """The last 24 recorded hours beside the same a week before."""
 
-    last_day: str
-    mean_busy_pct: float | None = Field(description="mean busy of the CPs on the last day")
-    peak_busy_pct: float | None = Field(description="busiest interval of the last day")
+    last_day: str = Field(description="date of the last interval")
+    mean_busy_pct: float | None = Field(description="mean busy of the CPs in the last 24 hours")
+    peak_busy_pct: float | None = Field(description="busiest interval of the last 24 hours")
     week_before_mean_busy_pct: float | None
     week_before_peak_busy_pct: float | None
     highest_busy_pct: float | None = Field(description="busiest interval ever recorded")
     highest_at: str
-    four_hour_msu: float | None = Field(description="highest rolling four-hour average of the last day, MSU")
+    four_hour_msu: float | None = Field(description="highest rolling four-hour average of the last 24 hours, MSU")
 
 
 class MachineOverview(LastDay):

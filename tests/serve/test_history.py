@@ -30,6 +30,17 @@ def test_the_overview_sets_the_last_day_beside_the_same_day_a_week_before(client
     assert machine["peak_busy_pct"] == pytest.approx(100 * (1 + 23 / 24 + 1) / 8)
 
 
+def test_a_last_day_of_a_few_hours_is_made_whole_by_the_day_before(client, history):
+    with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
+        for table in ("fct_interval_utilization", "fct_machine_interval", "fct_msu"):
+            con.execute(f"DELETE FROM marts.{table} WHERE interval_start_local >= TIMESTAMP '2026-09-22 03:00'")
+    (system,) = client("GET", "/v1/overview").json()["systems"]
+    assert system["last_day"] == "2026-09-22"
+    assert system["mean_busy_pct"] == pytest.approx(100 * (1 + 11.5 / 24) / 4)
+    assert system["week_before_mean_busy_pct"] == pytest.approx(system["mean_busy_pct"])
+    assert system["week_before_peak_busy_pct"] == pytest.approx(100 * (1 + 23 / 24) / 4)
+
+
 def test_the_overview_leaves_out_a_machine_whose_engines_are_not_recorded(client, history):
     with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
         con.execute("UPDATE marts.fct_machine_interval SET physical_engines = NULL")

@@ -139,9 +139,9 @@ function everyLpar(known, look) {
     { name: "CPs", number: true, text: whole },
     { name: "zIIPs", number: true, term: term("zIIP", "zIIPs"), text: (v) => v ?? "–" },
     { name: "model", term: term("gate", "model") },
-    { name: "last day" },
+    { name: "recorded until" },
   ];
-  const caption = "Machines and LPARs on the last day recorded";
+  const caption = "Machines and LPARs in the last 24 hours recorded";
   return rows.length ? section(caption, table(columns, rows, caption)) : null;
 }
 
@@ -197,7 +197,7 @@ function remark(one, fitted, look) {
   if (one.highest_busy_pct >= TIGHT_PCT)
     look(RANK.tight, `${system} was ${figure(one.highest_busy_pct, 3)} % busy at its peak`, "lpar", { system });
   if (Math.abs(trend(one) ?? 0) >= JUMP_PCT)
-    look(RANK.jump, `${system} used ${change(trend(one))} on its last day against the week before`, "compare", {
+    look(RANK.jump, `${system} used ${change(trend(one))} in its last 24 hours against the same a week before`, "compare", {
       system,
     });
   if (fitted?.gate?.passed === false)
