@@ -60,6 +60,7 @@ def read_reports(stream: BinaryIO) -> Iterator[Batch]:
 def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[Batch]:
     """Batches as of `read_reports`, read by a full XML parser, without the first `done` reports."""
     reading = _Reading()
+    remedy = "transfer the reply again, each into a file of its own"
     try:
         for piece in _pieces(stream):
             reading.feed(piece)
@@ -67,12 +68,14 @@ def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[Batch]:
                 reading.take()
             elif reading.full:
                 yield reading.take()
+        remedy = "the input ends there; transfer it again"
         reading.close()
     except etree.XMLSyntaxError as error:
         yield reading.take()
         line, column = error.position
         text = (error.msg or "malformed").split(", line ")[0]
-        raise Unreadable("xml_malformed", f"line {line}, column {column}: {text}", reading.clean_offset) from None
+        detail = f"line {line}, column {column}: {text}; {remedy}"
+        raise Unreadable("xml_malformed", detail, reading.clean_offset) from None
     except Unreadable as error:
         yield reading.take()
         raise Unreadable(error.reason, error.detail, reading.clean_offset) from None

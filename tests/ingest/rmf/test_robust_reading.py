@@ -70,6 +70,13 @@ def test_malformed_xml_is_reported_with_its_line():
     busy, error = read(data)
     assert busy == []
     assert error is not None and error.reason == "xml_malformed" and error.detail.startswith("line 10,")
+    assert "transfer the reply again, each into a file of its own" in error.detail
+
+
+def test_a_report_that_is_cut_off_is_said_to_end_there():
+    busy, error = read(document("1.5", "2.5")[:-100])
+    assert busy == [1.5]
+    assert error is not None and error.detail.endswith("the input ends there; transfer it again")
 
 
 @pytest.mark.parametrize(
