@@ -39,6 +39,9 @@ MAX_KEPT = 1 << 16
 MAX_RESUMED = 100
 """Most times that records are looked for behind damage in one input."""
 
+SEARCHED_BYTES = 1 << 20
+"""Bytes of an input that does not begin with a record in which one is looked for."""
+
 FRAMINGS = ("rdw", "bdw")
 
 
@@ -110,22 +113,33 @@ def read_frames(
     stream: binary input, read once from its position to its end; name: what errors call it. A cut or damaged dump
     yields what stands before the damage and the rest as quarantined bytes; of dated records also what stands behind it,
     from where three records, or all of the block or input that are left, follow one another again, with block
-    descriptors or without. Which records there are does not depend on `batch_bytes`. Raises FramingError when not even
-    a first record is found.
+    descriptors or without. Which records there are does not depend on `batch_bytes`. Raises FramingError when no record
+    is found at the beginning or within `SEARCHED_BYTES` of it.
     """
     step = max(batch_bytes, 1 << 16)
-    room = max(step, HEAD_BYTES) + max(MAX_LOGICAL_RECORD, 2 * CHAIN_BYTES)
+    room = max(step, SEARCHED_BYTES) + max(MAX_LOGICAL_RECORD, 2 * CHAIN_BYTES)
     buffer = np.empty(2 * room + BLANK_BYTES, np.uint8)
     buffer[-BLANK_BYTES:] = 0
     filled, base, left, resumed, framing = 0, 0, 0, 0, ""
     lost: _Lost | None = None
+    refused: FramingError | None = None
     while True:
         wanted = room if lost else filled + step if framing else max(step, HEAD_BYTES)
         filled, final = _fill(stream, buffer, filled, min(room, wanted))
         if not framing:
-            framing = detect(buffer[: min(filled, HEAD_BYTES)], name, final and filled <= HEAD_BYTES, dating)
+            try:
+                framing = detect(buffer[: min(filled, HEAD_BYTES)], name, final and filled <= HEAD_BYTES, dating)
+            except FramingError as error:
+                # The beginning may be missing, or something else stand there: in blocks, records are found either way.
+                refused, framing, lost = error, "bdw", _Lost(0, cut=False, first=1)
+                continue
         if lost:
-            used, found = lost.search(buffer[:filled], framing, final, resumed < MAX_RESUMED, dating)
+            most = SEARCHED_BYTES + 2 * CHAIN_BYTES if refused else filled
+            searched, whole = buffer[: min(filled, most)], final and filled <= most
+            used, found = lost.search(searched, framing, whole, resumed < MAX_RESUMED, dating)
+            if refused and not found:
+                raise refused
+            refused = None
             if lost.length and (found or final):
                 yield Frames(buffer, _NONE, _NONE, _NONE, 0, [lost.piece(found)])
             if final and not found:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from ingest import registry
 from ingest.batch import Quarantined
 from ingest.formats.smf import decode_batches
-from ingest.framing import FramingError, read_frames, write_records
+from ingest.framing import SEARCHED_BYTES, FramingError, read_frames, write_records
+from ingest.kernels.descriptors import CHAIN_BYTES
 from tests.shared import shared
 
 HEAD = bytes.fromhex("5E640036EE800126325FE2E8E2C1")
@@ -219,6 +220,22 @@ def test_input_without_records_is_refused_with_a_remedy(tmp_path: Path, data: by
         list(decode_batches(path, registry.load()))
     assert str(path) in str(refusal.value)
     assert "transfer" in str(refusal.value)
+
+
+@pytest.mark.parametrize("framing", ["rdw", "bdw"])
+@pytest.mark.parametrize("before", [b"x", bytes(512), b"a header of some archive" * 40])
+def test_a_dump_whose_beginning_is_missing_or_hidden_is_read_from_its_first_whole_record(
+    framing: str, before: bytes
+) -> None:
+    records = [record(200 + n, n % 256) for n in range(400)]
+    data = before + dump(records, framing)[50:]
+    found, quarantined, _ = read(data)
+    assert len(found) == 399
+    assert found == records[1:]
+    assert (quarantined[0].offset, quarantined[0].length) == (0, len(before) + (154 if framing == "bdw" else 150))
+    assert "records follow one another again" in quarantined[0].detail
+    with pytest.raises(FramingError):
+        read(b"x" * (SEARCHED_BYTES + 2 * CHAIN_BYTES) + data)
 
 
 @settings(max_examples=200, deadline=None)
