@@ -32,6 +32,7 @@ def decode_file(
     from ingest.containers.opening import STANDARD_INPUT, form_of, standard_input, unpack
     from ingest.files import outcome
     from ingest.files.inputs import expand
+    from ingest.files.names import shown
     from ingest.formats.identify import HEAD_BYTES
 
     keep_freed_memory()
@@ -44,7 +45,7 @@ def decode_file(
         return [found]
     handlers = _handlers(dictionaries, known) if dictionaries else {}
     with ExitStack() as stack:
-        name, path = found, Path(found)
+        name, path = shown(found), Path(found)
         if found == STANDARD_INPUT:
             name, path = "standard input", stack.enter_context(standard_input(_scratch(stack)))
         files = TableFiles(stack, form, folder, tables)

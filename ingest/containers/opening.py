@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from ingest.containers.terse import HEADER_BYTES, TerseError, is_terse, unterse
 from ingest.containers.transmit import TransmitError, TransmitRefused, is_transmitted, transmitted
+from ingest.files.names import shown
 
 STANDARD_INPUT = "-"
 #: What AMATERSE and TRANSMIT files are called; the formats have no more than a plausible header to be known by.
@@ -270,7 +271,7 @@ def _members_of_zip(path: Path, name: str, scratch: Path, budget: _Budget, depth
             target = _fresh(scratch)
             damage = _write(target, _entry_pieces(archive, entry), budget.limit(scratch))
             budget.left -= target.stat().st_size
-            yield from _inner(Member(f"{name}!{entry.filename}", target, "zip", damage), scratch, budget, depth)
+            yield from _inner(Member(f"{name}!{shown(entry.filename)}", target, "zip", damage), scratch, budget, depth)
 
 
 def _entry_pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:

@@ -16,6 +16,7 @@ from xxhash import xxh3_64
 
 from ingest.containers.opening import STANDARD_INPUT
 from ingest.files.ahead import NICE, lower_priority
+from ingest.files.names import shown
 from ingest.files.outcome import ExitCode, FileReport
 
 #: Stays in the processor's cache between being read and being hashed.
@@ -154,7 +155,8 @@ def _below(folder: str) -> list[str]:
 
 
 def _no_input(path: str, text: str) -> FileReport:
-    return FileReport(path, status="failed", message=f"{path}: {text}", exit_code=ExitCode.NO_INPUT)
+    name = shown(path)
+    return FileReport(name, status="failed", message=f"{name}: {text}", exit_code=ExitCode.NO_INPUT)
 
 
 def digest(path: str | Path, size: int, prefixes: Sequence[int] = (), unwanted: Event | None = None) -> Digest:

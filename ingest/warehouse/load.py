@@ -21,6 +21,7 @@ from ingest.containers.opening import STANDARD_INPUT, Member, form_of, inner_nam
 from ingest.files.accounts import Accounts
 from ingest.files.ahead import made_ahead
 from ingest.files.inputs import Content, Fingerprint, StillChanging, expand
+from ingest.files.names import shown
 from ingest.files.outcome import (
     ExitCode,
     FileReport,
@@ -156,7 +157,7 @@ class _Loader:
         if path == STANDARD_INPUT:
             with standard_input(self._scratch) as spooled:
                 return self._load_any(spooled, "standard input")
-        return self._load_any(Path(path), path)
+        return self._load_any(Path(path), shown(path))
 
     def _load_any(self, path: Path, name: str) -> list[FileReport]:
         try:
@@ -209,7 +210,7 @@ class _Loader:
         apart = apart or spooled or identity is not None or before.size >= _TOGETHER_BYTES
         if apart:
             self.commit()
-        real = name if spooled else os.path.realpath(path)
+        real = name if spooled else shown(os.path.realpath(path))
         self._progress(name, "hash", 0)
         earlier = ledger.of_path(self._con, real)
         with Content(path, before.size, [entry.bytes for entry in earlier]) as content:
