@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from ingest.files.names import shown
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.settings import Landing, without_password
@@ -27,6 +28,11 @@ class Arrival:
     path: Path
     mark: str
     why_left: str
+
+    @property
+    def name(self) -> str:
+        """The path as reports have it."""
+        return shown(self.path)
 
 
 def files(folder: Path, rules: Landing) -> Iterator[tuple[Path, str]]:
@@ -76,7 +82,7 @@ def arrivals(folder: Path, rules: Landing, before: Mapping[str, str]) -> list[Ar
         with suppress(FileNotFoundError):
             mark = fingerprint([path])
             why_left = why_left or (EMPTY if not path.lstat().st_size else "")
-            if not why_left and not rules.marker and before.get(str(path)) != mark:
+            if not why_left and not rules.marker and before.get(shown(path)) != mark:
                 why_left = ARRIVING if time.time() - path.stat().st_mtime < rules.settle_s else ""
             found.append(Arrival(path, mark, why_left))
     return found
@@ -85,7 +91,7 @@ def arrivals(folder: Path, rules: Landing, before: Mapping[str, str]) -> list[Ar
 def fingerprint(paths: Iterable[Path]) -> str:
     """Changes with the names, sizes, times and inodes of files."""
     states = ((path, path.lstat()) for path in paths)
-    parts = (f"{path}|{state.st_size}|{state.st_mtime_ns}|{state.st_ino}" for path, state in states)
+    parts = (f"{shown(path)}|{state.st_size}|{state.st_mtime_ns}|{state.st_ino}" for path, state in states)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

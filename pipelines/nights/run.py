@@ -249,9 +249,9 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
         """Files as they are called in the landing folder, wherever on the machine that is."""
         return text.replace(f"{folder}/", "")
 
-    night.left |= {here(str(found.path)): found.why_left for found in seen if found.why_left}
-    wanted = [found for found in seen if not found.why_left and done.get(str(found.path)) != found.mark]
-    marks = {str(found.path): found.mark for found in seen}
+    night.left |= {here(found.name): found.why_left for found in seen if found.why_left}
+    wanted = [found for found in seen if not found.why_left and done.get(found.name) != found.mark]
+    marks = {found.name: found.mark for found in seen}
     if wanted:
         reports = patiently(lambda: steps.ingest(home, [found.path for found in wanted]))
         night.files = [accounts.of_report(report, folder) for report in reports]
@@ -260,12 +260,12 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
         night.notes += [file["message"] for file in night.files if file["message"] and file not in bad]
         missed = [report.path for report in reports if report.status in ("failed", "busy")]
         unknown = [report.path for report in reports if int(report.exit_code) == Exit.UNRECOGNISED]
-        stays = [found for found in wanted if _is_of(found.path, [*missed, *unknown])]
+        stays = [found for found in wanted if _is_of(found.name, [*missed, *unknown])]
         loaded = [found for found in wanted if found not in stays]
         for found in stays:
-            if not _is_of(found.path, missed):
-                done = {**done, str(found.path): found.mark}
-                night.left[here(str(found.path))] = "could not be decoded; looked at again when it or layouts change"
+            if not _is_of(found.name, missed):
+                done = {**done, found.name: found.mark}
+                night.left[here(found.name)] = "could not be decoded; looked at again when it or layouts change"
         if remote is not None:
             night.left |= remote.loaded(found.path for found in loaded)
         elif rules.landing.archive is not None:
@@ -274,16 +274,16 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
                     try:
                         landing.archive(found.path, folder, Path(rules.landing.archive), found.mark, rules.landing)
                     except OSError as error:
-                        night.left[here(str(found.path))] = f"loaded, but could not be archived: {error}"
+                        night.left[here(found.name)] = f"loaded, but could not be archived: {error}"
         else:
-            done = {**done, **{str(found.path): found.mark for found in loaded}}
+            done = {**done, **{found.name: found.mark for found in loaded}}
     kept = {path: mark for path, mark in done.items() if path in marks}
     return {memory: json.dumps({"layouts": version, "marks": marks, "loaded": kept})}
 
 
-def _is_of(path: Path, names: list[str]) -> bool:
+def _is_of(file: str, names: list[str]) -> bool:
     """Whether a file, or one in it where it is an archive (`archive!file`), is among those named."""
-    return any(name == str(path) or name.startswith(f"{path}!") for name in names)
+    return any(name == file or name.startswith(f"{file}!") for name in names)
 
 
 def _fit(home: Home, rules: Settings, night: Night) -> dict[Path, str]:

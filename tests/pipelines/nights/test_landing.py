@@ -1,5 +1,6 @@
 """Which files of the landing folder are complete, and where they go afterwards."""
 
+import json
 import os
 import subprocess
 import sys
@@ -25,7 +26,15 @@ def test_a_file_from_a_server_whose_clock_is_ahead_is_complete_at_the_second_loo
     rules = Landing(settle_s=60)
     first = landing.arrivals(tmp_path, rules, {})
     assert [found.why_left for found in first] == ["still arriving"]
-    assert left(tmp_path, rules, {str(first[0].path): first[0].mark}) == {"ahead.smf": ""}
+    assert left(tmp_path, rules, {first[0].name: first[0].mark}) == {"ahead.smf": ""}
+
+
+def test_a_file_whose_name_is_no_text_is_complete_at_the_second_look(tmp_path):
+    landed(tmp_path, os.fsdecode(b"caf\xe9.smf"), age_s=-7200)
+    (first,) = landing.arrivals(tmp_path, Landing(settle_s=60), {})
+    json.dumps(first.name).encode()
+    (second,) = landing.arrivals(tmp_path, Landing(settle_s=60), {first.name: first.mark})
+    assert (first.why_left, second.why_left) == ("still arriving", "")
 
 
 def test_a_file_that_is_taken_away_meanwhile_is_no_arrival(tmp_path, monkeypatch):
