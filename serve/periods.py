@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from itertools import groupby
 from statistics import fmean
 
 from serve.evidence import number
@@ -15,56 +16,67 @@ FEWEST_PAIRS = 3
 Z_95 = 1.6448536
 UNITS = {"cpu_busy_pct": "pct", "rate_tps": "tran/s", "cpu_us_per_tran": "us/tran", "response_ms": "ms"}
 
-# Sums whose ratio is the metric, for each day of the week, of the LPAR and of each service class. Seconds pass once for
-# all LPARs of a system.
-_WEEKDAYS = f"""
-    SELECT isodow(interval_start_local) AS weekday, 'cpu_busy_pct' AS metric, '' AS class_name,
-      100 * sum(busy_s) AS above, sum(online_s) AS below
+# Sums whose ratio is the metric, for each hour of the week, of the LPAR and of each service class. Seconds pass once
+# for all LPARs of a system.
+_HOURS = f"""
+    SELECT isodow(interval_start_local) AS weekday, hour(interval_start_local) AS hour, 'cpu_busy_pct' AS metric,
+      '' AS class_name, 100 * sum(busy_s) AS above, sum(online_s) AS below
     FROM marts.fct_interval_utilization
     WHERE system_id = $system AND engine_type = 'CP' AND interval_start_local BETWEEN $first AND $last GROUP BY ALL
     UNION ALL
-    SELECT weekday, unnest(['rate_tps', 'cpu_us_per_tran', 'response_ms']), class_name,
+    SELECT weekday, hour, unnest(['rate_tps', 'cpu_us_per_tran', 'response_ms']), class_name,
       unnest([sum(ended / seconds) * max(seconds), sum(cpu_s) * 1e6, sum(response)]),
       unnest([max(seconds), sum(ended), sum(timed)])
-    FROM (SELECT isodow(interval_start_local) AS weekday, class_name, {CLASS_SUMS}
+    FROM (SELECT isodow(interval_start_local) AS weekday, hour(interval_start_local) AS hour, class_name, {CLASS_SUMS}
           FROM marts.fct_transaction_cost
           WHERE system_id = $system AND class_kind = 'service_class'
             AND interval_start_local BETWEEN $first AND $last GROUP BY ALL)
-    GROUP BY weekday, class_name
+    GROUP BY weekday, hour, class_name
 """
 Sums = tuple[float, float]
+Hour = tuple[int, int]
 
 
 def compared(
     snapshot: Snapshot, system: str, a: tuple[dt.date, dt.date], b: tuple[dt.date, dt.date], other: str | None = None
 ) -> list[Change]:
-    """Each metric in both periods (first and last day), over the days of the week that both have.
+    """Each metric in both periods (first and last day), over the hours of the week that both have, as the last day may
+    have a few hours only.
 
-    A metric is a ratio of sums over these days, as it is of the LPAR's last seven. The interval of a change is
+    A metric is a ratio of sums over these hours, as it is of the LPAR's last seven days. The interval of a change is
     Student's, from how much it would differ without one of the days. `other` names the system of period b.
     """
-    before, after = _by_weekday(snapshot, system, *a), _by_weekday(snapshot, other or system, *b)
+    before, after = _by_hour(snapshot, system, *a), _by_hour(snapshot, other or system, *b)
     changes = []
-    for (metric, class_name), days in before.items():
-        later = after.get((metric, class_name), {})
-        pairs = [(days[day], later[day]) for day in sorted(set(days) & set(later))]
+    for (metric, class_name), hours in before.items():
+        pairs = _days(hours, after.get((metric, class_name), {}))
         if pairs and sum(first for (first, _), _ in pairs) > 0:
             changes.append(_change(metric, class_name, pairs))
     return changes
 
 
-def _by_weekday(
-    snapshot: Snapshot, system: str, first: dt.date, last: dt.date
-) -> dict[tuple[str, str], dict[int, Sums]]:
+def _by_hour(snapshot: Snapshot, system: str, first: dt.date, last: dt.date) -> dict[tuple[str, str], dict[Hour, Sums]]:
     limits = {"first": dt.datetime.combine(first, dt.time.min), "last": dt.datetime.combine(last, dt.time.max)}
-    found: dict[tuple[str, str], dict[int, Sums]] = {}
+    found: dict[tuple[str, str], dict[Hour, Sums]] = {}
     with snapshot.cursor() as cursor:
-        cursor.execute(_WEEKDAYS, {"system": system, **limits})
-        for weekday, metric, class_name, *sums in sorted(cursor.fetchall(), key=lambda row: (row[2], row[1], row[0])):
+        cursor.execute(_HOURS, {"system": system, **limits})
+        rows = sorted(cursor.fetchall(), key=lambda row: (row[3], row[2], row[:2]))
+        for weekday, hour, metric, class_name, *sums in rows:
             above, below = (number(one) for one in sums)
             if above is not None and below:
-                found.setdefault((metric, class_name), {})[weekday] = above, below
+                found.setdefault((metric, class_name), {})[weekday, hour] = above, below
     return found
+
+
+def _days(before: dict[Hour, Sums], after: dict[Hour, Sums]) -> list[tuple[Sums, Sums]]:
+    """The sums of both periods by day of the week, over the hours that both have."""
+    common = sorted(before.keys() & after.keys())
+    days = [list(hours) for _, hours in groupby(common, key=lambda hour: hour[0])]
+    return [(_sums(before, hours), _sums(after, hours)) for hours in days]
+
+
+def _sums(period: dict[Hour, Sums], hours: list[Hour]) -> Sums:
+    return sum(period[hour][0] for hour in hours), sum(period[hour][1] for hour in hours)
 
 
 def _change(metric: str, class_name: str, pairs: list[tuple[Sums, Sums]]) -> Change:

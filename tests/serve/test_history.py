@@ -157,6 +157,17 @@ def test_two_weeks_compared_are_those_of_the_class_table(client, history):
         assert changes[metric]["change_pct"] == pytest.approx(row[f"{metric}_change_pct"])
 
 
+def test_a_day_of_a_few_hours_is_compared_with_the_same_hours(client, history):
+    with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
+        con.execute(
+            "DELETE FROM marts.fct_interval_utilization WHERE interval_start_local >= TIMESTAMP '2026-09-22 03:00'"
+        )
+    path = "/v1/systems/PRDA/periods?a_from=2026-09-09&a_to=2026-09-15&b_from=2026-09-16&b_to=2026-09-22"
+    busy = next(one for one in client("GET", path).json()["changes"] if one["metric"] == "cpu_busy_pct")
+    hours = 6 * 24 + 3
+    assert busy["a"] == busy["b"] == pytest.approx(25 * (1 + (6 * 276 + 3) / 24 / hours))
+
+
 def test_periods_without_a_day_of_the_week_in_common_are_refused_with_the_reason(client, history):
     path = "/v1/systems/PRDA/periods?a_from=2026-09-07&a_to=2026-09-08&b_from=2026-09-09&b_to=2026-09-10"
     answer = client("GET", path)

@@ -83,7 +83,7 @@ function measuredTable(changes) {
     SAID[String(one.significant)],
     unit(one.unit),
   ]);
-  return changeTable(rows, "Two periods as measured, over the days of the week that both have");
+  return changeTable(rows, "Two periods as measured, over the hours of the week that both have");
 }
 
 function changeTable(rows, caption) {

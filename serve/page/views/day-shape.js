@@ -1,19 +1,20 @@
-// How busy two periods were at each hour of the day, over the days of the week that both have.
+// How busy two periods were at each hour of the day, over the hours of the week that both have.
 
 import { ask } from "/static/client.js";
 import { chart } from "/static/chart.js";
 import { seconds } from "/static/figures.js";
 
 const HOURS = [...Array(24).keys()];
-const weekday = (start) => new Date(1000 * seconds(start)).getUTCDay();
+const hourOf = (start) => Number(start.slice(11, 13));
+const hourOfWeek = (start) => 24 * new Date(1000 * seconds(start)).getUTCDay() + hourOf(start);
 
 export async function dayShape(system, periods) {
   const [a, b] = await Promise.all([
     recorded(system, periods.a_from, periods.a_to),
     recorded(periods.other ?? system, periods.b_from, periods.b_to),
   ]);
-  const later = new Set(b.start_local.map(weekday));
-  const shared = new Set(a.start_local.map(weekday).filter((day) => later.has(day)));
+  const later = new Set(b.start_local.map(hourOfWeek));
+  const shared = new Set(a.start_local.map(hourOfWeek).filter((hour) => later.has(hour)));
   return chart({
     title: "CPU busy by hour of the day",
     x: { label: "local hour of the day", values: HOURS, digits: 2 },
@@ -31,12 +32,12 @@ function recorded(system, from, to) {
 }
 
 // Engines that were busy by engines online, in %: a ratio of sums.
-function busyByHour(history, days) {
+function busyByHour(history, hours) {
   const [busy, online] = ["cp_busy", "cp_online"].map((kind) => history.columns.find((column) => column.kind === kind));
   const sums = HOURS.map(() => [0, 0]);
   history.start_local.forEach((start, i) => {
-    if (!days.has(weekday(start)) || busy.values[i] === null) return;
-    const sum = sums[Number(start.slice(11, 13))];
+    if (!hours.has(hourOfWeek(start)) || busy.values[i] === null) return;
+    const sum = sums[hourOf(start)];
     sum[0] += busy.values[i];
     sum[1] += online.values[i];
   });
