@@ -206,6 +206,8 @@ def max_rate(
     """
     ready = compiled(system_entry(bundle, system))
     load = understood(ready, at).as_asked()
+    if not np.any(load.scenario.rates > 0.0):
+        raise QuestionError("at", dict(at or {}), "at: no transactions are left at this load, to ask for more of them")
     reached = _reached(ready, load.scenario, *checked(system, ready, max_busy_pct, max_response_ms))
     names, table = list(reached), np.stack(list(reached.values()))
     first = np.argmin(table[:, 1:], axis=0)

@@ -41,7 +41,9 @@ def needed(state: State, system: System) -> dict[int, Array]:
         number = system.numbers[stream]
         response_ms = state.response_ms.get(responses.get(number, ("", stream)))
         if response_ms is not None:
-            found[number] = np.asarray(system.stream(state.scenario, stream) * (think_s + response_ms / 1e3))
+            rate = system.stream(state.scenario, stream)
+            # Who sends nothing does not wait, however long it would be.
+            found[number] = rate * (think_s + np.where(rate > 0.0, response_ms, 0.0) / 1e3)
     return found
 
 

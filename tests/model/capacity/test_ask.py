@@ -211,6 +211,11 @@ def test_max_rate_is_where_the_busy_reaches_its_target_and_names_what_limits(bun
     assert value(there, "cpu_busy_pct")["value"] == pytest.approx(90)
 
 
+def test_max_rate_of_no_transactions_is_refused(bundle):
+    with pytest.raises(QuestionError, match="no transactions are left"):
+        ask.max_rate(bundle, "shop", {"growth_pct": -100})
+
+
 def test_max_rate_under_a_response_target_says_what_would_limit_next(bundle):
     answer = ask.max_rate(bundle, "shop", max_response_ms=9.5)
     first, second = answer["limits"]

@@ -92,6 +92,13 @@ def test_a_rate_that_is_asked_is_made_by_the_users_it_takes():
     assert any("no number of users makes" in note for note in never.notes)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_class_that_sends_nothing_has_no_users_where_others_saturate_the_engines():
+    answer = figures({"rate.LOW": 0.0, "growth_pct.HIGH": 1000})
+    assert answer["cpu_busy_pct", ""].value == pytest.approx(100.0)
+    assert ("users", "class=LOW") not in answer or answer["users", "class=LOW"].value == 0.0
+
+
 def test_the_highest_rate_is_that_of_engines_and_not_of_users():
     found = max_rate(bundle(), "PRDA", max_busy_pct=100.0)
     assert found["limits"][0]["growth_pct"]["value"] < 60
