@@ -83,6 +83,18 @@ def mean_found(
     weight, total, first, done, product, value, idle, short = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     n, count = 0, 0.0
     while True:
+        if population < 0.0 and n == levels:
+            # From here on the weights of unlimited customers fall in geometric progression.
+            ratio = min(share * inverse[levels - 1], 1.0 - 1e-6)
+            rest = weight / (1.0 - ratio)
+            beyond = ratio / (1.0 - ratio)
+            linear, square = count + beyond, count * count + 2.0 * count * beyond + beyond * (1.0 + 2.0 * beyond)
+            total += rest
+            first += rest * linear
+            done += rest * (last if by_work else linear)
+            product += rest * (last * linear if by_work else square)
+            value += rest * values[levels - 1]
+            break
         level = min(n, levels - 1)
         total += weight
         matched = count
@@ -97,10 +109,10 @@ def mean_found(
             short += (levels - n) * weight
         ratio = share * inverse[level]
         if population >= 0.0:
-            rest = population - count
-            if rest < 0.5:
+            away = population - count
+            if away < 0.5:
                 break
-            ratio *= rest / (1.0 + slope * (rest - 1.0))
+            ratio *= away / (1.0 + slope * (away - 1.0))
         weight *= ratio
         n += 1
         count += 1.0
