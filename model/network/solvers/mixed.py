@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from model.network.kernel_cache import kernel
 from model.network.solvers.convolution import Convolution, Floats
 
 
@@ -95,6 +96,7 @@ def mixed_product_form(
     )
 
 
+@kernel()
 def open_folded(capacity: Floats, load: float, customers: int) -> tuple[Floats, Floats]:
     """log f(n) for n = 0..customers, and the mean open customers present with n closed ones.
 
@@ -104,10 +106,11 @@ def open_folded(capacity: Floats, load: float, customers: int) -> tuple[Floats, 
     levels = len(capacity)
     log_alpha = np.log(capacity)
     log_load = np.log(load)
-    beta = np.concatenate(([0.0], np.cumsum(np.concatenate((log_alpha, np.full(customers, log_alpha[-1]))))))
+    beta = 0.0
     for n in range(customers + 1):
         # Terms decrease geometrically once past the mode; sum until they no longer count.
-        log_term = -beta[n]
+        log_term = -beta
+        beta += log_alpha[min(n, levels - 1)]
         peak, total, weighted, m = log_term, 1.0, 0.0, 0
         while True:
             m += 1
