@@ -258,7 +258,8 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
         codes += [Exit(int(report.exit_code)) for report in reports if report.exit_code]
         bad = undecoded(night.files)
         night.notes += [file["message"] for file in night.files if file["message"] and file not in bad]
-        missed = [report.path for report in reports if report.status in ("failed", "busy")]
+        # No later night finds data in an empty member of an archive.
+        missed = [r.path for r in reports if r.status in ("failed", "busy") and (r.bytes or "!" not in r.path)]
         unknown = [report.path for report in reports if int(report.exit_code) == Exit.UNRECOGNISED]
         stays = [found for found in wanted if _is_of(found.name, [*missed, *unknown])]
         loaded = [found for found in wanted if found not in stays]

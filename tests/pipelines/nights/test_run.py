@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import zipfile
 
 import duckdb
 import pytest
@@ -227,14 +228,18 @@ def rated(home):
 @pytest.mark.parametrize("archive", [True, False])
 def test_a_file_of_no_known_kind_stays_and_is_told_once_until_it_changes(made_up, archive):
     home, _ = made_up
+    with zipfile.ZipFile(landed(home.landing, "day.zip"), "w") as packed:
+        packed.writestr("a.smf", b"")
+        packed.writestr("b.smf", b"")
     noise = landed(home.landing, "noise.bin")
     noise.write_bytes(bytes(range(1, 200)))
     if archive:
         with (home.root / "etalon.toml").open("a") as settings:
             settings.write(f'archive = "{home.root.parent / "archive"}"\n')
     first = run.run(home, DAY)
-    assert (first.code, list(first.left)) == (Exit.UNRECOGNISED, ["noise.bin"])
+    assert (first.code, list(first.left)) == (Exit.NO_INPUT, ["noise.bin"])
     second = run.run(home, DAY)
+    assert (home.landing / "day.zip").exists() == (not archive), "an empty member is told once, too"
     assert (second.code, second.files, noise.exists()) == (Exit.OK, [], True)
     noise.write_bytes(bytes(range(1, 210)))
     assert [file["status"] for file in run.run(home, DAY).files] == ["quarantined"]
