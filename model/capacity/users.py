@@ -78,7 +78,7 @@ def settled(at_rates: AtRates, system: System, scenario: Scenario) -> Scenario:
             if turn == 0 or not np.allclose(sent.rates, found.rates, rtol=NEAR):
                 found = sent
             known[i] = found
-        if found is before:
+        if np.allclose(before.rates, found.rates, rtol=NEAR):
             break
     return found
 
