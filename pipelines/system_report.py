@@ -150,7 +150,7 @@ def _rests(answer: Mapping[str, Any], bundle: Mapping[str, Any], verdict: str | 
 
 
 def _name(resource: str) -> str:
-    return resource.removesuffix(" of the LPAR")
+    return "DASD" if resource == "dasd" else resource.removesuffix(" of the LPAR")
 
 
 def _date(value: str | None) -> str:

@@ -38,6 +38,9 @@ def options(entry: Mapping[str, Any]) -> list[Option]:
         places = float(limit["servers"]["centre"])
         label = f"Places of {limit['name']}"
         found.append(Option(key=f"limit.{limit['name']}", label=label, today=places, least=1, most=4 * places))
+    for name, law in entry["response"].items():
+        if "of_interval" in law:
+            found.append(Option(key=f"response_ms.{name}", label=f"Measured response of {name}, ms", today=None))
     for name, about in sorted(from_plain(entry.get("adjustments", {})).items()):
         if {"cpu", "itr"} & set(about.factors) and about.concerns(parts_of(entry)):
             effect = Option(key=f"adjust.{name}", label=about.title, today="off", choices=["off", "on"])

@@ -46,7 +46,8 @@ class MeasuredPoints(BaseModel):
 
 
 class Option(BaseModel):
-    """A key of ``at`` with today's value; sensible ends where it is a number. One that takes both stands twice."""
+    """A key of ``at`` with today's value; sensible ends where it is a number that can be varied. One that takes numbers
+    and words stands twice."""
 
     key: str
     label: str

@@ -97,6 +97,11 @@ function chooseSystem() {
 for (const [view, [title]] of Object.entries(VIEWS))
   $("views").append(h("a", { href: `#/${view}`, "data-view": view }, title));
 $("system").addEventListener("change", chooseSystem);
+// What stands after # is a view's address, so the browser's own way to a place on the page is not open.
+$("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  $("main").querySelector("h1").focus();
+});
 window.addEventListener("hashchange", async () => {
   await show();
   $("main").querySelector("h1").focus({ preventScroll: true });

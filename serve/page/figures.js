@@ -17,6 +17,7 @@ export function within(part, digits = 4) {
 
 export const whole = (value) =>
   value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumFractionDigits: 0 });
+export const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 export const change = (pct) => {
   const text = figure(pct, 2);
   return text === "–" ? text : `${pct > 0 && /[1-9]/.test(text) ? "+" : ""}${text} %`;

@@ -24,7 +24,7 @@ export function bar(part, label) {
 // How scenarios are written, and the keys that a system takes, each with what it is.
 export function keysOf(about) {
   const classes = about.classes.map((name) => [`growth_pct.${name}=20`, `growth of ${name}, %`]);
-  const others = about.options.map((one) => [`${one.key}=${one.choices.at(-1) ?? one.today ?? one.most}`, one.label, one.meaning]);
+  const others = about.options.map((one) => [`${one.key}=${one.choices.at(-1) ?? one.today ?? one.most ?? "…"}`, one.label, one.meaning]);
   return h(
     "details",
     { className: "quiet" },

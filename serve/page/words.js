@@ -15,6 +15,7 @@ const NAMES = {
   utilization_pct: "Utilization",
   users: "Users",
   limit_pct: "Use of the limit",
+  ziip_us_per_tran: "zIIP time per transaction",
   service_cpu_us_per_tran: "Own CPU per transaction",
   uncaptured_us_per_tran: "Share of uncaptured CPU per transaction",
 };

@@ -231,6 +231,7 @@ def test_options_offer_what_the_records_show():
         ],
         "usage": {"aor": {}},
         "streams": [{"name": "orders"}],
+        "response": {"orders": {"of_interval": [0.01, 0.1]}, "web": {}},
         "adjustments": {
             "encryption": claim("Data sets encrypted", "cpu"),
             "flashcopy": claim("FlashCopy", "elapsed"),
@@ -245,6 +246,7 @@ def test_options_offer_what_the_records_show():
         ("cap", "on"),
         ("cap", None),
         ("limit.HIGH", 20.0),
+        ("response_ms.orders", None),
         ("adjust.encryption", "off"),
     ]
     assert options(entry)[-1].meaning.endswith("; measured on system-a")

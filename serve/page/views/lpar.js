@@ -3,7 +3,7 @@
 import { ask } from "/static/client.js";
 import { chart, withHoles } from "/static/chart.js";
 import { h, refusal, section } from "/static/dom.js";
-import { change, figure, minute, seconds, whole } from "/static/figures.js";
+import { change, counted, figure, minute, seconds, whole } from "/static/figures.js";
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
@@ -54,7 +54,7 @@ function spanForm(system, about, span, params) {
     h(
       "p",
       { className: "quiet" },
-      `${about.lpars.join(", ")} on machine ${about.machine}, ${about.cps} CPs${about.ziips ? `, ${about.ziips} zIIPs` : ""}`,
+      `${about.lpars.join(", ")} on machine ${about.machine}, ${counted(about.cps, "CP")}${about.ziips ? `, ${counted(about.ziips, "zIIP")}` : ""}`,
     ),
   );
 }

@@ -3,7 +3,7 @@
 import { ask } from "/static/client.js";
 import { chart, withHoles } from "/static/chart.js";
 import { h, notes, refusal, section } from "/static/dom.js";
-import { change, day, figure, minute, seconds, whole, within } from "/static/figures.js";
+import { change, counted, day, figure, minute, seconds, whole, within } from "/static/figures.js";
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
@@ -252,7 +252,7 @@ function rests(system, explained) {
       ? seen.period.map(minute).join(" to ")
       : String(seen.points),
     Rates: `${figure(seen.etr_tps[0], 5)} to ${figure(seen.etr_tps.at(-1), 5)} transactions/s`,
-    Engines: `${seen.engines} CPs, machine ${seen.machine}`,
+    Engines: `${counted(seen.engines, "CP")}, machine ${seen.machine}`,
     Intervals: `${whole(seen.intervals)}, ${figure(seen.seconds / 3600, 4)} hours`,
     "Borrows strength from": seen.relatives.join(", ") || "no other system",
     "Not measured here":

@@ -18,6 +18,13 @@ const TIGHT_PCT = 80,
   MOST_NAMED = 3;
 // What is nearest to being full comes after these by its days.
 const RANK = { data: -5, stale: -4, full: -3, tight: -2, jump: 1e5, gate: 1e6 };
+const PRESSING_DAYS = 182;
+const pressing = (rank) => (rank === RANK.full ? "bad" : rank <= PRESSING_DAYS ? "warn" : "");
+// A crossing ranks by the days that are left, and as full where there are none.
+function rankOf(crossing) {
+  const left = crossing.already ? 0 : daysUntil(crossing.value);
+  return left > 0 ? left : RANK.full;
+}
 
 export async function overview(body, { known }) {
   const quality = await ask("/v1/quality").catch(() => ({ verdict: null, problems: [] }));
@@ -26,7 +33,7 @@ export async function overview(body, { known }) {
   const items = [];
   // The lowest rank first: what cannot be relied on, what is full, then what fills soonest.
   const look = (rank, text, view, params) => {
-    items.push([rank, h("li", {}, h("a", { href: address(view, params) }, text))]);
+    items.push([rank, h("li", { className: pressing(rank) }, h("a", { href: address(view, params) }, text))]);
     attention.replaceChildren(...items.sort(([one], [other]) => one - other).map(([, item]) => item));
   };
   const VERDICTS = { pass: "sound", warn: "usable, with warnings", fail: "not fit for use" };
@@ -222,9 +229,9 @@ async function fillHeadroom(name, machine, systems, cells, look) {
     tell(cells.get(one), value?.first, reason);
     const first = value?.first;
     if (!first?.already && !first?.value) return;
-    const left = first.already ? RANK.full : daysUntil(first.value);
-    if (left <= SOON_DAYS)
-      look(Math.max(left, RANK.full), `${one.system}: ${resourceName(first.resource)} ${crossed(first)}`, "headroom", {
+    const rank = rankOf(first);
+    if (rank <= SOON_DAYS)
+      look(rank, `${one.system}: ${resourceName(first.resource)} ${crossed(first)}`, "headroom", {
         system: one.system,
       });
   });
@@ -251,6 +258,7 @@ function tell(cell, crossing, reason) {
     cell.title = reason.message;
     return;
   }
+  if (crossing?.already || until) cell.className = pressing(rankOf(crossing));
   cell.textContent =
     crossing?.already || (until && daysUntil(until) <= 0)
       ? crossed(crossing)

@@ -2,6 +2,8 @@
 
 import { h } from "/static/dom.js";
 
+// What was measured at one load: limits, engines and the curve are of other loads, and are asked without it.
+export const MEASURED = "response_ms.";
 const TARGETS = { max_busy_pct: 90, max_response_ms: "" };
 
 function slider(key, label, least, most, today, given, step = 1) {
@@ -65,18 +67,20 @@ function text(key, label, hint, given) {
   };
 }
 
-function target(key, label, given) {
-  const input = h("input", { type: "number", step: "any", min: 0, value: given ?? TARGETS[key] });
+function number(key, label, given, group, otherwise = "") {
+  const input = h("input", { type: "number", step: "any", min: 0, value: given ?? otherwise });
   return {
     key,
-    group: "targets",
+    group,
     node: h("label", { className: "field" }, label, input),
     read: () => (input.value === "" ? null : Number(input.value)),
     reset: () => {
-      input.value = TARGETS[key];
+      input.value = otherwise;
     },
   };
 }
+
+const target = (key, label, given) => number(key, label, given, "targets", TARGETS[key]);
 
 export function fieldsOf(system, given) {
   const fields = system.period
@@ -102,8 +106,13 @@ export function fieldsOf(system, given) {
         )
       : slider(one.key, one.label, one.least, one.most, one.today, given[one.key], one.least < 1 && one.least > 0 ? 0.1 : 1);
   const effects = system.options.filter((one) => one.key.startsWith("adjust.")).map(option);
-  const hardware = system.options.filter((one) => !one.key.startsWith("adjust.")).map(option);
-  const group = (title, parts) =>
+  const hardware = system.options
+    .filter((one) => !one.key.startsWith("adjust.") && !one.key.startsWith(MEASURED))
+    .map(option);
+  const seen = system.options
+    .filter((one) => one.key.startsWith(MEASURED))
+    .map((one) => number(one.key, one.label, given[one.key], "at"));
+  const group = (title, parts, said = null) =>
     parts.length && {
       read: () => null,
       reset: () => {},
@@ -111,6 +120,7 @@ export function fieldsOf(system, given) {
         "details",
         { open: parts.some((part) => part.read() !== null) },
         h("summary", {}, title),
+        said && h("p", { className: "quiet" }, said),
         parts.map((part) => part.node),
       ),
     };
@@ -122,6 +132,14 @@ export function fieldsOf(system, given) {
     ...hardware,
     ...[group("Encryption, releases and other published effects", effects)].filter(Boolean),
     ...hidden(effects),
+    ...[
+      group(
+        "Responses measured then",
+        seen,
+        "They say how much work the transactions of that interval were; nothing else is changed with them.",
+      ),
+    ].filter(Boolean),
+    ...hidden(seen),
     target("max_busy_pct", "Busy at most, %", given.max_busy_pct),
     ...(system.has_response ? [target("max_response_ms", "Response at most, ms", given.max_response_ms)] : []),
   ];

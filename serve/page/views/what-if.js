@@ -2,13 +2,13 @@
 
 import { ask } from "/static/client.js";
 import { h, notes, refusal, section } from "/static/dom.js";
-import { change, figure, whole, within } from "/static/figures.js";
+import { change, counted, figure, whole, within } from "/static/figures.js";
 import { CPS, found, responses, resourceName, stations } from "/static/parts.js";
 import { keep, without } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { axes, curveMetrics, curveSection, loadCurve } from "/static/views/load-curve.js";
-import { fieldsOf, read } from "/static/views/what-if-fields.js";
+import { MEASURED, fieldsOf, read } from "/static/views/what-if-fields.js";
 import { named, unit } from "/static/words.js";
 
 const PAUSE_MS = 200;
@@ -48,15 +48,17 @@ export async function whatIf(body, { system: name, params, known }) {
     answers.setAttribute("aria-busy", "true");
     try {
       const start = question.at.when ? { when: question.at.when } : {};
+      const measured = Object.keys(question.at).filter((key) => key.startsWith(MEASURED));
+      const usual = { ...question, at: without(question.at, ...measured) };
       const [both, limit, curve, sizing] = await Promise.all([
         ask("/v1/compare", { system: name, a: start, b: question.at }),
         ask("/v1/max-rate", {
           system: name,
-          at: without(question.at, "growth_pct", "etr_tps"),
+          at: without(usual.at, "growth_pct", "etr_tps"),
           ...question.targets,
         }).catch((error) => error),
-        loadCurve(system, question, against.value, metric.value).catch((error) => error),
-        ask("/v1/size", { system: name, at: without(question.at, "engines"), ...question.targets }).catch(
+        loadCurve(system, usual, against.value, metric.value).catch((error) => error),
+        ask("/v1/size", { system: name, at: without(usual.at, "engines"), ...question.targets }).catch(
           (error) => error,
         ),
       ]);
@@ -190,8 +192,8 @@ function engines(sizing, targets, said) {
     h(
       "p",
       {},
-      value === null ? `No number of engines keeps within ${aim}.` : h("strong", {}, `${value} CPs`),
-      value === null ? "" : ` keep within ${aim} (${sure}).`,
+      value === null ? `No number of engines keeps within ${aim}.` : h("strong", {}, counted(value, "CP")),
+      value === null ? "" : ` ${value === 1 ? "keeps" : "keep"} within ${aim} (${sure}).`,
     ),
     table(
       kept([
