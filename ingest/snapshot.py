@@ -37,6 +37,12 @@ class SnapshotMissing(SnapshotError):
     exit_code = ExitCode.NOT_READY
 
 
+class SnapshotDamaged(SnapshotError):
+    """The published file is no database that can be read."""
+
+    exit_code = ExitCode.NOT_READY
+
+
 class BadQuery(SnapshotError):
     """A query that DuckDB refuses."""
 
@@ -51,13 +57,23 @@ def published(snapshot: str | Path) -> Path:
     return path
 
 
+def connected(snapshot: str | Path, config: dict[str, Any] | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection that reads the snapshot. SnapshotMissing where nothing has been published; SnapshotDamaged."""
+    path = published(snapshot)
+    try:
+        return duckdb.connect(str(path), read_only=True, config=config or READER)
+    except (duckdb.IOException, duckdb.SerializationException) as error:
+        why = str(error).splitlines()[0]
+        raise SnapshotDamaged(f"{path}: cannot be read ({why}); run `etalon publish`, which makes it anew") from None
+
+
 @contextmanager
 def kept_open(snapshot: str | Path) -> Iterator[None]:
     """Queries of the snapshot within the block do not open it anew, which takes a tenth of a second each time.
 
     All of them read the same state, whatever is published meanwhile. SnapshotMissing where nothing has been published.
     """
-    with duckdb.connect(str(published(snapshot)), read_only=True, config=_CONFINED):
+    with connected(snapshot, _CONFINED):
         yield
 
 
@@ -69,9 +85,8 @@ def asked(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> Ite
     named with their schema. SnapshotMissing where nothing has been published; BadQuery, with DuckDB's own words, where
     the query cannot be run, and for any number of statements but one.
     """
-    path = published(snapshot)
     try:
-        with duckdb.connect(str(path), read_only=True, config=_CONFINED) as con:
+        with connected(snapshot, _CONFINED) as con:
             statements = len(con.extract_statements(sql))
             if statements != 1:
                 what = f"there are {statements} statements; ask one at a time" if statements else "the query is empty"

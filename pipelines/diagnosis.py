@@ -164,7 +164,8 @@ def _warehouse(home: Home) -> Iterator[Finding]:
                 "warehouse", "note", f"in use by another process ({str(error).splitlines()[0]})", "wait for it"
             )
             return
-        yield Finding("warehouse", "bad", str(error).splitlines()[0], "delete it and ingest again")
+        remedy = "restore a copy, or move it away and ingest again"
+        yield Finding("warehouse", "bad", str(error).splitlines()[0], remedy)
         return
     size = home.warehouse.stat().st_size / 1024**2
     yield Finding("warehouse", "good", f"{counted(row[0] if row else 0, 'file')} loaded, {size:.0f} MiB, not locked")
@@ -173,6 +174,14 @@ def _warehouse(home: Home) -> Iterator[Finding]:
 def _snapshot(home: Home) -> Iterator[Finding]:
     if not home.snapshot.exists():
         yield Finding("snapshot", "note", "nothing published yet", "`etalon build`")
+        return
+    from ingest.snapshot import SnapshotDamaged, connected
+
+    try:
+        connected(home.snapshot).close()
+    except SnapshotDamaged as error:
+        seen, _, remedy = str(error).rpartition("; ")
+        yield Finding("snapshot", "bad", seen, remedy)
         return
     age = time.time() - home.snapshot.stat().st_mtime
     old = age > OLD_SNAPSHOT_S

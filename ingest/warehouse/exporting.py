@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
-
-from ingest.snapshot import published
+from ingest.snapshot import connected
 
 FORMS = {"parquet": "FORMAT parquet, COMPRESSION zstd", "csv": "FORMAT csv, HEADER"}
 
@@ -17,9 +15,9 @@ def export_schema(snapshot: str | Path, schema: str, folder: str | Path, form: s
 
     Files of that name are replaced. SnapshotMissing where nothing has been published.
     """
-    path, target = published(snapshot), Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    with duckdb.connect(str(path), read_only=True) as con:
+    target = Path(folder)
+    with connected(snapshot) as con:
+        target.mkdir(parents=True, exist_ok=True)
         found = con.execute(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", [schema]
         ).fetchall()

@@ -76,7 +76,7 @@ def loads(text: str, origin: str = "bundle") -> dict[str, Any]:
     try:
         bundle = json.loads(text)
     except json.JSONDecodeError as error:
-        raise BundleError(f"{origin} is no JSON: {error}") from error
+        raise BundleError(f"{origin} is no JSON ({error}); run `etalon fit`, which makes it anew") from error
     schema = bundle.get("schema") if isinstance(bundle, dict) else None
     if schema != SCHEMA:
         raise BundleError(f"{origin} has schema {schema!r}, expected {SCHEMA!r}; run `etalon fit`, which makes it anew")

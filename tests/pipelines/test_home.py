@@ -68,6 +68,16 @@ def test_a_look_that_is_not_permitted_is_a_finding(tmp_path, monkeypatch):
     assert "port of serve" in findings
 
 
+def test_the_doctor_finds_a_damaged_snapshot(tmp_path):
+    from pipelines import diagnosis
+
+    home = Home(tmp_path)
+    home.snapshot.parent.mkdir(parents=True)
+    home.snapshot.write_bytes(b"no database")
+    found = {finding.what: finding for finding in diagnosis.examine(home, tmp_path)}["snapshot"]
+    assert (found.status, found.remedy) == ("bad", "run `etalon publish`, which makes it anew")
+
+
 def test_help_and_questions_need_no_place_to_write(taken, monkeypatch):
     assert run_etalon(taken, "lab", "--help").returncode == 0
     monkeypatch.setattr("os.environ", dict(os.environ))

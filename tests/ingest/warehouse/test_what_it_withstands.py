@@ -14,13 +14,14 @@ import pytest
 
 from ingest import registry
 from ingest.formats.identify import Kind, identify
-from ingest.snapshot import BadQuery, SnapshotMissing
+from ingest.snapshot import BadQuery, SnapshotDamaged, SnapshotMissing
 from ingest.warehouse import (
     ExitCode,
     WarehouseError,
     WarehouseLocked,
     WarehouseMissing,
     exit_code,
+    export_schema,
     kept_open,
     ledger,
     load,
@@ -299,6 +300,17 @@ def test_a_query_cannot_change_the_snapshot_and_says_what_is_wrong(tmp_path, ing
             query(snapshot, sql)
     assert query(snapshot, "SELECT ? + 1 AS n", [41]).to_pylist() == [{"n": 42}]
     assert content_hash(snapshot) == before
+
+
+def test_a_damaged_snapshot_is_named_with_the_remedy(tmp_path, ingest, database):
+    ingest(write(tmp_path / "in", a__xml=report_xml(1)))
+    snapshot = publish(database, tmp_path / "s.duckdb")
+    whole = snapshot.read_bytes()
+    for damaged in (whole[:50_000], b"no database" * 1000, b""):
+        snapshot.write_bytes(damaged)
+        for ask in (lambda: query(snapshot, "SELECT 1"), lambda: list(export_schema(snapshot, "raw", tmp_path, "csv"))):
+            with pytest.raises(SnapshotDamaged, match=r"s\.duckdb: cannot be read .*; run `etalon publish`"):
+                ask()
 
 
 def test_a_query_touches_no_other_file_and_no_setting(tmp_path, ingest, database):
