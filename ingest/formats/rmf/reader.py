@@ -73,7 +73,7 @@ def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[Batch]:
     except etree.XMLSyntaxError as error:
         yield reading.take()
         line, column = error.position
-        text = (error.msg or "malformed").split(", line ")[0]
+        text = " ".join((error.msg or "malformed").split(", line ")[0].split())
         detail = f"line {line}, column {column}: {text}; {remedy}"
         raise Unreadable("xml_malformed", detail, reading.clean_offset) from None
     except Unreadable as error:
