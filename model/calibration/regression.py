@@ -47,6 +47,7 @@ def fit(
     day: NDArray[np.int64],
     prior_mean: Sequence[float] | Array | None = None,
     prior_sd: Sequence[float] | Array | None = None,
+    shared: float = 0.0,
 ) -> Fit:
     """Posterior of ``target = design @ coefficients`` with variance ``scale^2 / weight``.
 
@@ -57,6 +58,7 @@ def fit(
         day: (n,) residuals of one day may move together; the covariance is widened by what they do.
         prior_mean: (p,) 0 if not given.
         prior_sd: (p,) infinite if not given.
+        shared: standard deviation of an error that targets near each other have in common, however many there are.
     """
     n, p = design.shape
     centre = np.zeros(p) if prior_mean is None else np.asarray(prior_mean, float)
@@ -76,7 +78,8 @@ def fit(
         robust = np.minimum(1.0, OUTLYING * scale / np.maximum(np.abs(residual), 1e-300))
     dependence = day_dependence(residual / scale, day)
     # The prior does not share the data's dependence: widen what the data say, and leave the prior its weight.
-    weighted = design * (weight * robust / (scale**2 * dependence))[:, None]
+    widened = scale**2 * dependence + shared**2 * float(weight.sum())
+    weighted = design * (weight * robust / widened)[:, None]
     inverse = np.asarray(np.linalg.pinv(design.T @ weighted + np.diag(precision), hermitian=True), np.float64)
     mean = inverse @ (weighted.T @ target + precision * centre)
     independent_rows = min(n, INDEPENDENT_A_DAY * max(len(np.unique(day)), 1))

@@ -21,14 +21,16 @@ from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, SCATTER, VARIAT
 Array = NDArray[np.float64]
 
 # A percentile is read from the buckets of a distribution, a tenth of the goal wide, in each of which times are taken to
-# be even: relative deviation of the reading, of an exponential tail whose percentile is near the goal.
+# be even: relative deviation of the reading, alike for neighbouring ones, of an exponential tail near the goal.
 P90_READING = 0.003
 # 90th percentile over mean: of a response without waiting, of one that is nothing else (exponential: ln 10), and how
 # much less it is in between, where few wait and those long. Of gamma times and the waits of M/M/2 to M/M/8 the last two
-# are 2.3 to 2.5 and -0.2 to 1.2, within 0.06.
-P90, P90_SD = [1.5, math.log(10.0), 0.6], [2.0, 0.4, 0.4]
+# are 2.3 to 2.5 and -0.2 to 1.2, within 0.06; waits of unequal services and for limits have longer tails.
+P90, P90_SD = [1.5, 2.5, 0.55], [2.0, 0.2, 0.3]
+# Its relative deviation for each part of the response that waiting is beyond what was measured.
+P90_BEYOND = 0.12
 # Deviation of waiting beyond the measured where work is served as it comes: the mix of its sizes changes with load.
-AS_IT_COMES = 0.12
+AS_IT_COMES = 0.06
 # The same of waits for volumes.
 FOR_DEVICES = 0.12
 # The same where a limit holds work back that a network of queues would let pass, and so shortens its other waits.
@@ -154,20 +156,27 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
         "of_interval": [found.scale * SCATTER, found.scale * VARIATION],
         "longest_wait_ms": float(np.quantile(waited + seen.limited, 0.995)),
     }
-    p90 = h.p90_ms[seen.kept, seen.c]
-    usable = np.isfinite(p90)
-    if usable.sum() >= FEWEST_INTERVALS:
-        response = seen.response + seen.limited
-        share = np.clip((waited + seen.limited) / response, 0.0, 1.0)[usable]
-        design = np.column_stack([1.0 - share, share, share * (share - 1.0)])
-        weight, mean = seen.weight[usable], response[usable]
-        ratio = fit(design, p90[usable] / mean, weight, seen.day[usable], P90, P90_SD)
-        drawn = ratio.drawn(f"{name} {label} p90")
-        off = discrepancy.inside(p90[usable] / mean, design @ ratio.mean, waited[usable], weight, ratio)
-        scatter = 1.0 + math.hypot(P90_READING, off) * normals(1, f"{name} {label} p90 scatter")[:, 0]
-        for i, (part, least) in enumerate({"p90": 1.0, "p90_waiting": 1.0, "p90_bend": -np.inf}.items()):
-            entry[part] = {
-                "centre": float(ratio.mean[i]),
-                "draws": np.maximum(drawn[:, i] * scatter, least).tolist(),
-            }
+    expected = seen.service + found.mean[0] + waited + seen.limited
+    share = np.clip((waited + seen.limited) / expected, 0.0, 1.0)
+    return entry | _percentile(h.p90_ms[seen.kept, seen.c] / expected, share, seen, f"{name} {label}")
+
+
+def _percentile(ratio: Array, share: Array, seen: Seen, name: str) -> dict[str, Any]:
+    """How the 90th percentile over the mean response, (n,), goes with the share of waiting in this, (n,)."""
+    usable = np.isfinite(ratio)
+    if usable.sum() < FEWEST_INTERVALS:
+        return {}
+    ratio, share, weight = ratio[usable], share[usable], seen.weight[usable]
+    design = np.column_stack([1.0 - share, share, share * (share - 1.0)])
+    found = fit(design, ratio, weight, seen.day[usable], P90, P90_SD, P90_READING * float(np.median(ratio)))
+    drawn = found.drawn(f"{name} p90")
+    off = discrepancy.inside(ratio, design @ found.mean, share, weight, found)
+    z = normals(2, f"{name} p90 scatter")
+    scatter = 1.0 + math.hypot(P90_READING, off) * z[:, 0]
+    entry: dict[str, Any] = {
+        part: {"centre": float(found.mean[i]), "draws": np.maximum(drawn[:, i] * scatter, least).tolist()}
+        for i, (part, least) in enumerate({"p90": 1.0, "p90_waiting": 1.0, "p90_bend": -np.inf}.items())
+    }
+    entry["p90_drift"] = {"centre": 0.0, "draws": (P90_BEYOND * z[:, 1]).tolist()}
+    entry["p90_share"] = float(np.quantile(share, 0.995))
     return entry
