@@ -85,10 +85,16 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
     """
     entry = system.entry
     check_keys(asked)
-    point, start, base, growth_since, notes = _base(system, asked)
+    point, start, base, weeks, notes = _base(system, asked)
     one_interval = not notes
     users = _users(system, base)
-    scenario = _changed(system, replace(base, rates=base.rates * growth_since), asked, notes)
+    growth_since = np.ones((1, 1, 1))
+    grown_base = base
+    if weeks > 0.0:
+        growth_since = _growth_since(system, base, str(asked["when"]).strip(), weeks)
+        others = base.others * others_grown(system, np.array([weeks]))
+        grown_base = replace(base, rates=base.rates * growth_since, others=others)
+    scenario = _changed(system, grown_base, asked, notes)
     factors = np.ones(len(system.streams))
     if "growth_pct" in asked:
         factors[:] = growth("growth_pct", asked["growth_pct"])
@@ -189,6 +195,15 @@ def grown(system: System, weeks: Array) -> Array:
     return np.asarray(np.exp(each[:, None, :] * weeks[None, :, None]))
 
 
+def _growth_since(system: System, base: Scenario, when: str, weeks: float) -> Array:
+    """(draws, 1, streams) growth of each stream from its recorded load until a time to come, as factors; of an hour it
+    is as unsure as few recorded ones leave it."""
+    found = grown(system, np.array([weeks]))
+    if _whole_day(when):
+        return found
+    return found * _as_few(system, recorded(system.entry["profile"]), np.array(base.recorded))
+
+
 def others_grown(system: System, weeks: Array) -> Array:
     """(draws, loads) growth of what the other LPARs use, ``weeks`` (loads,) later, as it trends, as factors."""
     return np.asarray(np.exp(system.others_growth[:, None] * weeks))
@@ -229,8 +244,8 @@ def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
     return replace(scenario, rates=rates * factors[:, :, None])
 
 
-def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, str, Scenario, Array, list[str]]:
-    """The recorded load the question starts from, and the factors by which it grows until the time that is asked."""
+def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, str, Scenario, float, list[str]]:
+    """The recorded load the question starts from, and the weeks by which it grows until the time that is asked."""
     entry = system.entry
     profile = entry.get("profile")
     if profile is None:
@@ -239,21 +254,15 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
         point = point_entry(entry, asked.get("point", entry["operating_point"]))
         rates = np.array([[[float(point["rates"][name]) for name in system.streams]]])
         shown = point if not any(key in asked for key in ("etr_tps", "cpu_busy_pct")) else None
-        return shown, "", Scenario(rates, system.engines, system.ziips), np.ones((1, 1, 1)), []
+        return shown, "", Scenario(rates, system.engines, system.ziips), 0.0, []
     if "point" in asked:
         point_entry(entry, asked["point"])
     index, notes, weeks = _recorded(entry, profile, asked)
     history = recorded(profile)
     rates = history.rates[:, index].mean(axis=1)
-    others: Array | float = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
-    growth_since = np.ones((1, 1, 1))
-    if weeks > 0.0:
-        growth_since = grown(system, np.array([weeks]))
-        if np.any(others):
-            others = others * others_grown(system, np.array([weeks]))
-            notes[0] += ", and what the other LPARs of the machine use as theirs does"
-        if not _whole_day(str(asked["when"]).strip()):
-            growth_since = growth_since * _as_few(system, history, index)
+    others = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
+    if weeks > 0.0 and np.any(others):
+        notes[0] += ", and what the other LPARs of the machine use as theirs does"
     extra = {name: values[index].mean(keepdims=True)[None] for name, values in history.extra.items()}
     start = profile["start_local"][int(index[len(index) // 2])]
     if weeks > 0.0:
@@ -270,7 +279,7 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
         recorded=tuple(int(i) for i in index),
         think_s=np.where(rates > 0, think_s, 0.0)[:, None, :] if np.any(think_s > 0) else None,
     )
-    return None, start, base, growth_since, notes
+    return None, start, base, weeks, notes
 
 
 def _recorded(

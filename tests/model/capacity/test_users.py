@@ -1,14 +1,17 @@
 """Users who think: as many as the records say, sending as often as their responses let them."""
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
 
 from model.calibration.draws import Z90
+from model.calibration.intervals import SharedMachine
 from model.capacity import queues
 from model.capacity.ask import max_rate, predict, sweep
+from model.capacity.ensemble import System
+from model.capacity.loads import understand
 from model.capacity.msu_forecast import RecordedMsu, forecast_msu
 from model.capacity.simulation import simulated
 from model.capacity.users import crossed
@@ -17,10 +20,10 @@ from tests.model.calibration.test_production import DEMAND_S, ENGINES, REST_MS, 
 USERS = 400.0
 
 
-@lru_cache
-def bundle() -> dict:
+@cache
+def bundle(machine: SharedMachine | None = None) -> dict:
     """LOW has 400 users, who think for as long as their rate leaves; responses are those of the queue they make."""
-    given = history()
+    given = replace(history(), machine=machine)
     ended = given.ended[:, 1]
     load = given.busy_s / SECONDS
     share = given.cp_s[:, 1] / given.busy_s
@@ -45,6 +48,18 @@ def test_a_recorded_load_has_the_recorded_users_and_rates():
     peak = given.ended[np.argmax(given.busy_s)] / SECONDS
     assert now["etr_tps", "class=LOW"].value == pytest.approx(peak[1], rel=1e-4)
     assert ("users", "class=HIGH") not in now
+
+
+def test_users_until_a_time_to_come_grow_from_the_recorded_ones_beside_the_recorded_lpars():
+    weeks = np.arange(len(history().seconds)) / 672.0
+    others = 2.0 * SECONDS * np.exp(0.1 * weeks)
+    shared = bundle(SharedMachine("M1", 6.0, 500.0, 1000.0, False, others, 0.0 * weeks))
+    entry = shared["systems"]["PRDA"]
+    recorded = System(entry)
+    now, then = (understand(recorded, {"when": when}) for when in ("peak", "2026-11-02"))
+    fresh = understand(System({**entry, "profile": dict(entry["profile"])}), {"when": "2026-11-02"})
+    assert fresh.scenario.users == pytest.approx(then.scenario.users, rel=1e-12)
+    assert np.all(then.scenario.others[1:] > 1.5 * now.scenario.others)
 
 
 def test_users_are_as_sure_as_the_samples_that_found_them_idle():
