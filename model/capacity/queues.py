@@ -156,7 +156,7 @@ def held_off(offered: ArrayLike, servers: ArrayLike, fading: ArrayLike) -> Array
     steady = load < pool * STEADY
     found = np.where(steady | ~shows, 1.0, 0.0)
     rows = np.flatnonzero(shows & steady)
-    each = int(max(np.ceil(pool.max(initial=0.0)), FEWEST_SUMMED))
+    each = int(max(np.ceil(pool.flat[rows].max(initial=0.0)), FEWEST_SUMMED))
     for some in np.array_split(rows, 1 + len(rows) * each // AT_ONCE):
         if len(some):
             found.flat[some] = _held_off(load.flat[some], pool.flat[some], fade.flat[some])

@@ -226,3 +226,4 @@ def test_many_loads_of_users_who_wait_are_each_as_asked_alone():
     for row, column in ((0, 0), (1, 3), (1, 120), (1, 199)):
         alone = float(queues.held_off(loads[row, column], 256.0, 0.01))
         assert found[row, column] == pytest.approx(alone, abs=1e-3)
+    assert queues.held_off([1.0, 1.0], [2.0, np.nan], 0.01)[0] == pytest.approx(queues.held_off(1.0, 2.0, 0.01))
