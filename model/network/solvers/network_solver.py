@@ -162,7 +162,13 @@ def _with_starved(
     throughput = np.where(starved, net.rates.clip(0), figures.throughput)
     full = np.array([name in overloaded for name in net.network.station_names])
     each = np.divide(net.demand, work.demand, out=np.ones_like(asked), where=work.demand > 0)
+    held = figures.held.copy()
+    for rho, resource in enumerate(net.network.resources):
+        if resource.name in overloaded:
+            takes = np.where(net.acquires[:, rho] > 0, net.rates.clip(0) * net.inside[:, rho].sum(axis=1), 0.0)
+            held[:, rho] = takes / takes.sum() * resource.capacity * resource.instances
     return figures._replace(
+        held=held,
         throughput=throughput,
         residence=figures.residence * each,
         busy=np.where(starved[:, None] & full, throughput[:, None] * asked, figures.busy),

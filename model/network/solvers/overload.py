@@ -7,12 +7,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from model.network import NetworkError
 from model.network.solvers.arrays import MOST_BUSY, RANKED
 from model.network.solvers.reduction import Floats, Reduced, unwaited_holding
 from model.network.solvers.water_filling import water_filling
 
 FULL = 1 - 1e-9
 """Part of what a station can do at which it is overloaded: rounding may leave as much."""
+LITTLE = 0.01
+"""Part of what a station can do that work outside of an overloaded resource may ask of it and be left aside."""
 
 
 def overloaded_by_arrivals(net: Reduced, throughput: Floats | None = None) -> dict[str, float]:
@@ -73,38 +76,72 @@ def without_starved(
     Engines of an overloaded station are full. Where it serves by importance, the level that no longer fits gets through
     at the rate that is left for it beside the ``throughput`` (classes,) of users above it, levels below not at all.
     Elsewhere all open classes get through at a part of their rates, and users of closed classes, who stand beside ever
-    more of them, not at all. Stations before the overloaded one still have all arrivals. Where a resource is
-    overloaded, nobody has a steady state, and the network is what it was.
+    more of them, not at all. Stations before the overloaded one still have all arrivals. An overloaded resource always
+    has as many inside as it lets in, whom the others meet as users who never think.
+
+    Raises:
+        NetworkError: who gets through an overloaded resource, or what they do outside of it, cannot be told.
     """
     starved = np.zeros(len(net.rates), dtype=bool)
     names = net.network.station_names
     work = net
     while overloaded:
         name = next(iter(overloaded))
-        if name not in names:
-            return net, np.ones_like(starved)
-        work = _without(work, names.index(name), starved, throughput)
+        rho = _gate(work, names.index(name), throughput) if name in names else net.network.resource_names.index(name)
+        if rho is None:
+            work = _without(work, names.index(name), starved, throughput)
+        else:
+            starved |= net.acquires[:, rho] > 0
+            if np.all(starved | ((net.rates <= 0) & (net.users <= 0))):
+                return net, starved
+            work = _always_full(work, rho)
         overloaded = overloaded_by_arrivals(work, throughput)
     return work, starved
 
 
+def _gate(net: Reduced, k: int, throughput: Floats | None) -> int | None:
+    """A resource that keeps work which does not fit away from an overloaded station; None where nothing does."""
+    out = _unfit(net, k, throughput)[0] & (net.rates > 0)
+    kept = np.flatnonzero(np.any(net.inside[out, :, k] > 0, axis=0))
+    return int(kept[0]) if len(kept) else None
+
+
+def _always_full(net: Reduced, rho: int) -> Reduced:
+    """The network in which open classes that take an overloaded resource are users inside it, in the parts in which
+    they come and hold it; users who would queue for it stand still."""
+    resource = net.network.resources[rho]
+    takers = net.acquires[:, rho] > 0
+    arriving = takers & (net.rates > 0)
+    inside = net.inside[:, rho] * net.largest[rho]
+    held = np.where(arriving, net.rates * (inside * net.pace).sum(axis=1), 0.0)
+    outside = net.rates.clip(0) * arriving @ (net.demand - inside).clip(0) * net.pace
+    least = np.array([curve[0][-1] for curve in net.curves])
+    ranked = resource.scheduling == "hol" and len(set(net.priority[arriving])) > 1
+    if ranked or net.forks or net.sync or np.any((outside > LITTLE * least) & ~net.delay):
+        raise NetworkError(
+            f"network {net.network.name!r} asks for more of {resource.name} than there is, and what gets through it is "
+            "beyond the analytic solver: simulate it, or make the resource larger"
+        )
+    users = resource.capacity * resource.instances / net.largest[rho] * held / held.sum()
+    acquires, within, nested = net.acquires.copy(), net.inside.copy(), net.nested.copy()
+    acquires[:, rho], within[:, rho], nested[:, rho], nested[:, :, rho] = 0.0, 0.0, 0.0, 0.0
+    return replace(
+        net,
+        rates=np.where(arriving, -1.0, net.rates),
+        users=np.where(takers, users, net.users),
+        think=np.where(arriving, 0.0, net.think),
+        demand=np.where(arriving[:, None], inside, net.demand),
+        acquires=acquires,
+        inside=within,
+        nested=nested,
+    )
+
+
 def _without(net: Reduced, k: int, starved: NDArray[np.bool_], throughput: Floats | None) -> Reduced:
     """The network without the work of an overloaded station that does not fit, and of less important classes there."""
-    load = net.rates.clip(0) * net.demand[:, k] * net.pace[k]
-    left = most = float(most_work(net, net.rates.clip(0) @ net.demand * net.pace)[k])
-    out = net.demand[:, k] > 0
+    out, load, left = _unfit(net, k, throughput)
     scheduling = net.network.stations[k].scheduling
-    if scheduling in RANKED:
-        before = load if throughput is None else load + _of_users(net, throughput, k)
-        *above, level = sorted(set(net.priority[load > 0]), reverse=True)
-        # Rounding may let the last level seem to fit where all work together fills the station.
-        for at in above:
-            if before[net.priority > at].sum() + load[net.priority == at].sum() >= left * FULL:
-                level = at
-                break
-        left = max(left - float(before[net.priority > level].sum()), (1 - FULL) * left)
-        out &= net.priority <= level
-        load[net.priority != level] = 0.0
+    most = float(most_work(net, net.rates.clip(0) @ net.demand * net.pace)[k])
     # Where what is begun is waited for, nearly as much as fits stays; nothing, where users leave no room.
     stays = scheduling == "hol" and left * (1 - MOST_BUSY) > most * (1 - FULL)
     through = np.minimum(_through(net, k, load, left), 1.0) * (MOST_BUSY if stays else 1.0)
@@ -125,6 +162,26 @@ def _without(net: Reduced, k: int, starved: NDArray[np.bool_], throughput: Float
         inside=inside,
         occupied=occupied,
     )
+
+
+def _unfit(net: Reduced, k: int, throughput: Floats | None) -> tuple[NDArray[np.bool_], Floats, float]:
+    """(classes,) who cannot be served as they come at an overloaded station, and (classes,) work of the last of them
+    who get something, with the engines that are left for that."""
+    load = net.rates.clip(0) * net.demand[:, k] * net.pace[k]
+    left = float(most_work(net, net.rates.clip(0) @ net.demand * net.pace)[k])
+    out = net.demand[:, k] > 0
+    if net.network.stations[k].scheduling in RANKED:
+        before = load if throughput is None else load + _of_users(net, throughput, k)
+        *above, level = sorted(set(net.priority[load > 0]), reverse=True)
+        # Rounding may let the last level seem to fit where all work together fills the station.
+        for at in above:
+            if before[net.priority > at].sum() + load[net.priority == at].sum() >= left * FULL:
+                level = at
+                break
+        left = max(left - float(before[net.priority > level].sum()), (1 - FULL) * left)
+        out &= net.priority <= level
+        load[net.priority != level] = 0.0
+    return out, load, left
 
 
 def _through(net: Reduced, k: int, load: Floats, capacity: float) -> Floats:

@@ -10,6 +10,7 @@ from model.network import (
     Fork,
     LparShare,
     Network,
+    NetworkError,
     Overflow,
     Release,
     Resource,
@@ -199,3 +200,29 @@ def test_arrivals_that_no_longer_fit_below_users_go_on_as_far_as_they_get_throug
     assert [solved[n] for n in ("high", "beside")] == pytest.approx(
         [simulated[n] for n in ("high", "beside")], rel=0.12
     )
+
+
+@pytest.mark.parametrize(("scheduling", "stay_s"), [("ps", 0.0), ("fcfs", 0.2), ("hol", 0.0)])
+def test_others_meet_an_overloaded_limit_as_full_as_it_is(scheduling, stay_s):
+    inside = [visit("cp", 0.1), *([visit("disk", stay_s)] if stay_s else [])]
+    net = network(
+        [Station(name="cp", scheduling=scheduling), Station(name="disk", scheduling="delay")],
+        open_class(14.0, Acquire(resource="mxt"), *inside, Release(resource="mxt"), name="limited"),
+        open_class(3.0, visit("cp", 0.1), name="beside", priority=1),
+        closed_class(2, 1.0, visit("cp", 0.05), name="users", priority=1),
+        resources=(Resource(name="mxt", capacity=3),),
+    )
+    solved, simulated = by_class(net, 60_000)
+    assert solved.pop("limited") == float("inf")
+    assert solved == pytest.approx({name: simulated[name] for name in solved}, rel=0.12)
+
+
+def test_what_an_overloaded_limit_lets_into_other_stations_is_refused():
+    net = network(
+        [Station(name="cp"), Station(name="disk")],
+        open_class(14.0, Acquire(resource="mxt"), visit("cp", 0.1), Release(resource="mxt"), visit("disk", 0.05)),
+        open_class(3.0, visit("cp", 0.1), name="beside"),
+        resources=(Resource(name="mxt", capacity=1),),
+    )
+    with pytest.raises(NetworkError, match=r"asks for more of mxt than there is.*simulate it"):
+        solve(net)
