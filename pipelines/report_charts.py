@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
+from matplotlib.dates import AutoDateLocator
 from numpy.typing import NDArray
 
 from model.drawing import COLOURS, drawing, svg
@@ -24,6 +25,8 @@ def engines_over_time(
     axes.stackplot(days, *groups.values(), labels=list(groups), colors=COLOURS, alpha=0.6, linewidth=0)
     axes.plot(days, _numbers(peak), color="#2b3a45", linestyle=":", linewidth=1.2, label="highest interval")
     axes.plot(days, _numbers(online), color="#6b7a86", linewidth=1.2, label="CPs online")
+    # From month to month in even steps: the first of a month would stand on the last days of the one before.
+    axes.xaxis.set_major_locator(AutoDateLocator(maxticks=7, interval_multiples=False))
     figure.autofmt_xdate(rotation=0, ha="center")
     return svg(figure)
 

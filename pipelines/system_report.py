@@ -37,7 +37,8 @@ def report(bundle: Mapping[str, Any], database: Path, quality: Path, system: str
     sections["Service classes, last seven days"] = pages.table(
         [_class(found) for found in history.classes(snapshot, system)]
     )
-    sections["What this rests on"] = _rests(answer, bundle, data_state.quality(quality).verdict)
+    notes = list(dict.fromkeys([*answer["notes"], *headroom["notes"]]))
+    sections["What this rests on"] = _rests(answer, bundle, data_state.quality(quality).verdict) + notes
     title = f"Capacity of {system}, {date.today().isoformat()}"
     lead = _lead(answer, limit, headroom, max_busy_pct) + _age(span[1].date(), date.today())
     return pages.document(title, lead, sections)
@@ -145,7 +146,6 @@ def _rests(answer: Mapping[str, Any], bundle: Mapping[str, Any], verdict: str | 
         f"Model {bundle['model_version']}, which {judged[gate.get('passed')]}; intervals are 90 % intervals.",
         f"Calibrated on {seen['intervals']:,} intervals from {seen['period'][0][:10]} to {seen['period'][1][:10]}.",
         f"Last check of the data: {VERDICTS.get(verdict or '', 'none')}.",
-        *answer["notes"],
     ]
 
 
