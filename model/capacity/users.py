@@ -187,8 +187,8 @@ def _with(values: Array, streams: list[int], chosen: Array | float) -> Array:
 def crossed(falling: Callable[[Array, Numbers], Array], start: Array, step: float) -> Array:
     """Where a falling function crosses zero, (draws, loads, 1); where it jumps, just beyond.
 
-    Looked for from ``start`` in growing steps, then on the line between both ends, or halfway where it was on the same
-    side of zero twice.
+    Looked for from ``start`` in growing steps, then by inverse quadratic interpolation where the last three points lie
+    on a curve without a bend, halfway elsewhere (T. R. Chandrupatla, *Advances in Engineering Software* 28, 1997).
 
     Args:
         falling: its values, (draws, some loads, 1), at points of that shape, and the numbers of these loads.
@@ -216,17 +216,29 @@ def crossed(falling: Callable[[Array, Numbers], Array], start: Array, step: floa
         low, at_low = np.where(downwards, x, low), np.where(downwards, value, at_low)
         high, at_high = np.where(upwards, x, high), np.where(upwards, value, at_high)
         size *= 2.0
-    side, twice = np.zeros(start.shape, bool), np.zeros(start.shape, bool)
-    for turn in range(TURNS):
-        open_ = (high - low > NEAR) & (at_high < -NEAR)
-        if not np.any(open_):
-            break
-        with np.errstate(invalid="ignore", divide="ignore"):
-            x = low + at_low * (high - low) / (at_low - at_high)
-        x = np.where(~twice & (low < x) & (x < high), x, (low + high) / 2.0)
-        value = at(x, open_, here)
-        above = value > NEAR
-        twice, side = (above == side) & ~twice & (turn > 0), above
-        low, at_low = np.where(open_ & above, x, low), np.where(open_ & above, value, at_low)
-        high, at_high = np.where(open_ & ~above, x, high), np.where(open_ & ~above, value, at_high)
-    return high
+    last, other, third = high, low, low
+    at_last, at_other, at_third = at_high, at_low, at_low
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.nan_to_num(at_last / (at_last - at_other), nan=0.5)
+        for _ in range(TURNS):
+            wide = np.abs(other - last)
+            open_ = (wide > NEAR) & (np.minimum(at_last, at_other) < -NEAR)
+            if not np.any(open_):
+                break
+            least = NEAR / 2.0 / np.maximum(wide, NEAR)
+            x = last + np.clip(part, least, 1.0 - least) * (other - last)
+            value = at(x, open_, here)
+            same = open_ & ((value > NEAR) == (at_last > NEAR))
+            turned = open_ & ~same
+            third = np.where(same, last, np.where(turned, other, third))
+            at_third = np.where(same, at_last, np.where(turned, at_other, at_third))
+            other, at_other = np.where(turned, last, other), np.where(turned, at_last, at_other)
+            last, at_last = np.where(open_, x, last), np.where(open_, value, at_last)
+            along, through = (last - other) / (third - other), (at_last - at_other) / (at_third - at_other)
+            curved = (through**2 < along) & ((1.0 - through) ** 2 < 1.0 - along)
+            inverse = at_last / (at_other - at_last) * at_third / (at_other - at_third)
+            inverse += (
+                (third - last) / (other - last) * at_last / (at_third - at_last) * at_other / (at_third - at_other)
+            )
+            part = np.where(curved & np.isfinite(inverse), inverse, 0.5)
+    return np.where((at_last > NEAR) & (at_other <= NEAR), other, last)
