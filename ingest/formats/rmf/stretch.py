@@ -90,6 +90,8 @@ def _places(room: int) -> tuple[list[npt.NDArray[np.int32]], _Marks, _Marks]:
 #: Typed tables made of a segment, and for each the kind and the name of the segment.
 _Matches = list[tuple[TypedTable, tuple[str, str]]]
 _OF_MATCH = ("$kind", "$name")
+#: The column of a label that a table has not.
+_NOWHERE = 1 << 30
 
 
 @dataclass
@@ -99,9 +101,10 @@ class _Typed:
     table: TypedTable
     order: list[Ints] = field(default_factory=list)
     records: list[Ints] = field(default_factory=list)
-    texts: list[list[Ints]] = field(default_factory=list)
+    texts: list[Ints] = field(default_factory=list)
 
-    def add(self, order: Ints, records: Ints, texts: list[Ints]) -> None:
+    def add(self, order: Ints, records: Ints, texts: Ints) -> None:
+        """Rows, with the number of the text of each column (first axis) and row."""
         self.order.append(order)
         self.records.append(records)
         self.texts.append(texts)
@@ -173,7 +176,7 @@ class Stretch:
                 elif source in _OF_MATCH:
                     added = [found.texts.add(match[_OF_MATCH.index(source)]) for _, match in groups]
                     texts[:, column] = np.repeat(added, [len(members) for members, _ in groups])
-            typed[name].add(segments, found.segments[m.S_RECORD, segments], list(texts.T))
+            typed[name].add(segments, found.segments[m.S_RECORD, segments], texts.T)
 
     def _first_messages(self) -> dict[int, int]:
         first: dict[int, int] = {}
@@ -221,15 +224,12 @@ class Stretch:
             if not len(chosen):
                 continue
             first, cells = found.rows[m.R_FIRST, chosen], found.rows[m.R_CELLS, chosen]
-            texts: list[Ints] = []
-            for source in wanted.sources:
+            at = np.array([position.get(source, _NOWHERE) for source in wanted.sources])[:, np.newaxis]
+            there = at < cells
+            texts = np.where(there, found.values[m.V_TEXT].take(np.where(there, first + at, 0)), 0)
+            for column, source in enumerate(wanted.sources):
                 if source in _OF_MATCH:
-                    texts.append(np.full(len(chosen), found.texts.add(match[_OF_MATCH.index(source)])))
-                elif (at := position.get(source, -1)) < 0:
-                    texts.append(np.zeros(len(chosen), np.int64))
-                else:
-                    there = cells > at
-                    texts.append(np.where(there, found.values[m.V_TEXT, np.where(there, first + at, 0)], 0))
+                    texts[column] = found.texts.add(match[_OF_MATCH.index(source)])
             typed[wanted.name].add(chosen, found.values[m.V_RECORD, first], texts)
 
     def _typed(self, rows: _Typed) -> pa.Table:
@@ -237,7 +237,7 @@ class Stretch:
         records = np.concatenate(rows.records)[order]
         starts = np.flatnonzero(np.concatenate([[True], records[1:] != records[:-1]]))
         ordinals = np.arange(len(records)) - np.repeat(starts, np.diff(np.append(starts, len(records))))
-        places = np.stack([np.concatenate(column)[order] for column in zip(*rows.texts, strict=True)])
+        places = np.concatenate(rows.texts, axis=1)[:, order]
         arrays = [self._record(records), of_numbers(ordinals.astype(np.uint32)), *self._columns(rows.table, places)]
         return pa.Table.from_arrays(arrays, schema=schemas()[rows.table.name])
 
@@ -263,7 +263,7 @@ class Stretch:
         return made
 
     def _record(self, records: Ints) -> pa.Array:
-        return of_numbers((records + self.first_report).astype(np.uint32))
+        return of_numbers(np.add(records, self.first_report, dtype=np.uint32, casting="unsafe"))
 
     def _values(self) -> pa.Table:
         found, texts = self.found, self.found.texts
@@ -310,11 +310,16 @@ class Stretch:
             columns[f"message_{name}"] = [messages.get(record, {}).get(name) for record in range(count)]
         columns["form"] = ["xml"] * count
         columns["status"] = [("message", "data")[content] for content in found.reports[m.P_HAS_CONTENT].tolist()]
-        arrays = {name: of_values(column, schema.field(name).type) for name, column in columns.items()}
+        arrays = {name: _filled(column, schema.field(name).type) for name, column in columns.items()}
         arrays |= {name: said[path] for name, path in TEXTS.items()}
         arrays["record_seq"] = self._record(np.arange(count))
         arrays["section_seq"] = of_numbers(np.zeros(count, np.uint32))
         return pa.Table.from_arrays([arrays[name] for name in schema.names], schema=schema)
+
+
+def _filled(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Values as an array; most columns of a head are absent in all reports."""
+    return pa.nulls(len(column), kind) if column.count(None) == len(column) else of_values(column, kind)
 
 
 def file_messages(found: Sequence[tuple[str | None, str | None, str | None]], first: int) -> dict[str, pa.Table]:
