@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 SUFFIX = ".toml"
+MOST_FACTOR, MOST_POINTS = 1e6, 1000
 Simulated = Annotated[
     str, typer.Argument(metavar="SYSTEM|MODEL.toml", help="A system of the champion, or a network description.")
 ]
@@ -176,6 +177,10 @@ def _network(model: Path, table: Path | None, measured_on: str, on: str, workloa
     from model.network import Network
     from model.network.capacity_tables import moved, read_capacity_table
 
+    if model.suffix.lower() != SUFFIX and not model.exists():
+        raise typer.BadParameter(
+            f"{model}: no such description of a network (MODEL.toml); a system is asked with `etalon predict {model}`"
+        )
     network = Network.load(model)
     if table is None:
         if on or measured_on or workload or pools:
@@ -192,9 +197,14 @@ def _factors(text: str) -> Any:
 
     try:
         first, last, points = text.split(":")
-        return np.linspace(float(first), float(last), int(points))
+        ends, count = (float(first), float(last)), int(points)
     except ValueError:
         raise typer.BadParameter(f"--sweep is FROM:TO:POINTS, such as 0.2:1.5:14, not {text!r}") from None
+    if not all(0.0 < end <= MOST_FACTOR for end in ends) or not 1 <= count <= MOST_POINTS:
+        raise typer.BadParameter(
+            f"--sweep takes factors above 0, {MOST_FACTOR:g} at most, at 1 to {MOST_POINTS} points, not {text!r}"
+        )
+    return np.linspace(*ends, count)
 
 
 def _replayed(network: "Network", source: str, seed: int, as_json: bool) -> str:

@@ -92,6 +92,19 @@ def test_solve_sweeps_loads(region):
     assert "75.0 %" in text
 
 
+@pytest.mark.parametrize("sweep", ["1:2:0", "1:2:100000000", "0:1:3", "1:inf:3", "nan:1:2", "1:1e30:2", "1:2"])
+def test_a_sweep_of_loads_that_cannot_be_is_refused_at_once(region, sweep):
+    done = CliRunner().invoke(app, ["solve", str(region), f"--sweep={sweep}"])
+    assert done.exit_code == Exit.USAGE
+    assert repr(sweep) in done.stderr
+
+
+def test_solve_of_a_system_says_what_answers_about_systems():
+    done = CliRunner().invoke(app, ["solve", "PRDA"])
+    assert done.exit_code == Exit.USAGE
+    assert "`etalon predict PRDA`" in done.stderr
+
+
 def test_an_imported_table_moves_the_engine_pool(region, tmp_path):
     table = tmp_path / "lspr.csv"
     table.write_text("machine,engines,AVG\nOLD-702,2,2.0\nNEW-701,1,1.5\n")
