@@ -6,11 +6,12 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from model.capacity.conditions.beliefs import family, is_closed
+from model.capacity.conditions.beliefs import family
 from model.capacity.conditions.definitions import followers
 from model.capacity.conditions.evaluating import FOLLOWS, Evaluator, Value
 from model.capacity.conditions.fitting import evaluator
 from model.capacity.conditions.rows import Identity
+from model.capacity.conditions.series import is_closed
 from model.capacity.conditions.tables import POPULATIONS, RELEASES, SYSTEM, Cell, Table, number
 from model.capacity.questions import QuestionError
 
@@ -95,7 +96,7 @@ class Laws:
                         return found.low, found.value, found.high
 
                     place = table.numeric, table.block[1], table.unit(cell)
-                    think_s = self._evaluator.beliefs.think_time(cell, points)
+                    think_s = self._evaluator.beliefs.laws.think_time(cell, points)
                     return Users(*place, points[0][0], points[-1][0], think_s, throughput)
         return None
 

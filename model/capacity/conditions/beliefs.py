@@ -10,29 +10,30 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from model.capacity.conditions.identities import is_total
-from model.capacity.conditions.laws import Explained, Fitted, Series, prior
 from model.capacity.conditions.mixtures import Belief
 from model.capacity.conditions.populations import response_growth
 from model.capacity.conditions.ratios import OWN_RATIOS, Ratios
 from model.capacity.conditions.rows import WORKLOAD
-from model.capacity.conditions.tables import ALTERNATIVES, PEAK, POPULATIONS, SYSTEM, Cell, Table, Tables, number
+from model.capacity.conditions.series import (
+    DOUBTFUL,
+    REPEATED_WITHIN,
+    TIMES,
+    Point,
+    SeriesLaws,
+    differ,
+    is_closed,
+    rises,
+    spans,
+)
+from model.capacity.conditions.tables import ALTERNATIVES, PEAK, SYSTEM, Cell, Table, Tables
 
-MOST_SIBLINGS = 4
-MOST_APART = math.log(2.0)
-"""Series that differ by more at the same levels follow different laws."""
 OUTSIDE_SD = 0.003
 """Relative standard deviation by which an answer is less sure, for each e-fold outside the measured levels."""
 REPEATABILITY = 0.003
-TIMES, REPEATED_WITHIN, WORK_REPEATED_WITHIN = ("s", "ms", "us"), 0.03, 0.015
-"""Relative standard deviations within which times, and work and rates, repeat from run to run, however closely a law
-goes through a few."""
+WORK_REPEATED_WITHIN = 0.015
+"""Relative standard deviation within which work and rates repeat from run to run."""
 LEAST_STEPS, SURELY = 2, 2.0
 """Steps in one direction from which on a series is taken to rise or fall, within so many standard deviations."""
-DOUBTFUL = 0.1
-"""A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
-UNMEASURED_SD = 0.03
-"""Relative standard deviation, at least, of a sibling at a level at which it was not measured."""
 NOTHING_DOUBT = 0.5
 """How unsure a relative is that shows nothing, for each unit of the chance that there is something."""
 COUNT, EVENTS = "count", 2.0
@@ -43,12 +44,6 @@ LEAST_FELLOWS = 4
 """So many other levels of a part tell what is usual among them."""
 STEPS_BEYOND = range(1, 9)
 """How many doublings beyond the measured levels answers are held against each other; laws alone are left farther on."""
-CUSTOMERS = (*POPULATIONS, "ifp_regions")
-"""Conditions that count who asks for service; others, such as buffers, count what serves."""
-RISING = ("storage", "buffers", "s", "ms", "us")
-SIZES = ("_kb", "_mb", "_bytes")
-THINK_TIME = "think_time"
-KEPT_WEIGHT = 1e-3
 LEAST_REACH = 1e-9
 
 
@@ -85,10 +80,9 @@ class Beliefs:
         self.tables = tables
         self.facts = facts or {}
         self.ratios = Ratios(tables, self.facts)
+        self.laws = SeriesLaws(self.facts)
         self._widening = widening or {}
         self._cache: dict[Cell, Inference | None] = {}
-        self._siblings_alone: dict[Cell, tuple[float, float] | None] = {}
-        self._fitted: dict[tuple[Cell, tuple[Cell, ...], float], Fitted] = {}
 
     def infer(self, cell: Cell) -> Inference | None:
         """What is believed of a cell; None when nothing measured is related to it."""
@@ -111,7 +105,7 @@ class Beliefs:
             return Inference(Belief.of(value, max(se, REPEATABILITY * abs(value))), "measured", 1)
         return self._related(table, cell)
 
-    def _law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Inference:
+    def _law(self, table: Table, cell: Cell, points: list[Point]) -> Inference:
         x = np.array([point[0] for point in points])
         y = np.array([point[1] for point in points])
         basis = f"law over {len(points)} measured level{'s' if len(points) > 1 else ''} of {table.numeric}"
@@ -122,7 +116,7 @@ class Beliefs:
             return Inference(Belief.of(near, float(np.std(y))), basis, len(points), outside)
         measured, noise = table.values.get(cell, (0.0, 0.0))
         known = measured > 0 and noise < DOUBTFUL * measured
-        belief = self._widened(table, cell, self.by_law(table, cell, points), most=1.0 if known else math.inf)
+        belief = self._widened(table, cell, self.laws.at(table, cell, points), most=1.0 if known else math.inf)
         if known:
             belief = belief.scaled(measured / belief.median(), 0.0)
         elif outside:
@@ -131,7 +125,7 @@ class Beliefs:
             belief = belief.bounded(*between(_sure(points), cell.x, SURELY * _repeated_within(table, cell)))
         return Inference(belief, basis, len(points), outside)
 
-    def _no_surer(self, table: Table, cell: Cell, points: list[tuple[float, float, float]], belief: Belief) -> Belief:
+    def _no_surer(self, table: Table, cell: Cell, points: list[Point], belief: Belief) -> Belief:
         """A belief beyond the measured levels held against the last one and every doubling from there on: it is no
         surer than any of them, and no lower where nothing is expected to fall. A sibling measured there knows better.
         """
@@ -140,109 +134,15 @@ class Beliefs:
         away = math.log2(cell.x / end)
         steps = [step for step in STEPS_BEYOND if step < abs(away)]
         places = [replace(cell, x=end * math.exp2(math.copysign(step, away))) for step in steps]
-        nearer = [self._widened(table, place, self.by_law(table, place, points)) for place in places]
+        nearer = [self._widened(table, place, self.laws.at(table, place, points)) for place in places]
         reach = max([belief.reach(), *(other.reach() for other in nearer)])
         rising = rises(table, cell) and not is_closed(table, cell)
         factor = 1.0
-        if rising and not any(_spans(table.series(other), cell.x) for other in self._siblings(table, cell)):
+        if rising and not any(spans(table.series(other), cell.x) for other in self.laws.siblings(table, cell)):
             limit = (max if away > 0 else min)([last, *(other.median() for other in nearer)])
             factor = (max if away > 0 else min)(limit / belief.median(), 1.0)
         wider = reach / max(belief.reach(), LEAST_REACH)
         return belief.widened(max(wider, 1.0)).scaled(factor, OUTSIDE_SD * abs(away) * math.log(2.0))
-
-    def by_law(self, table: Table, cell: Cell, points: list[tuple[float, float, float]]) -> Belief:
-        """What the laws say of a cell, given the points of its series."""
-        assert cell.x is not None
-        think, closed = self.think_time(cell, points), is_closed(table, cell)
-        siblings = () if closed and think else self._known_siblings(table, cell)
-        there = [self._alone(table, replace(sibling, x=cell.x)) for sibling in siblings]
-        found = self._fit(table, cell, siblings, think).at(cell.x, [value for value in there if value is not None])
-        belief = combine(found, reasonable(table, cell))
-        if table.unit(cell) in TIMES:
-            belief = belief.scaled(1.0, REPEATED_WITHIN)
-        return belief.of_population(cell.x, think) if closed else belief
-
-    def _fit(self, table: Table, cell: Cell, siblings: tuple[Cell, ...], think: float) -> Fitted:
-        place = replace(cell, x=None), siblings, think
-        if place not in self._fitted:
-            self._fitted[place] = Fitted(self._series(table, cell, siblings, think))
-        return self._fitted[place]
-
-    def _series(self, table: Table, cell: Cell, siblings: tuple[Cell, ...], think: float) -> Series:
-        """A cell's own series with its siblings.
-
-        The throughput of a population is turned into the time of one cycle, population over throughput; into the
-        response alone where think time is known.
-        """
-        x, y, se = (np.array(column) for column in zip(*table.series(cell), strict=True))
-        if is_closed(table, cell):
-            se, y = x / y * (se / y), x / y - think
-        curves = []
-        for sibling in siblings:
-            known = [self._alone(table, replace(sibling, x=float(level))) for level in x]
-            values, sds = zip(*[value for value in known if value is not None], strict=True)
-            curves.append((np.array(values), np.array(sds)))
-        return Series(x, y, se, tuple(curves), not (is_closed(table, cell) and think) and rises(table, cell))
-
-    def _known_siblings(self, table: Table, cell: Cell) -> tuple[Cell, ...]:
-        """Siblings that are known at the cell and at all its measured levels: where any was measured at it, these."""
-        levels = [cell.x, *(x for x, _, _ in table.series(cell))]
-        known = tuple(
-            sibling
-            for sibling in self._siblings(table, cell)
-            if _spans(table.series(sibling), cell.x)
-            and all(self._alone(table, replace(sibling, x=level)) is not None for level in levels)
-        )
-        return tuple(sibling for sibling in known if replace(sibling, x=cell.x) in table.values) or known
-
-    def think_time(self, cell: Cell, points: list[tuple[float, float, float]]) -> float:
-        """Seconds between requests, where they are known and shorter than every measured cycle; else 0."""
-        found = number(self.facts.get(cell.system, {}).get(THINK_TIME, ""))
-        return found if found is not None and all(found < x / y for x, y, _ in points) else 0.0
-
-    def _siblings(self, table: Table, cell: Cell) -> list[Cell]:
-        """Series of the same metric with at least two levels that differ in one name, other systems first."""
-        found = []
-        for other in table.by_series:
-            if other.metric != cell.metric or is_total(other) != is_total(cell):
-                continue
-            apart = _differ(cell, other)
-            if len(apart) == 1 and self._alike(table, cell, other):
-                distance = self._distance(table, cell, other)
-                if distance <= MOST_APART:
-                    found.append(((apart[0] != SYSTEM, distance, other.labels, other.system), other))
-        return [other for _, other in sorted(found, key=lambda entry: entry[0])[:MOST_SIBLINGS]]
-
-    @staticmethod
-    def _alike(table: Table, cell: Cell, other: Cell) -> bool:
-        """Whether another series has two levels, and was measured at levels of this one."""
-        mine = {x for x, _, _ in table.series(cell)}
-        theirs = {x for x, _, _ in table.series(other)}
-        return len(theirs) > 1 and len(mine & theirs) >= min(2, len(mine))
-
-    @staticmethod
-    def _distance(table: Table, cell: Cell, other: Cell) -> float:
-        mine = {x: y for x, y, _ in table.series(cell)}
-        theirs = {x: y for x, y, _ in table.series(other)}
-        shared = [abs(math.log(mine[x] / theirs[x])) for x in mine if x in theirs and mine[x] > 0 and theirs[x] > 0]
-        return sum(shared) / len(shared) if shared else 0.0
-
-    def _alone(self, table: Table, cell: Cell) -> tuple[float, float] | None:
-        """A sibling's value, as cycle time where it is a throughput, and its relative standard deviation."""
-        if cell not in self._siblings_alone:
-            self._siblings_alone[cell] = self._by_itself(table, cell)
-        return self._siblings_alone[cell]
-
-    def _by_itself(self, table: Table, cell: Cell) -> tuple[float, float] | None:
-        points = table.series(cell)
-        assert cell.x is not None
-        for x, y, noise in points:
-            if x == cell.x and noise < DOUBTFUL * y:
-                return x / y if is_closed(table, cell) else y, noise / y
-        if len(points) < 2 or any(y <= 0 for _, y, _ in points):
-            return None
-        belief = combine(self._fit(table, cell, (), 0.0).at(cell.x), reasonable(table, cell))
-        return belief.median(), math.hypot(belief.relative_sd(), UNMEASURED_SD)
 
     def _related(self, table: Table, cell: Cell) -> Inference | None:
         """From users who do not wait between requests; else from the relative whose ratio to the cell is known best."""
@@ -331,7 +231,7 @@ class Beliefs:
         for other in table.values:
             if other.metric != cell.metric:
                 continue
-            apart = _differ(cell, other)
+            apart = differ(cell, other)
             if len(apart) == 1:
                 found[replace(other, x=cell.x)] = apart[0]
         return [
@@ -354,12 +254,7 @@ def _together(found: list[_Candidate], least: float) -> Belief:
     return Belief(weights, means, sds, True)
 
 
-def _spans(points: list[tuple[float, float, float]], x: float | None) -> bool:
-    """Whether a level lies within the measured ones: beyond them a sibling knows no more than the series itself."""
-    return x is not None and points[0][0] <= x <= points[-1][0]
-
-
-def _sure(points: list[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
+def _sure(points: list[Point]) -> list[Point]:
     """Points whose values are not doubtful; all of them where each is."""
     return [(x, y, noise) for x, y, noise in points if noise < DOUBTFUL * y] or points
 
@@ -371,14 +266,14 @@ def _repeated_within(table: Table, cell: Cell) -> float:
     return REPEATED_WITHIN if table.unit(cell) in TIMES else WORK_REPEATED_WITHIN
 
 
-def between(points: list[tuple[float, float, float]], x: float, within: float) -> tuple[float, float]:
+def between(points: list[Point], x: float, within: float) -> tuple[float, float]:
     """Limits of a value between measured levels: the neighbouring ones, but for a relative rest, where all of three
     levels or more rise, or all fall.
     """
     values = [y for _, y, _ in points]
     steps = [math.log(after / before) for before, after in pairwise(values)]
     if (
-        not _spans(points, x)
+        not spans(points, x)
         or len(steps) < LEAST_STEPS
         or (min(steps) < -REPEATABILITY and max(steps) > REPEATABILITY)
     ):
@@ -403,7 +298,7 @@ def relatives(table: Table, cell: Cell) -> tuple[str, ...]:
     levels = "; ".join(f"{key}={level}" for key, level in cell.labels)
     series = f"{of_metric} of {table.groups.get(cell.system, cell.system)} [{levels}]"
     points = table.series(cell)
-    return family(table, cell), series, f"{series} {'within' if points and _spans(points, cell.x) else 'beyond'}"
+    return family(table, cell), series, f"{series} {'within' if points and spans(points, cell.x) else 'beyond'}"
 
 
 def scale(widening: Mapping[str, Sequence[float]], names: tuple[str, ...]) -> tuple[float, float]:
@@ -419,44 +314,3 @@ def scale(widening: Mapping[str, Sequence[float]], names: tuple[str, ...]) -> tu
     return max(widening.get(names[0], (1.0,))[0], 1.0), math.inf
 
 
-def is_closed(table: Table, cell: Cell) -> bool:
-    """Whether a metric is the throughput of a population of users that think between requests."""
-    return table.numeric in POPULATIONS and cell.metric == "throughput"
-
-
-def rises(table: Table, cell: Cell) -> bool:
-    """Whether more customers are not expected to lower a metric: storage, buffers, and times, as of waiting."""
-    return table.numeric in CUSTOMERS and (table.kind(cell) in RISING or is_closed(table, cell))
-
-
-def combine(found: Explained, with_reason: tuple[str, ...]) -> Belief:
-    """The mixture of all laws and grid nodes, given the laws that there is reason for."""
-    by_law = prior(with_reason)[found.law] * found.share[:, None]
-    log = found.evidence - found.doubt + np.log(by_law)
-    weight = np.exp(log - log.max())
-    weight /= weight.sum()
-    kept = weight > KEPT_WEIGHT * weight.max()
-    return Belief(weight[kept], found.mean[kept], found.sd[kept], True)
-
-
-def reasonable(table: Table, cell: Cell) -> tuple[str, ...]:
-    """Laws that a numeric condition gives reason for.
-
-    Customers hold something each, beside what is there without any. They wait for each other, as many times as long
-    as they are where something is saturated. Data that pass in pieces of a size take a number of pieces that is
-    inverse to it.
-    """
-    if rises(table, cell):
-        return ("proportional", "affine") if table.unit(cell) in TIMES else ("constant", "affine")
-    return ("inverse",) if str(table.numeric).endswith(SIZES) else ()
-
-
-def _differ(one: Cell, other: Cell) -> list[str]:
-    """The named conditions in which two cells differ; `system` is one of them."""
-    if one.subject != other.subject:
-        return ["", ""]
-    mine, theirs = dict(one.labels), dict(other.labels)
-    if mine.keys() != theirs.keys():
-        return ["", ""]
-    apart = [key for key, level in mine.items() if theirs[key] != level]
-    return apart + [SYSTEM] * (one.system != other.system)

@@ -8,11 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from model.capacity.conditions.beliefs import DOUBTFUL, Beliefs, Inference
+from model.capacity.conditions.beliefs import Beliefs, Inference
 from model.capacity.conditions.definitions import following
 from model.capacity.conditions.identities import WHOLE_PCT, Sum, repeated, shares, sums
 from model.capacity.conditions.mixtures import Array
 from model.capacity.conditions.rows import Identity, Operand
+from model.capacity.conditions.series import DOUBTFUL
 from model.capacity.conditions.tables import Cell, Table, Tables
 from model.systems.arithmetic import compute
 

@@ -10,7 +10,6 @@ The values `y` and the condition `x` are those of one series, shapes (n,), both 
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ FALLING, LEAST_FALL = 5.0, 0.01
 STEPS = 3
 OUTLIER_SD, OUTLIER_SHARE, LEAST_WITH_OUTLIER = 1.0, 0.1, 4
 """One value of a long enough series may be an outlier of this standard deviation in ln(y), with these prior odds."""
+NODE_STEPS, LEAST_EVIDENCE = 5, 1e-300
 LEAST_SHARE = 0.02
 """A law is kept above this share of every measured value."""
 NODES: Array = np.array(
@@ -76,16 +76,13 @@ class Series:
 class Explained:
     """What every configuration says: log evidence, and mean and standard deviation of ln y at the asked condition.
 
-    All of shape (instances, nodes); `law` is the index in `NAMES` of each instance. `doubt` is to be taken from the log
-    evidence where a law falls and the value is not expected to.
+    All of shape (instances, nodes); `law` is the index in `NAMES` of each instance.
     """
 
     law: NDArray[np.int64]
-    share: Array
     evidence: Array
     mean: Array
     sd: Array
-    doubt: Array
 
 
 @dataclass(frozen=True)
@@ -134,9 +131,10 @@ class Fitted:
         self._linear = _Linear(instances, z, kernels)
         self._power = _Power(x, z, noise, kernels)
         falls = np.concatenate((self._linear.falls, self._power.falls))
-        self._doubt = FALLING * np.asarray(series.rising & (falls > LEAST_FALL), dtype=np.float64)
         self._law = np.array([NAMES.index(name) for name in (*(instance.law for instance in instances), POWER)])
-        self._share = np.array([*(instance.share for instance in instances), 1.0])
+        share = np.array([*(instance.share for instance in instances), 1.0])
+        self._evidence = np.concatenate((self._linear.evidence, self._power.evidence)) + np.log(share)[:, None]
+        self._evidence -= FALLING * np.asarray(series.rising & (falls > LEAST_FALL), dtype=np.float64)
 
     def at(self, condition: float, at_siblings: Sequence[tuple[float, float]] = ()) -> Explained:
         """What the laws predict at a condition; siblings are (value, relative standard deviation) there."""
@@ -148,14 +146,36 @@ class Fitted:
             there[i, : len(columns)] = columns
             there_sd[i] = 0.0 if instance.sibling is None else at_siblings[instance.sibling][1]
         said = self._linear.at(there, there_sd, across), self._power.at(here, across)
-        evidence, mean, sd = (np.concatenate(both) for both in zip(*said, strict=True))
-        return Explained(self._law, self._share, evidence, mean + np.log(self._scale), sd, self._doubt)
+        mean, sd = (np.concatenate(both) for both in zip(*said, strict=True))
+        return Explained(self._law, self._evidence, mean + np.log(self._scale), sd)
+
+    def by_node(self, reasonable: Collection[str] = ()) -> Array:
+        """Log evidence of every grid node over all laws, up to a constant, shape (nodes,)."""
+        log = self._evidence + np.log(prior(reasonable)[self._law])
+        most = log.max()
+        return np.asarray(np.log(np.exp(log - most).sum(axis=0) + LEAST_EVIDENCE), dtype=np.float64)
 
 
-def prior(reasonable: Collection[str] = ()) -> Array:
-    """Weights of laws and grid nodes before any value is seen, shape (laws, nodes); some laws have a reason."""
+def prior(reasonable: Collection[str] = (), nodes: Array | None = None) -> Array:
+    """Weights of laws and grid nodes before any value is seen, shape (laws, nodes); some laws have a reason.
+
+    `nodes` are the weights of the nodes, which are equal without.
+    """
     odds = np.array([REASON if name in reasonable else 1.0 for name in NAMES])
-    return np.repeat((odds / odds.sum())[:, None] / len(NODES), len(NODES), axis=1)
+    return np.outer(odds / odds.sum(), node_weights(()) if nodes is None else nodes)
+
+
+def node_weights(shown: Sequence[Array]) -> Array:
+    """Weights of grid nodes, of what other series show of them (log evidence, shape (nodes,) each), by expectation
+    maximization: all nodes alike count for as much as one series.
+    """
+    alike = np.full(len(NODES), 1.0 / len(NODES))
+    weights = alike
+    for _ in range(NODE_STEPS if len(shown) else 0):
+        by_series = np.exp(np.stack(shown)) * weights
+        weights = alike + (by_series / by_series.sum(axis=1, keepdims=True)).sum(axis=0)
+        weights /= weights.sum()
+    return weights
 
 
 def _doubted(instance: _Instance) -> Iterator[_Instance]:
@@ -201,10 +221,11 @@ class _Linear:
             coefficients = centre + prior_sd * self._said.coefficients
             fitted = np.maximum(coefficients @ design.transpose(0, 2, 1), least)
         self._prior_sd, self._coefficients, self._least = prior_sd, coefficients, LEAST_SHARE * z.min()
+        self.evidence = self._said.evidence()
         self.falls = np.log(fitted[..., 0] / fitted[..., -1])
 
-    def at(self, there: Array, there_sd: Array, across: Array) -> tuple[Array, Array, Array]:
-        """Log evidence, mean and standard deviation of ln y where the columns are `there`; (instances, nodes)."""
+    def at(self, there: Array, there_sd: Array, across: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation of ln y where the columns are `there`; (instances, nodes)."""
         end = np.maximum((self._coefficients * there[:, None]).sum(axis=2), self._least)
         slope = self._prior_sd * there[:, None] / end[..., None]
         return self._said.predicted(slope, np.log(end), there_sd, across)
@@ -217,9 +238,10 @@ class _Power:
         design = np.broadcast_to(np.stack([np.ones_like(x), POWER_SD * np.log(x)], 1), (1, len(NODES), len(x), 2))
         around = _Around(noise[None], kernels)
         self._said = around.regression(design, np.broadcast_to(np.log(z), (1, len(NODES), len(x))))
+        self.evidence = self._said.evidence()
         self.falls = -POWER_SD * self._said.coefficients[..., 1] * np.log(x[-1] / x[0])
 
-    def at(self, x: float, across: Array) -> tuple[Array, Array, Array]:
+    def at(self, x: float, across: Array) -> tuple[Array, Array]:
         """As of `_Linear`."""
         slope = np.broadcast_to(np.array([1.0, POWER_SD * np.log(x)]), (1, len(NODES), 2))
         return self._said.predicted(slope, (slope * self._said.coefficients).sum(axis=2), np.zeros(1), across)
@@ -256,15 +278,14 @@ class _Regression:
     weighted: Array
     information: Array
 
-    @cached_property
     def evidence(self) -> Array:
         """Log density of the residuals."""
         log_det = self.around.log_det + np.linalg.slogdet(self.information)[1]
         misfit = (self.left * _times(self.around.inverse, self.left)).sum(axis=2) + (self.coefficients**2).sum(axis=2)
         return np.asarray(-0.5 * (misfit + log_det + self.left.shape[2] * np.log(2.0 * np.pi)), dtype=np.float64)
 
-    def predicted(self, slope: Array, mean: Array, there_sd: Array, across: Array) -> tuple[Array, Array, Array]:
-        """Log evidence, mean with the discrepancy, and standard deviation of one more measurement.
+    def predicted(self, slope: Array, mean: Array, there_sd: Array, across: Array) -> tuple[Array, Array]:
+        """Mean with the discrepancy, and standard deviation of one more measurement.
 
         `across` is the covariance of the discrepancy there with that at the measured conditions, (nodes, n).
         """
@@ -273,4 +294,4 @@ class _Regression:
         unsure = (rest * np.linalg.solve(self.information, rest[..., None])[..., 0]).sum(axis=2)
         discrepancy = np.maximum(NODES[:, 1] ** 2 - (across * kriging).sum(axis=2), 0.0)
         sd = np.sqrt(discrepancy + np.maximum(unsure, 0.0) + NODES[:, 0] ** 2 + there_sd[:, None] ** 2)
-        return self.evidence, mean + (kriging * self.left).sum(axis=2), np.minimum(sd, MOST_SD)
+        return mean + (kriging * self.left).sum(axis=2), np.minimum(sd, MOST_SD)

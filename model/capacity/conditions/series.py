@@ -1,0 +1,209 @@
+"""What laws say of a series of one metric over a numeric condition, with the series that are like it.
+
+Few levels hardly tell how far a series strays from a law: that is learned from the series like it as well (empirical
+Bayes; Carlin and Louis 2008, *Bayesian Methods for Data Analysis*), each of which counts as much as what is assumed of
+all of them.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from model.capacity.conditions.identities import is_total
+from model.capacity.conditions.laws import Array, Explained, Fitted, Series, node_weights, prior
+from model.capacity.conditions.mixtures import Belief
+from model.capacity.conditions.tables import POPULATIONS, SYSTEM, Cell, Table, number
+
+MOST_SIBLINGS = 4
+MOST_APART = math.log(2.0)
+"""Series that differ by more at the same levels follow different laws."""
+TIMES, REPEATED_WITHIN = ("s", "ms", "us"), 0.03
+"""Relative standard deviation within which times repeat from run to run, however closely a law goes through a few."""
+DOUBTFUL = 0.1
+"""A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
+UNMEASURED_SD = 0.03
+"""Relative standard deviation, at least, of a sibling at a level at which it was not measured."""
+CUSTOMERS = (*POPULATIONS, "ifp_regions")
+"""Conditions that count who asks for service; others, such as buffers, count what serves."""
+RISING = ("storage", "buffers", "s", "ms", "us")
+SIZES = ("_kb", "_mb", "_bytes")
+THINK_TIME = "think_time"
+KEPT_WEIGHT = 1e-3
+LEAST_POINTS = 2
+
+Point = tuple[float, float, float]
+"""Condition, value and standard error."""
+
+
+class SeriesLaws:
+    """Laws of all series, each fitted once."""
+
+    def __init__(self, facts: Mapping[str, Mapping[str, str]]) -> None:
+        self._facts = facts
+        self._siblings_alone: dict[Cell, tuple[float, float] | None] = {}
+        self._fitted: dict[tuple[Cell, tuple[Cell, ...], float], Fitted] = {}
+        self._nodes: dict[Cell, Array] = {}
+
+    def at(self, table: Table, cell: Cell, points: list[Point]) -> Belief:
+        """What the laws say of a cell, given the points of its series."""
+        assert cell.x is not None
+        think, closed = self.think_time(cell, points), is_closed(table, cell)
+        siblings = self._known_siblings(table, cell, think)
+        there = [self._alone(table, replace(sibling, x=cell.x)) for sibling in siblings]
+        found = self._fit(table, cell, siblings, think).at(cell.x, [value for value in there if value is not None])
+        belief = combine(found, reasonable(table, cell), self._node_weights(table, cell))
+        if table.unit(cell) in TIMES:
+            belief = belief.scaled(1.0, REPEATED_WITHIN)
+        return belief.of_population(cell.x, think) if closed else belief
+
+    def think_time(self, cell: Cell, points: list[Point]) -> float:
+        """Seconds between requests, where they are known and shorter than every measured cycle; else 0."""
+        found = number(self._facts.get(cell.system, {}).get(THINK_TIME, ""))
+        return found if found is not None and all(found < x / y for x, y, _ in points) else 0.0
+
+    def siblings(self, table: Table, cell: Cell) -> list[Cell]:
+        """Series of the same metric with at least two levels that differ in one name, other systems first."""
+        found = []
+        for other in table.by_series:
+            if other.metric != cell.metric or is_total(other) != is_total(cell):
+                continue
+            apart = differ(cell, other)
+            if len(apart) == 1 and _alike(table, cell, other):
+                distance = _distance(table, cell, other)
+                if distance <= MOST_APART:
+                    found.append(((apart[0] != SYSTEM, distance, other.labels, other.system), other))
+        return [other for _, other in sorted(found, key=lambda entry: entry[0])[:MOST_SIBLINGS]]
+
+    def _node_weights(self, table: Table, cell: Cell) -> Array:
+        """How likely each scatter and discrepancy is before the series is seen, of what series like it show."""
+        series = replace(cell, x=None)
+        if series not in self._nodes:
+            like = {o for o in table.by_series if o.metric == cell.metric and differ(cell, o) == [SYSTEM]}
+            shown = []
+            for other in sorted(like | set(self.siblings(table, cell)), key=repr):
+                points = table.series(other)
+                if len(points) >= LEAST_POINTS and all(y > 0 for _, y, _ in points):
+                    middle = replace(other, x=points[len(points) // 2][0])
+                    think = self.think_time(middle, points)
+                    fitted = self._fit(table, middle, self._known_siblings(table, middle, think), think)
+                    shown.append(fitted.by_node(reasonable(table, middle)))
+            self._nodes[series] = node_weights(shown)
+        return self._nodes[series]
+
+    def _fit(self, table: Table, cell: Cell, siblings: tuple[Cell, ...], think: float) -> Fitted:
+        place = replace(cell, x=None), siblings, think
+        if place not in self._fitted:
+            self._fitted[place] = Fitted(self._series(table, cell, siblings, think))
+        return self._fitted[place]
+
+    def _series(self, table: Table, cell: Cell, siblings: tuple[Cell, ...], think: float) -> Series:
+        """A cell's own series with its siblings.
+
+        The throughput of a population is turned into the time of one cycle, population over throughput; into the
+        response alone where think time is known.
+        """
+        x, y, se = (np.array(column) for column in zip(*table.series(cell), strict=True))
+        if is_closed(table, cell):
+            se, y = x / y * (se / y), x / y - think
+        curves = []
+        for sibling in siblings:
+            known = [self._alone(table, replace(sibling, x=float(level))) for level in x]
+            values, sds = zip(*[value for value in known if value is not None], strict=True)
+            curves.append((np.array(values), np.array(sds)))
+        return Series(x, y, se, tuple(curves), not (is_closed(table, cell) and think) and rises(table, cell))
+
+    def _known_siblings(self, table: Table, cell: Cell, think: float) -> tuple[Cell, ...]:
+        """Siblings that are known at the cell and at all its measured levels: where any was measured at it, these.
+
+        Responses beside a known think time have none.
+        """
+        if is_closed(table, cell) and think:
+            return ()
+        levels = [cell.x, *(x for x, _, _ in table.series(cell))]
+        known = tuple(
+            sibling
+            for sibling in self.siblings(table, cell)
+            if spans(table.series(sibling), cell.x)
+            and all(self._alone(table, replace(sibling, x=level)) is not None for level in levels)
+        )
+        return tuple(sibling for sibling in known if replace(sibling, x=cell.x) in table.values) or known
+
+    def _alone(self, table: Table, cell: Cell) -> tuple[float, float] | None:
+        """A sibling's value, as cycle time where it is a throughput, and its relative standard deviation."""
+        if cell not in self._siblings_alone:
+            self._siblings_alone[cell] = self._by_itself(table, cell)
+        return self._siblings_alone[cell]
+
+    def _by_itself(self, table: Table, cell: Cell) -> tuple[float, float] | None:
+        points = table.series(cell)
+        assert cell.x is not None
+        for x, y, noise in points:
+            if x == cell.x and noise < DOUBTFUL * y:
+                return x / y if is_closed(table, cell) else y, noise / y
+        if len(points) < LEAST_POINTS or any(y <= 0 for _, y, _ in points):
+            return None
+        belief = combine(self._fit(table, cell, (), 0.0).at(cell.x), reasonable(table, cell))
+        return belief.median(), math.hypot(belief.relative_sd(), UNMEASURED_SD)
+
+
+def _alike(table: Table, cell: Cell, other: Cell) -> bool:
+    """Whether another series has two levels, and was measured at levels of this one."""
+    mine = {x for x, _, _ in table.series(cell)}
+    theirs = {x for x, _, _ in table.series(other)}
+    return len(theirs) >= LEAST_POINTS and len(mine & theirs) >= min(LEAST_POINTS, len(mine))
+
+
+def _distance(table: Table, cell: Cell, other: Cell) -> float:
+    mine = {x: y for x, y, _ in table.series(cell)}
+    theirs = {x: y for x, y, _ in table.series(other)}
+    shared = [abs(math.log(mine[x] / theirs[x])) for x in mine if x in theirs and mine[x] > 0 and theirs[x] > 0]
+    return sum(shared) / len(shared) if shared else 0.0
+
+
+def spans(points: list[Point], x: float | None) -> bool:
+    """Whether a level lies within the measured ones: beyond them a sibling knows no more than the series itself."""
+    return x is not None and points[0][0] <= x <= points[-1][0]
+
+
+def is_closed(table: Table, cell: Cell) -> bool:
+    """Whether a metric is the throughput of a population of users that think between requests."""
+    return table.numeric in POPULATIONS and cell.metric == "throughput"
+
+
+def rises(table: Table, cell: Cell) -> bool:
+    """Whether more customers are not expected to lower a metric: storage, buffers, and times, as of waiting."""
+    return table.numeric in CUSTOMERS and (table.kind(cell) in RISING or is_closed(table, cell))
+
+
+def combine(found: Explained, with_reason: tuple[str, ...], nodes: Array | None = None) -> Belief:
+    """The mixture of all laws and grid nodes, given the laws that there is reason for and how likely nodes are."""
+    log = found.evidence + np.log(prior(with_reason, nodes)[found.law])
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    kept = weight > KEPT_WEIGHT * weight.max()
+    return Belief(weight[kept], found.mean[kept], found.sd[kept], True)
+
+
+def reasonable(table: Table, cell: Cell) -> tuple[str, ...]:
+    """Laws that a numeric condition gives reason for.
+
+    Customers hold something each, beside what is there without any. They wait for each other, as many times as long
+    as they are where something is saturated. Data that pass in pieces of a size take a number of pieces that is
+    inverse to it.
+    """
+    if rises(table, cell):
+        return ("proportional", "affine") if table.unit(cell) in TIMES else ("constant", "affine")
+    return ("inverse",) if str(table.numeric).endswith(SIZES) else ()
+
+
+def differ(one: Cell, other: Cell) -> list[str]:
+    """The named conditions in which two cells differ; `system` is one of them."""
+    if one.subject != other.subject:
+        return ["", ""]
+    mine, theirs = dict(one.labels), dict(other.labels)
+    if mine.keys() != theirs.keys():
+        return ["", ""]
+    apart = [key for key, level in mine.items() if theirs[key] != level]
+    return apart + [SYSTEM] * (one.system != other.system)
