@@ -1,4 +1,4 @@
-"""How well condition laws predict levels left out of the published studies, beside a naive answer; 20 s of CPU."""
+"""How well condition laws predict levels left out of the published studies, beside a naive answer; 40 s of CPU."""
 
 from __future__ import annotations
 

@@ -49,12 +49,13 @@ LEAST_REACH = 1e-9
 
 @dataclass(frozen=True)
 class Inference:
-    """A belief, and where it comes from in words."""
+    """A belief, and where it comes from in words; `relatives` are the names of the figures that err alike."""
 
     belief: Belief
     basis: str
     points: int
     extrapolated: bool = False
+    relatives: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Beliefs:
             belief = self._no_surer(table, cell, points, belief)
         elif not cell.metric.startswith(PEAK):
             belief = belief.bounded(*between(_sure(points), cell.x, SURELY * _repeated_within(table, cell)))
-        return Inference(belief, basis, len(points), outside)
+        return Inference(belief, basis, len(points), outside, of_series(table, cell))
 
     def _no_surer(self, table: Table, cell: Cell, points: list[Point], belief: Belief) -> Belief:
         """A belief beyond the measured levels held against the last one and every doubling from there on: it is no
@@ -162,10 +163,10 @@ class Beliefs:
         belief = _together(found, best.doubt)
         if table.unit(cell) == COUNT:
             belief = belief.scaled(1.0, math.sqrt(EVENTS / belief.median()))
-        if table.numeric is not None:
-            return replace(best.inference, belief=belief)
-        least = 0.0 if best.by_own else 1.0
-        return replace(best.inference, belief=self._widened(table, cell, belief, least))
+        names = of_ratio(table, cell)
+        factor, _ = scale(self._widening, names)
+        wider = belief.widened(factor if best.by_own else max(factor, 1.0))
+        return replace(best.inference, belief=wider, relatives=names)
 
     def _by_ratios(self, table: Table, cell: Cell, donors: list[tuple[Cell, str]]) -> Iterator["_Candidate"]:
         """What each relative says, by its ratio to the cell."""
@@ -214,16 +215,16 @@ class Beliefs:
                 inference = Inference(belief, f"as usual among {len(found)} other levels of {key}", 0)
                 yield _Candidate(belief.relative_sd(), inference, True)
 
-    def _widened(self, table: Table, cell: Cell, belief: Belief, least: float = 0.0, most: float = math.inf) -> Belief:
-        """A belief as much wider, or narrower, as figures left out show.
+    def _widened(self, table: Table, cell: Cell, belief: Belief, most: float = math.inf) -> Belief:
+        """A belief of a law as much wider, or narrower, as levels left out show.
 
         What was left out may be what shows how rough a series is: with it an interval is as wide by itself, and is
-        not widened beyond what held the figures left out.
+        not widened beyond what held the levels left out.
         """
-        factor, reach = scale(self._widening, relatives(table, cell))
-        if factor > 1.0 and table.numeric is not None:
+        factor, reach = scale(self._widening, of_series(table, cell))
+        if factor > 1.0:
             factor = max(min(factor, reach / max(belief.reach(), LEAST_REACH)), 1.0)
-        return belief.widened(min(max(factor, least), most))
+        return belief.widened(min(factor, most))
 
     def donors(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:
         """Cells of the same metric that differ in one name, with that name; a sibling is another system."""
@@ -272,11 +273,7 @@ def between(points: list[Point], x: float, within: float) -> tuple[float, float]
     """
     values = [y for _, y, _ in points]
     steps = [math.log(after / before) for before, after in pairwise(values)]
-    if (
-        not spans(points, x)
-        or len(steps) < LEAST_STEPS
-        or (min(steps) < -REPEATABILITY and max(steps) > REPEATABILITY)
-    ):
+    if not spans(points, x) or len(steps) < LEAST_STEPS or (min(steps) < -REPEATABILITY and max(steps) > REPEATABILITY):
         return -math.inf, math.inf
     place = bisect([level for level, _, _ in points], x)
     near = values[place - 1 : place + 1]
@@ -288,17 +285,19 @@ def family(table: Table, cell: Cell) -> str:
     return f"{table.block[0]} {table.block[1]}: {table.kind(cell)}"
 
 
-def relatives(table: Table, cell: Cell) -> tuple[str, ...]:
-    """Names of the figures that err alike: the family; those of one metric, in a series at the same named levels; and
-    of these the ones within the measured levels, or beyond them.
+def of_series(table: Table, cell: Cell) -> tuple[str, ...]:
+    """Names of the figures of laws that err alike: the family; those of one metric at the same named levels; and of
+    these the ones within the measured levels, or beyond them.
     """
-    of_metric = f"{family(table, cell)}, {cell.metric}"
-    if table.numeric is None:
-        return family(table, cell), of_metric
     levels = "; ".join(f"{key}={level}" for key, level in cell.labels)
-    series = f"{of_metric} of {table.groups.get(cell.system, cell.system)} [{levels}]"
+    series = f"{family(table, cell)}, {cell.metric} of {table.groups.get(cell.system, cell.system)} [{levels}]"
     points = table.series(cell)
     return family(table, cell), series, f"{series} {'within' if points and spans(points, cell.x) else 'beyond'}"
+
+
+def of_ratio(table: Table, cell: Cell) -> tuple[str, ...]:
+    """Names of the figures of ratios that err alike: the family, and those of one metric."""
+    return family(table, cell), f"{family(table, cell)}, {cell.metric}"
 
 
 def scale(widening: Mapping[str, Sequence[float]], names: tuple[str, ...]) -> tuple[float, float]:
@@ -312,5 +311,3 @@ def scale(widening: Mapping[str, Sequence[float]], names: tuple[str, ...]) -> tu
             factor, reach = widening[name]
             return factor, reach
     return max(widening.get(names[0], (1.0,))[0], 1.0), math.inf
-
-

@@ -8,15 +8,27 @@ American Statistical Association* 113).
 
 import math
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.capacity.conditions.beliefs import Beliefs, relatives
-from model.capacity.conditions.evaluating import Evaluator
+from model.capacity.conditions.beliefs import Beliefs, family
+from model.capacity.conditions.evaluating import Evaluator, Value
 from model.capacity.conditions.identities import repeated
-from model.capacity.conditions.tables import ALTERNATIVES, POINT, RATES, SYSTEM, Cell, Table, Tables, block_of, number
+from model.capacity.conditions.rows import Row
+from model.capacity.conditions.tables import (
+    ALTERNATIVES,
+    POINT,
+    POPULATIONS,
+    RATES,
+    SYSTEM,
+    Cell,
+    Table,
+    Tables,
+    block_of,
+    number,
+)
 
 LEAST_POINTS = 2
 COVERED = 0.9
@@ -25,7 +37,7 @@ MEANS_COVERED = 2.06
 """Errors of a normal distribution are within so many times their mean size in that share of cases."""
 WIDER_CASES = 2.0
 """How many figures of a group the wider group that it belongs to counts for."""
-FEW = 0.45
+FEW = 0.4
 """By how much, over the root of their number, intervals are wider that rest on few figures."""
 ROUNDING = 1e-9
 LEAST_WIDENING, MOST_WIDENING = 0.25, 4.0
@@ -37,10 +49,12 @@ Facts = Mapping[str, Mapping[str, str]]
 class LeftOut:
     """A figure left out: what the others say of it with a 90 % interval, and the naive answer.
 
-    `relatives` are the names of the figures that err alike, all first and the most alike last.
+    `relatives` are the names of the figures that err alike, all first and the most alike last; none where it follows
+    from others.
     """
 
     cell: Cell
+    family: str
     relatives: tuple[str, ...]
     measured: float
     low: float
@@ -65,10 +79,15 @@ class LeftOut:
 
 def left_out(tables: Tables, facts: Facts) -> list[LeftOut]:
     """All figures that can be left out."""
-    return [*levels(tables, facts), *single_figures(tables, facts)]
+    return [*of_levels(tables, facts), *single_figures(tables, facts)]
 
 
-def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
+def of_levels(tables: Tables, facts: Facts) -> list[LeftOut]:
+    """All figures that are left out with a level of a condition."""
+    return [*numeric_levels(tables, facts), *named_levels(tables, facts)]
+
+
+def numeric_levels(tables: Tables, facts: Facts) -> list[LeftOut]:
     """Every judged figure of a series that has two more levels, as the laws see it without its level.
 
     A series that two tables have counts once.
@@ -92,8 +111,117 @@ def levels(tables: Tables, facts: Facts) -> list[LeftOut]:
                 assert inference is not None
                 low, value, high = inference.belief.bounded(-math.inf, math.inf).quantiles(0.05, 0.5, 0.95)
                 naive = neighbours(points, cell.x)
-                found.append(LeftOut(cell, relatives(kept, cell), y, low, value, high, naive))
+                found.append(LeftOut(cell, family(kept, cell), inference.relatives, y, low, value, high, naive))
     return found
+
+
+def named_levels(tables: Tables, facts: Facts) -> list[LeftOut]:
+    """Every judged figure at a named level of a system, as the others see it without that level."""
+    found = []
+    for question in questions(tables):
+        if question.kept.numeric not in question.level.keys:
+            evaluator = Evaluator(question.tables, facts)
+            for cell in question.judged():
+                value = evaluator.value(cell)
+                if value is not None:
+                    found.append(_left_out(question.table, cell, value, question.naive(cell)))
+    return found
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of a condition, under any of its names, of a system."""
+
+    system: str
+    keys: tuple[str, ...]
+    level: str
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is a number."""
+        return number(self.level) is not None
+
+    def has(self, row: Row) -> bool:
+        """Whether a row was measured at it."""
+        texts = [text for key in self.keys if (text := row.condition.get(key)) is not None]
+        return row.system == self.system and any(
+            text == self.level or (self.numeric and number(text) == number(self.level)) for text in texts
+        )
+
+    def left_out_of(self, tables: Tables) -> Tables:
+        """Tables without it."""
+        stay = () if self.numeric else RATES
+        return tables.without(lambda row: self.has(row) and row.metric not in stay)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A level left out of all tables of a system.
+
+    `table` is one that had it, `kept` the same without it, `tables` all tables without it.
+    """
+
+    level: Level
+    table: Table
+    kept: Table
+    tables: Tables
+
+    def asked(self) -> list[Cell]:
+        """The cells of the table that are asked for."""
+        return [
+            cell
+            for cell in self.table.values
+            if cell.system == self.level.system
+            and cell not in self.kept.values
+            and self.level.level in [self.table.condition(cell).get(key) for key in self.level.keys]
+        ]
+
+    def judged(self) -> list[Cell]:
+        """Those of them that answers are compared with."""
+        return [cell for cell in self.asked() if cell in self.table.judged]
+
+    def of_number(self, cell: Cell) -> bool:
+        """Whether the level of a cell is one of a numeric condition."""
+        return self.kept.numeric in self.level.keys and cell.x is not None
+
+    def naive(self, cell: Cell) -> float:
+        """The mean of the neighbouring levels, or the value at the other named level; NaN without one."""
+        if self.of_number(cell):
+            return neighbours(self.kept.series(cell), cell.x)
+        found = [
+            value[0]
+            for other, value in self.kept.values.items()
+            if replace(other, labels=()) == replace(cell, labels=())
+            and {key for key, level in cell.labels if other.level(key) != level} == set(self.level.keys)
+        ]
+        return float(np.mean(found)) if found else math.nan
+
+
+def questions(tables: Tables) -> Iterator[Question]:
+    """Every level of every condition, left out once of all tables of its system.
+
+    With a named level the transaction rates stay, which a question about it gives; others have to have it.
+    """
+    for level in _known_levels(tables):
+        kept = level.left_out_of(tables)
+        for block in {block_of(row) for row in tables.rows if level.has(row)} & kept.blocks.keys():
+            before = kept.blocks[block]
+            known = [found for key in level.keys for found in before.levels.get(key, ())]
+            if before.numeric is not None if level.numeric else level.level in known:
+                yield Question(level, tables.blocks[block], before, kept)
+
+
+def _known_levels(tables: Tables) -> Iterator[Level]:
+    found: dict[Level, None] = {}
+    for table in tables.blocks.values():
+        for cell in table.values:
+            if table.numeric is not None and cell.x is not None:
+                keys = POPULATIONS if table.numeric in POPULATIONS else (table.numeric,)
+                found[Level(cell.system, keys, f"{cell.x:.12g}")] = None
+            for key, level in cell.labels:
+                if key in ALTERNATIVES:
+                    found[Level(cell.system, (key,), level)] = None
+    yield from found
 
 
 def neighbours(points: Sequence[tuple[float, float, float]], x: float | None) -> float:
@@ -129,8 +257,12 @@ def _single(tables: Tables, facts: Facts, table: Table, cell: Cell) -> LeftOut |
     found = evaluator.value(cell) if donors else None
     if found is None:
         return None
-    measured = table.values[cell][0]
-    return LeftOut(cell, relatives(table, cell), measured, found.low, found.value, found.high, donors[0][2])
+    return _left_out(table, cell, found, donors[0][2])
+
+
+def _left_out(table: Table, cell: Cell, found: Value, naive: float) -> LeftOut:
+    names = found.inference.relatives if found.inference is not None else ()
+    return LeftOut(cell, family(table, cell), names, table.values[cell][0], found.low, found.value, found.high, naive)
 
 
 def without(tables: Tables, table: Table, cell: Cell) -> Tables:
@@ -172,6 +304,6 @@ def behind(figures: Iterable[LeftOut]) -> list[str]:
     for figure in figures:
         if min(figure.measured, figure.value, figure.naive) > 0:
             errors = abs(math.log(figure.value / figure.measured)), abs(math.log(figure.naive / figure.measured))
-            off_by[figure.relatives[0]].append(errors)
+            off_by[figure.family].append(errors)
     medians = {name: np.median(np.array(found), axis=0) for name, found in off_by.items()}
     return sorted(name for name, (error, naive) in medians.items() if error > naive + ROUNDING)

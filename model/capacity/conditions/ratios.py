@@ -43,6 +43,9 @@ SAME_ENGINES = 0.97
 BY_VALUE = 3.0
 """By how many spreads ln(ratio) may differ for each e-fold between values: an option changes a part of a value, so that
 what is larger for that part changes more (a link's share of a message's time)."""
+SWITCHED_ON, WORK = {("no", "yes"): 1.0, ("yes", "no"): -1.0}, ("engine time", "SU")
+"""What is switched on is work to do: its mean is that of a half-normal distribution of the same spread."""
+HALF_NORMAL_MEAN = math.sqrt(2.0 / math.pi)
 NUGGET = 1e-4
 MOST_RATIOS = 80
 MACHINE, OTHER_PARTS = "machine", 2
@@ -123,7 +126,9 @@ class Ratios:
         within = WITHIN_RELEASES if key in RELEASES else WITHIN_SYSTEM
         slope = BY_VALUE if key in ALTERNATIVES and key not in RELEASES else 0.0
         other_metric = SAME_ENGINES if key == SYSTEM else OTHER_METRIC
-        log, sd = _posterior(mine, used, prior, odds, within, other_metric, slope)
+        on = SWITCHED_ON.get((change[0].lower(), change[1].lower()), 0.0) if kind in WORK else 0.0
+        centre = on * HALF_NORMAL_MEAN * prior
+        log, sd = _posterior(mine, used, prior, odds, within, other_metric, slope, centre)
         if apart and key != SYSTEM:
             sd = math.hypot(sd, self._changed(donor, {entry.system for entry in used}))
         return Ratio(log, sd, len(used), sum(entry.metric == donor.metric for entry in used))
@@ -224,12 +229,22 @@ def _changes(table: Table, key: str, gone: str, come: str) -> Iterator[tuple[str
 
 
 def _posterior(
-    mine: _Seen, used: list[_Seen], prior: float, odds: Array, within: float, other_metric: float, slope: float
+    mine: _Seen,
+    used: list[_Seen],
+    prior: float,
+    odds: Array,
+    within: float,
+    other_metric: float,
+    slope: float,
+    centre: float,
 ) -> tuple[float, float]:
-    """Mean and standard deviation of the wanted ln(ratio), over a grid of spreads and common shares."""
+    """Mean and standard deviation of the wanted ln(ratio), over a grid of spreads and common shares.
+
+    `centre` is its mean before any ratio is seen.
+    """
     likeness = np.array([[_alike(a, b, other_metric) for b in [*used, mine]] for a in used])
     likeness = likeness.reshape(len(used), len(used) + 1, 2)
-    logs = np.array([entry.log for entry in used])
+    logs = np.array([entry.log - centre for entry in used])
     values = np.array([math.log(entry.value) if entry.value > 0 else 0.0 for entry in [*used, mine]])
     sloping = slope * (values - values[:-1].mean()) if used and mine.value > 0 else np.zeros(len(used) + 1)
     by_value = np.outer(sloping[:-1], sloping)
@@ -255,7 +270,7 @@ def _posterior(
     weight /= weight.sum()
     mean = float(weight @ np.array(means))
     spread = float(weight @ (np.array(variances) + (np.array(means) - mean) ** 2))
-    return mean, math.sqrt(spread)
+    return centre + mean, math.sqrt(spread)
 
 
 def _part(entry: _Seen) -> frozenset[tuple[str, str]]:

@@ -31,7 +31,8 @@ RISING = ("storage", "buffers", "s", "ms", "us")
 SIZES = ("_kb", "_mb", "_bytes")
 THINK_TIME = "think_time"
 KEPT_WEIGHT = 1e-3
-LEAST_POINTS = 2
+LEAST_POINTS, LEAST_SHOWING = 2, 3
+"""Levels that two series must have in common, and from which on a series shows how rough it is."""
 
 Point = tuple[float, float, float]
 """Condition, value and standard error."""
@@ -84,7 +85,7 @@ class SeriesLaws:
             shown = []
             for other in sorted(like | set(self.siblings(table, cell)), key=repr):
                 points = table.series(other)
-                if len(points) >= LEAST_POINTS and all(y > 0 for _, y, _ in points):
+                if len(points) >= LEAST_SHOWING and all(y > 0 for _, y, _ in points):
                     middle = replace(other, x=points[len(points) // 2][0])
                     think = self.think_time(middle, points)
                     fitted = self._fit(table, middle, self._known_siblings(table, middle, think), think)

@@ -17,20 +17,17 @@ import numpy as np
 
 from model.capacity.conditions.evaluating import Evaluator
 from model.capacity.conditions.identities import repeated
-from model.capacity.conditions.left_out import LeftOut, left_out, neighbours, widening, without
-from model.capacity.conditions.rows import Row, Study
-from model.capacity.conditions.tables import (
-    ALTERNATIVES,
-    PEAK,
-    POPULATIONS,
-    RATES,
-    Cell,
-    Table,
-    Tables,
-    block_of,
-    kind_of,
-    number,
+from model.capacity.conditions.left_out import (
+    LeftOut,
+    Question,
+    of_levels,
+    questions,
+    single_figures,
+    widening,
+    without,
 )
+from model.capacity.conditions.rows import Study
+from model.capacity.conditions.tables import PEAK, RATES, Cell, Table, Tables, kind_of
 
 ITR, STRUCTURE = "itr_tps", "structure"
 """The latter names the structure of a coupling facility, whose rates and service times are a family of their own."""
@@ -140,9 +137,10 @@ class StudyValidation:
 def validate(study: Study) -> StudyValidation:
     """Leave every level out once; a series that two tables have counts once."""
     whole = Tables(study.rows)
-    figures, again = left_out(whole, study.facts), repeated(whole)
-    cases = [case for level in _levels(whole) for case in _without(study, whole, figures, again, *level)]
-    for figure in figures:
+    singles = single_figures(whole, study.facts)
+    figures, again = [*of_levels(whole, study.facts), *singles], repeated(whole)
+    cases = [case for question in questions(whole) for case in _asked(question, study, figures, again)]
+    for figure in singles:
         table = whole.blocks[figure.cell.block]
         if table.numeric is None:
             kept, scales = without(whole, table, figure.cell), widening(figures, [figure.cell])
@@ -161,83 +159,25 @@ def validate(study: Study) -> StudyValidation:
     return StudyValidation(tuple(cases), families, unjudged)
 
 
-def _levels(tables: Tables) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """System, names of the condition, level: everything that is left out once."""
-    found: dict[tuple[str, tuple[str, ...], str], None] = {}
-    for table in tables.blocks.values():
-        for cell in table.values:
-            if table.numeric is not None and cell.x is not None:
-                keys = POPULATIONS if table.numeric in POPULATIONS else (table.numeric,)
-                found[cell.system, keys, f"{cell.x:.12g}"] = None
-            for key, level in cell.labels:
-                if key in ALTERNATIVES:
-                    found[cell.system, (key,), level] = None
-    yield from found
-
-
-def _without(
-    study: Study,
-    whole: Tables,
-    figures: list[LeftOut],
-    again: Container[Cell],
-    system: str,
-    keys: tuple[str, ...],
-    level: str,
-) -> Iterator[Case]:
-    numeric = number(level)
-
-    def gone(row: Row) -> bool:
-        if row.system != system:
-            return False
-        for key in keys:
-            text = row.condition.get(key)
-            if text is not None and (text == level or (numeric is not None and number(text) == numeric)):
-                return True
-        return False
-
-    touched = {block_of(row) for row in study.rows if gone(row)}
-    kept = whole.without(lambda row: gone(row) and (numeric is not None or row.metric not in RATES))
-    for block in touched & kept.blocks.keys():
-        table, before = whole.blocks[block], kept.blocks[block]
-        known = [found for key in keys for found in before.levels.get(key, ())]
-        if before.numeric is None if numeric is not None else level not in known:
+def _asked(question: Question, study: Study, figures: list[LeftOut], again: Container[Cell]) -> Iterator[Case]:
+    evaluator = Evaluator(question.tables, study.facts, widening=widening(figures, question.asked()))
+    level = question.level
+    name = level.keys[0] if len(level.keys) == 1 else question.table.numeric
+    for cell in question.judged():
+        if replace(cell, x=None) in again:
             continue
-        asked = [
-            cell
-            for cell in table.values
-            if cell.system == system
-            and cell not in before.values
-            and level in [table.condition(cell).get(key) for key in keys]
-        ]
-        evaluator = Evaluator(kept, study.facts, widening=widening(figures, asked))
-        for cell in table.judged.intersection(asked):
-            if replace(cell, x=None) in again:
-                continue
-            found, naive = evaluator.value(cell), _naive(before, cell, keys)
-            if found is not None and not math.isnan(naive):
-                left = f"{keys[0] if len(keys) == 1 else table.numeric}={level}"
-                yield _case(table, cell, _place(before, cell, keys), left, (found.low, found.value, found.high), naive)
+        found, naive = evaluator.value(cell), question.naive(cell)
+        if found is not None and not math.isnan(naive):
+            ends = found.low, found.value, found.high
+            yield _case(question.table, cell, _place(question, cell), f"{name}={level.level}", ends, naive)
 
 
-def _place(table: Table, cell: Cell, keys: tuple[str, ...]) -> str:
-    """Where a level that a table has not lies among those that it has."""
-    if table.numeric not in keys or cell.x is None:
+def _place(question: Question, cell: Cell) -> str:
+    """Where a level that was left out lies among those that were not."""
+    if not question.of_number(cell) or cell.x is None:
         return "named levels"
-    levels = [x for x, _, _ in table.series(cell)]
+    levels = [x for x, _, _ in question.kept.series(cell)]
     return "levels within" if levels and min(levels) < cell.x < max(levels) else "levels beyond"
-
-
-def _naive(table: Table, cell: Cell, keys: tuple[str, ...]) -> float:
-    """The mean of the neighbouring levels, or the value at the other named level; NaN without one."""
-    if cell.x is not None and table.numeric in keys:
-        return neighbours(table.series(cell), cell.x)
-    found = [
-        value[0]
-        for other, value in table.values.items()
-        if replace(other, labels=()) == replace(cell, labels=())
-        and {key for key, level in cell.labels if other.level(key) != level} == set(keys)
-    ]
-    return float(np.mean(found)) if found else math.nan
 
 
 def _case(table: Table, cell: Cell, how: str, left_out: str, ends: tuple[float, ...], naive: float) -> Case:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from model.capacity.conditions.beliefs import relatives, scale
+from model.capacity.conditions.beliefs import of_series, scale
 from model.capacity.conditions.fitting import evaluator, fit
 from model.capacity.conditions.left_out import LeftOut, left_out, widening
 from model.capacity.conditions.rows import Row
@@ -21,7 +21,7 @@ def rows(scatter):
 
 def test_a_figure_left_out_is_told_by_the_other_release():
     found = left_out(Tables(rows((0.0, 0.001, -0.001))), {})
-    assert len(found) == 6
+    assert len(found) == 12  # each alone, and with its release
     assert all(figure.value == pytest.approx(figure.measured, rel=0.003) for figure in found)
     assert all(figure.naive == pytest.approx(80.0, rel=0.002) for figure in found)
 
@@ -60,7 +60,7 @@ def test_intervals_are_as_wide_as_figures_left_out_scatter():
 def test_levels_beyond_the_measured_ones_have_wider_intervals_than_those_within():
     cell = Cell(("study", "storage"), "one", "storage_kb", "", (), 8.0)
     figures = [
-        LeftOut(cell, ("all", "series", place), 100.0 * off, 90.0, 100.0, 111.0, 100.0)
+        LeftOut(cell, "all", ("all", "series", place), 100.0 * off, 90.0, 100.0, 111.0, 100.0)
         for place, offs in (("within", (1.01, 0.98, 1.02)), ("beyond", (1.1, 0.88, 1.15)))
         for off in offs
     ]
@@ -82,7 +82,7 @@ def test_a_series_that_is_rough_is_not_widened_twice():
     model = fit(rows, {})
     cell = Cell(("study", "runs"), "one", "queue_ms", "", (), 4.0)
     found, plain = (evaluator({**model, "widening": scales}).value(cell) for scales in (model["widening"], {}))
-    factor, reach = scale(model["widening"], relatives(evaluator(model).tables.blocks[cell.block], cell))
+    factor, reach = scale(model["widening"], of_series(evaluator(model).tables.blocks[cell.block], cell))
     assert factor > 1.3
     assert plain.low >= found.low > plain.value * (plain.low / plain.value) ** factor
     assert math.log(found.high / found.low) / 2.0 <= max(reach, math.log(plain.high / plain.low) / 2.0) + 1e-3

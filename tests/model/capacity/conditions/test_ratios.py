@@ -187,3 +187,14 @@ def test_a_part_that_has_changed_tells_less_of_another():
         return ratios.ratio(donor, donor.at_level("report_class", "GATEWAY"), "report_class", tables.value(donor)[0]).sd
 
     assert sd(160.0) > sd(80.0) + 0.3
+
+
+@pytest.mark.parametrize(("unit", "costs"), [("SU", True), ("s", False)])
+def test_an_option_switched_on_costs_work_before_any_ratio_is_seen(unit, costs):
+    storage = [Row("one", "csa_kb", {"tran_option": level}, 8.0, "KB", TABLE[1], TABLE[0]) for level in ("No", "Yes")]
+    tables = Tables([*storage, Row("one", "used", {"tran_option": "No"}, 100.0, unit, TABLE[1], TABLE[0])])
+    donor = next(cell for cell in tables.blocks[TABLE].values if cell.metric == "used")
+    on = Ratios(tables).ratio(donor, donor.at_level("tran_option", "Yes"), "tran_option", 100.0)
+    off = Ratios(tables).ratio(donor.at_level("tran_option", "Yes"), donor, "tran_option", 100.0)
+    assert on.log == -off.log
+    assert 0.005 < on.log < 0.03 if costs else on.log == 0.0

@@ -1,0 +1,47 @@
+"""Laws of a series, with the series that are like it."""
+
+import numpy as np
+import pytest
+
+from model.capacity.conditions.laws import NODES, node_weights
+from model.capacity.conditions.rows import Row
+from model.capacity.conditions.series import SeriesLaws
+from model.capacity.conditions.tables import Cell, Tables
+
+
+def series(system, levels, scatter):
+    """Storage of a base and a rest for each session, with scatter known in advance."""
+    off = np.random.default_rng(len(system)).normal(0.0, scatter, len(levels))
+    return [
+        Row(system, "storage_kb", {"sessions": str(x)}, (100.0 + 5.0 * x) * np.exp(e), "KB", "storage", "study")
+        for x, e in zip(levels, off, strict=True)
+    ]
+
+
+def reach(others):
+    """How unsure the answer between three levels is beside systems measured at other levels."""
+    rows = [*series("short", (1, 8, 64), 0.0), *others]
+    table = Tables(rows).blocks["study", "storage"]
+    cell = Cell(table.block, "short", "storage_kb", "", (), 20.0)
+    return SeriesLaws({}).at(table, cell, table.series(cell)).reach()
+
+
+def test_series_like_it_show_how_rough_a_short_one_is():
+    levels = (3, 5, 11, 23, 47, 95)
+    smooth, rough = (
+        reach([row for name in ("longer", "longest") for row in series(name, levels, scatter)])
+        for scatter in (0.0005, 0.1)
+    )
+    assert smooth < 0.7 * reach([]) < reach([]) < rough
+
+
+def test_two_levels_show_no_roughness():
+    assert reach(series("longer", (3, 47), 0.3)) == pytest.approx(reach([]))
+
+
+def test_nodes_count_as_much_as_one_series_before_any_is_seen():
+    alike = node_weights([])
+    assert alike == pytest.approx(1.0 / len(NODES))
+    sure = np.where(np.arange(len(NODES)) == 3, 0.0, -500.0)
+    assert node_weights([sure])[3] == pytest.approx(0.5, abs=0.02)
+    assert node_weights([np.zeros(len(NODES))]) == pytest.approx(alike)
