@@ -44,6 +44,8 @@ function newToken() {
       },
       { once: true },
     );
+    // Whoever has sent a token and is asked again sent one that is not known.
+    document.getElementById("token-refused").hidden = !sessionStorage.getItem(KEY);
     dialog.showModal();
   });
   return asking;

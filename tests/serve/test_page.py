@@ -388,6 +388,10 @@ def test_a_token_is_asked_for_once_and_opens_the_quality_report_too(browser, rec
     with asking.service(Home(recorded_home)) as running:
         one = Seen(browser, running)
         one.page.goto(running)
+        assert not one.page.get_by_role("alert").is_visible()
+        one.page.get_by_label("Bearer token").fill("close-sesame")
+        one.page.keyboard.press("Enter")
+        one.page.get_by_text("The token sent is not known here").wait_for()
         one.page.get_by_label("Bearer token").fill("open-sesame-0123456789")
         one.page.get_by_role("button", name="Continue").click()
         one.page.wait_for_selector('body[data-ready="yes"]')
