@@ -385,7 +385,7 @@ def _changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
             )
         scenario = replace(scenario, ziips=ziips)
     if "weight" in asked or "cap" in asked:
-        scenario = _shared(system, scenario, asked)
+        scenario = _shared(system, scenario, asked, notes)
     limits = {}
     for key, value in asked.items():
         kind, _, name = str(key).partition(".")
@@ -449,7 +449,7 @@ def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Arr
     return np.asarray(np.exp(by.log + by.log_sd * deviates(system.draws, len(rest))))
 
 
-def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any]) -> Scenario:
+def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
     machine = system.entry.get("on_machine")
     field = "weight" if "weight" in asked else "cap"
     if machine is None or system.machine is None:
@@ -462,6 +462,8 @@ def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any]) -> Sce
     most = None
     if "cap" in asked:
         capped, most = cap_asked(asked["cap"])
+        if most is not None and most >= scenario.engines:
+            notes.append(f"cap: {most:g} engines hold nothing back, as the LPAR has {scenario.engines:g}")
     return replace(scenario, share=share, capped=capped, cap_engines=most)
 
 

@@ -106,6 +106,14 @@ def test_a_rate_of_a_class_replaces_what_was_recorded():
     assert rates(rate__shop=454) == pytest.approx([340.0, 114.0])
 
 
+def test_a_cap_that_holds_nothing_back_is_said_to():
+    engines = System(HISTORY).engines
+    assert understand(System(HISTORY), {"cap": engines + 12}).notes == (
+        f"cap: {engines + 12:g} engines hold nothing back, as the LPAR has {engines:g}",
+    )
+    assert understand(System(HISTORY), {"cap": engines - 0.5}).notes == ()
+
+
 def test_a_class_without_transactions_has_no_response():
     system = System(HISTORY)
     state = system.evaluate(understand(system, {"rate.batch": 0}).scenario)
