@@ -8,11 +8,11 @@ The optional `lab` section says how the measurement is rendered as records (`mod
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import tomli as tomllib
 
@@ -25,6 +25,7 @@ CLASSES = ("numeric", "relative", "claim", "chart", "formula")
 KINDS = ("measured", "published_derived", "statement")
 CONFIDENCES = ("high", "medium", "low")
 RANGE = re.compile(r"[0-9.]+-[0-9.]+")
+Entry = TypeVar("Entry")
 
 
 class CatalogueError(ValueError):
@@ -181,16 +182,20 @@ def system(system_id: str, folder: Path = HERE) -> System:
             records=content["records"],
             machine=content.get("machine"),
             workload=workload(content["workload"], folder) if "workload" in content else None,
-            facts=tuple(Fact(**fact) for fact in content.get("facts", ())),
+            facts=_entries(Fact, content.get("facts", ()), "facts"),
             figures=tuple(
-                Figure(study=table["study"], table=table["name"], **figure)
+                figure
                 for table in content.get("table", ())
-                for figure in table["figures"]
+                for figure in _entries(
+                    Figure, table["figures"], f"table {table['name']}", study=table["study"], table=table["name"]
+                )
             ),
             lab=read_plan(content["lab"]) if "lab" in content else None,
             suspects=read_suspects(content.get("suspect", [])),
         )
-    except (KeyError, TypeError, PlanError) as error:
+    except KeyError as error:
+        raise CatalogueError(f"{path.name}: field {error} is missing") from error
+    except (TypeError, PlanError, CatalogueError) as error:
         raise CatalogueError(f"{path.name}: {error}") from error
     _check_system(loaded, path)
     return loaded
@@ -218,6 +223,19 @@ def workload(workload_id: str, folder: Path = HERE) -> Workload:
         )
     except (KeyError, TypeError, RuleError) as error:
         raise CatalogueError(f"{path.name}: {error}") from error
+
+
+def _entries(kind: type[Entry], entries: Iterable[Mapping[str, Any]], where: str, **common: str) -> tuple[Entry, ...]:
+    """Entries of a list in a file; CatalogueError names the one that lacks a field or has one that is none."""
+    known = {field.name for field in fields(kind)} - common.keys()  # type: ignore[arg-type]
+    made = []
+    for place, entry in enumerate(entries, 1):
+        for said, names in (("is missing", known - entry.keys()), ("is unknown", entry.keys() - known)):
+            if names:
+                expected = ", ".join(sorted(known))
+                raise CatalogueError(f"{where}, entry {place}: field {min(names)} {said}; expected {expected}")
+        made.append(kind(**common, **entry))
+    return tuple(made)
 
 
 def _read(path: Path) -> Mapping[str, Any]:

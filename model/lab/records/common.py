@@ -38,7 +38,10 @@ class Setting:
             adjustment = round(SIXTEENTHS_US_PER_S / named.value)
             return ServiceRate(self.plan.engines, adjustment, "assumed", named.source, named.confidence)
         if self.machine is None:
-            raise LabError("nothing says how many service units a second its processors deliver")
+            raise LabError(
+                "nothing says how many service units a second its processors deliver: set `service_rate` in [lab], or "
+                "`machine` to a file of model/hardware"
+            )
         return self.machine.service_rate(self.plan.engines)
 
     @property

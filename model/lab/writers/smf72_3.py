@@ -155,7 +155,7 @@ def _record(
         return class_record(setting, span, service_class, name, "", period)
     if kind == "policy":
         return class_record(setting, span, service_class, service_class, "", period, policy=name)
-    raise LabError(f"no kind of class {kind!r}")
+    raise LabError(f"subject {kind!r}: expected report_class, service_class, workload or policy, and a name behind it")
 
 
 def _totals(setting: Setting, window: Window, wanted: _Figures) -> dict[str, float]:

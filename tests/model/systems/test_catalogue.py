@@ -101,7 +101,9 @@ def test_select_keeps_figures_whose_condition_holds_more_than_was_asked():
         (('smf_sid = "IM13"', 'smf_sid = "IMS13"'), "smf_sid 'IMS13'"),
         (('condition = "machine=z13; quantity=value"', 'condition = "machine=z12"'), "selects no figure"),
         (('source = "ims14_z14 environment"', 'source = ""'), "no source"),
-        (("title = ", "titel = "), "title"),
+        (("title = ", "titel = "), "field 'title' is missing"),
+        ((", target = true }", " }"), "entry 1: field target is missing; expected condition, confidence"),
+        (("target = true }", "target = true, note = 1 }"), "entry 1: field note is unknown"),
         (('condition = "group=CPU; machine', 'condition = "CPU; machine'), "not key=value"),
     ],
 )
