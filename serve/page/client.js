@@ -37,7 +37,8 @@ function newToken() {
     dialog.addEventListener(
       "close",
       async () => {
-        sessionStorage.setItem(KEY, document.getElementById("token-value").value);
+        // What a header cannot hold is in no token.
+        sessionStorage.setItem(KEY, document.getElementById("token-value").value.trim().replaceAll(/[^!-~]/g, "?"));
         asking = null;
         await send("/session", {});
         resolve();

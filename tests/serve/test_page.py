@@ -389,7 +389,7 @@ def test_a_token_is_asked_for_once_and_opens_the_quality_report_too(browser, rec
         one = Seen(browser, running)
         one.page.goto(running)
         assert not one.page.get_by_role("alert").is_visible()
-        one.page.get_by_label("Bearer token").fill("close-sesame")
+        one.page.get_by_label("Bearer token").fill("schließe dich ✓")
         one.page.keyboard.press("Enter")
         one.page.get_by_text("The token sent is not known here").wait_for()
         one.page.get_by_label("Bearer token").fill("open-sesame-0123456789")
