@@ -70,14 +70,15 @@ def by_condition(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] |
 def more_figures(
     bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, answered: Collection[str]
 ) -> tuple[Output, ...]:
-    """What condition laws add to the answer of a network: metrics that it does not have."""
+    """What condition laws add to the answer of a network: metrics that it does not have. Its rate is what was asked,
+    and not those of all measured points."""
     if any(_of_network_only(bundle["conditions"], system, key) for key in at or {}):
         return ()
     try:
         found = _figures(bundle, system, at)
     except QuestionError:
         return ()
-    return tuple(output for output in found.outputs if output.metric not in answered)
+    return tuple(output for output in found.outputs if output.metric not in {*answered, "etr_tps"})
 
 
 def _of_network_only(conditions: Mapping[str, Any], system: str, key: str) -> bool:
