@@ -18,6 +18,7 @@ from model.calibration.intervals import History
 from model.calibration.limits import PLACES, Candidates, Sharers
 from model.calibration.regression import Fit, day_dependence
 from model.calibration.waiting import FEWEST_INTERVALS, Seen
+from model.capacity import queues
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ def named_limits(
     h: History, seen: dict[int, Seen], fits: dict[int, Fit], name: str
 ) -> tuple[list[dict[str, Any]], dict[int, Array]]:
     """The limits as a bundle holds them, those held inside others first, those never reached last; and of classes that
-    wait for them the part (I,) of their queueing for engines that is left.
+    wait for them, or share engines with those, the part (I,) of their queueing for engines that is left.
 
     ``fits`` say of each class how long it is on the engines.
     """
@@ -64,8 +65,8 @@ def named_limits(
         again = (_named(h, engines, one.name, tuple(inner)) if inner and one.of_inside > 0 else one) or one
         entries.append(again.entry(h, name))
         inner.append(one.name)
-        for c in again.members:
-            eased[c] = eased.get(c, np.ones(len(h.seconds))) * again.eased
+        for c, left in (dict.fromkeys(again.members, again.eased) | _beside(h, engines, again)).items():
+            eased[c] = eased.get(c, np.ones(len(h.seconds))) * left
     never = sorted(set(h.waited_s) - {one.name for one in reached})
     return entries + [_never_reached(h, seen, limit) for limit in never], eased
 
@@ -77,6 +78,26 @@ def _on_engines(h: History, seen: Seen, found: Fit) -> Array:
     on_engines = np.full((len(h.seconds), 4), np.nan)
     on_engines[seen.kept] = np.column_stack([seen.service / 1e3 + queued, queued, seen.offered, seen.pool])
     return on_engines
+
+
+def _beside(h: History, engines: dict[int, Array], limit: Named) -> dict[int, Array]:
+    """The part (I,) that is left of the queueing of classes that share engines with members of a limit held inside."""
+    if limit.of_inside <= 0:
+        return {}
+    others = [c for c in engines if c not in limit.members]
+    rate, used = (np.nan_to_num(one) / h.seconds[:, None] for one in (h.ended, h.cp_s))
+    queued = {c: np.nan_to_num(rate[:, c] * engines[c][:, 1]) for c in engines}
+    left = {c: np.ones(len(h.seconds)) for c in others}
+    for member in limit.members:
+        _, _, offered, pool = engines[member].T
+        alike = {c: np.nan_to_num(engines[c][:, 2]) == offered for c in engines}
+        own = sum((used[:, c] * alike[c] for c in limit.members), np.zeros(len(offered)))
+        load = sum((used[:, c] * alike[c] for c in others), np.zeros(len(offered)))
+        waiting = sum((queued[c] * alike[c] for c in others), np.zeros(len(offered)))
+        gone = queued[member] * (1.0 - limit.eased)
+        part = queues.eased_beside(gone, load, waiting, np.nan_to_num(pool - offered + own))
+        left = {c: np.where(alike[c], left[c] * part, left[c]) for c in others}
+    return left
 
 
 def _never_reached(h: History, seen: dict[int, Seen], limit: str) -> dict[str, Any]:

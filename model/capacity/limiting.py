@@ -106,8 +106,28 @@ class Times:
         waited, taken, saved = queues.held(rate, free, places, queue, filled)
         # No limit makes transactions faster on the whole.
         saved = np.minimum(saved, waited / np.maximum(queued - first, 1e-12))
+        # Who waits for what is held on engines alone is in turn there next.
+        self._ease_others(members, 1.0 - inside * saved * (1.0 - alone))
         self._ease(members, waits, 1.0 - engines * saved * (1.0 - alone), 1.0 - inside * saved)
         return waited, taken, endless
+
+    def _ease_others(self, members: list[int], left: Array) -> None:
+        """Shorten the waits for CPs of those who share them, and no limit, with ``members`` of whose waits only the
+        parts ``left`` are left."""
+        others = [i for i in range(len(self.keys)) if i not in members]
+        waits = self.waiting["cp"]
+        for place, i in enumerate(members):
+            gone = self.rate[i] * np.where(np.isfinite(waits[i]), waits[i], 0.0) * (1.0 - left[place])
+            if not others or not np.any(gone > 0.0):
+                continue
+            beside = (self.offered[others] == self.offered[i]) & np.isfinite(waits[others])
+            load = np.sum(self.used[others] * beside, axis=0)
+            alike = self.used[members] * (self.offered[members] == self.offered[i])
+            room = self.pool[i] - self.offered[i] + np.sum(alike, axis=0)
+            queued = np.sum(np.where(beside, self.rate[others] * waits[others], 0.0), axis=0)
+            fewer = np.where(beside, waits[others] * (1.0 - queues.eased_beside(gone, load, queued, room)), 0.0)
+            self.response[others] -= fewer
+            self.waiting["cp"][others] -= fewer
 
     def _ease(self, members: list[int], waits: dict[str, Array], for_engines: Array, for_limits: Array) -> None:
         """Shorten the ``waits`` of some responses to these parts."""

@@ -366,6 +366,17 @@ def of_others(own: ArrayLike, offered: ArrayLike, servers: ArrayLike) -> tuple[A
     return np.minimum(fewer, 1.0) * (1.0 - filled), filled
 
 
+def eased_beside(gone: ArrayLike, load: ArrayLike, queued: ArrayLike, room: ArrayLike) -> Array:
+    """Part of the wait for engines that is left to others where ``gone`` fewer of those who share these queue there.
+
+    The others use ``load`` engines and leave, with what is more important, ``room`` of them; ``queued`` of them wait.
+    Where engines are full, each who is gone saves the others its turn, and the turns of those who come meanwhile:
+    ``load / room`` of them in all, whether engines are shared or work is done as it comes.
+    """
+    fewer = np.asarray(gone, float) * np.asarray(load, float) / np.maximum(np.asarray(room, float), 1e-9)
+    return np.asarray(np.clip(1.0 - fewer / np.maximum(queued, 1e-12), 0.0, 1.0))
+
+
 def held(
     rate: ArrayLike, hold_s: ArrayLike, places: ArrayLike, first_s: ArrayLike = 0.0, filled: ArrayLike = 0.0
 ) -> tuple[Array, Array, Array]:

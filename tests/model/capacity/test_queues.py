@@ -1,6 +1,7 @@
 """Queues for arrays: Erlang's formulas against known values and the solvers', priorities against theory."""
 
 import json
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from model.network import Network
 from model.network.simulator import simulate
 from model.network.solvers import stations
 from model.network.solvers.priorities import mg1_head_of_line
+from tests.oracles.markov_chain import explore, stationary
 from tests.shared import shared
 
 LOADS = st.floats(0.01, 0.98)
@@ -103,6 +105,31 @@ def test_priorities_that_interrupt_nothing_follow_the_formula_on_one_engine(own,
     first, second = mg1_head_of_line(rates, ones, 2 * ones, [1, 0])
     assert queues.stretch_in_line(above, 1, 0.0, above + own) == pytest.approx(first, rel=1e-9)
     assert queues.stretch_in_line(own, 1, above, above + own) == pytest.approx(second, rel=1e-9)
+
+
+@pytest.mark.parametrize(("places", "members", "load"), [(2, 0.5, 0.35), (4, 0.6, 0.3), (8, 0.7, 0.2)])
+def test_others_wait_less_for_an_engine_that_a_limit_keeps_members_from(places, members, load):
+    """One engine shared in equal parts by members, so many at a time, and by others: the chain of their numbers."""
+
+    def moves(state: tuple[int, int]) -> Iterator[tuple[tuple[int, int], float]]:
+        mine, theirs = state
+        inside = min(mine, places)
+        if mine + theirs < 150:
+            yield (mine + 1, theirs), members
+            yield (mine, theirs + 1), load
+        if mine:
+            yield (mine - 1, theirs), inside / (inside + theirs)
+        if theirs:
+            yield (mine, theirs - 1), theirs / (inside + theirs)
+
+    chain = explore((0, 0), moves)
+    chances = stationary(chain.rates)
+    inside, others = (chain.mean(count, chances) for count in (lambda s: min(s[0], places), lambda s: s[1]))
+    free = 1.0 - members - load
+    queued = load / free - load
+    left = queues.eased_beside(members / free - inside, load, queued, 1.0 - load)
+    assert load + queued * left == pytest.approx(others, rel=0.03)
+    assert queued * (1.0 - left) > 0.1 * others
 
 
 @given(load=LOADS, servers=SERVERS)
