@@ -34,9 +34,13 @@ def condition_of(ready: System, load: Load, spec: Mapping[str, Any]) -> str:
 
 
 def _conditions(shared: Sequence[str], spec: Mapping[str, Any]) -> list[str]:
-    own = [f"{key}={spec[key]}" for key in ("station", "class") if key in spec]
-    before, after = (own, []) if "class" in spec else ([], own)
-    return ["; ".join([*before, *filter(None, [one]), *after]) for one in shared]
+    station, class_ = spec.get("station"), spec.get("class")
+    if station is None and class_ is None:
+        return list(shared)
+    own = "; ".join(f"{key}={value}" for key, value in (("station", station), ("class", class_)) if value is not None)
+    if class_ is None:
+        return [f"{one}; {own}" if one else own for one in shared]
+    return [f"{own}; {one}" if one else own for one in shared]
 
 
 def _asked(load: Load) -> dict[str, str]:

@@ -126,14 +126,16 @@ class Laws:
             mean = fixed + x * (each + curve * (x - 1.0))
             return np.asarray(self.scale * np.maximum(mean, 0.0) * np.maximum(self.certain, 0.0))
         # Below the range measured, a negative fixed part shrinks with the load: no work takes less than no engines.
-        start = self.low / self.reference
+        start, edge = self.low / self.reference, FOLLOWED * self.high / self.reference
         with np.errstate(divide="ignore", invalid="ignore"):
-            fixed = np.where((fixed < 0) & (x < start), fixed * x / start, fixed)
-            edge = FOLLOWED * self.high / self.reference
-            bend = np.where(x <= edge, x * (x - 1.0), edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge))
-            mean = fixed + each * x + curve * bend
-            least = np.where(x > edge, fixed + each * edge + curve * edge * (edge - 1.0), 0.0)
-            mean = np.maximum(np.maximum(mean, least), 0.0)
+            if (fixed < 0).any():
+                fixed = np.where((fixed < 0) & (x < start), fixed * x / start, fixed)
+            far = x > edge
+            near = np.minimum(x, edge)
+            mean = fixed + near * (each + curve * (near - 1.0))
+            if far.any():
+                mean = mean + np.where(far, np.maximum((x - edge) * (each + curve * (2.0 * edge - 1.0)), 0.0), 0.0)
+            mean = np.maximum(mean, 0.0)
             out = np.maximum(np.log(driver / self.high), np.where(self.low > 0, np.log(self.low / driver), -np.inf))
             distance = np.where(driver > 0, np.maximum(out, 0.0), 0.0)
         return np.asarray(self.scale * mean * np.maximum(self.certain + self.drift * distance, 0.0))
