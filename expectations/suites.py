@@ -18,8 +18,10 @@ _EXAMPLES = 20
 def validate(frames: Sequence[Frame], rules: Iterable[Rule], pages: Path) -> list[Finding]:
     """Findings of every rule on its frame; detail pages under `pages`, one per frame.
 
-    QualityError if Great Expectations cannot evaluate a rule.
+    QualityError if a rule names a frame or column that there is not, or Great Expectations cannot evaluate it.
     """
+    rules = tuple(rules)
+    _check_names(frames, rules)
     os.environ["GX_ANALYTICS_ENABLED"] = "False"
     import great_expectations as gx
     from great_expectations.data_context.types.base import ProgressBarsConfig
@@ -57,6 +59,16 @@ def validate(frames: Sequence[Frame], rules: Iterable[Rule], pages: Path) -> lis
         findings += _findings(outcome, frame, {rule.name: rule for rule in wanted})
     context.build_data_docs()
     return findings
+
+
+def _check_names(frames: Sequence[Frame], rules: Iterable[Rule]) -> None:
+    columns = {frame.name: [str(column) for column in frame.rows.columns] for frame in frames}
+    for rule in rules:
+        if rule.subject not in columns:
+            raise QualityError(f"rule {rule.name}: no frame {rule.subject!r}; there are {', '.join(sorted(columns))}")
+        if rule.column not in columns[rule.subject]:
+            there = ", ".join(columns[rule.subject])
+            raise QualityError(f"rule {rule.name}: {rule.subject} has no column {rule.column!r}; it has {there}")
 
 
 def _one_site(context: Any, pages: Path) -> None:

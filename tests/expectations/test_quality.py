@@ -11,10 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 import pytest
 
+from expectations.frame import Frame
 from expectations.quality import run
 from expectations.result import QualityError, QualityLocked, QualityResult
+from expectations.rules import Rule
+from expectations.suites import validate
 from ingest.registry import load
 from ingest.schema import baseline_expectations
 from tests.expectations.conftest import FILE
@@ -206,3 +210,17 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     database.write_text("no database " * 1000)
     with pytest.raises(QualityError, match="cannot be opened"):
         run(database, tmp_path / "site")
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ({"subject": "pointz"}, "rule own: no frame 'pointz'; there are points"),
+        ({"column": "etr"}, "rule own: points has no column 'etr'; it has etr_tps"),
+    ],
+)
+def test_a_rule_about_what_there_is_not_is_refused(tmp_path: Path, names: dict[str, str], said: str) -> None:
+    frame = Frame("points", "Points", (), pd.DataFrame({"etr_tps": [1.0]}))
+    sound = Rule("own", "points", "etr_tps", title="", advice="", severity="warning")
+    with pytest.raises(QualityError, match=said):
+        validate([frame], [replace(sound, **names)], tmp_path)  # type: ignore[arg-type]
