@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.capacity.conditions.beliefs import Beliefs, family
 from model.capacity.conditions.evaluating import Evaluator, Value
@@ -40,7 +41,7 @@ WIDER_CASES = 2.0
 FEW = 0.4
 """By how much, over the root of their number, intervals are wider that rest on few figures."""
 ROUNDING = 1e-9
-LEAST_WIDENING, MOST_WIDENING = 0.25, 4.0
+LEAST_WIDENING, MOST_WIDENING, LEAST_OFF = 0.25, 4.0, 1e-4
 
 Facts = Mapping[str, Mapping[str, str]]
 
@@ -72,9 +73,9 @@ class LeftOut:
         return off / reach if reach else 0.0
 
     @property
-    def reach(self) -> float:
-        """Half the width of the interval, of logarithms."""
-        return math.log(self.high / self.low) / 2.0
+    def off(self) -> float:
+        """The error, of logarithms."""
+        return abs(math.log(self.measured / self.value))
 
 
 def left_out(tables: Tables, facts: Facts) -> list[LeftOut]:
@@ -272,29 +273,29 @@ def without(tables: Tables, table: Table, cell: Cell) -> Tables:
 
 
 def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str, tuple[float, float]]:
-    """How much wider intervals must be to hold 90 % of the figures but some, and how far those reach then.
+    """How much wider intervals must be to hold 90 % of the figures but some, and the half-width that would hold as many
+    if all had the same, of logarithms.
 
-    By the names of their relatives. Of a family the factor is the 90 % quantile of errors over half-widths; of figures
-    more alike, what their mean says, in the geometric mean with the wider group. The reach is half the width of the
-    interval so widened, of logarithms, in the mean of the figures.
+    By the names of their relatives. Of a family these are the 90 % quantiles of errors over half-widths and of errors;
+    of figures more alike, what their means say, in the geometric mean with the wider group.
     """
     missed: dict[tuple[str, ...], list[tuple[float, float]]] = defaultdict(list)
     for figure in figures:
         if figure.missed is not None and figure.cell not in but:
             for count in range(len(figure.relatives)):
-                missed[figure.relatives[: count + 1]].append((figure.missed, figure.reach))
-    logs: dict[tuple[str, ...], float] = {}
+                missed[figure.relatives[: count + 1]].append((figure.missed, figure.off))
+    logs: dict[tuple[str, ...], NDArray[np.float64]] = {}
     factors = {}
     for names, found in sorted(missed.items(), key=lambda entry: len(entry[0])):
-        errors, reaches = zip(*found, strict=True)
-        cases, wider = float(len(errors)), logs.get(names[:-1])
-        said = np.quantile(errors, COVERED, method="hazen") if wider is None else MEANS_COVERED * np.mean(errors)
-        logs[names] = math.log(np.clip(said, LEAST_WIDENING, MOST_WIDENING))
+        cases, wider = float(len(found)), logs.get(names[:-1])
+        means = MEANS_COVERED * np.mean(found, axis=0)
+        said = np.quantile(found, COVERED, axis=0, method="hazen") if wider is None else means
+        logs[names] = np.log(np.clip(said, (LEAST_WIDENING, LEAST_OFF), (MOST_WIDENING, math.inf)))
         if wider is not None:
             logs[names] = (WIDER_CASES * wider + cases * logs[names]) / (WIDER_CASES + cases)
             cases += WIDER_CASES
-        factor = math.exp(logs[names]) * (1.0 + FEW / math.sqrt(cases))
-        factors[names[-1]] = factor, factor * float(np.mean(reaches))
+        factor, reach = np.exp(logs[names]) * (1.0 + FEW / math.sqrt(cases))
+        factors[names[-1]] = float(factor), float(reach)
     return factors
 
 
