@@ -61,7 +61,8 @@ class Reduced:
     ``nested`` (classes, resources, resources) units of the last taken while holding the one before; ``largest``
     (resources,) units taken at once. ``poisson``, ``dispersion`` and ``memory_s`` (classes,) are those of the arrivals;
     ``order`` has the stations of each class as its route first reaches them;
-    ``occupied`` (stations,) are engines taken by work that is left out of the arrays.
+    ``occupied`` (stations,) are engines taken by work that is left out of the arrays; ``at_once`` (classes, stations)
+    are visits that follow another one to the same station with nothing in between.
     """
 
     network: Network
@@ -96,6 +97,7 @@ class Reduced:
     plain: list[bool] = field(default_factory=list)
     product: bool | None = None
     occupied: Floats = field(default_factory=lambda: np.zeros(0))
+    at_once: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     notes: list[str] = field(default_factory=list)
 
 
@@ -131,7 +133,7 @@ def _reduce(network: Network) -> Reduced:
         np.zeros((classes, resources, resources)),
         np.ones(resources),
     )
-    out.occupied = np.zeros(stations)
+    out.occupied, out.at_once = np.zeros(stations), np.zeros((classes, stations))
     out.poisson = np.array([c.arrivals is None or c.arrivals.is_poisson for c in network.classes])
     out.dispersion = np.array([c.arrivals.dispersion if c.arrivals else 1.0 for c in network.classes])
     out.memory_s = np.array([c.arrivals.memory_s if c.arrivals else 0.0 for c in network.classes])
@@ -144,6 +146,7 @@ def _reduce(network: Network) -> Reduced:
         stays = _stays(flow_of, row)
         for stay in stays:
             _join(out, stay, flow_of, row, column)
+        _count_at_once(out, flow_of, row, column)
         for at in flow_of.visited(row):
             op, flow = ops[at], float(flow_of.runs[row, at])
             held = [resource[name] for name, _ in op.held]
@@ -207,6 +210,25 @@ def _join(out: Reduced, stay: list[int], flow_of: Flows, row: int, column: dict[
     out.visits[row, k] = joined = visits - flow * (len(own) - 1)
     out.service[row, k] = service * visits / joined
     out.scv[row, k] = square / (joined * out.service[row, k] ** 2) - 1.0
+
+
+def _count_at_once(out: Reduced, flow_of: Flows, row: int, column: dict[str, int]) -> None:
+    """Count the visits of a class that follow one to the same station at once; where servers are shared by importance
+    or weight, and by nobody in order, these go on with the one before."""
+    for at in flow_of.visited(row):
+        op = flow_of.ops[at]
+        if op.kind == "visit" and op.service is not None and not op.retain:
+            made = min(op.count, 1.0)
+            after = sum(part for to, part in flow_of.next_visits(at, row).items() if flow_of.ops[to].name == op.name)
+            out.at_once[row, column[op.name]] += flow_of.runs[row, at] * (op.count - made + made * min(after, 1.0))
+    ops = [flow_of.ops[at] for at in flow_of.visited(row)]
+    if any(op.kind in ("acquire", "fork") or op.keep or op.stays for op in ops):
+        return
+    for k in np.flatnonzero(out.at_once[row] > 0):
+        if out.network.stations[k].scheduling in ("priority_ps", "dps"):
+            joined = out.visits[row, k] - out.at_once[row, k]
+            out.service[row, k] *= out.visits[row, k] / joined
+            out.visits[row, k], out.at_once[row, k] = joined, 0.0
 
 
 def _sync_request(
