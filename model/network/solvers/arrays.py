@@ -26,6 +26,8 @@ CODES = {
 """The code of each scheduling of a station."""
 RANKED = ("hol", "preemptive", "priority_ps")
 """The schedulings that serve by importance."""
+IN_TURN = ("fcfs", "hol", "preemptive")
+"""The schedulings that put those who come back behind those who wait."""
 MOST_BUSY = 0.999
 """Of what a station can do: the most that it is taken to be asked for where its queue is worked out by itself."""
 

@@ -117,7 +117,8 @@ class _Station:
         self.many = net.users[self.users]
         away = np.delete(state.residence, k, axis=1).sum(axis=1) + state.wait.sum(axis=1) - state.saving
         self.elsewhere = np.maximum((net.think + away)[self.users], 0.0)
-        average = float(state.throughput[self.users] @ state.residence[self.users, k])
+        # Residences that do not settle may pass below zero on their way.
+        average = max(float(state.throughput[self.users] @ state.residence[self.users, k]), 0.0)
         further = int(min(LEVELS_PER_USER * average, MOST_LEVELS)) if average < MOST_LEVELS else MOST_LEVELS
         n = np.arange(len(self.curve) + further + 2.0)
         self.there = _users_there(n, self.curve, self.many, self.asked[self.users], self.elsewhere)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.network import Network, NetworkError
 from model.network.solvers.amva import amva
-from model.network.solvers.arrays import RANKED
+from model.network.solvers.arrays import IN_TURN, RANKED
 from model.network.solvers.exact_network import (
     Figures,
     in_product_form,
@@ -34,7 +34,7 @@ KNOWN_ERRORS: dict[str, tuple[float, float]] = {
     "class-dependent fcfs": (0.001, 0.14),
     "variable fcfs": (0.003, 0.26),
     "priorities": (0.001, 0.55),
-    "weighted sharing": (0.001, 0.12),
+    "weighted sharing": (0.03, 0.39),
     "passive resources": (0.007, 0.26),
     "several resources": (0.011, 0.26),
     "layered resources": (0.235, math.inf),
@@ -46,7 +46,13 @@ KNOWN_ERRORS: dict[str, tuple[float, float]] = {
     "full stations": (0.001, 0.08),
     "unequal engines": (0.001, 0.06),
     "arrivals not Poisson": (0.001, 0.06),
+    "visits at once": (0.002, 3.5),
+    "visits at once beside long work": (0.16, math.inf),
 }
+AT_ONCE = 0.05
+"""Visits a transaction to a station straight after another one to it, from which they count."""
+LONGER, MUCH_LONGER = 1.0, 20.0
+"""The rest of the work that is met, in visits of a class, from which it counts that it comes back at once."""
 
 WEAK = 0.3
 CROWDING_ROUNDS = 3
@@ -106,7 +112,7 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
         if np.allclose(work.rates, before.rates, rtol=LITTLE):
             break
         figures, settled = layered(work)
-    hard = [*_hard(net), *_near_share(net, figures)] or ["large lattice"]
+    hard = [*_hard(net), *_near_share(net, figures), *_back_at_once(net, figures)] or ["large lattice"]
     if impossible := _impossible(work, figures):
         raise NetworkError(
             f"network {network.name!r} is beyond the analytic solver, which would say that {impossible}; what it would "
@@ -212,6 +218,22 @@ def _near_share(net: Reduced, figures: Figures) -> list[str]:
             if lpar.cap != "share" and used > NEAR_SHARE * cec.engines * lpar.weight / total:
                 return ["LPARs near their share"]
     return []
+
+
+def _back_at_once(net: Reduced, figures: Figures) -> list[str]:
+    """Whether classes come back at once to a station that serves in turn beside longer work: they are taken to find it
+    as if they came at any time."""
+    longest = 0.0
+    for k, station in enumerate(net.network.stations):
+        back, load = net.at_once[:, k] > AT_ONCE, figures.busy[:, k]
+        if station.scheduling in IN_TURN and not net.equal_fcfs[k] and np.any(back) and load.sum() > 0:
+            service = np.nan_to_num(net.service[:, k])
+            rest = load @ (service * (1 + np.nan_to_num(net.scv[:, k], nan=1.0)) / 2) / load.sum()
+            busy = min(float(load.sum() / net.curves[k][0][-1]), 1.0)
+            longest = max(longest, busy * float(rest) / float(service[back].min()))
+    if longest > MUCH_LONGER:
+        return ["visits at once beside long work"]
+    return ["visits at once"] if longest > LONGER else []
 
 
 def _hard(net: Reduced) -> list[str]:
@@ -352,11 +374,11 @@ def _limits(net: Reduced, figures: Figures, held: Floats) -> tuple[Limit, ...]:
 
 
 def known_error(approximated: Sequence[str]) -> tuple[tuple[float, float], str]:
-    """Median and 99th percentile of the relative error of networks in which these are approximated, and what to say of
-    it; nothing approximated is exact."""
+    """Median and 99th percentile of the relative error of networks in which these are approximated, as if their errors
+    had nothing to do with each other, and what to say of it; nothing approximated is exact."""
     if not approximated:
         return (0.0, 0.0), "exact"
-    median, far = (max(errors) for errors in zip(*(KNOWN_ERRORS[a] for a in approximated), strict=True))
+    median, far = (math.hypot(*errors) for errors in zip(*(KNOWN_ERRORS[a] for a in approximated), strict=True))
     return (median, far), _said(approximated, median, far)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -356,6 +357,30 @@ def test_weak_answers_say_so() -> None:
     assert "class-dependent fcfs" in solution.error_note
     assert 0 < solution.known_error[0] < solution.known_error[1]
     check_laws(net, solution)
+
+
+@pytest.mark.parametrize("scheduling", ["priority_ps", "dps"])
+def test_visits_that_follow_each_other_where_servers_are_shared_are_one(scheduling: str) -> None:
+    def responses(*low: Visit) -> np.ndarray:
+        high = opened((Visit(station="q", service=Exp(1.0)),), 0.8, "high", priority=1, weight=5.0)
+        return solve(
+            network((Station(name="q", servers=2, scheduling=scheduling),), (high, opened(low, 0.3)))
+        ).response_s
+
+    short = Visit(station="q", service=Exp(0.4))
+    together = Visit(station="q", service=Distribution.erlang(2.0, 5))
+    assert responses(replace(short, count=5.0)) == pytest.approx(responses(together), rel=1e-6)
+    assert responses(*[short] * 5) == pytest.approx(responses(together), rel=1e-6)
+
+
+@pytest.mark.parametrize(("long_s", "said", "bound"), [(0.1, (), 0.2), (1.0, ("visits at once",), 4.0),
+    (50.0, ("visits at once beside long work",), np.inf)], ids=["short", "long", "very long"])  # fmt: skip
+def test_coming_back_at_once_beside_long_work_is_as_unsure_as_it_is(long_s, said, bound) -> None:
+    back = opened((Visit(station="q", service=Exp(0.1), count=5.0),), 0.5, "back")
+    long = opened((Visit(station="q", service=Exp(long_s)),), 0.5 / long_s, "long")
+    found = solve(network((Station(name="q", scheduling="fcfs"), Station(name="r")), (back, long)))
+    assert tuple(name for name in found.approximated if "at once" in name) == said
+    assert found.known_error[1] <= bound and (np.isinf(bound) == np.isinf(found.known_error[1]))
 
 
 def test_order_of_stations_and_classes_does_not_matter() -> None:
