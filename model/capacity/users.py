@@ -29,6 +29,8 @@ NO_WAIT, FIRST_STEP, STEP = 1e-9, 1.0, 0.01
 # Parts of the rates asked at which a class may find room where it finds none at all of them; after the last it is
 # given up.
 FEWER = 0.25, 1e-6
+# Turns in which what full engines add to a wait is found.
+STRETCHES = 2
 # Room that is none.
 NO_ROOM = 1e-9
 
@@ -115,14 +117,13 @@ def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, st
     assert scenario.think_s is not None and scenario.longer is not None
     streams = group.streams
     think_s, number, asked = scenario.think_s[:, :, streams], users[:, :, streams], scenario.rates[:, :, streams]
-    plain = replace(scenario, longer=_with(scenario.longer, group.beside, 1.0))
 
-    everywhere = np.arange(number.shape[1])
+    before, everywhere = scenario.longer, np.arange(number.shape[1])
 
-    def times_at(sent: Array, loads: Numbers) -> tuple[Array, Array, Array]:
+    def times_at(sent: Array, loads: Numbers, longer: Array | float = 1.0) -> tuple[Array, Array, Array]:
         """(draws, loads, classes) waits, and what responses have beside them, in s; (draws, loads, 1) the room that is
         left in what they wait for, as a part of it, below zero where more is asked for."""
-        here = plain.at_loads(loads)
+        here = replace(scenario, longer=_with(before, group.beside, longer)).at_loads(loads)
         state = at_rates(replace(here, rates=_with(here.rates, streams, sent)))
         response = np.stack([state.response_ms[key] for key in group.keys], axis=2)
         using = np.stack([state.using_ms[key] for key in group.keys], axis=2)
@@ -166,14 +167,22 @@ def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, st
         return np.where(found < 1.0, np.maximum(found, -np.maximum(room, NO_ROOM)), without_end)
 
     # Where the group filled the engines before, it waited so much longer than the rates tell.
-    known = np.log(scenario.longer[:, :, group.beside[:1]])
+    known = np.log(before[:, :, group.beside[:1]])
     longer = crossed(missing, np.broadcast_to(known, lost.shape), step)
     # On full engines a wait has no end at a rate that is more by less than numbers tell apart: there users say it.
     left = np.maximum(1.0 - short(longer, everywhere)[0], 1.0)
+    sent = rates_at(longer, everywhere)
+    full = np.flatnonzero((left > 1.0 + NEAR).any(axis=(0, 2)))
+    for _ in range(STRETCHES if len(full) else 0):
+        # Long waits deviate by more than their part.
+        now, _, _ = times_at(sent[:, full], full, left)
+        found = np.log(now / waited[:, full])
+        part = np.exp(longer[:, full] - np.sum(share[:, full] * found, axis=2, keepdims=True))
+        left[:, full] = np.where(left[:, full] > 1.0, np.maximum(left[:, full] * part, 1.0), 1.0)
     return replace(
         scenario,
-        rates=_with(scenario.rates, streams, rates_at(longer, everywhere)),
-        longer=_with(scenario.longer, group.beside, left),
+        rates=_with(scenario.rates, streams, sent),
+        longer=_with(before, group.beside, left),
     )
 
 

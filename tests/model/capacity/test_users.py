@@ -90,6 +90,9 @@ def test_more_users_wait_instead_of_filling_the_engines_for_good(growth):
     now, more = figures({}), figures({"growth_pct.LOW": growth})
     users = more["users", "class=LOW"].value
     assert users == pytest.approx((1 + growth / 100) * now["users", "class=LOW"].value, rel=1e-3)
+    for limit in ("lo", "hi"):
+        one, other = (getattr(found["users", "class=LOW"], limit) for found in (more, now))
+        assert one == pytest.approx((1 + growth / 100) * other, rel=2e-3)
     think_s = USERS / now["etr_tps", "class=LOW"].value - now["response_ms", "class=LOW"].value / 1e3
     rate, response_ms = (more[name, "class=LOW"].value for name in ("etr_tps", "response_ms"))
     assert users == pytest.approx(rate * (think_s + response_ms / 1e3), rel=2e-3)
