@@ -11,7 +11,7 @@ import numpy as np
 from model.capacity.conditions.beliefs import Beliefs, Inference
 from model.capacity.conditions.definitions import following
 from model.capacity.conditions.identities import WHOLE_PCT, Sum, repeated, shares, sums
-from model.capacity.conditions.mixtures import Array
+from model.capacity.conditions.mixtures import Array, Belief
 from model.capacity.conditions.rows import Identity, Operand
 from model.capacity.conditions.series import DOUBTFUL
 from model.capacity.conditions.tables import Cell, Table, Tables
@@ -20,6 +20,8 @@ from model.systems.arithmetic import compute
 FOLLOWS = "follows from other values"
 COUNTED = ("buffers", "count")
 DEEPEST = 8
+SELDOM = 0.1
+"""The chance that rounding leaves as much as it can: within the limits of an interval."""
 DIGITS, PREDICTED_DIGITS = 10, 7
 """Significant digits of values: what was measured may have many, what laws say has none beyond these."""
 
@@ -123,9 +125,7 @@ class Evaluator:
             return same
         block = cell.block
         table = self.tables.blocks[block]
-        if block not in self._sums:
-            self._sums[block], self._shares[block] = sums(table), shares(table)
-        for total in self._sums[block]:
+        for total in self._sums_of(table):
             parts = total.operands(cell)
             if parts is not None:
                 known = self._all(parts)
@@ -135,6 +135,8 @@ class Evaluator:
                 known = self._all(entry.operands)
                 if known is not None and (found := _made(entry.value, known)) is not None:
                     return found
+        if block not in self._shares:
+            self._shares[block] = shares(table)
         for larger, smaller in self._shares[block]:
             if cell.metric in (larger, smaller) and cell not in table.values:
                 rest = _with_metric(cell, larger if cell.metric == smaller else smaller)
@@ -142,16 +144,24 @@ class Evaluator:
                 return None if share is None else _combine("difference", [WHOLE_PCT, share], 1.0)
         return None
 
+    def _sums_of(self, table: Table) -> list[Sum]:
+        if table.block not in self._sums:
+            self._sums[table.block] = sums(table)
+        return self._sums[table.block]
+
     def _all(self, cells: Sequence[Cell]) -> list[Value] | None:
         """The values of all cells; None where one is not known."""
         found = [value for value in map(self.value, cells) if value is not None]
         return found if len(found) == len(cells) else None
 
     def _believed(self, cell: Cell) -> Value | None:
+        table = self.tables.blocks[cell.block]
         inference = self.beliefs.infer(cell)
+        rests = [rest for total in self._sums_of(table) if (rest := total.rest(table, cell)) is not None]
+        if rests:
+            inference = Inference(Belief.perhaps(SELDOM, [min(rests)]), "the other parts make up the measured total", 0)
         if inference is None:
             return None
-        table = self.tables.blocks[cell.block]
         belief = inference.belief
         unit = table.unit(cell)
         least, most = _bounds([table.values[other][0] for other in table.units[cell.metric][unit]], unit)

@@ -1,10 +1,12 @@
 """Totals of parts and shares of a whole, found in the values.
 
 A cell or metric named a total, of which all measured conditions say that it is the sum of the same others, is their
-sum; two shares in per cent that make up 100 wherever both were measured are what the other leaves. What two tables of
-a study print alike at all their common levels, in one unit or in thousands of it, is one quantity.
+sum; of a part that was not measured where the others make up the total there is nothing. Two shares in per cent that
+make up 100 wherever both were measured are what the other leaves. What two tables of a study print alike at all their
+common levels, in one unit or in thousands of it, is one quantity.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -40,6 +42,27 @@ class Sum:
         if cell.level(self.key) != self.total:
             return None
         return [cell.at_level(self.key, part) for part in self.parts]
+
+    def rest(self, table: Table, cell: Cell) -> float | None:
+        """What rounding leaves at most for a part that was not measured, of totals that the measured ones make up; None
+        for other cells.
+        """
+        if (cell.metric if self.key is None else cell.level(self.key)) not in self.parts:
+            return None
+        total = replace(cell, metric=self.total) if self.key is None else cell.at_level(self.key, self.total)
+        known = [part for part in self.operands(total) or () if part in table.values or table.series(part)]
+        levels = [total] if cell.x is None else [replace(total, x=x) for x, _, _ in table.series(total)]
+        levels = [level for level in levels if level in table.values]
+        if cell in known or not levels or not all(_adds_up(table, level, known) for level in levels):
+            return None
+        return TOLERANCE * max(abs(table.values[level][0]) for level in levels)
+
+
+def _adds_up(table: Table, total: Cell, parts: list[Cell]) -> bool:
+    """Whether parts make up a measured total."""
+    found = [table.values.get(replace(part, x=total.x), (math.nan,))[0] for part in parts]
+    whole = table.values[total][0]
+    return abs(sum(found) - whole) <= TOLERANCE * abs(whole)
 
 
 def is_total(cell: Cell) -> bool:

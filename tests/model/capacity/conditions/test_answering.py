@@ -428,3 +428,18 @@ def test_a_doubtful_level_bounds_no_answer_beside_it():
     model = fit(rows, {})
     for count in (0.5, 1, 1.5, 3, 16):
         assert predict(model, "one", {"sessions": count})[0].value == pytest.approx(702.0, rel=0.02), count
+
+
+def test_of_a_part_that_a_measured_total_leaves_no_room_for_there_is_nothing():
+    seconds = {"V1": (0.5, 25.0, 60.0), "V2": (0.4, 26.0, 57.0), "V2 by member": (1.6, 0.1)}
+    rows = []
+    for variant, parts in seconds.items():
+        phases = dict(zip(("prepare", "commit", "ready"), parts, strict=False))
+        phases["Total"] = sum(parts)
+        rows += [row("one", "elapsed_s", {"variant": variant, "phase": p}, s, "s") for p, s in phases.items()]
+    found = {o.condition["phase"]: o.value for o in predict(fit(rows, {}), "one", {"variant": "V2 by member"})}
+    assert found == pytest.approx({"prepare": 1.6, "commit": 0.1, "ready": 0.0, "Total": 1.7})
+    without = [one for one in rows if one.condition != {"variant": "V2 by member", "phase": "Total"}]
+    found = {o.condition["phase"]: o.value for o in predict(fit(without, {}), "one", {"variant": "V2 by member"})}
+    assert found["ready"] > 0.0
+    assert found["Total"] == pytest.approx(1.7 + found["ready"])
