@@ -48,7 +48,7 @@ def recent(home: Home) -> Mapping[str, Any]:
         rows("SELECT system_id, smf_sid, cpc_type FROM marts.dim_system"),
         rows(
             """SELECT machine, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s,
-            is_dedicated, weight, is_initially_capped, logical_processors, shared_engines, physical_engines
+            is_dedicated, weight, is_initially_capped, cap_engines, logical_processors, shared_engines, physical_engines
             FROM marts.fct_machine_interval
             SEMI JOIN (SELECT DISTINCT start_at FROM recent) ON start_at = interval_start_utc"""
         ),

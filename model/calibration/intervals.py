@@ -33,7 +33,8 @@ class SharedMachine:
     ``others_s`` is dispatch time of the other LPARs, ``management_s`` of PHYSICAL, both on engines of the CPs' type;
     ``weight`` of ``total_weight`` is the LPAR's share, ``others`` are the LPARs that share the engines with it;
     ``others_recorded_s`` (I,) is the part of ``others_s`` of LPARs with records of their own, ``others_variance`` (I,)
-    in s^2 how far the work of their transactions varies.
+    in s^2 how far the work of their transactions varies; ``cap_engines`` are the engines the LPAR is held to, None
+    without an absolute cap.
     """
 
     name: str
@@ -46,6 +47,7 @@ class SharedMachine:
     others: tuple[Sharer, ...] = ()
     others_recorded_s: Array | float = 0.0
     others_variance: Array | float = 0.0
+    cap_engines: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,8 @@ class History:
             return None
         others = m.others or ((Sharer(m.engines, m.total_weight - m.weight),) if m.total_weight > m.weight else ())
         management = float(np.median(m.management_s / self.seconds))
-        return Sharing.of(m.engines, management, Sharer(engines, m.weight or 1e-9, m.capped), others)
+        most = engines if m.cap_engines is None else min(engines, m.cap_engines)
+        return Sharing.of(m.engines, management, Sharer(most, m.weight or 1e-9, m.capped), others)
 
     def rows(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> History:
         """The intervals chosen."""
@@ -337,6 +340,7 @@ def _on_machine(history: History, machines: pd.DataFrame) -> History:
             others_s=_during(history, here, others["dispatch_s"].groupby(others["interval_start_utc"]).sum()),
             others=_sharers(sharing[sharing["lpar_name"] != own["lpar_name"].iloc[-1]], others),
             management_s=_during(history, here, here["dispatch_s"][physical].groupby(here["interval_start_utc"]).sum()),
+            cap_engines=None if pd.isna(own["cap_engines"].iloc[-1]) else float(own["cap_engines"].iloc[-1]),
         ),
     )
 
@@ -346,6 +350,7 @@ def _sharers(latest: pd.DataFrame, others: pd.DataFrame) -> tuple[Sharer, ...]:
     used = others.pivot_table(index="interval_start_utc", columns="lpar_name", values="dispatch_s", aggfunc="sum")
     used = used.reindex(columns=latest["lpar_name"]).fillna(0.0)
     engines = latest["logical_processors"].astype(float).fillna(latest["shared_engines"])
+    engines = np.fmin(engines, latest["cap_engines"].astype(float))
     latest = latest.assign(weight=latest["weight"].astype(float).fillna(0.0), engines=engines)
     total = used.sum(axis=1)
     busy = used[total >= total.quantile(0.75)].sum()

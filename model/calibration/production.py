@@ -372,6 +372,7 @@ def _machine(h: History, varies: float) -> dict[str, Any]:
             "engines": float(m.engines),
             "share": float(m.weight / m.total_weight) if m.total_weight > 0 else 1.0,
             "capped": bool(m.capped),
+            "cap_engines": m.cap_engines,
             "management": float(np.median(m.management_s / h.seconds)),
             "others": [asdict(one) for one in m.others],
         },

@@ -276,6 +276,7 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
         system.ziips,
         extra=extra,
         others=others,
+        cap_engines=None if system.machine is None else system.machine.cap_engines,
         recorded=tuple(int(i) for i in index),
         think_s=np.where(rates > 0, think_s, 0.0)[:, None, :] if np.any(think_s > 0) else None,
     )
@@ -459,7 +460,7 @@ def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any], notes:
         own = positive("weight", asked["weight"])
         total = float(system.entry["weights"]["total"]) - float(system.entry["weights"]["own"])
         share = own / (own + total)
-    most = None
+    most = scenario.cap_engines
     if "cap" in asked:
         capped, most = cap_asked(asked["cap"])
         if most is not None and most >= scenario.engines:

@@ -244,7 +244,10 @@ class Responses:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine an LPAR shares: physical engines, its own share by weight and cap, and the other LPARs."""
+    """The machine an LPAR shares: physical engines, its own share by weight and caps, and the other LPARs.
+
+    ``cap_engines`` are those it is held to, None without an absolute cap.
+    """
 
     name: str
     engines: float
@@ -252,6 +255,7 @@ class Machine:
     capped: bool
     management: float
     others: tuple[Sharer, ...] = ()
+    cap_engines: float | None = None
 
 
 @dataclass(frozen=True)

@@ -168,6 +168,23 @@ def test_an_overloaded_lpar_asks_its_machine_for_no_more_than_it_may_have(at):
     assert not any("machine is saturated" in note for note in answer.notes)
 
 
+def test_a_recorded_absolute_cap_holds_until_another_is_asked():
+    given = history()
+    none = np.zeros(len(given.seconds))
+    machine = SharedMachine("M1", 8.0, 400.0, 1000.0, False, none + 1.5 * SECONDS, none, cap_engines=3.2)
+    bundle, busy = bundle_of(replace(given, machine=machine)), given.busy_s.max() / SECONDS
+
+    def share(at: dict) -> float | None:
+        found = predict(bundle, "PRDA", at).bottleneck.stations
+        return next((one.utilization_pct for one in found if one.resource.startswith("share of the machine")), None)
+
+    assert share({}) == pytest.approx(100 * busy / 3.2, rel=0.01)
+    assert share({"weight": 500}) == pytest.approx(100 * busy / 3.2, rel=0.01)
+    assert share({"cap": 3.6}) == pytest.approx(100 * busy / 3.6, rel=0.01)
+    assert share({"cap": "off"}) is None
+    assert max_rate(bundle, "PRDA")["limits"][0]["resource"].startswith("share of the machine")
+
+
 def test_maximum_rate_says_where_the_fullest_resource_is_not_the_first_to_fill():
     given = history()
     none = np.zeros(len(given.seconds))

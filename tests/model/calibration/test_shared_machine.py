@@ -7,9 +7,9 @@ from model.calibration.intervals import histories
 
 START, COUNT, SECONDS = pd.Timestamp("2026-09-07"), 96, 900.0
 LPARS = {
-    "PRDA": {"weight": 500.0, "logical_processors": 6.0, "used": 3.0},
+    "PRDA": {"weight": 500.0, "logical_processors": 6.0, "used": 3.0, "cap_engines": 5.5},
     "PRDB": {"weight": 300.0, "logical_processors": 4.0, "used": 1.5, "is_initially_capped": True},
-    "PRDC": {"weight": 200.0, "logical_processors": None, "used": 0.5},
+    "PRDC": {"weight": 200.0, "logical_processors": None, "used": 0.5, "cap_engines": 2.5},
     "OWNS": {"weight": None, "logical_processors": 2.0, "used": 1.0, "is_dedicated": True},
     "PHYSICAL": {"weight": None, "logical_processors": None, "used": 0.1},
 }
@@ -17,7 +17,9 @@ LPARS = {
 
 def machines() -> pd.DataFrame:
     """Rows of every LPAR of a machine of ten engines, two of them dedicated."""
-    usual = {"is_dedicated": False, "is_initially_capped": False, "shared_engines": 8.0, "physical_engines": 10.0}
+    usual = {"is_dedicated": False, "is_initially_capped": False, "cap_engines": None} | {
+        "shared_engines": 8.0, "physical_engines": 10.0,
+    }  # fmt: skip
     parts = []
     for name, about in LPARS.items():
         part = pd.DataFrame({"interval_start_utc": [START + pd.Timedelta(seconds=SECONDS * i) for i in range(COUNT)]})
@@ -69,10 +71,10 @@ def machine():
 
 
 def test_the_others_are_those_that_share_its_engines(machine):
-    assert machine.engines == 8.0
+    assert (machine.engines, machine.cap_engines) == (8.0, 5.5)
     assert {one.name: (one.engines, one.weight, one.capped) for one in machine.others} == {
         "PRDB": (4.0, 300.0, True),
-        "PRDC": (8.0, 200.0, False),
+        "PRDC": (2.5, 200.0, False),
     }
     assert [one.part for one in machine.others] == pytest.approx([0.75, 0.25])
 
