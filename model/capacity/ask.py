@@ -13,9 +13,9 @@ from model.capacity import beside, by_law, targets
 from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import DEFINED_OTHERWISE, defined_otherwise, distance, evidence, extrapolated, notes_on
-from model.capacity.by_condition import by_condition, lawful, more_figures, parted
+from model.capacity.by_condition import by_condition, lawful, parted
 from model.capacity.by_law import users_of
-from model.capacity.by_rate import at_rate
+from model.capacity.by_rate import at_rate, beside_network
 from model.capacity.counts import counted
 from model.capacity.ensemble import System
 from model.capacity.explain import explain
@@ -89,9 +89,11 @@ def _at_conditions(
 
 
 def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer:
-    """The network's answer; what it refuses, the condition laws may know."""
+    """The network's answer with what the condition laws add; what it refuses, they may know."""
     try:
-        return _by_network(bundle, system, at)
+        found = _by_network(bundle, system, at)
+        more, notes = beside_network(bundle, system, at, found.outputs) if lawful(bundle, system) else ((), ())
+        return replace(found, outputs=found.outputs + more, notes=(*found.notes, *notes))
     except QuestionError as refused:
         if needs_network(at) and "point" not in at:
             raise
@@ -115,8 +117,6 @@ def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | 
     outputs = tuple(output for output in outputs_of(ready, load, state) if output.value is not None)
     if load.point is not None and any(output.metric == "etr_tps" for output in outputs):
         notes.insert(0, "etr_tps: the limits are the rates at which the model is as busy as it is here")
-    if lawful(bundle, system):
-        outputs += more_figures(bundle, system, at, {output.metric for output in outputs})
     return Answer(
         system=system,
         at=load.at,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from model.capacity import adjustments
-from model.capacity.answer import Answer, Bottleneck, Output
+from model.capacity.answer import Answer, Bottleneck
 from model.capacity.derived import derived
 from model.capacity.questions import KEYS, NUMBERS, PREFIXES, QuestionError, lawful_systems, not_understood
 
@@ -67,21 +67,7 @@ def by_condition(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] |
     )
 
 
-def more_figures(
-    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, answered: Collection[str]
-) -> tuple[Output, ...]:
-    """What condition laws add to the answer of a network: metrics that it does not have. Its rate is what was asked,
-    and not those of all measured points."""
-    if any(_of_network_only(bundle["conditions"], system, key) for key in at or {}):
-        return ()
-    try:
-        found = _figures(bundle, system, at)
-    except QuestionError:
-        return ()
-    return tuple(output for output in found.outputs if output.metric not in {*answered, "etr_tps"})
-
-
-def _of_network_only(conditions: Mapping[str, Any], system: str, key: str) -> bool:
+def of_network_only(conditions: Mapping[str, Any], system: str, key: str) -> bool:
     """Whether a key of a network is no condition of the system's studies, which is said before it is refused."""
     from model.capacity.conditions.answering import laws
 

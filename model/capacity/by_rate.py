@@ -1,4 +1,4 @@
-"""Figures of a system without a network at another rate: work goes with the transactions, the rest stays.
+"""Figures that no network has, at another rate: work goes with the transactions, the rest stays.
 
 Nothing says how the work of a transaction changes with the load: it is less sure by `WORK_SD` for each e-fold of it.
 """
@@ -6,16 +6,16 @@ Nothing says how the work of a transaction changes with the load: it is less sur
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from model.capacity.adjustments import Factor, scaled
 from model.capacity.answer import Answer, Output
-from model.capacity.by_condition import by_condition
+from model.capacity.by_condition import by_condition, of_network_only
 from model.capacity.by_law import making, users_of
 from model.capacity.conditions.definitions import OVER_INTERVAL
-from model.capacity.conditions.tables import POPULATIONS, RATES, is_work
+from model.capacity.conditions.tables import POINT, POPULATIONS, RATES, is_work, kind_of
 from model.capacity.questions import CHANGES, GROWTH, NUMBERS, QuestionError, growth, positive
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ RATE, BUSY, ITR, ENDED = "etr_tps", "cpu_busy_pct", "itr_tps", "ENDED"
 PER_SECOND = "tran/s"
 FULL_PCT = 100.0
 WORK_SD = 0.05
+STAYING = ("storage", "buffers", "count")
+"""Kinds of quantities that a network has not and that do not hang on the rate, as far as is known."""
 
 
 def at_rate(bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], conditions: Mapping[str, Any]) -> Answer:
@@ -60,10 +62,60 @@ def at_rate(bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], co
         note = "the engines are saturated: the rate cannot be reached"
         found = replace(found, notes=(*found.notes, note))
     still = sorted({output.metric for output in found.outputs} - {output.metric for output in moved})
-    notes = [f"not changed by the load, as far as is known: {', '.join(still)}"] if still else []
     return replace(
-        found, at={**conditions, **loads}, outputs=outputs, notes=(*found.notes, *notes), extrapolated=True
+        found, at={**conditions, **loads}, outputs=outputs, notes=(*found.notes, *_unchanged(still)), extrapolated=True
     )  # fmt: skip
+
+
+def beside_network(
+    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any], answered: Sequence[Output]
+) -> tuple[tuple[Output, ...], tuple[str, ...]]:
+    """What condition laws add to the answer of a network, with notes: metrics that it does not have.
+
+    At a load, storage and counts stay and work is in proportion to the rate it was measured at. The rest is left out,
+    as is work at no known rate: times wait as nobody knows, and what was measured at a point is of its own load.
+    """
+    rest = {key: value for key, value in at.items() if key not in (RATE, GROWTH, BUSY)}
+    if any(of_network_only(bundle["conditions"], system, key) for key in rest):
+        return (), ()
+    try:
+        found = by_condition(bundle, system, rest)
+    except QuestionError:
+        return (), ()
+    known = {RATE, *at, *(output.metric for output in answered)}
+    more = tuple(output for output in found.outputs if output.metric not in known)
+    if rest.keys() == at.keys():
+        return more, ()
+    rate = _rate_of(at, answered)
+    if rate is None:
+        return (), ()
+    moved: list[Output] = []
+    still: dict[str, None] = {}
+    for output in more:
+        if POINT in output.condition.split("="):
+            continue
+        if kind_of(output.metric, output.unit) in STAYING:
+            moved.append(output)
+            still[output.metric] = None
+        elif goes_with_rate(output.metric, output.unit):
+            growing = _growing(found, output, RATE, rate)
+            moved += [_at_load(output, growing)] if growing is not None else []
+    return tuple(moved), _unchanged(sorted(still))
+
+
+def _rate_of(at: Mapping[str, Any], answered: Sequence[Output]) -> float | None:
+    """The rate asked for, or that of an answer, which is the ITR of it times its busy; None where neither is known."""
+    if RATE in at:
+        return float(at[RATE])
+    known = {output.metric: output.value for output in answered if output.value}
+    if RATE in known:
+        return known[RATE]
+    itr, busy = known.get(ITR), known.get(BUSY)
+    return itr * busy / FULL_PCT if itr and busy else None
+
+
+def _unchanged(metrics: Sequence[str]) -> tuple[str, ...]:
+    return (f"not changed by the load, as far as is known: {', '.join(metrics)}",) if metrics else ()
 
 
 def goes_with_rate(metric: str, unit: str) -> bool:

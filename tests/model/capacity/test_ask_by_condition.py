@@ -199,3 +199,28 @@ def test_what_the_laws_lack_at_a_condition_the_network_says_at_the_point_publish
 def test_busy_at_a_condition_is_at_most_that_of_all_engines(with_laws):
     asked = value(predict(with_laws, "shop", {"release": "R2", "etr_tps": 9000}), "cpu_busy_pct")
     assert asked["value"] == asked["hi"] == 100.0
+
+
+def test_at_a_load_laws_answer_what_no_network_has(bundle):
+    """Work goes with the rate it was measured at, storage stays, and work at no known rate is left out."""
+    rows = [
+        Row("shop", "etr_tps", {"structure": "log"}, 5000.0, "tran/s", "cf"),
+        Row("shop", "access_per_s", {"structure": "log"}, 700.0, "1/s", "cf"),
+        Row("shop", "csa_kb", {"structure": "log"}, 90.0, "KB", "cf"),
+        Row("shop", "etr_tps", {"point": "7"}, 4000.0, "tran/s", "rates"),
+        Row("shop", "io_per_s", {"point": "7"}, 300.0, "1/s", "rates"),
+    ]
+    known = {**bundle, "conditions": fit(rows, {"shop": {"workload": "shop"}})}
+    plain, asked = predict(bundle, "shop", {"etr_tps": 6000}), predict(known, "shop", {"etr_tps": 6000})
+    assert value(asked, "cpu_busy_pct") == value(plain, "cpu_busy_pct")
+    access = value(asked, "access_per_s")
+    assert access["value"] == pytest.approx(700.0 * 6000 / 5000)
+    assert access["lo"] < access["value"] < access["hi"]
+    assert value(asked, "csa_kb")["value"] == 90.0
+    assert "not changed by the load, as far as is known: csa_kb" in asked["notes"]
+    assert not any(output["metric"] == "io_per_s" for output in asked["outputs"])
+    busy = predict(known, "shop", {"cpu_busy_pct": 50})
+    assert value(busy, "access_per_s")["value"] == pytest.approx(700.0 * value(busy, "etr_tps")["value"] / 5000)
+    grown = predict(known, "shop", {"growth_pct": 20})
+    rate = value(grown, "itr_tps")["value"] * value(grown, "cpu_busy_pct")["value"] / 100.0
+    assert value(grown, "access_per_s")["value"] == pytest.approx(700.0 * rate / 5000, rel=1e-3)
