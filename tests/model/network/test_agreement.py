@@ -202,6 +202,20 @@ def test_arrivals_that_no_longer_fit_below_users_go_on_as_far_as_they_get_throug
     )
 
 
+@pytest.mark.parametrize(("capacity", "work_s", "visits"), [(2, 1.0, 1), (3, 0.6, 5)])
+def test_who_is_turned_away_has_done_what_comes_before(capacity, work_s, visits):
+    full = Station(name="full", scheduling="fcfs", capacity=capacity)
+    net = network(
+        [Station(name="before", servers=4), full, Station(name="after")],
+        open_class(1.0, visit("before", 0.5), visit("full", work_s, count=visits), visit("after", 0.3)),
+    )
+    solved, simulated = solve(net), simulate(net, seed=1, horizon=60_000)
+    assert solved.throughput_per_s[0] == pytest.approx(simulated.classes["a"].throughput_per_s.value, rel=0.02)
+    assert solved.response_s[0] == pytest.approx(simulated.classes["a"].response_s.value, rel=0.04)
+    busy = [simulated.stations[name].utilization.value for name in net.station_names]
+    assert solved.station_utilisation.tolist() == pytest.approx(busy, rel=0.03)
+
+
 @pytest.mark.parametrize(("scheduling", "stay_s"), [("ps", 0.0), ("fcfs", 0.2), ("hol", 0.0)])
 def test_others_meet_an_overloaded_limit_as_full_as_it_is(scheduling, stay_s):
     inside = [visit("cp", 0.1), *([visit("disk", stay_s)] if stay_s else [])]

@@ -21,6 +21,8 @@ class LayerState:
     is how much of what those at a station on average would delay a visit does delay it, ``unlimited`` the residence
     without limits, ``alike`` (stations,) whether all classes wait alike. ``asked`` is what the stations were asked for,
     ``visits`` times, where a residence is known that; ``curves`` (customers,) what each of the others can do.
+    ``tried`` (classes,) are transactions a second with those that a full station turns away, ``reached`` the part of
+    them that is not turned away before it comes to a station.
     """
 
     throughput: Floats
@@ -41,6 +43,8 @@ class LayerState:
     asked: Floats
     visits: Floats
     curves: dict[int, Floats]
+    tried: Floats
+    reached: Floats
 
     @classmethod
     def of(cls, net: Reduced) -> LayerState:
@@ -67,6 +71,8 @@ class LayerState:
             asked=net.demand.copy(),
             visits=net.visits,
             curves={},
+            tried=guess.copy(),
+            reached=np.ones((classes, stations)),
         )
 
     def response(self) -> Floats:

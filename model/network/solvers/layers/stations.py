@@ -18,9 +18,11 @@ from model.network.solvers.layers.facilities import (
 from model.network.solvers.layers.state import LayerState
 from model.network.solvers.load_dependent import open_load_dependent
 from model.network.solvers.reduction import Reduced, in_service
-from model.network.solvers.stations import mmck
+from model.network.solvers.stations import StationResult, mmck
 
 DIVERGED = 1e5
+LEAST_MADE, MOST_LOST = 1e-9, 1 - 1e-12
+"""Part of the visits to a station that is taken to be made at least, and to be turned away at most."""
 
 
 @dataclass
@@ -28,8 +30,9 @@ class _Asked:
     """What the stations are asked for in this round; (classes, stations) arrays.
 
     ``demand`` contains the time in facilities and residences that are known (``fixed``); ``own`` does not. ``curves``
-    are capacities by customers, ``lost`` (classes,) the chance of being turned away, ``cost`` (stations,) what a second
-    of work takes of engines where ``own`` contains that.
+    are capacities by customers, ``kept`` (classes, stations) the chance of not being turned away there, ``done`` the
+    part of the visits to it that are made, ``cost`` (stations,) what a second of work takes of engines where ``own``
+    contains that.
     """
 
     visits: Floats
@@ -37,7 +40,8 @@ class _Asked:
     own: Floats
     codes: Ints
     servers: Ints
-    lost: Floats
+    kept: Floats
+    done: Floats
     cost: Floats
     curves: dict[int, Floats] = field(default_factory=dict)
     fixed: dict[int, Floats] = field(default_factory=dict)
@@ -47,8 +51,8 @@ class _Asked:
         demand = net.demand * net.pace + asynchronous_issue(net, state)
         work = demand + state.blocked
         codes = np.array([CODES[s.scheduling] for s in net.network.stations])
-        lost = np.zeros(len(net.rates))
-        return cls(net.visits.copy(), work, demand, codes, net.servers.copy(), lost, np.ones(len(codes)))
+        kept, done = np.ones_like(work), np.ones_like(work)
+        return cls(net.visits.copy(), work, demand, codes, net.servers.copy(), kept, done, np.ones(len(codes)))
 
     def pay_for_busy(self, net: Reduced, state: LayerState) -> None:
         """Adds what busy engines cost, where what a class or facility sees of them does not tell how busy they are."""
@@ -60,6 +64,17 @@ class _Asked:
                 self.cost[k] = _mean_cost(load, *net.curves[k])
                 self.own[:, k] *= self.cost[k]
                 self.demand[:, k] *= self.cost[k]
+
+    def leave_out_lost(self, net: Reduced, state: LayerState) -> Floats:
+        """(classes, stations) part of the visits that is made, as some are turned away; what is asked for becomes
+        that much less."""
+        state.reached = np.ones_like(self.kept)
+        for r, order in enumerate(net.order):
+            state.reached[r, order] = np.concatenate(([1.0], np.cumprod(self.kept[r, order])))[:-1]
+        made = np.maximum(state.reached * self.done, LEAST_MADE)
+        for asked in (self.visits, self.demand, self.own):
+            asked *= made
+        return made
 
     def ceiling(self, k: int) -> float:
         """Most work that a station does at a time."""
@@ -91,14 +106,15 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
         asked.demand[:, k] = residence
         asked.codes[k], asked.servers[k] = DELAY, -1
         asked.curves.pop(k, None)
+    made = asked.leave_out_lost(net, state)
     result = _mean_values(net, state, asked, state.hindered)
-    residence = np.maximum(result.residence.T + state.uneven, asked.demand)
+    residence = np.maximum(result.residence.T + state.uneven, asked.demand) / made
     state.residence, state.unlimited = residence - state.hold - state.waited_before, residence
     state.alike = (asked.codes == SHARING) | (asked.codes == DELAY)
     if np.any(state.hindered[:, ~state.alike] < 1):
-        state.unlimited = _mean_values(net, state, asked, np.ones_like(state.hindered)).residence.T
-    state.unlimited = np.minimum(state.unlimited, DIVERGED * asked.demand)
-    state.throughput = result.throughput * np.clip(1 - asked.lost, 0.0, 1.0)
+        state.unlimited = _mean_values(net, state, asked, np.ones_like(state.hindered)).residence.T / made
+    state.unlimited = np.minimum(state.unlimited, DIVERGED * asked.demand / made)
+    state.tried, state.throughput = result.throughput, result.throughput * asked.kept.prod(axis=1)
     if not result.converged:
         _mark_saturated(net, state, asked)
     state.asked, state.visits = asked.demand, asked.visits
@@ -108,7 +124,7 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
         if code != DELAY
     }
     hold_engines(net, state, asked.own, engines, result.queue_length.sum(axis=1))
-    _set_use(net, state, asked, facilities)
+    _set_use(net, state, asked, facilities, made)
 
 
 def _set_capacity(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
@@ -134,14 +150,19 @@ def _turn_away(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
     work, _ = net.curves[k]
     # Threads of a core in SMT take work before any of it waits.
     limit = len(work) + station.overflow.waiting if station.overflow else station.capacity
-    rate = float(state.throughput @ asked.visits[:, k])
-    load = float(state.throughput @ asked.demand[:, k])
-    if rate <= 0 or limit is None or not (station.overflow or station.when_full == "reject"):
+    if limit is None or not (station.overflow or station.when_full == "reject"):
         return
-    full = mmck(rate, load / rate, len(work), limit, work.tolist())
+    # Who comes back at once finds the place that it has just left.
+    visits = asked.visits[:, k] if station.overflow else asked.visits[:, k] - net.at_once[:, k]
+    tried = (state.throughput if station.overflow else state.tried * state.reached[:, k]) * (visits > 0)
+    each = np.divide(asked.demand[:, k], visits, out=np.zeros_like(visits), where=visits > 0)
+    if not float(tried * visits @ each) > 0:
+        return
+    full = _full(tried, visits, each, limit, work, goes_on=station.overflow is not None)
+    lost = min(full.loss_probability, MOST_LOST)
+    attempts = _attempts(visits, 0.0 if station.overflow else lost)
     if station.overflow:
-        to = net.network.station_names.index(station.overflow.to)
-        moved = full.loss_probability
+        to, moved = net.network.station_names.index(station.overflow.to), lost
         shift = moved * net.demand[:, k] * net.pace[to] * asked.cost[to]
         for work_of in (asked.demand, asked.own):
             work_of[:, to] += shift
@@ -149,11 +170,31 @@ def _turn_away(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
         asked.visits[:, to] += moved * asked.visits[:, k]
         asked.visits[:, k] *= 1 - moved
     else:
-        asked.lost += asked.visits[:, k] * full.loss_probability
+        asked.kept[:, k] = np.where(visits > 1, (1 - lost) ** visits, 1 - visits * lost)
+        asked.done[:, k] = np.divide(attempts * (1 - lost), visits, out=np.ones_like(visits), where=visits > 0)
     # Those who share stretch each other's visits in proportion; those who wait in order wait alike.
     wait = full.wait if station.smt or station.scheduling != "ps" else 0.0
-    stretch = (full.response - wait) * rate / load
-    asked.fixed[k] = np.where(asked.demand[:, k] > 0, asked.visits[:, k] * wait + asked.demand[:, k] * stretch, 0.0)
+    stretch = (full.response - wait) * float(tried @ attempts) / float(tried * attempts @ each)
+    entries = asked.visits[:, k] if station.overflow else visits
+    asked.fixed[k] = np.where(asked.demand[:, k] > 0, entries * wait + asked.demand[:, k] * stretch, 0.0)
+
+
+def _attempts(visits: Floats, lost: float) -> Floats:
+    """(classes,) visits that are tried where each may be the last, as it is turned away with the chance ``lost``."""
+    return np.where(visits > 1, -np.expm1(visits * np.log1p(-lost)) / lost, visits) if lost > 0 else visits
+
+
+def _full(tried: Floats, visits: Floats, each: Floats, limit: int, work: Floats, goes_on: bool) -> StationResult:
+    """A station with at most ``limit`` inside, to which ``tried`` (classes,) transactions a second come ``visits``
+    times for ``each`` seconds, as long as they are not turned away, or all the same (``goes_on``)."""
+    low, high = 0.0, 1.0
+    while True:
+        lost = (low + high) / 2
+        attempts = tried * _attempts(visits, 0.0 if goes_on else lost)
+        full = mmck(float(attempts.sum()), float(attempts @ each / attempts.sum()), len(work), limit, work.tolist())
+        if goes_on or np.all(visits <= 1) or high - low < LEAST_MADE:
+            return full
+        low, high = (lost, high) if full.loss_probability > lost else (low, lost)
 
 
 def _mean_values(net: Reduced, state: LayerState, asked: _Asked, hindered: Floats) -> AmvaResult:
@@ -187,16 +228,16 @@ def _mark_saturated(net: Reduced, state: LayerState, asked: _Asked) -> None:
     state.residence[state.residence > DIVERGED * asked.demand.sum(axis=1, keepdims=True)] = np.inf
 
 
-def _set_use(net: Reduced, state: LayerState, asked: _Asked, facilities: set[int]) -> None:
+def _set_use(net: Reduced, state: LayerState, asked: _Asked, facilities: set[int], made: Floats) -> None:
     """Time for which stations are busy and in use, from the work that stayed with them."""
-    state.busy = state.throughput[:, None] * (asked.own + state.hold)
+    state.busy = state.tried[:, None] * (asked.own + state.hold)
     for k in facilities:
         state.busy[:, k] = state.throughput * net.demand[:, k] * net.pace[k]
     for k, code in enumerate(asked.codes):
         total = state.busy[:, k].sum()
         if code != DELAY and not net.plain[k] and asked.cost[k] == 1 and total > 0:
             state.busy[:, k] *= _mean_cost(total, *net.curves[k])
-    state.using = in_service(net, state.throughput, asked.own / asked.cost, state.busy)
+    state.using = in_service(net, state.throughput, asked.own / made / asked.cost, state.busy)
 
 
 def _lpar_capacity(net: Reduced, state: LayerState, k: int, work: Floats) -> Floats:

@@ -62,11 +62,9 @@ def test_arrivals_below_users_who_leave_no_room_never_get_through(scheduling):
 
 def test_impossible_figures_are_refused_with_a_reason():
     net = network(
-        Station(name="cp", servers=4, scheduling="preemptive", capacity=7),
-        open_class(5.0, visit("cp", 0.08), name="arrivals"),
-        closed_class(300, 90.0, visit("cp", 90.0), name="users"),
+        Station(name="cp", scheduling="preemptive", capacity=1), closed_class(3, 0.0, visit("cp", 1.0), name="users")
     )
-    with pytest.raises(NetworkError, match=r"does \d+\.\d+ times what it can do.*Simulate it"):
+    with pytest.raises(NetworkError, match=r"does \d+ times what it can do.*Simulate it"):
         solve(net)
 
 

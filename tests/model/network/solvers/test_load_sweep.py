@@ -45,11 +45,9 @@ def test_an_approximate_sweep_says_so_as_a_single_solution_does(net, approximate
 
 def test_a_point_beyond_the_solver_has_no_figures_and_its_reason():
     net = network(
-        Station(name="cp", servers=4, scheduling="preemptive", capacity=7),
-        open_class(5.0, visit("cp", 0.08), name="arrivals"),
-        closed_class(300, 90.0, visit("cp", 90.0), name="users"),
+        Station(name="cp", scheduling="preemptive", capacity=1), closed_class(3, 0.0, visit("cp", 1.0), name="users")
     )
-    swept = sweep_load(net, [0.01, 1.0])
+    swept = sweep_load(net, [1 / 3, 1.0])
     assert np.isfinite(swept.response_s[0]).all() and np.isnan(swept.response_s[1]).all()
     solved, refused = sweep_as_dict(swept)["points"]
     assert solved["refused"] is None and "Simulate it" in refused["refused"]
