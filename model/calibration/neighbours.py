@@ -16,8 +16,9 @@ Array = NDArray[np.float64]
 
 # Median of a chi-squared variable of one degree of freedom.
 MEDIAN_SQUARE = 0.4549
-# LPARs whose records differ by less, relatively, in how busy a coupling facility of that name was use the same.
-SAME_BUSY = 0.01
+# LPARs whose records differ by less, relatively, in how busy a coupling facility of that name was use the same: in the
+# middle of all intervals, and in the middle of the differences, which records out of phase have.
+SAME_BUSY, OUT_OF_PHASE = 0.01, 0.1
 
 
 def beside(h: History, found: Mapping[str, History]) -> History:
@@ -56,14 +57,22 @@ def _with_shared_facilities(h: History, others: Sequence[History]) -> History:
             if other is None or other.waited_s is not None:
                 continue
             covered = _meanwhile(h, one, one.seconds) > (1.0 - SAME_BUSY) * h.seconds
-            busy_s = _meanwhile(h, one, other.busy_s)[covered]
-            if covered.any() and np.allclose(busy_s, group.busy_s[covered], rtol=SAME_BUSY):
+            if _alike(group.busy_s[covered], _meanwhile(h, one, other.busy_s)[covered]):
                 theirs += _meanwhile(h, one, other.requests)
         own = group.requests / np.maximum(group.requests + theirs, 1e-12)
         groups[name] = replace(group, busy_s=group.busy_s * own, others_s=group.busy_s * (1.0 - own))
         if name in waited:
             waited[name] = waited[name] * own[:, None]
     return replace(h, devices=groups, waited_s=waited)
+
+
+def _alike(one: Array, other: Array) -> bool:
+    """Whether two LPARs, (intervals,) each, saw a facility as busy, but for a few intervals and for where these lie."""
+    most = np.maximum(one, other)
+    apart = (other - one)[most > 0] / most[most > 0]
+    if not len(apart):
+        return False
+    return bool(abs(np.median(apart)) <= SAME_BUSY and np.median(np.abs(apart)) <= OUT_OF_PHASE)
 
 
 def work_variance(h: History) -> Array:
