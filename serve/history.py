@@ -162,10 +162,13 @@ _LPARS = """
     FROM marts.dim_system s GROUP BY ALL
 """
 
-# PHYSICAL is what partition management itself takes.
+# LPARs of the last 24 hours: others were deleted, renamed or moved. PHYSICAL is what partition management itself takes.
 _ON_MACHINE = """
-    SELECT machine, count(DISTINCT lpar_name) AS lpars FROM marts.fct_machine_interval
-    WHERE engine_type = 'CP' AND lpar_name <> 'PHYSICAL' GROUP BY machine
+    SELECT m.machine, count(DISTINCT lpar_name) AS lpars
+    FROM marts.fct_machine_interval m JOIN (
+      SELECT machine, max(interval_start_local) AS last FROM marts.fct_machine_interval GROUP BY ALL) USING (machine)
+    WHERE engine_type = 'CP' AND lpar_name <> 'PHYSICAL' AND interval_start_local > last - INTERVAL 24 HOUR
+    GROUP BY ALL
 """
 
 

@@ -25,7 +25,9 @@ class MachineOverview(LastDay):
 
     machine: str
     cps: float | None = Field(description="physical CPs")
-    lpars: int = Field(description="LPARs that share its CPs, those without records of their own among them")
+    lpars: int = Field(
+        description="LPARs that shared its CPs in the last 24 hours, those without records of their own among them"
+    )
 
 
 class SystemOverview(LastDay):

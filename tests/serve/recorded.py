@@ -75,7 +75,9 @@ def record(home: Path) -> None:
             "busy_s AS dispatch_s, interval_s AS covered_s, 8.0 AS physical_engines "
             "FROM rows, (VALUES (300.0)) w(weight) "
             "UNION ALL SELECT 'CEC1', NULL, 'PRDB', interval_start_local, interval_start_local, 'CP', false, 500.0, "
-            "8.0, NULL, 3600.0, interval_s, 8.0 FROM rows"
+            "8.0, NULL, 3600.0, interval_s, 8.0 FROM rows "
+            "UNION ALL SELECT 'CEC1', NULL, 'DELETED', interval_start_local, interval_start_local, 'CP', false, 0.0, "
+            "8.0, NULL, 0.0, interval_s, 8.0 FROM rows WHERE interval_start_local < TIMESTAMP '2026-09-08'"
         )
         con.execute(
             "CREATE TABLE marts.fct_msu AS SELECT 'lpar' AS scope, 'PRDA' AS name, interval_start_local, "
