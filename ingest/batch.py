@@ -39,7 +39,8 @@ class Quarantined:
         if not self.offset and self.record_seq is None:
             return self.detail
         record = "" if self.record_seq is None else f"record_seq {self.record_seq:,}, "
-        return f"{self.detail} ({record}{self.length:,} bytes from byte {self.offset:,} on)"
+        size = f"{self.length:,} byte{'' if self.length == 1 else 's'}"
+        return f"{self.detail} ({record}{size} from byte {self.offset:,} on)"
 
 
 @dataclass(slots=True)

@@ -249,7 +249,8 @@ def _diagnosis(head: Bytes) -> str:
     if np.isin(head[:64], np.frombuffer(bytes(range(32, 127)) + b"\t\r\n", np.uint8)).all():
         return f"{found}: this is text; SMF dumps are binary, transfer the dump again without translation"
     return (
-        f"{found}: this is not an SMF dump, or it was changed in transfer; transfer it again in binary with descriptors"
+        f"{found}: this is not an SMF dump or an IMS log, its beginning is missing, or it was changed in transfer; "
+        "transfer all of it again in binary with descriptors"
     )
 
 

@@ -209,7 +209,7 @@ def test_how_a_dump_is_read_makes_no_difference_to_its_records(
         (b"", "empty"),
         (bytes(1000), "only zeros"),
         (b"JOB00012 IEF403I started\n" * 50, "text"),
-        (bytes(range(255, 0, -1)) * 10, "not an SMF dump"),
+        (bytes(range(255, 0, -1)) * 10, "not an SMF dump or an IMS log, its beginning is missing"),
         (record(300)[4:] + record(500)[4:], "quote site rdw"),
     ],
 )

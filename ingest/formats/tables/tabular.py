@@ -168,7 +168,10 @@ class _Reading:
         if extra == 1 and not cells[-1].strip():
             cells.pop()
         elif extra:
-            raise ValueError(f"{len(cells)} values, the header has {len(self._names)} columns")
+            raise ValueError(
+                f"{len(cells)} value{'' if len(cells) == 1 else 's'}, the header has {len(self._names)} columns; "
+                f"export the table again, with values that hold {self._delimiter!r} or line ends in quotes"
+            )
         pairs = [(name, cell.strip() or None) for name, cell in zip(self._names, cells, strict=True)]
         if self._delimiter == ";":
             self._refuse_decimal_commas(pairs)
