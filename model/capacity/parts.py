@@ -300,9 +300,15 @@ class Scenario:
 
     def at_loads(self, chosen: Sequence[int] | NDArray[np.intp]) -> Scenario:
         """The scenario at some of its loads; what is the same for all of its loads stays."""
-        think_s = self.think_s if self.think_s is None or self.think_s.shape[1] == 1 else self.think_s[:, chosen]
-        users, longer = (None if one is None else one[:, chosen] for one in (self.users, self.longer))
-        return replace(self, rates=self.rates[:, chosen], think_s=think_s, users=users, longer=longer)
+        loads = self.rates.shape[1]
+
+        def at(values: Any) -> Any:
+            if isinstance(values, np.ndarray) and values.ndim > 1 and values.shape[1] == loads:
+                return values[:, chosen]
+            return values
+
+        cut = {name: at(getattr(self, name)) for name in ("rates", "work", "others", "think_s", "users", "longer")}
+        return replace(self, extra={name: at(values) for name, values in self.extra.items()}, **cut)
 
     def as_asked(self) -> Scenario:
         """The scenario at the rates asked, whatever rates its users would make."""

@@ -62,6 +62,22 @@ def test_users_until_a_time_to_come_grow_from_the_recorded_ones_beside_the_recor
     assert np.all(then.scenario.others[1:] > 1.5 * now.scenario.others)
 
 
+def test_users_at_several_loads_settle_beside_the_other_work_of_each():
+    zero = 0.0 * history().seconds
+    shared = bundle(SharedMachine("M1", 6.0, 500.0, 1000.0, False, zero, zero))
+    system = System(shared["systems"]["PRDA"])
+    load = understand(system, {"when": "peak"}).scenario
+    work = np.array([[0.0, 0.5, 1.0]])
+    both = np.repeat(load.users, 3, axis=1), np.repeat(load.rates, 3, axis=1)
+    extra = {next(iter(system.laws)): work}
+    together = replace(load, users=both[0], rates=both[1], extra=extra, others=0.5 + work, work=1.0 + 0.1 * work)
+    found = system.evaluate(together).scenario.rates
+    assert np.all(np.diff(found[0, :, 1]) < 0.0)
+    for i in range(3):
+        one = system.evaluate(together.at_loads([i])).scenario.rates
+        assert one == pytest.approx(found[:, [i]], rel=2e-3)
+
+
 def test_users_are_as_sure_as_the_samples_that_found_them_idle():
     found = figures({})["users", "class=LOW"]
     samples = USERS * SECONDS / history().sampling_s
