@@ -3,7 +3,7 @@
 import pytest
 
 from model.capacity.adjustments import from_plain, read_adjustments, to_plain
-from model.capacity.by_condition import more_figures
+from model.capacity.by_rate import beside_network
 from model.capacity.conditions.asking import figures
 from model.capacity.conditions.fitting import fit
 from model.capacity.conditions.rows import Row
@@ -44,6 +44,8 @@ def test_every_figure_says_what_it_rests_on(model):
 def test_figures_beside_those_of_a_network_leave_out_the_rates_of_measured_points():
     rows = [Row("one", "etr_tps", {"point": str(n)}, 100.0 * n, "tran/s", "report", "study") for n in (1, 2, 3)]
     rows.append(Row("one", "csa_kb", {}, 12.0, "KB", "report", "study"))
-    bundle = {"conditions": fit(rows, {}), "systems": {}}
-    assert [one.metric for one in more_figures(bundle, "one", {}, {"cpu_busy_pct"})] == ["csa_kb"]
-    assert more_figures(bundle, "one", {}, {"csa_kb"}) == ()
+    bundle = {"conditions": fit(rows, {}), "systems": {}, "model_version": "1"}
+    more, notes = beside_network(bundle, "one", {}, ())
+    assert [one.metric for one in more] == ["csa_kb"]
+    assert notes == ()
+    assert beside_network(bundle, "one", {}, more) == ((), ())
