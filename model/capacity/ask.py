@@ -252,7 +252,7 @@ def _evaluated(
             load = understood(ready, {**at, key: number})
             yield [number], [load], ready.evaluate(load.scenario, responses=responses)
         return
-    if key not in BENT and values[0] != values[-1]:
+    if key not in BENT:
         loads, scenario = _linear(ready, at, key, values)
         yield values, loads, ready.evaluate(scenario, responses=responses)
         return
@@ -264,9 +264,10 @@ def _evaluated(
 
 
 def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]) -> tuple[list[Load], Scenario]:
-    """Loads where rates are linear in the key: understood at both ends, in proportion between them."""
-    first, last = (understood(ready, {**at, key: number}) for number in (values[0], values[-1]))
-    part = ((np.asarray(values, float) - values[0]) / (values[-1] - values[0]))[None, :, None]
+    """Loads where rates are linear in the key: understood at the least and most, in proportion between them."""
+    least, most = min(values), max(values)
+    first, last = (understood(ready, {**at, key: number}) for number in (least, most))
+    part = ((np.asarray(values, float) - least) / (most - least or 1.0))[None, :, None]
     loads = [replace(first, asked={**first.asked, key: number}) for number in values]
     low, high = first.scenario, last.scenario
     between = replace(low, rates=low.rates + part * (high.rates - low.rates))

@@ -62,6 +62,14 @@ def test_users_until_a_time_to_come_grow_from_the_recorded_ones_beside_the_recor
     assert np.all(then.scenario.others[1:] > 1.5 * now.scenario.others)
 
 
+@pytest.mark.parametrize("values", [[10.0, 10.0], [0.0, 10.0, 0.0]])
+def test_a_sweep_may_ask_the_same_twice(values):
+    steps = sweep(bundle(), "PRDA", "growth_pct", values, metrics=["users"])["steps"]
+    swept = [one["value"] for step in steps for one in step["outputs"]]
+    alone = [figures({"growth_pct": value})["users", "class=LOW"].value for value in values]
+    assert swept == pytest.approx(alone, rel=1e-3)
+
+
 def test_users_at_several_loads_settle_beside_the_other_work_of_each():
     zero = 0.0 * history().seconds
     shared = bundle(SharedMachine("M1", 6.0, 500.0, 1000.0, False, zero, zero))
