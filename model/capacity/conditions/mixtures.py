@@ -17,6 +17,9 @@ STEPS, PLACES = 5, 33
 ROUNDING = 1e-12
 FARTHEST = 37.0
 """Standard deviations beyond which a normal distribution has no tail left."""
+MIDDLE: Array = np.array([0.5])
+LEAST_INSIDE = 1e-4
+"""Chance of a value between two ends, from which on a belief says where."""
 _INVERSE = np.array([NormalDist().inv_cdf((i + 0.5) / DRAWS) for i in range(DRAWS)])
 
 
@@ -25,7 +28,7 @@ class Belief:
     """Weights, means and standard deviations of the parts, shapes (parts,): of the value, or of its logarithm.
 
     A logarithmic belief may be of a part of a time (`rest` is the other part), or of a rate whose time it is
-    (`population` over the time). No value is below `least` or above `most`.
+    (`population` over the time). It is known that the value is not below `least` and not above `most`.
     """
 
     weight: Array
@@ -52,12 +55,12 @@ class Belief:
 
     def widened(self, factor: float) -> "Belief":
         """The same with distances from its median `factor` times as large, those of logarithms at most `MOST_AWAY`."""
-        middle, most = self._quantiles((0.5,))[0], MOST_AWAY if self.logarithmic else np.inf
+        middle, most = self._quantiles(MIDDLE)[0], MOST_AWAY if self.logarithmic else np.inf
         away = np.clip(factor * (self.mean - middle), -most, most)
         wider = replace(self, mean=middle + away, sd=np.minimum(factor * self.sd, most))
         if factor * max(np.abs(self.mean - middle).max(), self.sd.max()) <= most:
             return wider
-        return replace(wider, mean=wider.mean + middle - wider._quantiles((0.5,))[0])
+        return replace(wider, mean=wider.mean + middle - wider._quantiles(MIDDLE)[0])
 
     def scaled(self, factor: float, relative_sd: float) -> "Belief":
         """Multiplied by a factor above zero, known to a relative standard deviation."""
@@ -72,7 +75,7 @@ class Belief:
         return replace(self, population=population, rest=rest)
 
     def bounded(self, least: float, most: float) -> "Belief":
-        """Values beyond two ends taken as these."""
+        """The same where it is known that the value lies between two ends."""
         return replace(self, least=least, most=most)
 
     def of_value(self) -> "Belief":
@@ -88,14 +91,26 @@ class Belief:
         generator = np.random.default_rng(seed)
         part = np.searchsorted(np.cumsum(self.weight / self.weight.sum()), (np.arange(DRAWS) + 0.5) / DRAWS)
         part = np.minimum(part, len(self.weight) - 1)
-        drawn = generator.permutation(self.mean[part] + self.sd[part] * generator.permutation(_INVERSE))
-        return self._values(drawn)
+        drawn = self._values(generator.permutation(self.mean[part] + self.sd[part] * generator.permutation(_INVERSE)))
+        outside = (drawn < self.least) | (drawn > self.most)
+        if outside.any():
+            inside = (np.arange(outside.sum()) + 0.5) / outside.sum()
+            drawn[outside] = generator.permutation(self._inside(inside))
+        return drawn
 
     def quantiles(self, *shares: float) -> tuple[float, ...]:
-        """The values below which these shares of the belief lie."""
-        if self.population is not None:
-            shares = tuple(1.0 - share for share in shares)
-        return tuple(self._values(self._quantiles(shares)).tolist())
+        """The values below which these shares of the belief lie.
+
+        That a value lies between two ends makes nothing surer than the ends do: no quantile is nearer to the median
+        than without them.
+        """
+        wanted = np.array(shares)
+        free = self._free(wanted)
+        if math.isinf(self.least) and math.isinf(self.most):
+            return tuple(free.tolist())
+        free, inside = np.clip(free, self.least, self.most), self._inside(wanted)
+        farther = np.where(wanted < 0.5, np.minimum(free, inside), np.maximum(free, inside))
+        return tuple(np.where(wanted == 0.5, inside, farther).tolist())
 
     def median(self) -> float:
         """The middle value."""
@@ -115,10 +130,31 @@ class Belief:
         if self.logarithmic:
             times = self.rest + np.exp(found)
             found = times if self.population is None else self.population / times
-        return np.asarray(np.clip(found, self.least, self.most), dtype=np.float64)
+        return np.asarray(found, dtype=np.float64)
 
-    def _quantiles(self, shares: tuple[float, ...]) -> Array:
-        wanted = np.array(shares) * self.weight.sum()
+    def _free(self, shares: Array) -> Array:
+        """Quantiles without the ends."""
+        return self._values(self._quantiles(shares if self.population is None else 1.0 - shares))
+
+    def _inside(self, shares: Array) -> Array:
+        """Quantiles of what lies between the ends; the nearest end where next to nothing does."""
+        under, over = self._below(self.least), self._below(self.most)
+        if over - under >= LEAST_INSIDE:
+            shares = under + shares * (over - under)
+        return np.clip(self._free(shares), self.least, self.most)
+
+    def _below(self, value: float) -> float:
+        """The chance of less than a value, whatever is known of its ends."""
+        if math.isinf(value):
+            return float(value > 0)
+        time = value if self.population is None else self.population / value if value > 0 else math.inf
+        if self.logarithmic:
+            time = math.log(time - self.rest) if time > self.rest else -math.inf
+        below = float(_normal_cdf((time - self.mean) / np.maximum(self.sd, 1e-300)) @ self.weight / self.weight.sum())
+        return below if self.population is None else 1.0 - below
+
+    def _quantiles(self, shares: Array) -> Array:
+        wanted = shares * self.weight.sum()
         if not self.sd.any():
             order = np.argsort(self.mean)
             found = np.searchsorted(np.cumsum(self.weight[order]), wanted * (1.0 - ROUNDING))
