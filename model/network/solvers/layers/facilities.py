@@ -112,8 +112,11 @@ def hold_engines(
             for r in net.sync
             if r.engine == k and not goes_async(state, r)
         )
-        own_work = load - facility_work
-        held_by[k] = max((busy - own_work) / facility_work, 1.0) if facility_work > 0 else 1.0
+        held_by[k] = 1.0
+        if facility_work > 0:
+            # Requests take longest with all engines busy, whatever makes the queue long.
+            longest = (len(curve) / float(curve[-1]) - 1.0) * load / facility_work + 1.0
+            held_by[k] = min(max((busy - load) / facility_work + 1.0, 1.0), longest)
     facility = state.facility.copy()
     for k in sorted({request.facility for request in net.sync}):
         station = stations[k]

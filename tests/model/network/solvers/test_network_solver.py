@@ -180,6 +180,15 @@ def test_work_around_synchronous_requests_is_one_visit_to_its_engine() -> None:
     assert solution.response_s[0] - mean == pytest.approx(waited, rel=0.02)
 
 
+def test_requests_that_wait_for_nobody_hold_their_engine_only_while_they_are_served() -> None:
+    request = CfRequest(station="cf", service=Exp(0.1), engine="cp", issue=Exp(0.1))
+    short, long = Visit(station="cp", service=Exp(0.1)), Visit(station="cp", service=Exp(1.0))
+    stations = (Station(name="cp", scheduling="fcfs"), Station(name="cf", servers=2))
+    classes = (opened((short, request, short), 0.6, "short"), opened((long, request), 0.3, "long"))
+    solution = solve(network(stations, classes))
+    assert solution.station_utilisation[0] == pytest.approx(0.6 * 0.4 + 0.3 * 1.2, rel=1e-6)
+
+
 def test_fork_of_two_equal_branches_is_flatto_and_hahn() -> None:
     fork = Fork(branches=((Visit(station="x", service=Exp(1.0)),), (Visit(station="y", service=Exp(1.0)),)))
     solution = solve(network((Station(name="x"), Station(name="y")), (opened((fork,), 0.6),)))
