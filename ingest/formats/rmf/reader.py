@@ -28,6 +28,7 @@ PLAIN_FROM_BYTES = 1 << 17
 _CHUNK = 1 << 20
 _ROWS_PER_BATCH = 1 << 17
 _LONGEST_END_TAG = 64
+_INPUT_END = re.compile(rb"</ddsml\s*>\s*\Z")
 _REPORT_END = re.compile(rb"</(?:postprocessor|report)\s{0,40}>")
 _REPORTS = ("postprocessor", "report")
 _CONTAINERS = ("table", "var-list", "caption")
@@ -59,7 +60,7 @@ def read_reports(stream: BinaryIO) -> Iterator[Batch]:
 
 def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[Batch]:
     """Batches as of `read_reports`, read by a full XML parser, without the first `done` reports."""
-    reading = _Reading()
+    reading, piece = _Reading(), b""
     remedy = "transfer the reply again, each into a file of its own"
     try:
         for piece in _pieces(stream):
@@ -68,7 +69,8 @@ def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[Batch]:
                 reading.take()
             elif reading.full:
                 yield reading.take()
-        remedy = "the input ends there; transfer it again"
+        if not _INPUT_END.search(piece):
+            remedy = "the input ends there; transfer it again"
         reading.close()
     except etree.XMLSyntaxError as error:
         yield reading.take()

@@ -79,6 +79,11 @@ def test_a_report_that_is_cut_off_is_said_to_end_there():
     assert error is not None and error.detail.endswith("the input ends there; transfer it again")
 
 
+def test_a_fault_that_the_parser_tells_of_at_the_end_is_not_taken_for_the_end():
+    _, error = read(document("1.5", "2.5").replace(b"2.5", b"2.5 & 1", 1))
+    assert error is not None and "ends there" not in error.detail
+
+
 @pytest.mark.parametrize(
     "prolog",
     [
