@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 RATE, BUSY, ITR, ENDED = "etr_tps", "cpu_busy_pct", "itr_tps", "ENDED"
 PER_SECOND = "tran/s"
+OF_CLASS = "class="
 FULL_PCT = 100.0
 WORK_SD = 0.05
 STAYING = ("storage", "buffers", "count")
@@ -107,7 +108,8 @@ def _rate_of(at: Mapping[str, Any], answered: Sequence[Output]) -> float | None:
     """The rate asked for, or that of an answer, which is the ITR of it times its busy; None where neither is known."""
     if RATE in at:
         return float(at[RATE])
-    known = {output.metric: output.value for output in answered if output.value}
+    of_all = (output for output in answered if OF_CLASS not in output.condition)
+    known = {output.metric: output.value for output in of_all if output.value}
     if RATE in known:
         return known[RATE]
     itr, busy = known.get(ITR), known.get(BUSY)

@@ -3,6 +3,7 @@
 import pytest
 
 from model.capacity.adjustments import from_plain, read_adjustments, to_plain
+from model.capacity.answer import Output
 from model.capacity.by_rate import beside_network
 from model.capacity.conditions.asking import figures
 from model.capacity.conditions.fitting import fit
@@ -49,3 +50,15 @@ def test_figures_beside_those_of_a_network_leave_out_the_rates_of_measured_point
     assert [one.metric for one in more] == ["csa_kb"]
     assert notes == ()
     assert beside_network(bundle, "one", {}, more) == ((), ())
+
+
+def test_work_beside_a_network_goes_with_all_its_transactions_not_with_those_of_a_class():
+    rows = [
+        Row("one", "etr_tps", {}, 100.0, "tran/s", "report", "study"),
+        Row("one", "tasks", {}, 50.0, "1/s", "report", "study"),
+    ]
+    bundle = {"conditions": fit(rows, {}), "systems": {}, "model_version": "1"}
+    rates = {"": 120.0, "class=HIGH": 80.0, "class=LOW": 40.0}
+    answered = [Output("etr_tps", of, rate, rate, rate, "tran/s") for of, rate in rates.items()]
+    [tasks], _ = beside_network(bundle, "one", {"growth_pct": 20}, answered)
+    assert (tasks.metric, tasks.value) == ("tasks", pytest.approx(60.0))
