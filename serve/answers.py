@@ -199,17 +199,11 @@ class SweepStep(Part):
     extrapolated: bool
 
 
-class SweepAnswer(Part):
+class SweepAnswer(Answer):
     """Metrics over a range of one key."""
 
-    system: str
     key: str
-    at: dict[str, Any]
-    model_version: str
-    interval_pct: int | float
     steps: list[SweepStep]
-    notes: list[str]
-    evidence: Evidence
 
 
 class Change(Part):

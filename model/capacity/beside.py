@@ -56,6 +56,7 @@ def swept(
             "model_version": bundle["model_version"],
             "interval_pct": INTERVAL_PCT,
             "steps": steps,
+            "notes": list(dict.fromkeys([*answers[0].notes, *answers[-1].notes])),
             "evidence": answers[0].evidence,
         }
     )

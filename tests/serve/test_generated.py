@@ -8,6 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from model.capacity import ask
+from model.capacity.conditions.fitting import fit
+from model.capacity.conditions.rows import Row
 from serve.batch import BatchAnswer
 from serve.kinds import KINDS
 from serve.schemas import ProblemDocument
@@ -96,6 +99,20 @@ def test_every_part_of_an_answer_is_in_the_description(client, kind, more):
     assert undocumented(KINDS[kind].answer.model_validate_json(found.content)) == []
     batch = client.ask("/v1/batch", {"questions": [{"kind": kind, "question": {"system": "shop", **more}}]})
     assert BatchAnswer.model_validate_json(batch.content).answers[0].answer is not None
+
+
+def test_answers_of_condition_laws_are_as_described():
+    rows = [Row("shop", "csa_kb", {"users": users}, 70.0 * int(users), "KB", "storage") for users in ("1", "2", "4")]
+    bundle = {"conditions": fit(rows, {}), "systems": {}, "model_version": "1"}
+    answers = {
+        "predict": ask.predict(bundle, "shop", {"users": 3}).to_dict(),
+        "sweep": ask.sweep(bundle, "shop", "users", [1, 3, 8]),
+        "compare": ask.compare(bundle, "shop", {"users": 1}, {"users": 3}),
+    }
+    for kind, answer in answers.items():
+        assert undocumented(KINDS[kind].answer.model_validate(answer)) == [], kind
+    beyond = ask.predict(bundle, "shop", {"users": 8}).notes
+    assert beyond and set(beyond) <= set(answers["sweep"]["notes"])
 
 
 @pytest.mark.parametrize("path", ["/v1/batch", "/v1/forecast-msu", "/v1/simulate", "/v1/replay"])
