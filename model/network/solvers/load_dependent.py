@@ -51,9 +51,9 @@ def open_load_dependent(load: float, capacity: ArrayLike, busy: ArrayLike | None
     return BirthDeath(float(length), float(at_work), float(top / total), p / total)
 
 
-def busy_at_queue_length(queue_length: float, capacity: ArrayLike, busy: ArrayLike) -> float:
-    """Mean busy servers of a load-dependent station whose mean queue length is known, as if its arrivals were
-    Poisson."""
+def busy_at_queue_length(queue_length: float, capacity: ArrayLike, busy: ArrayLike) -> tuple[float, float]:
+    """Load of a load-dependent station whose mean queue length is known, as if its arrivals were Poisson, and the mean
+    of its ``busy`` servers at that load."""
     alpha = np.asarray(capacity, dtype=float)
     low, high = 0.0, float(alpha[-1]) * (1 - 1e-9)
     for _ in range(60):
@@ -62,4 +62,4 @@ def busy_at_queue_length(queue_length: float, capacity: ArrayLike, busy: ArrayLi
             low = middle
         else:
             high = middle
-    return open_load_dependent(low, alpha, busy).busy
+    return low, open_load_dependent(low, alpha, busy).busy

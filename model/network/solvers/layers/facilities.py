@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from model.network.solvers.arrays import Floats
@@ -10,6 +12,15 @@ from model.network.solvers.layers.state import LayerState
 from model.network.solvers.load_dependent import busy_at_queue_length
 from model.network.solvers.reduction import Reduced, SyncRequest
 from model.network.solvers.stations import mmc_response
+
+
+class Held(NamedTuple):
+    """Engines that requests hold: facility work (classes,) without queueing, and by customers what the engines do and
+    how many of the engines wait for facilities."""
+
+    alone: Floats
+    curve: Floats
+    waiting: Floats
 
 
 def goes_async(state: LayerState, request: SyncRequest) -> bool:
@@ -25,13 +36,14 @@ def asynchronous_issue(net: Reduced, state: LayerState) -> Floats:
     return out
 
 
-def engines_held(net: Reduced, state: LayerState, own: Floats) -> dict[int, tuple[Floats, Floats]]:
-    """Engines that synchronous requests hold: facility work (classes,) without queueing, and capacity by customers.
+def engines_held(net: Reduced, state: LayerState, own: Floats, alone_done: dict[int, Floats]) -> dict[int, Held]:
+    """What engines do, and how many are held, where synchronous requests hold them.
 
-    With n engines busy, each alternates between its own work and the facilities: a closed network of n customers, whose
-    throughput over that of one is the capacity.
+    ``alone_done[k]`` is what engine pool k would do by customers without requests. With n engines busy, each
+    alternates between its own work and the facilities: a closed network of n customers, whose throughput over that of
+    one is the capacity. Where engines are shared with other LPARs both take longer, else only the work.
     """
-    out: dict[int, tuple[Floats, Floats]] = {}
+    out: dict[int, Held] = {}
     for k in sorted({request.engine for request in net.sync}):
         here = [r for r in net.sync if r.engine == k and not goes_async(state, r)]
         alone = np.zeros(len(net.rates))
@@ -51,12 +63,24 @@ def engines_held(net: Reduced, state: LayerState, own: Floats) -> dict[int, tupl
             others = float(state.throughput @ net.demand[:, f]) - work[i]
             if not delay:
                 mean[i + 1] /= max(1 - max(others, 0.0) / station.servers, 0.02)
-        engines = net.network.stations[k].servers
-        if mean.sum() > 0 and here:
-            inner = Convolution([engines], mean[:, None], servers).throughput_by_population()
-            out[k] = (alone, inner * (float(mean[0]) + float(work.sum()) / max(total, 1e-300)))
-        else:
-            out[k] = (alone, np.arange(1.0, engines + 1))
+        done = alone_done[k]
+        n = np.arange(1.0, len(done) + 1)
+        if not (mean.sum() > 0 and here):
+            out[k] = Held(alone, done, np.zeros_like(done))
+            continue
+        slower = n / done
+        stretched = np.ones_like(n) if net.network.stations[k].lpar else slower
+        inner = np.empty_like(n)
+        for pace in np.unique(stretched):
+            each = np.append(mean[0] * pace, mean[1:])
+            found = Convolution([len(n)], each[:, None], servers).throughput_by_population()
+            inner[stretched == pace] = found[stretched == pace]
+        rate = inner * stretched / slower
+        out[k] = Held(
+            alone,
+            rate * (float(mean[0]) + float(work.sum()) / max(total, 1e-300)),
+            rate * (n / inner - mean[0] * stretched),
+        )
     return out
 
 
@@ -95,28 +119,19 @@ def slowed_by_facilities(net: Reduced, state: LayerState, demand: Floats) -> Flo
     return out
 
 
-def hold_engines(
-    net: Reduced, state: LayerState, own: Floats, engines: dict[int, tuple[Floats, Floats]], queue: Floats
-) -> None:
+def hold_engines(net: Reduced, state: LayerState, own: Floats, engines: dict[int, Held], queue: Floats) -> None:
     """Residence at facilities and the time their synchronous requests hold engines, at the present throughput."""
     if not net.sync:
         return
     stations = net.network.stations
     hold = np.zeros_like(state.hold)
     held_by: dict[int, float] = {}
-    for k, (alone, curve) in engines.items():
-        load = float(state.throughput @ (own[:, k] + alone))
-        busy = busy_at_queue_length(float(queue[k]), curve, np.arange(1.0, len(curve) + 1))
-        facility_work = sum(
-            state.throughput[r.row] * r.flow * r.service_s
-            for r in net.sync
-            if r.engine == k and not goes_async(state, r)
-        )
-        held_by[k] = 1.0
-        if facility_work > 0:
-            # Requests take longest with all engines busy, whatever makes the queue long.
-            longest = (len(curve) / float(curve[-1]) - 1.0) * load / facility_work + 1.0
-            held_by[k] = min(max((busy - load) / facility_work + 1.0, 1.0), longest)
+    for k, held in engines.items():
+        load = float(state.throughput @ (own[:, k] + held.alone))
+        facility_work = float(state.throughput @ held.alone)
+        matching, waiting = busy_at_queue_length(float(queue[k]), held.curve, held.waiting)
+        worked = matching * facility_work
+        held_by[k] = max(waiting * load / worked, 1.0) if worked > 0 else 1.0
     facility = state.facility.copy()
     for k in sorted({request.facility for request in net.sync}):
         station = stations[k]

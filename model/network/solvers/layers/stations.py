@@ -88,10 +88,11 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
     for k in facilities:
         asked.fixed[k] = asked.visits[:, k] * state.facility[:, k]
     asked.pay_for_busy(net, state)
-    engines = engines_held(net, state, asked.own)
-    for k, (alone, curve) in engines.items():
-        asked.demand[:, k] += alone
-        asked.curves[k] = curve
+    calling = {request.engine for request in net.sync}
+    engines = engines_held(net, state, asked.own, {k: _capacity(net, state, asked, k) for k in calling})
+    for k, held in engines.items():
+        asked.demand[:, k] += held.alone
+        asked.curves[k] = held.curve
     for k, station in enumerate(net.network.stations):
         if k in facilities or station.scheduling == "delay":
             continue
@@ -100,7 +101,8 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
         elif station.smt and not net.equal_fcfs[k]:
             asked.codes[k] = FCFS
         if k not in engines:
-            _set_capacity(net, state, asked, k)
+            if station.lpar is not None or not net.plain[k]:
+                asked.curves[k] = _capacity(net, state, asked, k)
             _turn_away(net, state, asked, k)
     for k, residence in asked.fixed.items():
         asked.demand[:, k] = residence
@@ -127,15 +129,12 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
     _set_use(net, state, asked, facilities, made)
 
 
-def _set_capacity(net: Reduced, state: LayerState, asked: _Asked, k: int) -> None:
-    station = net.network.stations[k]
+def _capacity(net: Reduced, state: LayerState, asked: _Asked, k: int) -> Floats:
+    """Work that a station does by customers."""
     work, used = net.curves[k]
     if asked.cost[k] != 1:
         work = used
-    if station.lpar is not None:
-        asked.curves[k] = _lpar_capacity(net, state, k, work)
-    elif not net.plain[k]:
-        asked.curves[k] = work
+    return _lpar_capacity(net, state, k, work) if net.network.stations[k].lpar is not None else work
 
 
 def _mean_cost(load: float, work: Floats, used: Floats) -> float:

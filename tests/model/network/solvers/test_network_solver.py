@@ -189,6 +189,31 @@ def test_requests_that_wait_for_nobody_hold_their_engine_only_while_they_are_ser
     assert solution.station_utilisation[0] == pytest.approx(0.6 * 0.4 + 0.3 * 1.2, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    "engines",
+    [
+        {"smt": Smt(gain=1.3), "source": "measured"},
+        {"lpar": LparShare(cec="machine", weight=100, cap="share")},
+        {"lpar": LparShare(cec="machine", weight=300)},
+        {"speeds": (1.0, 0.5), "scheduling": "fcfs", "source": "measured"},
+    ],
+)
+@pytest.mark.parametrize("rate", [0.9, 1.4])
+def test_requests_answered_at_once_leave_engines_what_they_do(engines: dict, rate: float) -> None:
+    work = (Visit(station="cp", service=Exp(0.9)),)
+    request = CfRequest(station="cf", service=Exp(1e-9), engine="cp", issue=Exp(1e-9))
+    other = opened((Visit(station="other", service=Exp(1.0)),), 0.5, "other")
+    stations = [Station(**{"name": "cp", "servers": 2, "scheduling": "ps", **engines}), Station(name="cf", servers=2)]
+    machine = {"cecs": (Cec(name="machine", engines=2),)} if "lpar" in engines else {}
+    lpar = LparShare(cec="machine", weight=100) if machine else None
+    stations.append(Station(name="other", servers=2, scheduling="ps", lpar=lpar))
+    with_requests, without = (
+        solve(network(tuple(stations), (opened(route, rate), other), **machine)) for route in ((*work, request), work)
+    )
+    assert with_requests.response_s == pytest.approx(without.response_s, rel=1e-4)
+    assert with_requests.saturated == without.saturated
+
+
 def test_fork_of_two_equal_branches_is_flatto_and_hahn() -> None:
     fork = Fork(branches=((Visit(station="x", service=Exp(1.0)),), (Visit(station="y", service=Exp(1.0)),)))
     solution = solve(network((Station(name="x"), Station(name="y")), (opened((fork,), 0.6),)))

@@ -100,4 +100,5 @@ def test_load_dependent_station_is_erlang_for_linear_capacity() -> None:
     assert state.queue_length == pytest.approx(expected.queue_length)
     assert state.wait_probability == pytest.approx(expected.wait_probability)
     assert state.busy == pytest.approx(3.2)
-    assert busy_at_queue_length(state.queue_length, [1, 2, 3, 4, 5], [1, 2, 3, 4, 5]) == pytest.approx(3.2)
+    found = busy_at_queue_length(state.queue_length, [1, 2, 3, 4, 5], [2, 4, 6, 8, 10])
+    assert found == pytest.approx((3.2, 6.4))
