@@ -31,6 +31,8 @@ NO_WAIT, FIRST_STEP, STEP = 1e-9, 1.0, 0.01
 FEWER = 0.25, 1e-6
 # Turns in which what full engines add to a wait is found.
 STRETCHES = 2
+# How long nobody is taken to wait, which changes nothing.
+NOBODY_MS = 1.0
 # Room that is none.
 NO_ROOM = 1e-9
 
@@ -131,6 +133,8 @@ def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, st
         with np.errstate(invalid="ignore"):
             waiting = np.where(np.isfinite(response), np.maximum(response - using - other, NO_WAIT * using), np.inf)
             beside = np.where(np.isfinite(response), response - waiting, 0.0)
+        # Who is not there waits as long as ever, whatever the others do.
+        waiting = np.where(number[:, loads] > 0.0, waiting, NOBODY_MS)
         taken = [state.taken[key] for key in group.keys]
         taken += [state.limits[name] for name in group.limits if name in state.limits]
         return waiting / 1e3, beside / 1e3, 1.0 - np.max(taken, axis=0)[:, :, None]

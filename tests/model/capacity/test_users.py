@@ -62,6 +62,14 @@ def test_users_until_a_time_to_come_grow_from_the_recorded_ones_beside_the_recor
     assert np.all(then.scenario.others[1:] > 1.5 * now.scenario.others)
 
 
+@pytest.mark.parametrize("key", ["growth_pct", "growth_pct.LOW"])
+def test_a_sweep_begins_where_no_users_are_left(key):
+    first, *_ = sweep(bundle(), "PRDA", key, [-100.0, 0.0, 20.0])["steps"]
+    swept = {(one["metric"], one["condition"]): one["value"] for one in first["outputs"] if one["value"] is not None}
+    alone = {place: one.value for place, one in figures({key: -100.0}).items()}
+    assert swept == pytest.approx(alone, rel=1e-9)
+
+
 @pytest.mark.parametrize("values", [[10.0, 10.0], [0.0, 10.0, 0.0]])
 def test_a_sweep_may_ask_the_same_twice(values):
     steps = sweep(bundle(), "PRDA", "growth_pct", values, metrics=["users"])["steps"]
