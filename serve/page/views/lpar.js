@@ -54,7 +54,7 @@ function spanForm(system, about, span, params) {
     h(
       "p",
       { className: "quiet" },
-      `${about.lpars.join(", ")} on machine ${about.machine}, ${counted(about.cps, "CP")}${about.ziips ? `, ${counted(about.ziips, "zIIP")}` : ""}`,
+      `${about.lpars.join(", ")} on machine ${about.machine}${about.cps ? `, ${counted(about.cps, "CP")}` : ""}${about.ziips ? `, ${counted(about.ziips, "zIIP")}` : ""}`,
     ),
   );
 }
