@@ -121,9 +121,13 @@ def _unchanged(metrics: Sequence[str]) -> tuple[str, ...]:
 
 
 def goes_with_rate(metric: str, unit: str) -> bool:
-    """Whether a metric is in proportion to the transactions: rates, work, and totals of a report's interval."""
-    rate = metric in RATES or (unit == PER_SECOND and metric != ITR)
-    return rate or is_work(metric, unit) or metric == ENDED or (metric, unit) in OVER_INTERVAL
+    """Whether a metric is in proportion to the transactions: rates, who asks, work, totals of a report's interval."""
+    return _is_load(metric, unit) or is_work(metric, unit) or metric == ENDED or (metric, unit) in OVER_INTERVAL
+
+
+def _is_load(metric: str, unit: str) -> bool:
+    """Whether a metric says the load itself: a rate, or how many ask, each of whom does so as often."""
+    return metric in (*RATES, *POPULATIONS) or (unit == PER_SECOND and metric != ITR)
 
 
 def with_rate(growing: float) -> Factor:
@@ -135,8 +139,8 @@ def with_rate(growing: float) -> Factor:
 def _at_load(output: Output, growing: Factor | None) -> Output:
     if growing is None or not goes_with_rate(output.metric, output.unit):
         return output
-    rate = output.metric in RATES or output.unit == PER_SECOND
-    return scaled(output, replace(growing, log_sd=0.0) if rate else growing)
+    exact = _is_load(output.metric, output.unit)
+    return scaled(output, replace(growing, log_sd=0.0) if exact else growing)
 
 
 def _growing(found: Answer, output: Output, key: str, value: Any) -> Factor | None:

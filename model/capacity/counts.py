@@ -51,6 +51,8 @@ class Counted:
     def _output(self, output: Output) -> Output:
         log = self.waiting if waits(output.metric) else 0.0
         condition = "; ".join(self._written(part) for part in output.condition.split("; "))
+        if output.metric in POPULATIONS:
+            return replace(output, condition=condition)
         return replace(scaled(output, Factor(log, COUNT_SD * self.apart)), condition=condition)
 
     def _written(self, part: str) -> str:

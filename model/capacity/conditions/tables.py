@@ -22,7 +22,7 @@ SHARED_LEVELS = 2
 RATES = ("etr_tps", "tran_rate_tps", "online_tran_rate_tps", "throughput")
 PEAK = "max_"
 """Maxima of a run scatter more than what they are the maximum of."""
-WORK_UNITS = ("1/s", "SU", "service units", "service units/s", "pct of one CP", "MB/s")
+WORK_UNITS = ("1/s", "SU", "service units", "service units/s", "pct of one CP", "pct of 2 CPs", "s/s", "MB/s", "KB/s")
 KINDS: Mapping[str, str] = {
     "KB": "storage", "MB": "storage", "bytes": "storage", "frames": "storage", "buffers": "storage",
     "us/tran": "engine time",

@@ -23,6 +23,11 @@ def known(bundle):
         Row("driven", "online_tran_rate_tps", {}, 70.0, "tran/s", "rate"),
         Row("sorts", "total_tps", {}, 100.0, "tran/s", "rates"),
         Row("sorts", "lu2_tps", {}, 25.0, "tran/s", "rates"),
+        Row("formula", "users", {}, 8000.0, "count", "formula"),
+        Row("formula", "trans_per_user_per_min", {}, 6.0, "1/min", "formula"),
+        Row("formula", "cpu_s_per_tran", {}, 5.5e-5, "s", "formula"),
+        Row("formula", "cpu_s_per_elapsed_s", {}, 0.044, "s/s", "formula"),
+        Row("formula", "result", {}, 2.2, "pct of 2 CPs", "formula"),
         Row("ratios", "avg_pct", {"benchmark": "B"}, -3.0, "pct", "ratios"),
         *(Row("held", "throughput", {"users": f"{n}"}, n / 10.0, "tran/s", "law") for n in (100, 200, 400)),
         *(Row("held", "storage_kb", {"users": f"{n}"}, 50.0 + n, "KB", "law") for n in (100, 200, 400)),
@@ -34,6 +39,7 @@ def known(bundle):
         "driven": {"concurrent_users": "200", "requested_rate": "maximum"},
         "sorts": {"lu2_clients": "20", "web_clients": "30", "workload": "w"},
         "ratios": {"sessions": "3"},
+        "formula": {"users": "8000"},
     }
     return {**bundle, "conditions": fit(rows, facts)}
 
@@ -57,6 +63,15 @@ def test_clients_make_the_load_of_a_growth_and_are_named_in_the_answer(known):
     assert asked["at"] == {"ims_connect_clients": 4400}
     assert "growth" not in str(asked["outputs"])
     assert any("4000 were measured" in note for note in asked["notes"])
+
+
+def test_users_asked_for_are_those_answered_and_their_work_adds_up(known):
+    asked = predict(known, "formula", {"users": 200_000})
+    found = {output["metric"]: output["value"] for output in asked["outputs"]}
+    assert found["users"] == pytest.approx(200_000)
+    work = found["users"] * found["trans_per_user_per_min"] / 60 * found["cpu_s_per_tran"]
+    assert found["cpu_s_per_elapsed_s"] == pytest.approx(work)
+    assert found["result"] == pytest.approx(100 * work / 2)
 
 
 def test_engines_are_sized_for_clients(known):
