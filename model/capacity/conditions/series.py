@@ -6,15 +6,16 @@ all of them.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from scipy.stats import t as student
 
 from model.capacity.conditions.identities import is_total
 from model.capacity.conditions.laws import Array, Explained, Fitted, Series, node_weights, prior
 from model.capacity.conditions.mixtures import Belief
-from model.capacity.conditions.tables import POPULATIONS, SYSTEM, Cell, Table, number
+from model.capacity.conditions.tables import ALTERNATIVES, POPULATIONS, SYSTEM, Cell, Table, number
 
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
@@ -33,6 +34,8 @@ THINK_TIME = "think_time"
 KEPT_WEIGHT = 1e-3
 LEAST_POINTS, LEAST_SHOWING = 2, 3
 """Levels that two series must have in common, and from which on a series shows how rough it is."""
+LEAST_GROWTHS = 2
+"""So many series show how a metric grows of which one level was measured."""
 
 Point = tuple[float, float, float]
 """Condition, value and standard error."""
@@ -50,6 +53,8 @@ class SeriesLaws:
     def at(self, table: Table, cell: Cell, points: list[Point]) -> Belief:
         """What the laws say of a cell, given the points of its series."""
         assert cell.x is not None
+        if len(points) == 1 and (grown := growth(table, cell, points[0])) is not None:
+            return grown
         think, closed = self.think_time(cell, points), is_closed(table, cell)
         siblings = self._known_siblings(table, cell, think)
         there = [self._alone(table, replace(sibling, x=cell.x)) for sibling in siblings]
@@ -85,7 +90,7 @@ class SeriesLaws:
             shown = []
             for other in sorted(like | set(self.siblings(table, cell)), key=repr):
                 points = table.series(other)
-                if len(points) >= LEAST_SHOWING and all(y > 0 for _, y, _ in points):
+                if _shows(points):
                     middle = replace(other, x=points[len(points) // 2][0])
                     think = self.think_time(middle, points)
                     fitted = self._fit(table, middle, self._known_siblings(table, middle, think), think)
@@ -147,6 +152,39 @@ class SeriesLaws:
             return None
         belief = combine(self._fit(table, cell, (), 0.0).at(cell.x), reasonable(table, cell))
         return belief.median(), math.hypot(belief.relative_sd(), UNMEASURED_SD)
+
+
+def growth(table: Table, cell: Cell, point: Point) -> Belief | None:
+    """What the only measured level says of a cell, by the growth of the metric in other systems: a power of the
+    condition whose exponent varies from series to series as theirs do; None where fewer than two show it.
+
+    They are the series with the same levels of all names; without any, those with the same alternatives. The scatter
+    is theirs around their own powers, here and where the level was measured; a few series are as sure as Student's
+    distribution says.
+    """
+    x, y, se = point
+    if cell.x is None or cell.x == x or y <= 0 or is_closed(table, cell):
+        return None
+    others = [o for o in table.by_series if o.metric == cell.metric and o.system != cell.system]
+    like = [o for o in others if differ(cell, o) == [SYSTEM]]
+    like = like or [o for o in others if all(o.level(key) == cell.level(key) for key in ALTERNATIVES)]
+    shown = [np.log(np.array(table.series(other))[:, :2]) for other in like if _shows(table.series(other))]
+    if len(shown) < LEAST_GROWTHS:
+        return None
+    powers = [np.polyfit(logs[:, 0], logs[:, 1], 1, full=True) for logs in shown]
+    left = sum(float(np.sum(residual)) for _, residual, *_ in powers)
+    scatter = math.sqrt(left / sum(len(logs) - LEAST_POINTS for logs in shown))
+    slopes, count = [float(power[0]) for power, *_ in powers], len(shown)
+    away = math.log(cell.x / x)
+    spread = float(np.std(slopes, ddof=1)) * math.sqrt(1.0 + 1.0 / count) * abs(away)
+    fewer = float(student.ppf(0.95, count - 1) / student.ppf(0.95, math.inf))
+    sd = math.hypot(spread * fewer, math.sqrt(2.0) * scatter, UNMEASURED_SD, se / y)
+    return Belief(np.ones(1), np.array([math.log(y) + float(np.mean(slopes)) * away]), np.array([sd]), True)
+
+
+def _shows(points: Sequence[Point]) -> bool:
+    """Whether a series shows how it grows and how it scatters."""
+    return len(points) >= LEAST_SHOWING and all(y > 0 for _, y, _ in points)
 
 
 def _alike(table: Table, cell: Cell, other: Cell) -> bool:

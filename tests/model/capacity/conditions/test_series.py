@@ -45,3 +45,23 @@ def test_nodes_count_as_much_as_one_series_before_any_is_seen():
     sure = np.where(np.arange(len(NODES)) == 3, 0.0, -500.0)
     assert node_weights([sure])[3] == pytest.approx(0.5, abs=0.02)
     assert node_weights([np.zeros(len(NODES))]) == pytest.approx(alike)
+
+
+def test_one_level_grows_as_the_metric_does_in_other_systems():
+    def storage(system, exponent, levels):
+        condition = {"application": system}
+        return [
+            Row(system, "max_kb", {**condition, "users": str(x)}, 700.0 * x**exponent, "KB", "storage", "study")
+            for x in levels
+        ]
+
+    def said(*exponents):
+        others = [row for i, e in enumerate(exponents) for row in storage(f"other{i}", e, (1, 8, 64))]
+        table = Tables([*storage("asked", 0.3, (10,)), *others]).blocks["study", "storage"]
+        cell = next(cell for cell in table.values if cell.system == "asked")
+        asked = Cell(cell.block, "asked", "max_kb", "", cell.labels, 40.0)
+        return SeriesLaws({}).at(table, asked, table.series(asked))
+
+    alike, apart = said(0.28, 0.3, 0.32), said(0.2, 0.3, 0.4)
+    assert alike.median() == pytest.approx(apart.median()) == pytest.approx(700.0 * 40.0**0.3)
+    assert alike.reach() < 0.15 < apart.reach() < said(0.3).reach()
