@@ -67,6 +67,8 @@ class Times:
         self.members[limit.name] = members
         self.waiting[limit.name] = np.zeros(self.response.shape)
         self.waiting[limit.name][members] = own
+        if limit.of_engines.any():
+            self._move_out(limit, members, share, coming, places)
 
     def _held_inside(
         self,
@@ -110,6 +112,29 @@ class Times:
         self._ease_others(members, 1.0 - inside * saved * (1.0 - alone))
         self._ease(members, waits, 1.0 - engines * saved * (1.0 - alone), 1.0 - inside * saved)
         return waited, taken, endless
+
+    def _move_out(self, limit: Limit, members: list[int], share: Array, coming: Array, places: Array) -> None:
+        """Move the queue for CPs beyond the length at which the limit is full from these to the limit.
+
+        A limit held on engines lets no more through once these are so slow that it is full: their queue grows no
+        longer for anybody, and the work that would be in it waits for the limit, in its members, about half done.
+        """
+        engines, waits = limit.of_engines[:, None], self.waiting["cp"]
+        using = np.sum(share * self.using[members], axis=0)
+        waiting = np.sum(share * np.where(np.isfinite(waits[members]), waits[members], 0.0), axis=0)
+        free = 1e3 * (places / np.maximum(coming, 1e-12) - limit.hold_s[:, None])
+        longest = free / np.maximum(engines * using, 1e-12)
+        first = members[0]
+        beyond = queues.beyond(longest, 1.0 + waiting / np.maximum(using, 1e-12), self.offered[first], self.pool[first])
+        beyond = np.where(engines > 0, beyond, 0.0)
+        alike = np.all(self.offered == self.offered[first], axis=(1, 2))[:, None, None]
+        gone = np.where(alike & np.isfinite(waits), waits, 0.0) * beyond
+        self.response -= gone
+        self.waiting["cp"] = waits - gone
+        work = np.sum(self.rate * gone * self.using, axis=0)
+        later = work / np.maximum(0.5 * (1.0 + engines) * using * coming, 1e-12)
+        self.response[members] += later
+        self.waiting[limit.name][members] += later
 
     def _ease_others(self, members: list[int], left: Array) -> None:
         """Shorten the waits for CPs of those who share them, and no limit, with ``members`` of whose waits only the

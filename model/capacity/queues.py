@@ -377,6 +377,17 @@ def eased_beside(gone: ArrayLike, load: ArrayLike, queued: ArrayLike, room: Arra
     return np.asarray(np.clip(1.0 - fewer / np.maximum(queued, 1e-12), 0.0, 1.0))
 
 
+def beyond(longest: ArrayLike, stretch: ArrayLike, offered: ArrayLike, servers: ArrayLike) -> Array:
+    """Part of the queue of M/M/m in equal parts that is there beyond the length at which the stretch is ``longest``.
+
+    The queue is as long as it is in a geometric distribution, with a mean ``stretch`` less 1 for all who come.
+    """
+    room, waiting = np.maximum(np.asarray(longest, float) - 1.0, 0.0), np.asarray(stretch, float) - 1.0
+    return np.asarray(
+        np.where(waiting > 0, np.exp(-room * erlang_c(offered, servers) / np.maximum(waiting, 1e-12)), 0.0)
+    )
+
+
 def held(
     rate: ArrayLike, hold_s: ArrayLike, places: ArrayLike, first_s: ArrayLike = 0.0, filled: ArrayLike = 0.0
 ) -> tuple[Array, Array, Array]:
