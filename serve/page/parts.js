@@ -133,8 +133,12 @@ export function responses(today, asked) {
   const whole = (times) => [times.using_ms, ...Object.values(times.waiting_ms)].reduce((sum, ms) => sum + (ms ?? 0), 0);
   const most = Math.max(1e-9, ...today.times.map(whole), ...asked.times.map(whole));
   const all = [...today.times, ...asked.times];
+  const wait = (times, name) => {
+    const ms = times.waiting_ms[name];
+    return ms === null || ms > LEAST_PART * whole(times) ? ms : 0;
+  };
   const waits = [...new Set(all.flatMap((times) => Object.keys(times.waiting_ms)))].filter((name) =>
-    all.some((times) => times.waiting_ms[name] > LEAST_PART * whole(times)),
+    all.some((times) => wait(times, name)),
   );
   const rows = asked.times.flatMap((times) => {
     const old = before.get(times.class),
@@ -145,7 +149,7 @@ export function responses(today, asked) {
       output?.value ?? null,
       within(output, 3),
       one.using_ms,
-      ...waits.map((name) => (name in one.waiting_ms ? one.waiting_ms[name] : 0)),
+      ...waits.map((name) => wait(one, name)),
       output?.value === null || !output ? "no steady state" : split(one, most),
     ];
     return [...(old ? [line("today", old, found(today, times.metric, times.class))] : []), line("asked", times, now)];
