@@ -29,7 +29,7 @@ $(PARSED): $(STAMP) $(shell find dbt -path dbt/target -prune -o -name '*.sql' -p
 	@touch $@
 
 # Where every command looks for the machine code of loops, whatever its state folder. What has not changed is not compiled again.
-$(KERNELS): $(STAMP) $(shell grep -rlE --include='*.py' '^@?(kernel|compiled|inlined|released)\b' ingest model/network)
+$(KERNELS): $(STAMP) $(shell find ingest model/network -name '*.py')
 	@$(BIN)/python -m pipelines.kernels
 	@mkdir -p $(@D) && touch $@
 
