@@ -9,8 +9,12 @@ from numpy.typing import NDArray
 
 from model.network import Network, Station, demands
 from model.network.flows import Flows, flows
+from model.network.solvers.arrays import IN_TURN
 
 Floats = NDArray[np.float64]
+
+LEAST_WORK = 1e-9
+"""Work of a visit without any, over the shortest that others bring: it waits as they do where work is done in turn."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,7 @@ def _reduce(network: Network) -> Reduced:
         base.visits.copy(),
         base.service_s.copy(),
         base.scv.copy(),
-        base.demand_s,
+        base.demand_s.copy(),
         np.array([c.arrivals.rate_per_s if c.arrivals else (-1.0 if c.users else 0.0) for c in network.classes]),
         np.array([float(c.users) for c in network.classes]),
         np.array([c.think.mean if c.think else 0.0 for c in network.classes]),
@@ -138,6 +142,7 @@ def _reduce(network: Network) -> Reduced:
     out.dispersion = np.array([c.arrivals.dispersion if c.arrivals else 1.0 for c in network.classes])
     out.memory_s = np.array([c.arrivals.memory_s if c.arrivals else 0.0 for c in network.classes])
     _measure_stations(out)
+    _give_work(out)
     out.switches = any(op.kind == "switch" for op in ops)
     services: list[set[tuple[float, float]]] = [set() for _ in range(stations)]
     for row, described in enumerate(network.classes):
@@ -154,7 +159,7 @@ def _reduce(network: Network) -> Reduced:
                 k = column[op.name]
                 order[k] = None
                 mean = op.service.mean + (op.extra.mean if op.extra else 0.0)
-                if is_started and mean > 0:
+                if is_started and (mean > 0 or network.stations[k].scheduling in IN_TURN):
                     is_exponential = op.extra is None and op.service.kind == "exponential"
                     services[k].add((round(mean, 15), op.service.scv if is_exponential else -1.0))
                 for rho in held:
@@ -180,6 +185,16 @@ def _reduce(network: Network) -> Reduced:
     _leave_out_ample(out)
     out.equal_fcfs = np.array([len(found) <= 1 and all(scv == 1.0 for _, scv in found) for found in services])
     return out
+
+
+def _give_work(out: Reduced) -> None:
+    """Let visits without work have next to none, where they wait in turn for what others bring."""
+    for k, station in enumerate(out.network.stations):
+        visits, service = out.visits[:, k], np.nan_to_num(out.service[:, k])
+        none = (visits > 0) & (service == 0)
+        if station.scheduling in IN_TURN and none.any() and service.any():
+            least = LEAST_WORK * service[service > 0].min()
+            out.service[none, k], out.scv[none, k], out.demand[none, k] = least, 0.0, least * visits[none]
 
 
 def _stays(flow_of: Flows, row: int) -> list[list[int]]:

@@ -417,6 +417,22 @@ def test_coming_back_at_once_beside_long_work_is_as_unsure_as_it_is(long_s, said
     assert found.known_error[1] <= bound and (np.isinf(bound) == np.isinf(found.known_error[1]))
 
 
+@pytest.mark.parametrize(("servers", "visits"), [(1, 1), (2, 1), (2, 3)])
+def test_visits_without_work_wait_in_turn_for_that_of_others(servers: int, visits: int) -> None:
+    """Erlang: who brings nothing waits as long as who brings work; in product form it would pass at once."""
+    none = Visit(station="q", service=Distribution.deterministic(0.0), count=float(visits))
+    work = opened((Visit(station="q", service=Exp(1.0)),), 0.5 * servers, "work")
+    stations = (Station(name="q", servers=servers, scheduling="fcfs"), Station(name="r", scheduling="fcfs"))
+    found = solve(network(stations, (opened((none, Visit(station="r", service=Exp(0.1))), 1.0), work)))
+    waited = mmc(0.5 * servers, 1.0, servers).wait
+    assert not found.exact
+    assert found.response_s[1] == pytest.approx(1.0 + waited, rel=0.15)
+    if visits > 1:
+        assert np.isinf(found.known_error[1])
+    else:
+        assert found.response_s[0] - 0.1 / 0.9 == pytest.approx(waited, rel=0.2)
+
+
 def test_order_of_stations_and_classes_does_not_matter() -> None:
     stations = (Station(name="x", servers=2, scheduling="ps"), Station(name="y", scheduling="ps"))
     classes = tuple(
