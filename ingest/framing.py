@@ -9,6 +9,7 @@ gap.
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +47,11 @@ FRAMINGS = ("rdw", "bdw")
 
 
 class Dating(NamedTuple):
-    """Where every record of a kind has a packed date, from its descriptor on; the highest first byte of such a date."""
+    """What every record of a kind has by which it is known among other bytes.
+
+    offset: of a packed date, from the record's descriptor on, whose first byte is `highest` at most; or, below zero, of
+    a store clock and a number, eight bytes each, from the record's end; records are numbered without a gap.
+    """
 
     offset: int
     highest: int
@@ -55,6 +60,10 @@ class Dating(NamedTuple):
 SMF_DATE = Dating(10, 0x09)
 """A date 0cyydddF."""
 
+IMS_CLOCK = Dating(-16, 0xFF)
+"""The suffix of log records."""
+
+_FIRST_FEW = 8
 _ENDED = 0
 _NONE = np.empty(0, np.int64)
 
@@ -112,7 +121,7 @@ def read_frames(
 
     stream: binary input, read once from its position to its end; name: what errors call it. A cut or damaged dump
     yields what stands before the damage and the rest as quarantined bytes; of dated records also what stands behind it,
-    from where three records, or all of the block or input that are left, follow one another again, with block
+    from where a few records, or all of the block or input that are left, follow one another again, with block
     descriptors or without. Which records there are does not depend on `batch_bytes`. Raises FramingError when no record
     is found at the beginning or within `SEARCHED_BYTES` of it.
     """
@@ -216,6 +225,13 @@ def detect(head: Bytes, name: str, final: bool, dating: Dating) -> str:
     raise FramingError(f"{name}: {_diagnosis(head)}")
 
 
+def first_records(head: bytes, dating: Dating) -> int:
+    """Where the first few records that follow one another start in the beginning of an input; -1 where none do."""
+    data = np.frombuffer(head, np.uint8)
+    place, _ = find_records(data, 0, data.size, True, False, *dating)
+    return int(place)
+
+
 def _has_date(data: Bytes, at: int, highest: int) -> bool:
     """True if four bytes at `at` are a packed date with this highest first byte."""
     if at < 0 or at + 4 > data.size:
@@ -232,8 +248,13 @@ def _tiles(head: Bytes, scan: _Scan, final: bool) -> bool:
 
 
 def _starts_dated(head: Bytes, scan: _Scan, dating: Dating) -> bool:
-    first = np.flatnonzero(scan.codes <= 1)
-    return bool(first.size) and _has_date(head, int(scan.starts[first[0]]) + dating.offset, dating.highest)
+    """True if the first record has its date, or of the first few records two their clocks and successive numbers."""
+    if dating.offset >= 0:
+        first = np.flatnonzero(scan.codes <= 1)
+        return bool(first.size) and _has_date(head, int(scan.starts[first[0]]) + dating.offset, dating.highest)
+    whole = np.flatnonzero((scan.codes == 0) & (scan.lengths >= 4 - dating.offset))[:_FIRST_FEW]
+    numbers = [int.from_bytes(head[end - 8 : end]) for end in (scan.starts + scan.lengths)[whole].tolist()]
+    return any(after == before + 1 for before, after in pairwise(numbers))
 
 
 def _diagnosis(head: Bytes) -> str:

@@ -14,16 +14,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ingest.framing import Frames, read_frames
+from ingest.framing import SMF_DATE, Dating, Frames, read_frames
 from ingest.kernels.jit import inlined, kernel
 from ingest.kernels.loads import load_4, load_8, unsigned_load
 
 Words = npt.NDArray[np.uint64]
 
-SMF_CLOCK = 6
-"""Where an SMF record has its time and date of writing, from its descriptor on."""
-IMS_CLOCK = -16
-"""Where an IMS log record has the store clock of its suffix, from its end."""
+_TIME_BYTES = 4
+"""Bytes of the time of day before a packed date."""
 
 _P1, _P2, _P3 = np.uint64(0x9E3779B185EBCA87), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)
 _P4, _P5 = np.uint64(0x85EBCA77C2B2AE63), np.uint64(0x27D4EB2F165667C5)
@@ -42,19 +40,20 @@ class Identities:
 
 
 def read_identities(
-    source: str | Path | bytes, clock: int = SMF_CLOCK, *, batch_bytes: int = 8 << 20
+    source: str | Path | bytes, dating: Dating = SMF_DATE, *, batch_bytes: int = 8 << 20
 ) -> Iterator[Identities]:
     """Identities of all records of a dump, stretch by stretch of about `batch_bytes`; FramingError as in `framing`."""
     first = 0
     with io.BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb", buffering=0) as stream:
         name = "input" if isinstance(source, bytes) else str(source)
-        for frames in read_frames(stream, name, batch_bytes=batch_bytes):
-            yield identities(frames, first, clock)
+        for frames in read_frames(stream, name, batch_bytes=batch_bytes, dating=dating):
+            yield identities(frames, first, dating)
             first += len(frames.starts)
 
 
-def identities(frames: Frames, first: int = 0, clock: int = SMF_CLOCK) -> Identities:
+def identities(frames: Frames, first: int = 0, dating: Dating = SMF_DATE) -> Identities:
     """Identities of the records of a stretch; the clock of a record too short to have one is 0."""
+    clock = dating.offset - _TIME_BYTES if dating.offset >= 0 else dating.offset
     written, digest = (np.empty(len(frames.starts), np.uint64) for _ in range(2))
     _identify(frames.buffer, frames.starts, frames.lengths, clock, written, digest)
     return Identities(first, written, digest)

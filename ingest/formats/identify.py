@@ -57,8 +57,6 @@ def identify(name: str, head: bytes) -> Identity:
     Anything binary that is not known to be something else is taken for an SMF dump; whether it is one is found out by
     its framing, which must tile the file exactly.
     """
-    from ingest.formats.dcollect.identify import is_dcollect
-    from ingest.formats.ims.identify import is_ims_log
     from ingest.formats.printed.lines import text_form
 
     if name.endswith(".runs.csv"):
@@ -106,6 +104,9 @@ def identify(name: str, head: bytes) -> Identity:
         if printed := _printed(head):
             return Identity(printed)
         return Identity(Kind.UNRECOGNISED, "ebcdic", "text in EBCDIC that is no report known")
+    from ingest.formats.dcollect.identify import is_dcollect
+    from ingest.formats.ims.identify import is_ims_log
+
     if is_dcollect(head):
         return Identity(Kind.DCOLLECT)
     if is_ims_log(head, whole=len(head) < HEAD_BYTES):

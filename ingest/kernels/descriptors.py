@@ -8,14 +8,32 @@ from ingest.kernels.loads import load_8, store_8
 AFTER_DATE = 8
 """Bytes that a record has at least from the start of its date on."""
 
+BEFORE_CLOCK = 6
+"""Bytes that a record with a store clock near its end has at least before it."""
+
+EARLIEST_CLOCK = 0x9A
+"""First byte of the store clock in 1984; it is higher until the clock's first epoch ends in 2042."""
+
+NUMBERS_BELOW = np.uint64(1 << 48)
+"""No log has so many records; eight bytes of text or packed digits are a higher number."""
+
+BEFORE_CLOCK = 6
+"""Bytes that a record with a store clock at its end has at least before it."""
+
+EARLIEST_CLOCK = 0x9A
+"""First byte of the store clock in 1984; before its first epoch ends in 2042 it is higher."""
+
+MOST_NUMBERED = 1 << 48
+"""Far above the number of any log record, and below what text or packed digits are as a number of eight bytes."""
+
 LONGEST_RECORD = 65_535
 """Bytes of the longest record, or segment of one, that a descriptor can tell."""
 
 LONGEST_BLOCK = 16 << 20
 """Bytes of the longest block that is believed: several times what any device writes, and far below what junk tells."""
 
-PROVEN_BY, MOST_SEGMENTS = 3, 32
-"""So many records in a row, in so many segments at most, prove that records were found again."""
+PROVEN_BY, PROVEN_BY_NUMBERS, MOST_SEGMENTS = 3, 2, 32
+"""So many records in a row, dated or numbered, in so many segments at most, prove that records were found again."""
 
 CHAIN_BYTES = MOST_SEGMENTS * (LONGEST_RECORD + 4)
 """Most bytes that such records take."""
@@ -96,10 +114,42 @@ def _is_date(data, at, highest):
 
 
 @inlined
+def _number(data, position, length, date, highest):
+    """Number of the log record that ends with this segment; 0 for a record with a packed date; -1 for neither."""
+    if date >= 0:
+        return np.int64(0 if length >= date + AFTER_DATE and _is_date(data, position + date, highest) else -1)
+    clock = position + length + date
+    if length < BEFORE_CLOCK - date or data[clock] < EARLIEST_CLOCK or load_8(data, clock + 8) >= NUMBERS_BELOW:
+        return np.int64(-1)
+    return np.int64(load_8(data, clock + 8))
+
+
+@inlined
+def _dated(data, position, end, first, before, date, highest):
+    """Length of the segment that starts here and ends at `end` at the latest, and the number of the record it dates.
+
+    first: it must start a record; before: number of the dated record before it, -1 without one. The length is 0 where
+    no such segment can stand here, the number -1 where the date of its record stands in another of its segments.
+    """
+    if position + 4 > end:
+        return np.int64(0), np.int64(-1)
+    length, code = (np.int64(data[position]) << 8) | np.int64(data[position + 1]), data[position + 2]
+    if length < 4 or code > 3 or data[position + 3] != 0 or position + length > end or (first and code > 1):
+        return np.int64(0), np.int64(-1)
+    if (code > 1) if date >= 0 else (code == 1 or code == 3):
+        return length, np.int64(-1)
+    number = _number(data, position, length, date, highest)
+    if number < 0 or (date < 0 and before >= 0 and number != before + 1):
+        return np.int64(0), np.int64(-1)
+    return length, number
+
+
+@inlined
 def _leads_on(data, position, blocked, final, date, highest):
-    """True if dated records follow one another from here, three of them or all that are left of the input."""
-    size, left, records = data.shape[0], np.int64(0), 0
-    for _ in range(MOST_SEGMENTS):
+    """True if dated records follow one another from here, as many as prove it or all that are left of the input."""
+    size, left, records, before = data.shape[0], np.int64(0), 0, np.int64(-1)
+    proof = PROVEN_BY if date >= 0 else PROVEN_BY_NUMBERS
+    for segment in range(MOST_SEGMENTS):
         if position == size and left == 0:
             return final and records > 0
         if blocked and left == 0:
@@ -110,19 +160,15 @@ def _leads_on(data, position, blocked, final, date, highest):
                 return False
             left -= 4
             position += 4
-        if position + 4 > size:
+        end = min(size, position + left) if blocked else size
+        length, number = _dated(data, position, end, segment == 0, before, date, highest)
+        if length == 0:
             return False
-        length, code = (np.int64(data[position]) << 8) | np.int64(data[position + 1]), data[position + 2]
-        if length < 4 or code > 3 or data[position + 3] != 0 or position + length > size or (blocked and length > left):
-            return False
-        if code <= 1:
-            if length < date + AFTER_DATE or not _is_date(data, position + date, highest):
-                return False
+        if number >= 0:
+            before = number
             records += 1
-            if records == PROVEN_BY:
+            if records == proof:
                 return True
-        elif records == 0:
-            return False
         position += length
         if blocked:
             left -= length
@@ -132,41 +178,39 @@ def _leads_on(data, position, blocked, final, date, highest):
 @inlined
 def _run(data, position, limit, date, highest):
     """Where the dated records end that follow one another from here in no block, and how many there are."""
-    records = 0
-    while position + date + AFTER_DATE <= limit:
-        length, code = (np.int64(data[position]) << 8) | np.int64(data[position + 1]), data[position + 2]
-        if length < 4 or code > 3 or data[position + 3] != 0 or position + length > limit:
-            break
-        if code <= 1:
-            if length < date + AFTER_DATE or not _is_date(data, position + date, highest):
-                break
+    begin, records, before = position, 0, np.int64(-1)
+    while True:
+        length, number = _dated(data, position, limit, position == begin, before, date, highest)
+        # A block of one log record ends like the record.
+        next_block = date < 0 and records > 0 and _leads_on(data, position, True, False, date, highest)
+        if length == 0 or next_block:
+            return position, records
+        if number >= 0:
+            before = number
             records += 1
-        elif records == 0:
-            break
         position += length
-    return position, records
 
 
 @kernel
 def find_records(data, begin, end, blocked, final, date, highest):
     """The first place from `begin` on, before `end`, from which dated records follow one another, or -1.
 
-    data: ends where the input ends if `final`; otherwise `end` is at least 2 * CHAIN_BYTES before its end. date: offset
-    of a record's date, whose first byte is `highest` at most. Second comes how much is left there of a block: 0 before
-    the descriptor of one, -1 where blocks have ended for good.
+    data: ends where the input ends if `final`; otherwise `end` is at least 2 * CHAIN_BYTES before its end, or what
+    reaches beyond is not found. date, highest: see `framing.Dating`. Second comes how much is left there of a block: 0
+    before the descriptor of one, -1 where blocks have ended for good.
     """
     size = data.shape[0]
     for place in range(begin, end):
         if _leads_on(data, place, blocked, final, date, highest):
             return place, np.int64(0)
-        if blocked and place + date + AFTER_DATE <= size and _is_date(data, place + date, highest):
+        if blocked:
             limit = min(size, place + CHAIN_BYTES)
             stop, records = _run(data, place, limit, date, highest)
             if records == 0:
                 continue
             if stop + LONGEST_RECORD > limit and limit < size:
                 return place, np.int64(-1)
-            proven = records >= PROVEN_BY or (final and stop == size)
+            proven = records >= (PROVEN_BY if date >= 0 else PROVEN_BY_NUMBERS) or (final and stop == size)
             if proven or _leads_on(data, stop, True, final, date, highest):
                 return place, stop - place
     return -1, np.int64(0)

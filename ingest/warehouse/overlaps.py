@@ -105,11 +105,12 @@ class Recorder:
 
     def _with(self, record_seq: int) -> "Identities":
         """Identities of the stretch that holds a record."""
-        from ingest.identity import IMS_CLOCK, SMF_CLOCK, read_identities
+        from ingest.framing import IMS_CLOCK, SMF_DATE
+        from ingest.identity import read_identities
 
         if self._known is None:
-            clock = IMS_CLOCK if self._kind == Kind.IMS_LOG else SMF_CLOCK
-            identities = read_identities(self._path, clock, batch_bytes=_READ_AT_ONCE)
+            dating = IMS_CLOCK if self._kind == Kind.IMS_LOG else SMF_DATE
+            identities = read_identities(self._path, dating, batch_bytes=_READ_AT_ONCE)
             self._known = made_ahead(identities, _AHEAD, NICE)
         for known in reversed(self._stretches):
             if known.first <= record_seq < known.first + len(known.digest):

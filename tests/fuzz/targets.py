@@ -13,8 +13,8 @@ from ingest.containers.transmit import TransmitError, TransmitRefused, is_transm
 from ingest.formats.cics import csrcesrv
 from ingest.formats.identify import Identity, Kind
 from ingest.formats.smf.decode import decode_batches
-from ingest.framing import FramingError
-from ingest.identity import IMS_CLOCK, SMF_CLOCK, read_identities
+from ingest.framing import IMS_CLOCK, SMF_DATE, FramingError
+from ingest.identity import read_identities
 from tests.fuzz import seeds
 from tests.fuzz.checks import layouts, read_whole, scratch
 from tests.ingest.rmf.test_two_readings import assert_same
@@ -53,9 +53,9 @@ def framing(data: bytes) -> None:
         assert sum(batch.bytes_in for batch in batches) == len(data)
         found.append(sum(batch.records for batch in batches))
     assert found[0] == found[1]
-    for clock in (SMF_CLOCK, IMS_CLOCK):
+    for dating in (SMF_DATE, IMS_CLOCK):
         try:
-            digests = sum(len(part.digest) for part in read_identities(data, clock))
+            digests = sum(len(part.digest) for part in read_identities(data, dating))
         except FramingError:
             digests = -1
         assert digests == found[0]

@@ -5,8 +5,8 @@ import pytest
 
 from ingest import registry
 from ingest.formats.smf import encode_dump
-from ingest.framing import write_records
-from ingest.identity import IMS_CLOCK, read_identities
+from ingest.framing import IMS_CLOCK, write_records
+from ingest.identity import read_identities
 from tests.ingest.tables import random_tables
 
 

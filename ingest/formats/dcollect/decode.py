@@ -8,14 +8,12 @@ import numpy as np
 
 from ingest.batch import Batch, Quarantined
 from ingest.codec.whole_records import read_records
-from ingest.formats.dcollect.identify import HEADER_BYTES
-from ingest.framing import Dating, Frames, read_frames
+from ingest.formats.dcollect.identify import DATING, HEADER_BYTES
+from ingest.framing import Frames, read_frames
 from ingest.layout import Layout
 from ingest.registry import Registry
 
 _BATCH_BYTES = 32 << 20
-_DATING = Dating(16, 0x99)
-"""A date of collection as the digits yyyyddd."""
 
 
 def decode_dcollect(source: Path | bytes, registry: Registry, *, name: str | None = None) -> Iterator[Batch]:
@@ -26,7 +24,7 @@ def decode_dcollect(source: Path | bytes, registry: Registry, *, name: str | Non
     layouts = {code: layout for (code, _), layout in registry.logged("dcollect").items()}
     first = 0
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb", buffering=0) as stream:
-        for frames in read_frames(stream, name or "input", batch_bytes=_BATCH_BYTES, dating=_DATING):
+        for frames in read_frames(stream, name or "input", batch_bytes=_BATCH_BYTES, dating=DATING):
             yield _batch(frames, first, layouts)
             first += len(frames.starts)
 

@@ -18,7 +18,7 @@ from ingest.field_types import UNITS
 from ingest.formats.ims.codes import log_code
 from ingest.formats.ims.identify import EARLIEST, LATEST, SHORTEST, SUFFIX_BYTES
 from ingest.formats.ims.tables import EVENT_SCHEMA, FROM_LAYOUT, RECORD_SCHEMA
-from ingest.framing import ByteStream, Frames, read_frames
+from ingest.framing import IMS_CLOCK, ByteStream, Frames, read_frames
 from ingest.layout import Layout
 from ingest.registry import Registry
 
@@ -50,7 +50,7 @@ def decode_log(
 
 def _decode(stream: ByteStream, layouts: dict[tuple[int, int | None], Layout], name: str) -> Iterator[Batch]:
     first, last_seq = 0, -1
-    for frames in read_frames(stream, name):
+    for frames in read_frames(stream, name, dating=IMS_CLOCK):
         sequence = np.arange(first, first + len(frames.starts))
         first += len(frames.starts)
         batch, last_seq = _stretch(frames, sequence, layouts, last_seq)

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from ingest.framing import IMS_CLOCK, first_records
+
 SUFFIX_BYTES = 16
 SHORTEST = 6
 _EPOCH = datetime(1900, 1, 1, tzinfo=UTC)
@@ -24,9 +26,10 @@ def is_ims_log(head: bytes, *, whole: bool = False) -> bool:
 
     Descriptors must lead through the whole stretch, suffixes hold plausible store clocks, sequence numbers rise by one
     and no SMF date stand where SMF has it, but for one record in five (padding, records of other products, chance).
-    `whole`: the head is all of the file.
+    Of a log that is damaged there or whose beginning is missing, two whole records in a row must. `whole`: the head is
+    all of the file.
     """
-    return any(_fits(head, blocked, whole) for blocked in (False, True))
+    return any(_fits(head, blocked, whole) for blocked in (False, True)) or first_records(head, IMS_CLOCK) >= 0
 
 
 def _fits(head: bytes, blocked: bool, whole: bool) -> bool:

@@ -98,6 +98,15 @@ def test_of_a_file_that_was_cut_all_but_the_last_record_are_read(tmp_path):
 
 
 @pytest.mark.parametrize("framing", ["rdw", "bdw"])
+def test_a_file_without_its_beginning_is_read_from_its_first_whole_record(tmp_path, framing):
+    data = encode_dcollect(written(5, {"dcollect_d": 6}), REGISTRY, framing=framing)
+    (tmp_path / "d").write_bytes(data[9:])
+    assert identify("d", data[9:]).kind == Kind.DCOLLECT
+    _, batches = read(tmp_path / "d")
+    assert sum(batch.decoded for batch in batches) == 5
+
+
+@pytest.mark.parametrize("framing", ["rdw", "bdw"])
 def test_of_a_small_file_damaged_in_its_middle_the_records_before_and_behind_are_read(tmp_path, framing):
     tables = written(5, {"dcollect_d": 4, "dcollect_v": 3})
     data = bytearray(encode_dcollect(tables, REGISTRY, framing=framing))

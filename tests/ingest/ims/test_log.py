@@ -154,6 +154,42 @@ def test_layouts_that_contradict_each_other_are_refused(tmp_path: Path):
         registry.load([tmp_path])
 
 
+def _log(count: int, framing: str, longest: int) -> tuple[bytes, list[bytes]]:
+    """A log and the bytes of each of its records."""
+    rng = random.Random(count * longest)
+    bodies = {n: rng.randbytes(rng.randrange(longest)) for n in range(count)}
+    tables = {"ims_log_record": records([(0x99, n % 200) for n in range(count)])}
+    plain = encode_log(tables, REGISTRY, bodies=bodies)
+    each, at = [], 0
+    while at < len(plain):
+        each.append(plain[at : at + int.from_bytes(plain[at : at + 2])])
+        at += len(each[-1])
+    return encode_log(tables, REGISTRY, bodies=bodies, framing=framing), each
+
+
+def _numbers(piece: bytes) -> list[int | None]:
+    assert identify("log", piece[: 1 << 16]).kind == Kind.IMS_LOG
+    tables, _ = decoded(piece)
+    return tables["ims_log_record"]["log_seq"].to_pylist()
+
+
+@pytest.mark.parametrize("framing", ["rdw", "bdw"])
+@pytest.mark.parametrize(("count", "longest"), [(400, 300), (24, 9_000)])
+def test_a_log_is_read_from_its_first_whole_record_and_behind_damage(framing, count, longest):
+    log, each = _log(count, framing, longest)
+    rng = random.Random(1)
+    for _ in range(20):
+        first = rng.randrange(1, len(log) // 2)
+        kept = [n for n, record in enumerate(each) if log.find(record) >= first]
+        assert _numbers(log[first:]) == [1000 + n for n in kept]
+
+        hit = rng.randrange(len(log) // 4, len(log) // 2)
+        damaged = log[:hit] + rng.randbytes(16) + log[hit + 16 :]
+        starts = [log.find(record) for record in each]
+        whole = {1000 + n for n, at in enumerate(starts) if not hit - len(each[n]) - 4 < at < hit + 20}
+        assert whole <= set(_numbers(damaged))
+
+
 @settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_damaged_logs_never_fail_and_lose_no_byte(data):

@@ -91,9 +91,10 @@ def test_the_same_records_in_another_packing_overlap(tmp_path, ingest, rows, rec
 def test_logs_of_ims_that_overlap_count_once(tmp_path, ingest, rows, layouts):
     log = encode_log({"ims_log_record": log_records([(0x35, 0)] * 6)}, layouts)
     size = len(log) // 6
-    first, second = ingest(write(tmp_path / "in", a__log=log[: 4 * size], b__log=log[2 * size :]))
+    # The second begins inside a record, of which the rest is one more piece.
+    first, second = ingest(write(tmp_path / "in", a__log=log[: 4 * size], b__log=log[2 * size - 5 :]))
     assert (first.kind, first.records, first.overlap) == ("ims_log", 4, 0)
-    assert (second.kind, second.records, second.overlap) == ("ims_log", 4, 2)
+    assert (second.kind, second.records, second.overlap) == ("ims_log", 5, 2)
     assert rows("SELECT count(*) FROM raw.ims_log_event") == [(8,)]
     counted = "SELECT log_seq FROM raw.ims_log_event ANTI JOIN meta.record_overlap USING (file_id, record_seq)"
     assert rows(f"{counted} ORDER BY 1") == [(1000 + n,) for n in range(6)]
