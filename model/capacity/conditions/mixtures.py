@@ -1,7 +1,7 @@
 """What is believed of one value: a mixture of normal or log-normal distributions."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -20,7 +20,8 @@ FARTHEST = 37.0
 MIDDLE: Array = np.array([0.5])
 LEAST_INSIDE = 1e-4
 """Chance of a value between two ends, from which on a belief says where."""
-_INVERSE = np.array([NormalDist().inv_cdf((i + 0.5) / DRAWS) for i in range(DRAWS)])
+_SHARES: Array = (np.arange(DRAWS) + 0.5) / DRAWS
+_INVERSE: Array = np.array([NormalDist().inv_cdf(share) for share in _SHARES])
 
 
 @dataclass(frozen=True)
@@ -87,16 +88,8 @@ class Belief:
         return Belief(self.weight, middle, np.abs(upper - lower) / 2.0, True)
 
     def draws(self, seed: int) -> Array:
-        """`DRAWS` values in random order, each part drawn by quantiles."""
-        generator = np.random.default_rng(seed)
-        part = np.searchsorted(np.cumsum(self.weight / self.weight.sum()), (np.arange(DRAWS) + 0.5) / DRAWS)
-        part = np.minimum(part, len(self.weight) - 1)
-        drawn = self._values(generator.permutation(self.mean[part] + self.sd[part] * generator.permutation(_INVERSE)))
-        outside = (drawn < self.least) | (drawn > self.most)
-        if outside.any():
-            inside = (np.arange(outside.sum()) + 0.5) / outside.sum()
-            drawn[outside] = generator.permutation(self._inside(inside))
-        return drawn
+        """`DRAWS` values in random order, which are quantiles at even steps."""
+        return np.random.default_rng(seed).permutation(self._at(_SHARES, self._roughly))
 
     def quantiles(self, *shares: float) -> tuple[float, ...]:
         """The values below which these shares of the belief lie.
@@ -104,13 +97,7 @@ class Belief:
         That a value lies between two ends makes nothing surer than the ends do: no quantile is nearer to the median
         than without them.
         """
-        wanted = np.array(shares)
-        free = self._free(wanted)
-        if math.isinf(self.least) and math.isinf(self.most):
-            return tuple(free.tolist())
-        free, inside = np.clip(free, self.least, self.most), self._inside(wanted)
-        farther = np.where(wanted < 0.5, np.minimum(free, inside), np.maximum(free, inside))
-        return tuple(np.where(wanted == 0.5, inside, farther).tolist())
+        return tuple(self._at(np.array(shares), self._quantiles).tolist())
 
     def median(self) -> float:
         """The middle value."""
@@ -132,16 +119,19 @@ class Belief:
             found = times if self.population is None else self.population / times
         return np.asarray(found, dtype=np.float64)
 
-    def _free(self, shares: Array) -> Array:
-        """Quantiles without the ends."""
-        return self._values(self._quantiles(shares if self.population is None else 1.0 - shares))
+    def _at(self, shares: Array, quantiles: Callable[[Array], Array]) -> Array:
+        """Quantiles of the value, by those of its parts; the nearest end where next to nothing is between the ends."""
 
-    def _inside(self, shares: Array) -> Array:
-        """Quantiles of what lies between the ends; the nearest end where next to nothing does."""
+        def free(shares: Array) -> Array:
+            found = self._values(quantiles(shares if self.population is None else 1.0 - shares))
+            return np.clip(found, self.least, self.most)
+
+        if math.isinf(self.least) and math.isinf(self.most):
+            return free(shares)
         under, over = self._below(self.least), self._below(self.most)
-        if over - under >= LEAST_INSIDE:
-            shares = under + shares * (over - under)
-        return np.clip(self._free(shares), self.least, self.most)
+        inside = free(under + shares * (over - under) if over - under >= LEAST_INSIDE else shares)
+        farther = np.where(shares < 0.5, np.minimum(free(shares), inside), np.maximum(free(shares), inside))
+        return np.where(shares == 0.5, inside, farther)
 
     def _below(self, value: float) -> float:
         """The chance of less than a value, whatever is known of its ends."""
@@ -152,6 +142,13 @@ class Belief:
             time = math.log(time - self.rest) if time > self.rest else -math.inf
         below = float(_normal_cdf((time - self.mean) / np.maximum(self.sd, 1e-300)) @ self.weight / self.weight.sum())
         return below if self.population is None else 1.0 - below
+
+    def _roughly(self, shares: Array) -> Array:
+        """Quantiles of the parts by `DRAWS` points of each."""
+        points = (self.mean[:, None] + self.sd[:, None] * _INVERSE).ravel()
+        order = np.argsort(points)
+        below = np.cumsum(np.repeat(self.weight / self.weight.sum() / DRAWS, DRAWS)[order])
+        return np.asarray(points[order][np.searchsorted(below, shares)], dtype=np.float64)
 
     def _quantiles(self, shares: Array) -> Array:
         wanted = shares * self.weight.sum()

@@ -13,7 +13,7 @@ STANDARD = NormalDist()
 
 @pytest.mark.parametrize("population", [None, 500.0])
 @pytest.mark.parametrize(("low", "high"), [(-0.5, 0.5), (1.0, 2.0), (-3.0, -1.5), (0.5, math.inf)])
-def test_between_ends_the_median_and_draws_are_those_of_the_truncated_distribution(low, high, population):
+def test_between_ends_the_median_is_that_of_the_truncated_distribution(low, high, population):
     rest = 2.0
     belief = Belief(np.ones(1), np.array([math.log(7.0)]), np.array([0.1]), True, rest)
     ends = [rest + 7.0 * math.exp(0.1 * z) for z in (low, high)]
@@ -28,8 +28,6 @@ def test_between_ends_the_median_and_draws_are_those_of_the_truncated_distributi
     assert ends[0] <= least < middle < most <= ends[1]
     drawn = found.draws(1)
     assert np.all((drawn >= ends[0]) & (drawn <= ends[1]))
-    assert len(set(drawn)) == DRAWS
-    assert np.median(drawn) == pytest.approx(median, rel=0.02)
 
 
 def test_ends_make_nothing_surer_than_they_are():
@@ -41,3 +39,11 @@ def test_ends_make_nothing_surer_than_they_are():
 
 def test_where_a_law_leaves_nothing_between_the_ends_the_nearest_is_taken():
     assert Belief.of(100.0, 1.0).bounded(150.0, 160.0).quantiles(0.05, 0.5, 0.95) == (150.0, 150.0, 150.0)
+
+
+def test_draws_have_the_tails_of_the_belief():
+    belief = Belief(np.array([0.88, 0.06, 0.06]), np.log([100.0, 70.0, 150.0]), np.array([0.01, 0.05, 0.05]), True)
+    for found in (belief, belief.bounded(65.0, 160.0)):
+        for share, drawn in enumerate(np.sort(found.draws(3))):
+            low, high = found.quantiles(max(share - 0.5, 0.1) / DRAWS, min(share + 1.5, DRAWS - 0.1) / DRAWS)
+            assert low <= drawn <= high
