@@ -151,10 +151,14 @@ class _Seen(NamedTuple):
         """Class ``k`` of a stretch."""
         return cls(stretch.visit[k], stretch.total[k], stretch.unit[k], stretch.responses[k])
 
+    @property
+    def missing(self) -> float:
+        """Transactions that it takes to have enough."""
+        return max(ENOUGH - float(self.total[L.T_DONE]), 0.0)
+
     def filled_up(self, earlier: _Seen) -> _Seen:
         """This with as much of an earlier one as it takes to have enough transactions."""
-        missing = max(ENOUGH - self.total[L.T_DONE], 0.0)
-        keep = min(missing / max(earlier.total[L.T_DONE], 1e-12), 1.0)
+        keep = min(self.missing / max(float(earlier.total[L.T_DONE]), 1e-12), 1.0)
         return _Seen(*(own + keep * old for own, old in zip(self, earlier, strict=True)))
 
 
@@ -251,13 +255,17 @@ class _Running:
         used = (self.using_s * counts[:, None]).sum(axis=0) / self.seconds / self.servers
         full = np.where(self.visits > 0, used, 0.0).max(axis=1)
         levels = np.minimum((full * LEVELS).astype(int), LEVELS - 1)
-        enough = [_Seen.of(stretch, k) for k in range(len(counts))]
-        for k, level in enumerate(levels):
+        enough = []
+        for k, level in enumerate(levels.tolist()):
+            seen = _Seen.of(stretch, k)
             for near in sorted(range(LEVELS), key=lambda other: abs(other - level)):
-                if (k, near) in self.alike:
-                    enough[k] = enough[k].filled_up(self.alike[k, near])
+                if seen.missing and (k, near) in self.alike:
+                    seen = seen.filled_up(self.alike[k, near])
                 if near == level:
-                    self.alike[k, level] = enough[k]
+                    self.alike[k, level] = seen
+                if not seen.missing:
+                    break
+            enough.append(seen)
         visit, total, unit, responses = (np.stack(part) for part in zip(*enough, strict=True))
         self.lately = Stretch(stretch.seconds, visit, total, unit, stretch.station, responses)
         return self.lately
