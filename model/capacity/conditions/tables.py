@@ -1,5 +1,6 @@
 """Rows as tables of cells: which conditions are numbers, which are names, and who is whose sibling."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +23,9 @@ SHARED_LEVELS = 2
 RATES = ("etr_tps", "tran_rate_tps", "online_tran_rate_tps", "throughput")
 PEAK = "max_"
 """Maxima of a run scatter more than what they are the maximum of."""
-WORK_UNITS = ("1/s", "SU", "service units", "service units/s", "pct of one CP", "pct of 2 CPs", "s/s", "MB/s", "KB/s")
+WORK_UNITS = ("1/s", "SU", "service units", "service units/s", "s/s", "MB/s", "KB/s")
+OF_ENGINES = re.compile(r"pct of (one CP|\d+ CPs)")
+"""The unit of a part of some engines."""
 KINDS: Mapping[str, str] = {
     "KB": "storage", "MB": "storage", "bytes": "storage", "frames": "storage", "buffers": "storage",
     "us/tran": "engine time",
@@ -33,7 +36,7 @@ Labels = tuple[tuple[str, str], ...]
 
 def kind_of(metric: str, unit: str) -> str:
     """What sort of quantity a metric is: quantities of one sort vary alike between named levels."""
-    if unit in ("pct", "pct of one CP") and is_work(metric, unit):
+    if unit.startswith("pct") and is_work(metric, unit):
         return "engine time"
     if metric in RATES:
         return "throughput"
@@ -315,4 +318,6 @@ class Tables:
 
 def is_work(metric: str, unit: str) -> bool:
     """Whether a metric grows with the transaction rate: engine time, I/O, requests, service."""
-    return unit in WORK_UNITS or (unit == "pct" and ("busy" in metric or "util" in metric))
+    if unit == "pct":
+        return "busy" in metric or "util" in metric
+    return unit in WORK_UNITS or OF_ENGINES.fullmatch(unit) is not None

@@ -27,7 +27,7 @@ def known(bundle):
         Row("formula", "trans_per_user_per_min", {}, 6.0, "1/min", "formula"),
         Row("formula", "cpu_s_per_tran", {}, 5.5e-5, "s", "formula"),
         Row("formula", "cpu_s_per_elapsed_s", {}, 0.044, "s/s", "formula"),
-        Row("formula", "result", {}, 2.2, "pct of 2 CPs", "formula"),
+        Row("formula", "result", {}, 4.4 / 3, "pct of 3 CPs", "formula"),
         Row("ratios", "avg_pct", {"benchmark": "B"}, -3.0, "pct", "ratios"),
         *(Row("held", "throughput", {"users": f"{n}"}, n / 10.0, "tran/s", "law") for n in (100, 200, 400)),
         *(Row("held", "storage_kb", {"users": f"{n}"}, 50.0 + n, "KB", "law") for n in (100, 200, 400)),
@@ -71,7 +71,7 @@ def test_users_asked_for_are_those_answered_and_their_work_adds_up(known):
     assert found["users"] == pytest.approx(200_000)
     work = found["users"] * found["trans_per_user_per_min"] / 60 * found["cpu_s_per_tran"]
     assert found["cpu_s_per_elapsed_s"] == pytest.approx(work)
-    assert found["result"] == pytest.approx(100 * work / 2)
+    assert found["result"] == pytest.approx(100 * work / 3)
 
 
 def test_engines_are_sized_for_clients(known):
