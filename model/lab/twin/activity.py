@@ -18,7 +18,7 @@ from model.lab.twin.description import Twin, described_rate_per_s
 from model.lab.twin.load import arrivals
 from model.lab.twin.partitions import Partition, partitions
 from model.lab.twin.true_network import network_at
-from model.network import CfRequest, Network, demands
+from model.network import Acquire, CfRequest, Network, Release, Visit, demands
 from model.network.simulator import layout as L
 from model.network.simulator.replication import SimulationError
 from model.network.simulator.statistics import bucket_edges
@@ -183,12 +183,20 @@ class _Running:
             for s, station in enumerate(network.stations)
             if station.overflow is not None
         }
-        edges = bucket_edges()[1:]
-        limits = np.outer([goal / 1000 for goal in goals], BUCKET_LIMITS_PCT) / 100
-        self.edges = np.searchsorted(edges, limits)
+        self.bounds = bucket_edges()[1:]
+        self.limits_s = np.outer([goal / 1000 for goal in goals], BUCKET_LIMITS_PCT) / 100
+        self.one_after_other = np.array(
+            [all(isinstance(step, Visit | Acquire | Release) for step in c.route) for c in network.classes]
+        )
+        self.shared = np.array([s.scheduling in ("ps", "priority_ps") for s in network.stations])
         self.lately: Stretch | None = None
         self.alike: dict[tuple[int, int], _Seen] = {}
         self.servers = np.array([np.inf if s.scheduling == "delay" else s.servers for s in network.stations])
+        # Pools of one machine are full together.
+        machine = [s.lpar.cec if s.lpar is not None else s.name for s in network.stations]
+        self.together = np.equal.outer(machine, machine).astype(float)
+        physical = {c.name: float(c.engines) for c in network.cecs}
+        self.engines = np.array([physical.get(name, np.inf) for name in machine])
         self.users = np.where(np.isfinite(self.rates), [c.users for c in network.classes], 0.0)
         self.issued = _issue_modes(network)
 
@@ -213,14 +221,17 @@ class _Running:
         each = _over(ended, done)
         visit = lately.visit * each[:, None, None]
         unit = lately.unit * each[:, None, None]
-        buckets = self._buckets(lately.responses, ended, random)
         using, overflow = self._work(ended, stretch, visit, random)
+        sampled_s = lately.total[:, L.T_SUM] * each
+        elapsed_s = np.where(self.one_after_other, self._elapsed(ended, using, visit, unit[..., L.Q_WAIT]), sampled_s)
+        longer = np.where(sampled_s > 0, _over(elapsed_s, sampled_s), 1.0)
+        buckets = self._buckets(lately.responses, longer, ended, random)
         spin, cost, busy, density = self._engines(using, visit[..., L.V_SPIN], stretch)
         waiting = visit[..., L.V_RESIDENCE] - visit[..., L.V_USING] - visit[..., L.V_SPIN]
         return Activity(
             ended=ended,
-            elapsed_s=lately.total[:, L.T_SUM] * each,
-            squares_s2=lately.total[:, L.T_SQUARES] * each,
+            elapsed_s=elapsed_s,
+            squares_s2=lately.total[:, L.T_SQUARES] * each * longer**2,
             idle_s=ended * think_s,
             buckets=buckets,
             visits=visit[..., L.V_COUNT],
@@ -252,7 +263,8 @@ class _Running:
     def _lately(self, stretch: Stretch, counts: np.ndarray) -> Stretch:
         """The stretch, with as much of earlier ones as a class needs to have enough transactions: of those in which the
         fullest station it visits was as full, the latest, and of others like them where these are not enough."""
-        used = (self.using_s * counts[:, None]).sum(axis=0) / self.seconds / self.servers
+        used_s = (self.using_s * counts[:, None]).sum(axis=0)
+        used = np.maximum(used_s / self.servers, used_s @ self.together / self.engines) / self.seconds
         full = np.where(self.visits > 0, used, 0.0).max(axis=1)
         levels = np.minimum((full * LEVELS).astype(int), LEVELS - 1)
         enough = []
@@ -270,12 +282,24 @@ class _Running:
         self.lately = Stretch(stretch.seconds, visit, total, unit, stretch.station, responses)
         return self.lately
 
-    def _buckets(self, responses: np.ndarray, ended: np.ndarray, random: np.random.Generator) -> np.ndarray:
-        """Ended transactions by bucket of response time, drawn with the shares of those simulated."""
+    def _elapsed(self, ended: np.ndarray, using: np.ndarray, visit: np.ndarray, waited: np.ndarray) -> np.ndarray:
+        """Seconds from begin to end of the transactions of each class, (K,), with the work of the whole interval: where
+        engines are shared, waits go with the work that waits, elsewhere with the visits."""
+        here, inside = visit[..., L.V_USING], visit[..., L.V_RESIDENCE] + visit[..., L.V_BLOCKED]
+        longer = using * np.where(here > 0, _over(inside, here), 1.0)
+        later = using + _over(inside - here, visit[..., L.V_COUNT]) * ended[:, None] * self.visits
+        return np.asarray(np.where(self.shared, longer, later).sum(axis=1) + waited.sum(axis=1))
+
+    def _buckets(
+        self, responses: np.ndarray, longer: np.ndarray, ended: np.ndarray, random: np.random.Generator
+    ) -> np.ndarray:
+        """Ended transactions by bucket of response time, drawn with the shares of those simulated, each so many times
+        ``longer``, (K,)."""
+        edges = np.searchsorted(self.bounds, self.limits_s / longer[:, None])
         below = np.cumsum(responses, axis=1)
         out = np.zeros((len(ended), len(BUCKET_LIMITS_PCT) + 1))
         for k in np.flatnonzero((ended > 0) & (below[:, -1] > 0)):
-            shares = np.diff([0.0, *below[k, self.edges[k]], below[k, -1]]) / below[k, -1]
+            shares = np.diff([0.0, *below[k, edges[k]], below[k, -1]]) / below[k, -1]
             out[k] = random.multinomial(int(ended[k]), np.maximum(shares, 0) / shares.sum())
         return out
 

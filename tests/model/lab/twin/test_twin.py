@@ -92,6 +92,9 @@ classes = [
     peak = seen.ended[:, 0] > seen.ended[:, 0].mean()
     many, few = seen.elapsed_s[peak].sum(axis=0) / seen.ended[peak].sum(axis=0)
     assert few == pytest.approx(many, rel=0.1)
+    # Elapsed time and CPU are those of the same transactions.
+    elapsed, work = (seconds[peak, 1] / seen.ended[peak, 1] for seconds in (seen.elapsed_s, seen.using_s[:, :, 0]))
+    assert np.corrcoef(elapsed, work)[0, 1] > 0.5
 
 
 def test_days_that_were_not_recorded_are_missing() -> None:
