@@ -1,13 +1,15 @@
-"""What is worked out of a part of a bundle, kept as long as that part is asked about."""
+"""What is worked out of a part of a bundle, kept while it is asked for."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
 KEPT = 512
 T = TypeVar("T")
-_found: dict[tuple[int, Hashable], tuple[Mapping[str, Any], Any]] = {}
+# What was asked for last stands last.
+_found: OrderedDict[tuple[int, Hashable], tuple[Mapping[str, Any], Any]] = OrderedDict()
 
 
 def derived(part: Mapping[str, Any], name: Hashable, make: Callable[[], T]) -> T:
@@ -17,11 +19,13 @@ def derived(part: Mapping[str, Any], name: Hashable, make: Callable[[], T]) -> T
     """
     if not part:
         return make()
-    known = _found.get((id(part), name))
+    key = (id(part), name)
+    known = _found.get(key)
     if known is not None and known[0] is part:
+        _found.move_to_end(key)
         return known[1]
-    if len(_found) >= KEPT:
-        del _found[next(iter(_found))]
     value = make()
-    _found[id(part), name] = (part, value)
+    _found[key] = (part, value)
+    while len(_found) > KEPT:
+        _found.popitem(last=False)
     return value
