@@ -31,7 +31,7 @@ ERFC = (
 FAR = 10.0
 # Users so many that it does not show when they wait; turns in which the number inside is found, and how near
 # the idle engines are then, as a logarithm.
-LEAST_FADING, FADING_TURNS, NEAR_ROOM = 1e-8, 8, 1e-4
+LEAST_FADING, FADING_TURNS, NEAR_ROOM = 1e-8, 8, 1e-7
 # Numbers inside whose chances are added one by one, at least.
 FEWEST_SUMMED = 6
 
@@ -166,34 +166,39 @@ def held_off(offered: ArrayLike, servers: ArrayLike, fading: ArrayLike) -> Array
 def _held_off(load: Array, pool: Array, fade: Array) -> Array:
     """:func:`held_off` of arrays of one dimension: the mean number with which as much comes as is done."""
     idle, free = _Fading(load, pool, np.zeros(load.shape)).idle_and_inside(load)
-    room, fading = np.log(idle), _Fading(load, pool, fade)
+    room = np.log(idle)
 
-    def beyond(mean: Array) -> Array:
-        return np.asarray(np.log(fading.idle_and_inside(mean)[0]) - room)
+    def beyond(mean: Array, rows: NDArray[np.intp]) -> Array:
+        fading = _Fading(load[rows], pool[rows], fade[rows])
+        return np.asarray(np.log(fading.idle_and_inside(mean)[0]) - room[rows])
 
-    low, high = load, np.minimum(free, pool + 1.0 / np.sqrt(fade))
-    at_low, at_high = beyond(low), beyond(high)
+    rows = np.arange(len(load))
+    low, high = load.copy(), np.minimum(free, pool + 1.0 / np.sqrt(fade))
+    at_low, at_high = beyond(low, rows), beyond(high, rows)
     for _ in range(FADING_TURNS):
         # Beyond as many as without fading all of the queue is left.
-        short = (at_high > 0.0) & (high < free)
-        if not short.any():
+        rows = np.flatnonzero((at_high > 0.0) & (high < free))
+        if not len(rows):
             break
-        low, at_low = np.where(short, high, low), np.where(short, at_high, at_low)
-        high = np.where(short, np.minimum(load + 2.0 * (high - load), free), high)
-        at_high = np.where(short, beyond(high), at_high)
-    side = np.zeros(load.shape)
+        low[rows], at_low[rows] = high[rows], at_high[rows]
+        high[rows] = np.minimum(2.0 * high[rows] - load[rows], free[rows])
+        at_high[rows] = beyond(high[rows], rows)
+    mean, side, rows = high.copy(), np.zeros(load.shape), np.flatnonzero(at_high < 0.0)
     for _ in range(FADING_TURNS):
-        mean = np.clip(low + at_low * (high - low) / np.maximum(at_low - at_high, 1e-300), low, high)
-        value = beyond(mean)
-        if np.all(np.abs(value) < NEAR_ROOM):
+        if not len(rows):
             break
-        below = value > 0.0
+        part = at_low[rows] / np.maximum(at_low[rows] - at_high[rows], 1e-300)
+        mean[rows] = low[rows] + np.clip(part, 0.0, 1.0) * (high[rows] - low[rows])
+        value = beyond(mean[rows], rows)
+        rows, value = rows[np.abs(value) >= NEAR_ROOM], value[np.abs(value) >= NEAR_ROOM]
         # The end that stays a second time counts half, so that it moves, too.
-        at_high = np.where(below, np.where(side < 0, at_high / 2.0, at_high), value)
-        at_low = np.where(below, value, np.where(side > 0, at_low / 2.0, at_low))
-        low, high = np.where(below, mean, low), np.where(below, high, mean)
-        side = np.where(below, -1.0, 1.0)
-    return np.asarray(np.clip((mean - load) / np.maximum(free - load, 1e-12), 0.0, 1.0))
+        below, again = value > 0.0, np.where(value > 0.0, -1.0, 1.0) == side[rows]
+        at_high[rows] = np.where(below, at_high[rows] * np.where(again, 0.5, 1.0), value)
+        at_low[rows] = np.where(below, value, at_low[rows] * np.where(again, 0.5, 1.0))
+        low[rows], high[rows] = np.where(below, mean[rows], low[rows]), np.where(below, high[rows], mean[rows])
+        side[rows] = np.where(below, -1.0, 1.0)
+    # So short a queue is none, and what is left of it is not told.
+    return np.asarray(np.clip((mean - load) / np.maximum(free - load, 1e-9 * load), 0.0, 1.0))
 
 
 class _Fading:
@@ -318,22 +323,18 @@ def _below(own: Array, servers: int, higher: Array) -> Array:
     """:func:`stretch_below` for a whole number of servers."""
     steady = own + higher < servers * STEADY
     load = np.where(steady, higher, 0.0)
-    numbers = np.arange(servers)
-    logs = numbers * np.log(np.maximum(load, 1e-300))[..., None] - np.cumsum(np.log(np.maximum(numbers, 1.0)))
-    terms = np.exp(logs)
-    tail = terms[..., -1] * load / servers / (1.0 - load / servers)
-    chance = terms / (terms.sum(axis=-1) + tail)[..., None]
-    free = servers - numbers
-    term, total, mean = np.ones_like(load), np.ones_like(load), np.zeros_like(load)
-    rate = np.ones_like(load)
-    for n in range(1, servers + 1):
-        rate = np.maximum((chance * np.minimum(n, free)).sum(axis=-1), 1e-12)
-        term = term * own / rate
-        total, mean = total + term, mean + n * term
-    ratio = np.minimum(own / rate, STEADY)
+    # Numbers inside come first.
+    numbers = np.arange(1.0, servers + 1.0).reshape(-1, *[1] * load.ndim)
+    terms = np.cumprod(np.concatenate([np.ones((1, *load.shape)), load / numbers[:-1]]), axis=0)
+    tail = terms[-1] * load / servers / (1.0 - load / servers)
+    at_most = np.cumsum(terms, axis=0) / (terms.sum(axis=0) + tail)
+    # With n inside they do the sum over j up to n of the chance that j engines at least are left.
+    rates = np.maximum(np.cumsum(at_most[::-1], axis=0), 1e-12)
+    terms = np.cumprod(own / rates, axis=0)
+    ratio = np.minimum(own / rates[-1], STEADY)
     # From the last rate on the queue is geometric.
-    rest = term * ratio / (1.0 - ratio)
-    mean = mean + rest * servers + rest / (1.0 - ratio)
+    rest = terms[-1] * ratio / (1.0 - ratio)
+    total, mean = 1.0 + terms.sum(axis=0), (numbers * terms).sum(axis=0) + rest * servers + rest / (1.0 - ratio)
     return np.where(steady, mean / (total + rest) / own, np.inf)
 
 
