@@ -29,6 +29,7 @@ from model.capacity.parts import (
     Scenario,
     State,
     beyond,
+    deviates,
 )
 from model.capacity.sharing import Sharer, Sharing
 from model.capacity.users import settled
@@ -53,10 +54,15 @@ class Used(NamedTuple):
 
 
 class System:
-    """One system of a bundle, ready to be evaluated."""
+    """One system of a bundle, ready to be evaluated.
 
-    def __init__(self, entry: Mapping[str, Any]) -> None:
-        self.entry = entry
+    Args:
+        entry: the bundle's part.
+        copies: of so many variants that differ in their draws it has the draws, one after the other.
+    """
+
+    def __init__(self, entry: Mapping[str, Any], copies: int = 1) -> None:
+        self.entry, self.copies = entry, copies
         self.streams: tuple[str, ...] = tuple(stream["name"] for stream in entry["streams"])
         self.numbers = {name: i for i, name in enumerate(self.streams)}
         self.mixes: dict[str, dict[int, float]] = {
@@ -95,6 +101,10 @@ class System:
     def _drawn(self, value: Mapping[str, Any]) -> Array:
         drawn = value["draws"] or [value["centre"]] * (self.draws - 1)
         return np.append(float(value["centre"]), np.asarray(drawn, float))
+
+    def deviates(self, seed: int) -> Array:
+        """(draws,) standard normal deviates, 0 for the centre; every copy has the same."""
+        return np.append(0.0, np.tile(deviates(1 + (self.draws - 1) // self.copies, seed)[1:], self.copies))
 
     def _response(self, law: Mapping[str, Any]) -> Response:
         p90 = law.get("p90")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,17 +76,17 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
 
 def _sensitivity(ready: System, asked: Mapping[str, Any], state: State) -> list[dict[str, Any]]:
     """Share of the variance of busy and of every response that each group of parameters brings."""
-    full = _spreads(ready, state)
-    without = {}
-    for group, entry in _held(ready.entry).items():
-        held = System(entry)
-        without[group] = _spreads(held, held.evaluate(understood(held, asked).scenario))
+    full = {key: float(one[0]) for key, one in _spreads(ready, state, 1).items() if np.isfinite(one[0])}
+    held = _held(ready.entry)
+    # All in one evaluation, one after the other along the draws.
+    several = System(joined(list(held.values()), ready.draws - 1), copies=len(held))
+    spreads = _spreads(several, several.evaluate(understood(several, asked).scenario), len(held))
     rows = []
     for key, variance in full.items():
         shares = {
-            group: 100.0 * max(0.0, 1.0 - found[key] / variance)
-            for group, found in without.items()
-            if variance > 0 and np.isfinite(found.get(key, np.nan))
+            group: 100.0 * max(0.0, 1.0 - float(left) / variance)
+            for group, left in zip(held, spreads.get(key, ()), strict=False)
+            if variance > 0 and np.isfinite(left)
         }
         # Groups that act together take the same variance away, and then say how it is shared out.
         whole = max(sum(shares.values()), 100.0) / 100.0
@@ -103,16 +103,16 @@ def _sensitivity(ready: System, asked: Mapping[str, Any], state: State) -> list[
     return rows
 
 
-def _spreads(ready: System, state: State) -> dict[tuple[str, str], float]:
-    """Variance over the draws by metric and class; of draws with a steady state only."""
+def _spreads(ready: System, state: State, copies: int) -> dict[tuple[str, str], Array]:
+    """Variance over the draws of each copy, (copies,), by metric and class; of draws with a steady state only, no
+    number where there are not two."""
     found = {}
     for spec in ready.entry["outputs"]:
-        if spec["form"] not in EXPLAINED:
-            continue
-        draws = figure_draws(ready, state, spec)
-        steady = draws[1:][np.isfinite(draws[1:])] if draws is not None else np.zeros(0)
-        if len(steady) > 1:
-            found[spec["metric"], str(spec.get("class", ""))] = float(np.var(steady))
+        draws = figure_draws(ready, state, spec) if spec["form"] in EXPLAINED else None
+        if draws is not None:
+            steady = [one[np.isfinite(one)] for one in draws[1:].reshape(copies, -1)]
+            variances = [np.var(one) if len(one) > 1 else np.nan for one in steady]
+            found[spec["metric"], str(spec.get("class", ""))] = np.array(variances)
     return found
 
 
@@ -139,3 +139,25 @@ def centred(value: Any) -> Any:
     elif "draws" in value and "centre" in value:
         found["draws"] = []
     return found
+
+
+def joined(parts: Sequence[Any], draws: int) -> Any:
+    """Parts of bundles' systems that differ in their draws alone as one, with the draws of all, one after the other;
+    what has none stays what it is.
+
+    Args:
+        draws: how many each has, beside the centre.
+    """
+    first = parts[0]
+    if isinstance(first, Mapping) and "draws" in first:
+        if "coef" in first:
+            together = {key: [one for part in parts for one in part["draws"][key]] for key in first["draws"]}
+            return {**first, "draws": together}
+        known = [part["draws"] or [part["centre"]] * draws for part in parts]
+        return {**first, "draws": [one for each in known for one in each]}
+    if isinstance(first, Mapping):
+        found = {key: joined([part[key] for part in parts], draws) for key in first}
+        return first if all(found[key] is first[key] for key in first) else found
+    if isinstance(first, list) and first and isinstance(first[0], Mapping):
+        return [joined(each, draws) for each in zip(*parts, strict=True)]
+    return first

@@ -14,7 +14,7 @@ from model.capacity import adjustments
 from model.capacity.crossing import crossing
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
-from model.capacity.moves import deviates, is_own, moved
+from model.capacity.moves import is_own, moved
 from model.capacity.observed import as_observed
 from model.capacity.parts import Limit, Scenario
 from model.capacity.profile import Profile, recorded
@@ -220,7 +220,7 @@ def _as_few(system: System, history: Profile, index: NDArray[np.int64]) -> Array
     of_day = np.stack([rates[:, days == day].mean(axis=1) for day in np.unique(days)], axis=1)
     error = of_day.std(axis=1, ddof=1) if of_day.shape[1] > 1 else np.zeros(len(rates))
     relative = error / np.sqrt(of_day.shape[1] if several else 1.0) / np.maximum(rates.mean(axis=1), 1e-12)
-    drawn = np.stack([deviates(system.draws, FEW + stream) for stream in range(len(rates))], axis=1)
+    drawn = np.stack([system.deviates(FEW + stream) for stream in range(len(rates))], axis=1)
     return np.maximum(1.0 + relative * drawn, 0.0)[:, None, :]
 
 
@@ -447,7 +447,7 @@ def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Arr
         notes.append(one.note)
         if not {"cpu", "itr"} & set(one.factors):
             notes.append(f"{adjustments.PREFIX}{one.name}: says nothing of CPU time, so nothing here changes")
-    return np.asarray(np.exp(by.log + by.log_sd * deviates(system.draws, len(rest))))
+    return np.asarray(np.exp(by.log + by.log_sd * system.deviates(len(rest))))
 
 
 def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from statistics import NormalDist
 from typing import Any, cast
 
 import numpy as np
@@ -19,17 +17,6 @@ from model.hardware.machines import MachineError
 from model.hardware.speed import Speed, engine_speed, identity, rated
 
 Array = NDArray[np.float64]
-
-
-@lru_cache
-def deviates(draws: int, seed: int) -> Array:
-    """(draws,) standard normal deviates in equal strata, 0 for the centre; not to be written to."""
-    strata = (np.arange(draws - 1) + 0.5) / max(draws - 1, 1)
-    found = np.array([NormalDist().inv_cdf(float(part)) for part in strata])
-    np.random.default_rng(seed).shuffle(found)
-    out = np.append(0.0, found)
-    out.flags.writeable = False
-    return out
 
 
 def moved(system: System, scenario: Scenario, value: Any, notes: list[str]) -> tuple[Scenario, Array]:
@@ -48,7 +35,7 @@ def moved(system: System, scenario: Scenario, value: Any, notes: list[str]) -> t
     here = _here(system, value)
     sd = math.hypot(there.sd, here.sd)
     factor = here.su_per_s / there.su_per_s
-    cost = np.asarray(factor * np.exp(sd * deviates(system.draws, 1)), float)
+    cost = np.asarray(factor * np.exp(sd * system.deviates(1)), float)
     others = np.asarray(scenario.others, float) * cost[:, None]
     notes.append(
         f"machine: an engine there does {100.0 / factor:.0f} % of the work of one here (standard deviation "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,15 @@ from numpy.typing import NDArray
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.loads import MOST_WEEKS, grown
+from model.capacity.parts import deviates
 from model.capacity.questions import QuestionError
 
 Array = NDArray[np.float64]
 WINDOW = np.timedelta64(28, "D")
 WEEK = np.timedelta64(7, "D")
 STEP_WEEKS = 4
+# Weeks at which the busy of LPARs is worked out; between them its logarithm is taken to grow evenly.
+MOST_FOLLOWED = 14
 # Draws of LPARs without a model, which are taken as they were recorded.
 PLAIN_DRAWS = 129
 
@@ -106,12 +108,14 @@ def _factors(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
         return None
     ready = compiled(entry)
     now, then = understood(ready, None).scenario, understood(ready, at).for_others().scenario
-    base, growth = np.broadcast_to(then.rates, (ready.draws, 1, len(ready.streams))), grown(ready, weeks)
+    followed = weeks[np.unique(np.linspace(0, len(weeks) - 1, MOST_FOLLOWED).round().astype(int))]
+    base, growth = np.broadcast_to(then.rates, (ready.draws, 1, len(ready.streams))), grown(ready, followed)
     users = None if then.users is None else then.users * growth
     busy = ready.evaluate(replace(then, rates=base * growth, users=users), responses=False).busy
     # On another machine an engine has another rating.
     rated = then.msu_per_engine / ready.msu_per_engine if then.msu_per_engine and ready.msu_per_engine else 1.0
-    return np.asarray(rated * busy / np.maximum(ready.evaluate(now, responses=False).busy, 1e-12))
+    more = np.log(np.maximum(rated * busy / np.maximum(ready.evaluate(now, responses=False).busy, 1e-12), 1e-12))
+    return np.exp([np.interp(weeks, followed, one) for one in more])
 
 
 def _beyond(
@@ -181,7 +185,4 @@ def _scatter(recorded: Array, times: NDArray[np.datetime64], draws: int) -> Arra
     peaks = np.array([recorded[weeks == week].max() for week in np.unique(weeks)])
     peaks = peaks[peaks > 0]
     spread = float(np.std(np.log(peaks), ddof=1)) if len(peaks) > 1 else 0.0
-    strata = (np.arange(draws - 1) + 0.5) / max(draws - 1, 1)
-    deviates = np.array([NormalDist().inv_cdf(float(part)) for part in strata])
-    np.random.default_rng(0).shuffle(deviates)
-    return np.asarray(np.exp(np.append(0.0, spread * deviates)))
+    return np.asarray(np.exp(spread * deviates(draws, 0)))

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.ensemble import System
-from model.capacity.moves import deviates
 from model.capacity.parts import RESPONSE, Scenario
 
 Array = NDArray[np.float64]
@@ -83,5 +82,5 @@ def as_observed(
             pull = pull + slope * (off + slope * work) / noise
         # What was answered was not without end.
         work = np.clip(np.where(endless, work * (1.0 - np.maximum(sd, STEP)), pull / sure), LEAST, 1.0 / LEAST)
-    work = np.maximum(work + deviates(system.draws, SEED)[:, None] / np.sqrt(sure), LEAST)
+    work = np.maximum(work + system.deviates(SEED)[:, None] / np.sqrt(sure), LEAST)
     return replace(scenario, work=work), work, sd

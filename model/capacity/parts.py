@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,17 @@ def beyond(wait: Array, longest: Array | float) -> Array:
     """
     further = np.maximum(wait - longest, 0.0)
     return np.asarray(further * (1.0 + FURTHER * np.log1p(further / np.maximum(longest, 1e-9))))
+
+
+@lru_cache
+def deviates(draws: int, seed: int) -> Array:
+    """(draws,) standard normal deviates in equal strata, 0 for the centre; not to be written to."""
+    strata = (np.arange(draws - 1) + 0.5) / max(draws - 1, 1)
+    found = np.array([NormalDist().inv_cdf(float(part)) for part in strata])
+    np.random.default_rng(seed).shuffle(found)
+    out = np.append(0.0, found)
+    out.flags.writeable = False
+    return out
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,30 @@
+"""What an interval comes from: each group of assumptions held at its centre in turn, all in one evaluation."""
+
+import numpy as np
+import pytest
+
+from model.capacity.ask import explain
+from model.capacity.ensemble import System
+from model.capacity.explain import _held
+from model.capacity.figures import figure_draws
+from model.capacity.loads import understand
+from tests.model.capacity.test_users import bundle
+
+
+@pytest.mark.parametrize("asked", [{"growth_pct": 40.0}, {"when": "mon 10:00"}, {"engines": 9.0, "growth_pct": 300.0}])
+def test_a_share_is_the_variance_that_goes_where_its_assumption_is_held_alone(asked):
+    ready = System(bundle()["systems"]["PRDA"])
+
+    def variances(held: System) -> dict[tuple[str, str], float]:
+        state = held.evaluate(understand(held, dict(asked)).scenario)
+        drawn = {(one["metric"], one.get("class", "")): figure_draws(held, state, one) for one in held.entry["outputs"]}
+        return {key: np.var(draws[1:]) for key, draws in drawn.items() if draws is not None}
+
+    whole = variances(ready)
+    left = {group: variances(System(entry)) for group, entry in _held(ready.entry).items()}
+    for row in explain(bundle(), "PRDA", asked)["sensitivity"]:
+        key = row["metric"], row["class"]
+        went = {group: max(0.0, 1.0 - one[key] / whole[key]) for group, one in left.items()}
+        every = max(sum(went.values()), 1.0)
+        shares = {share["assumption"]: share["share_pct"] for share in row["shares"]}
+        assert shares == pytest.approx({group: 100.0 * part / every for group, part in went.items()}, abs=0.1)
