@@ -415,9 +415,10 @@ def test_a_file_that_cannot_be_loaded_keeps_none_out_that_share_its_transaction(
 def test_a_file_of_any_name_is_loaded_and_called_so_that_it_can_be_shown(tmp_path, ingest):
     folder = tmp_path / "in"
     folder.mkdir()
-    for place, name in enumerate([b"caf\xe9.xml", b"a\nb\x1b[2J.xml", "ü ß.xml".encode()]):
+    for place, name in enumerate([b"caf\xe9.xml", rb"caf\xe9.xml", b"a\nb\x1b[2J.xml", "ü ß.xml".encode()]):
         (folder / os.fsdecode(name)).write_text(report_xml(place + 0.5))
     for status in ("loaded", "unchanged"):
         reports = ingest(folder)
         assert {report.status for report in reports} == {status}
-        assert sorted(Path(report.path).name for report in reports) == ["a\\nb\\x1b[2J.xml", "caf\\xe9.xml", "ü ß.xml"]
+        names = {Path(report.path).name for report in reports}
+        assert names == {r"a\nb\x1b[2J.xml", r"caf\xe9.xml", r"caf\\xe9.xml", "ü ß.xml"}
