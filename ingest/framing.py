@@ -183,6 +183,7 @@ class _Lost:
     length: int = 0
     raw: bytes = b""
     left: int = 0
+    zeros: bool = True
 
     def search(self, data: Bytes, framing: str, final: bool, wanted: bool, dating: Dating) -> tuple[int, bool]:
         """Take in bytes up to the next records; how many, and whether there are records behind them."""
@@ -191,6 +192,7 @@ class _Lost:
         at, self.left = find_records(data, first, end, framing == "bdw", final, *dating) if wanted else (-1, 0)
         used = end if at < 0 else at
         self.raw += data[: min(used, MAX_KEPT - len(self.raw))].tobytes()
+        self.zeros = self.zeros and not data[:used].any()
         self.length += used
         return used, at >= 0
 
@@ -200,7 +202,13 @@ class _Lost:
             detail = "the input ends inside a record; transfer it again"
             return Quarantined(self.offset, self.length, "truncated_record", detail, self.raw)
         where = f"; records follow one another again from offset {self.offset + self.length} on" if found else ""
-        detail = f"no descriptor leads on from here: X'{self.raw[:8].hex().upper()}'{where}; transfer the dump again"
+        remedy = "transfer the dump again"
+        if self.zeros and not found:
+            where = ": zeros fill the rest of the file"
+            remedy = "nothing is missing if they are padding, as the size of the data set tells"
+        elif _is_text(np.frombuffer(self.raw, np.uint8)):
+            remedy = "this is text: give it a file of its own, or transfer the dump again without translation"
+        detail = f"no descriptor leads on from here: X'{self.raw[:8].hex().upper()}'{where}; {remedy}"
         return Quarantined(self.offset, self.length, "framing_lost", detail, self.raw)
 
 
@@ -226,18 +234,28 @@ def detect(head: Bytes, name: str, final: bool, dating: Dating) -> str:
 
 
 def first_records(head: bytes, dating: Dating) -> int:
-    """Where the first few records that follow one another start in the beginning of an input; -1 where none do."""
+    """Where the first records that follow one another start in an input; -1 if none do or SMF records come first."""
+    if any(is_date(head[at : at + 4]) for at in (SMF_DATE.offset, SMF_DATE.offset + 4)):
+        return -1
     data = np.frombuffer(head, np.uint8)
     place, _ = find_records(data, 0, data.size, True, False, *dating)
     return int(place)
 
 
+def is_date(field: bytes | Bytes, highest: int = SMF_DATE.highest) -> bool:
+    """True for four bytes that are a packed date with this highest first byte."""
+    digits = bytes(field).hex()
+    return (
+        len(digits) == 8
+        and field[0] <= highest
+        and digits[:7].isdecimal()
+        and digits[7] in "cf"
+        and 1 <= int(digits[4:7]) <= 366
+    )
+
+
 def _has_date(data: Bytes, at: int, highest: int) -> bool:
-    """True if four bytes at `at` are a packed date with this highest first byte."""
-    if at < 0 or at + 4 > data.size:
-        return False
-    digits = data[at : at + 4].tobytes().hex()
-    return data[at] <= highest and digits[:7].isdecimal() and digits[7] in "cf" and 1 <= int(digits[4:7]) <= 366
+    return at >= 0 and is_date(data[at : at + 4], highest)
 
 
 def _tiles(head: Bytes, scan: _Scan, final: bool) -> bool:
@@ -257,6 +275,10 @@ def _starts_dated(head: Bytes, scan: _Scan, dating: Dating) -> bool:
     return any(after == before + 1 for before, after in pairwise(numbers))
 
 
+def _is_text(start: Bytes) -> bool:
+    return bool(np.isin(start[:64], np.frombuffer(bytes(range(32, 127)) + b"\t\r\n", np.uint8)).all())
+
+
 def _diagnosis(head: Bytes) -> str:
     found = f"no record descriptor at offset 0, which holds X'{head[:8].tobytes().hex().upper()}'"
     if _has_date(head, SMF_DATE.offset - 4, SMF_DATE.highest):
@@ -267,7 +289,7 @@ def _diagnosis(head: Bytes) -> str:
         )
     if not head.any():
         return f"{found}: the file holds only zeros; transfer it again"
-    if np.isin(head[:64], np.frombuffer(bytes(range(32, 127)) + b"\t\r\n", np.uint8)).all():
+    if _is_text(head):
         return f"{found}: this is text; SMF dumps are binary, transfer the dump again without translation"
     return (
         f"{found}: this is not an SMF dump or an IMS log, its beginning is missing, or it was changed in transfer; "

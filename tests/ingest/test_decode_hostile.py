@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from ingest import registry
 from ingest.batch import Batch
+from ingest.formats.identify import Kind, identify
+from ingest.formats.ims.encode import encode_log
 from ingest.formats.smf import decode_batches, encode_dump
 from ingest.framing import FramingError, read_frames
+from tests.ingest.ims.logs import records as log_records
 from tests.ingest.tables import random_tables
 
 REGISTRY = registry.load()
@@ -118,6 +121,17 @@ def test_a_record_too_short_to_have_a_header_is_quarantined() -> None:
     [batch] = accounted(whole + bytes.fromhex("00060000ABCD") + whole)
     assert [(item.reason, item.raw.hex()) for item in batch.quarantined] == [("record_too_short", "00060000abcd")]
     assert batch.decoded == 2
+
+
+def test_records_of_an_ims_log_in_a_dump_are_not_taken_for_smf_records() -> None:
+    log = encode_log({"ims_log_record": log_records([(0x35, 0)] * 3)}, REGISTRY)
+    dump = bytes(plain("smf30", 2))
+    batches = accounted(dump + log + dump)
+    assert sum(batch.decoded for batch in batches) == 4
+    pieces = [piece for batch in batches for piece in batch.quarantined]
+    assert [(piece.reason, piece.record_seq) for piece in pieces] == [("record_date_not_valid", n) for n in (2, 3, 4)]
+    assert all("SMFXDTE" in piece.detail for piece in pieces)
+    assert identify("dump", dump + log).kind == Kind.SMF
 
 
 def test_a_type_without_layout_is_counted_with_its_bytes() -> None:

@@ -170,6 +170,8 @@ def test_what_no_records_follow_is_quarantined_to_the_end_and_searched_in_bounde
     found, quarantined, _ = read(whole)
     assert len(found) == 5
     assert [(item.offset, item.length, len(item.raw)) for item in quarantined] == [(500, 5 << 20, 1 << 16)]
+    for rest, words in ((bytes(4000), "zeros fill the rest"), (b"<?xml version='1.0'?>" * 9, "this is text")):
+        assert words in read(dump([record(100)] * 5, "rdw") + rest)[1][0].detail
     broken = (dump([record(100)] * 3, "rdw") + b"\xff") * 300
     found, quarantined, _ = read(broken)
     assert len(found) == 3 * 101

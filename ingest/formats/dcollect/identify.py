@@ -1,6 +1,6 @@
 """Is a binary file the output of DCOLLECT? Records with descriptors, each with a known kind and a packed date."""
 
-from ingest.framing import Dating, first_records
+from ingest.framing import Dating, first_records, is_date
 
 _KINDS = ("D", "A", "V", "M", "B", "C", "T", "DC", "SC", "MC", "BC", "SG", "VL", "AG", "DR", "LB", "CN", "AI", "TV")
 #: Every kind of record DCOLLECT writes: of data sets and volumes, of the space manager, of the definitions of SMS.
@@ -27,9 +27,9 @@ def _holds_records(head: bytes) -> bool:
 
 def _is_record(head: bytes) -> bool:
     length = int.from_bytes(head[:2])
-    return length >= HEADER_BYTES and head[2:4] == b"\0\0" and head[_CODE] in CODES and _is_date(head[_DATE])
-
-
-def _is_date(field: bytes) -> bool:
-    digits = field.hex()
-    return len(field) == 4 and digits[:7].isdecimal() and digits[7] in "cf" and 1 <= int(digits[4:7]) <= 366
+    return (
+        length >= HEADER_BYTES
+        and head[2:4] == b"\0\0"
+        and head[_CODE] in CODES
+        and is_date(head[_DATE], DATING.highest)
+    )

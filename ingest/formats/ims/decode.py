@@ -79,6 +79,8 @@ def _stretch(
     gaps = int((steps[0 if last_seq >= 0 else 1 :] != 1).sum())
     if gaps:
         batch.notes["log_sequence_gap"] = gaps
+    if not dated.all():
+        batch.notes["log_record_without_clock"] = int((~dated).sum())
     limits = np.where(dated, lengths - SUFFIX_BYTES, lengths)
     typed: dict[str, tuple[Layout, list[int]]] = {}
     for kind, code in enumerate(kinds.tolist()):

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from ingest.framing import IMS_CLOCK, first_records
+from ingest.framing import IMS_CLOCK, first_records, is_date
 
 SUFFIX_BYTES = 16
 SHORTEST = 6
@@ -55,7 +55,7 @@ def _fits(head: bytes, blocked: bool, whole: bool) -> bool:
         records += 1
         end = at + length
         clock = int.from_bytes(head[end - SUFFIX_BYTES : end - 8]) if length >= SHORTEST + SUFFIX_BYTES else 0
-        dated += _is_smf(head[at : at + 14])
+        dated += is_date(head[at + 10 : at + 14])
         if EARLIEST <= clock < LATEST:
             sequences.append(int.from_bytes(head[end - 8 : end]))
         else:
@@ -68,15 +68,3 @@ def _fits(head: bytes, blocked: bool, whole: bool) -> bool:
         return False
     single = sum(step == 1 for step in steps)
     return single >= len(steps) * (1 - _MOST_ODD) and (records >= _ENOUGH or whole or size > 1 << 15)
-
-
-def _is_smf(start: bytes) -> bool:
-    """True if a record carries a packed date 0cyydddF where every SMF record does."""
-    digits = start[10:14].hex()
-    return (
-        len(digits) == 8
-        and digits[0] == "0"
-        and digits[:7].isdecimal()
-        and digits[7] in "cf"
-        and (1 <= int(digits[4:7]) <= 366)
-    )

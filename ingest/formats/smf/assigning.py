@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from ingest.batch import Batch, Quarantined
 from ingest.codec.tables import numbers_at
-from ingest.framing import Frames
+from ingest.framing import Frames, is_date
 from ingest.layout import Layout
 from ingest.registry import Registry
 
@@ -23,16 +23,18 @@ class Assignment:
         self._flags = head.by_name("system_flags").offset
         bit = next(bit for bit in head.bits if bit.name == "uses_subtypes")
         self._uses_subtypes = np.uint8(1 << (7 - bit.first))
+        self._written = head.by_name("written_date")
         self._shortest = head.by_name("smf_sid").end
 
     def assign(self, frames: Frames, sequence: Ints, batch: Batch) -> list[tuple[Layout, Ints]]:
-        """Records by layout; those without one are counted as skipped, those too short for any quarantined."""
+        """Records by layout; those without one are counted as skipped, those too short or without date quarantined."""
         data, starts, lengths = frames.buffer, frames.starts, frames.lengths
         short = lengths < self._shortest
         for place in np.flatnonzero(short):
             text = f"a record of {lengths[place]} bytes; the standard header alone has {self._shortest}"
             batch.quarantined.append(set_aside(frames, int(place), int(sequence[place]), "record_too_short", text))
         whole = np.flatnonzero(~short)
+        whole = whole[self._dated(frames, whole, sequence, batch)]
         at = starts[whole]
         types = data[at + self._type].astype(np.int64)
         reaches = lengths[whole] >= self._subtype + 2
@@ -62,6 +64,17 @@ class Assignment:
             if len(rows):
                 assigned.append((layout, rows))
         return assigned
+
+    def _dated(self, frames: Frames, rows: Ints, sequence: Ints, batch: Batch) -> npt.NDArray[np.bool_]:
+        """Which records have a date of writing, or none filled in; the others are set aside."""
+        item = self._written
+        dates = numbers_at(frames.buffer, frames.starts[rows] + item.offset, item.length)
+        wrong = [date for date in np.unique(dates).tolist() if date and not is_date(date.to_bytes(item.length))]
+        undated = np.isin(dates, wrong)
+        for place, date in zip(rows[undated].tolist(), dates[undated].tolist(), strict=True):
+            text = f"SMF header, {item.ibm}: X'{date:08X}' is not a packed date: a record of another kind, or damaged"
+            batch.quarantined.append(set_aside(frames, place, int(sequence[place]), "record_date_not_valid", text))
+        return ~undated
 
 
 def _holds(layout: Layout, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints) -> npt.NDArray[np.bool_]:
