@@ -65,7 +65,7 @@ def named_limits(
         again = (_named(h, engines, one.name, tuple(inner)) if inner and one.of_inside > 0 else one) or one
         entries.append(again.entry(h, name))
         inner.append(one.name)
-        for c, left in (dict.fromkeys(again.members, again.eased) | _beside(h, engines, again)).items():
+        for c, left in (dict.fromkeys(again.members, again.eased) | left_to_others(h, engines, again)).items():
             eased[c] = eased.get(c, np.ones(len(h.seconds))) * left
     never = sorted(set(h.waited_s) - {one.name for one in reached})
     return entries + [_never_reached(h, seen, limit) for limit in never], eased
@@ -80,7 +80,7 @@ def _on_engines(h: History, seen: Seen, found: Fit) -> Array:
     return on_engines
 
 
-def _beside(h: History, engines: dict[int, Array], limit: Named) -> dict[int, Array]:
+def left_to_others(h: History, engines: dict[int, Array], limit: Named) -> dict[int, Array]:
     """The part (I,) that is left of the queueing of classes that share engines with members of a limit held inside."""
     if limit.of_inside <= 0:
         return {}
@@ -93,7 +93,7 @@ def _beside(h: History, engines: dict[int, Array], limit: Named) -> dict[int, Ar
         alike = {c: np.nan_to_num(engines[c][:, 2]) == offered for c in engines}
         own = sum((used[:, c] * alike[c] for c in limit.members), np.zeros(len(offered)))
         load = sum((used[:, c] * alike[c] for c in others), np.zeros(len(offered)))
-        waiting = sum((queued[c] * alike[c] for c in others), np.zeros(len(offered)))
+        waiting = sum((queued[c] * left[c] * alike[c] for c in others), np.zeros(len(offered)))
         gone = queued[member] * (1.0 - limit.eased)
         part = queues.eased_beside(gone, load, waiting, np.nan_to_num(pool - offered + own))
         left = {c: np.where(alike[c], left[c] * part, left[c]) for c in others}

@@ -1,10 +1,12 @@
 """Limits that records name: places and holding time are found from measured waits, and asked for by name."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from model.calibration import named_limits
 from model.calibration.devices import Devices, with_device_waits
 from model.calibration.intervals import History, SharedMachine
 from model.calibration.limits import Candidates, Sharers
@@ -169,6 +171,24 @@ def test_a_coupling_facility_works_for_each_lpar_as_far_as_its_requests_come_fro
     assert group.busy_s[1:] == pytest.approx(part * busy_s[1:], rel=0.1)
     assert group.busy_s + group.others_s == pytest.approx(busy_s)
     assert found.waited_s["CF1"].sum() == pytest.approx(part * own.waited_s["CF1"].sum(), rel=0.01)
+
+
+def test_a_limit_keeps_as_much_from_others_whether_its_members_are_one_class_or_two():
+    """Engines of one pool, of which those who wait outside save the others their turns."""
+    count, rate = 3, np.array([0.2, 0.3, 0.4, 0.1])
+    plain = replace(history(), seconds=np.full(count, 900.0))
+    queued_s, pool = np.array([2.0, 2.0, 3.0, 3.0]), np.full(count, 2.0)
+
+    def left(of: list[int], members: list[int]) -> dict[int, np.ndarray]:
+        ended = np.tile(np.add.reduceat(rate, of), (count, 1)) * 900.0
+        queued = np.add.reduceat(rate * queued_s, of) / np.add.reduceat(rate, of)
+        engines = {c: np.column_stack([pool, pool * 0.0 + queued[c], pool * 0.5, pool]) for c in range(len(of))}
+        limit = SimpleNamespace(members=members, of_inside=1.0, eased=np.array([1.0, 0.8, 0.5]))
+        return named_limits.left_to_others(replace(plain, ended=ended, cp_s=ended), engines, limit)
+
+    one, two = left([0, 2, 3], [0]), left([0, 1, 2, 3], [0, 1])
+    assert one[1] == pytest.approx(two[2])
+    assert one[1][0] == 1.0 > one[1][1] > one[1][2] > 0.0
 
 
 def test_volumes_may_have_a_queue_each():
