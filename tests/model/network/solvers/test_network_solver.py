@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +30,7 @@ from model.network import (
 )
 from model.network.simulator import simulate
 from model.network.solvers import Solution, solve
+from model.network.solvers.network_solver import KNOWN_ERRORS
 from model.network.solvers.overload import overloaded_by_arrivals, without_starved
 from model.network.solvers.reduction import reduce
 from model.network.solvers.report import as_dict, as_text
@@ -431,6 +434,22 @@ def test_visits_without_work_wait_in_turn_for_that_of_others(servers: int, visit
         assert np.isinf(found.known_error[1])
     else:
         assert found.response_s[0] - 0.1 / 0.9 == pytest.approx(waited, rel=0.2)
+
+
+def test_stated_errors_are_those_of_the_documented_comparison() -> None:
+    page = (Path(__file__).parents[4] / "docs/solvers.md").read_text(encoding="utf-8")
+    found = re.findall(
+        r"^\| ([^|(]+?)(?: \([^|]*\))? \| \d+ \| ([^|]+) \| [^|]+ \| ([^|]+) \| [^|]+ \|$", page, re.MULTILINE
+    )
+
+    def part(text: str) -> float:
+        return np.inf if text == "no bound" else float(text.removesuffix(" %")) / 100
+
+    measured = {name: (part(median), part(far)) for name, median, far in found}
+    assert KNOWN_ERRORS.keys() - measured.keys() == {"LPARs near their share"}  # of a comparison of its own
+    for name, (median, far) in measured.items():
+        assert KNOWN_ERRORS[name][0] == pytest.approx(max(median, 0.001), abs=0.0011), name
+        assert far <= KNOWN_ERRORS[name][1] <= far + 0.011 or np.isinf(far), name
 
 
 def test_order_of_stations_and_classes_does_not_matter() -> None:
