@@ -1,21 +1,25 @@
-"""Utilisation as the described work has it: without the chance of a simulation where rate times demand says it."""
+"""Use and responses as the described work has them: without the chance of a simulation where that is known."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from model.network import Network, Station, demands
-from model.network.simulator.result import SimulationResult, StationResult
+from model.network import Acquire, Network, Release, Station, TransactionClass, Visit, demands
+from model.network.simulator.result import ClassResult, SimulationResult, StationResult
 from model.network.simulator.statistics import Estimate
 from model.network.solvers.overload import most_work
 from model.network.solvers.reduction import reduce
+from model.network.validation import SHARING
 
 KEEPING_UP = 0.98
 """Part of what arrives of a class that must get through for it to have a steady response."""
+PLAINLY = 2.0
+"""Half-widths of the 95 % interval that are no chance, however many classes there are."""
 
 
 def with_known_use(network: Network, result: SimulationResult) -> SimulationResult:
-    """The result with the utilisation of its stations and machines as far as the description tells it.
+    """The result with the utilisation of its stations and machines, and the work in its responses, as far as the
+    description tells them.
 
     A class that arrives by itself uses rate times demand of a station, where that is all of it. Where something is
     overloaded, work is held back: of that, all there is to get is used, and of the rest what was simulated.
@@ -45,7 +49,26 @@ def with_known_use(network: Network, result: SimulationResult) -> SimulationResu
         else limit
         for limit in result.limits
     )
-    return replace(result, stations=stations, machines=machines, limits=limits)
+    classes = {c.name: _with_known_work(network, c, result.classes[c.name], work) for c in network.classes}
+    return replace(result, classes=classes, stations=stations, machines=machines, limits=limits)
+
+
+def _with_known_work(
+    network: Network, c: TransactionClass, found: ClassResult, work: dict[tuple[str, str], float]
+) -> ClassResult:
+    """The responses of a class as if its simulated transactions had done the work described, rather than what they
+    happened to do: where engines are shared, waits go with the work that waits."""
+    if c.arrivals is None or not all(isinstance(step, Visit | Acquire | Release) for step in c.route):
+        return found
+    longer_s = 0.0
+    for s in network.stations:
+        part, used = found.parts.get(s.name), work.get((c.name, s.name))
+        if part is not None and used is not None and part.using_s > 0:
+            stretch = 1.0 + part.waiting_s / part.using_s if s.scheduling in SHARING else 1.0
+            longer_s += (used / c.arrivals.rate_per_s - part.using_s) * stretch
+    factor = 1.0 + longer_s / found.response_s.value if longer_s else 1.0
+    percentiles = {percent: time.scaled(factor) for percent, time in found.percentiles_s.items()}
+    return replace(found, response_s=found.response_s.scaled(factor), percentiles_s=percentiles)
 
 
 def rate_of(network: Network, result: SimulationResult, name: str) -> Estimate:
@@ -60,7 +83,8 @@ def rate_of(network: Network, result: SimulationResult, name: str) -> Estimate:
 def behind(result: SimulationResult, name: str, rate: Estimate) -> bool:
     """Whether fewer transactions of a class get through than come."""
     done = result.classes[name].throughput_per_s
-    return rate.value - done.value > max((1.0 - KEEPING_UP) * rate.value, float(np.nan_to_num(done.half_width)))
+    unsure = PLAINLY * float(np.nan_to_num(done.half_width))
+    return rate.value - done.value > max((1.0 - KEEPING_UP) * rate.value, unsure)
 
 
 def held_back(network: Network) -> dict[str, float]:

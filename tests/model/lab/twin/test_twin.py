@@ -12,15 +12,18 @@ import pytest
 
 from ingest import registry as layouts
 from ingest.formats.smf import decode_batches
+from model.capacity import queues
 from model.lab import LabError
 from model.lab.twin import Twin, live, truth, write
 from model.lab.twin.activity import Lived
 from model.lab.twin.asking import asked
 from model.lab.twin.description import Question
 from model.lab.twin.hours import hour_factors
+from model.lab.twin.known_use import with_known_use
 from model.lab.twin.measured import measured
 from model.network import Network
 from model.network.simulator import layout as L
+from model.network.simulator import simulate
 from model.network.simulator.varying_load import VaryingLoad
 from tests.model.lab.twin import made
 
@@ -251,6 +254,24 @@ def test_the_words_of_a_cap_are_those_of_a_prediction() -> None:
 def test_use_of_an_lpar_is_its_work_without_the_chance_of_a_simulation() -> None:
     found = asked_of("PRDB", **{"rate.ORDERS": 40})
     assert found["cpu_busy_pct", ""] == pytest.approx(50 * (0.1 + 40 * 0.012 * 1.06), rel=1e-3)
+
+
+def test_responses_of_seldom_long_work_are_without_the_chance_of_its_sizes() -> None:
+    network = Network.from_toml("""
+name = "seldom"
+stations = [{ name = "cp", component = "cp", servers = 8, scheduling = "ps" }]
+classes = [
+  { name = "many", arrivals = { rate_per_s = 1600 }, route = [{ visit = "cp", service = { mean_ms = 2 } }] },
+  { name = "few", arrivals = { rate_per_s = 0.2 }, route = [{ visit = "cp", service = { mean_ms = 2000 } }] },
+]
+""")
+    simulated = simulate(network, seed=2, precision=0.5, horizon=200_000, most=200_000)
+    found = with_known_use(network, simulated)
+    # M/G/m in equal parts waits as M/M/m does.
+    exact = 2.0 * float(queues.stretch(3.6, 8))
+    few, chance = (one.classes["few"].response_s.value for one in (found, simulated))
+    assert few == pytest.approx(exact, rel=0.01) and abs(chance / exact - 1) > 0.1
+    assert found.stations["cp"].utilization.value == pytest.approx(0.45)
 
 
 def test_engines_that_wait_for_a_coupling_facility_are_used() -> None:
