@@ -26,8 +26,8 @@ DOUBTFUL = 0.1
 """A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
 UNMEASURED_SD = 0.03
 """Relative standard deviation, at least, of a sibling at a level at which it was not measured."""
-CUSTOMERS = (*POPULATIONS, "ifp_regions")
-"""Conditions that count who asks for service; others, such as buffers, count what serves."""
+CUSTOMERS = ("users", "sessions", "clients", "terminals", "regions")
+"""Ends of the names of conditions that count who asks for service; others, such as buffers, count what serves."""
 RISING = ("storage", "buffers", "s", "ms", "us")
 SIZES = ("_kb", "_mb", "_bytes")
 THINK_TIME = "think_time"
@@ -216,7 +216,7 @@ def is_closed(table: Table, cell: Cell) -> bool:
 
 def rises(table: Table, cell: Cell) -> bool:
     """Whether more customers are not expected to lower a metric: storage, buffers, and times, as of waiting."""
-    return table.numeric in CUSTOMERS and (table.kind(cell) in RISING or is_closed(table, cell))
+    return str(table.numeric).endswith(CUSTOMERS) and (table.kind(cell) in RISING or is_closed(table, cell))
 
 
 def combine(found: Explained, with_reason: tuple[str, ...], nodes: Array | None = None) -> Belief:

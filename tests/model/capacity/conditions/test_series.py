@@ -5,7 +5,7 @@ import pytest
 
 from model.capacity.conditions.laws import NODES, node_weights
 from model.capacity.conditions.rows import Row
-from model.capacity.conditions.series import SeriesLaws
+from model.capacity.conditions.series import SeriesLaws, rises
 from model.capacity.conditions.tables import Cell, Tables
 
 
@@ -37,6 +37,15 @@ def test_series_like_it_show_how_rough_a_short_one_is():
 
 def test_two_levels_show_no_roughness():
     assert reach(series("longer", (3, 47), 0.3)) == pytest.approx(reach([]))
+
+
+@pytest.mark.parametrize(
+    ("condition", "customers"), [("sessions", True), ("batch_regions", True), ("buffer_kb", False)]
+)
+def test_storage_is_not_expected_to_fall_with_more_customers_whatever_these_are(condition, customers):
+    rows = [Row("one", "storage_kb", {condition: f"{x}"}, 9.0, "KB", "storage", "study") for x in (1, 2, 4)]
+    table = Tables(rows).blocks["study", "storage"]
+    assert rises(table, next(iter(table.values))) == customers
 
 
 def test_nodes_count_as_much_as_one_series_before_any_is_seen():
