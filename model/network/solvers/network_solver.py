@@ -103,15 +103,24 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
     if not overloaded and in_product_form(net) and all(p or d for p, d in zip(net.plain, net.delay, strict=True)):
         return _solution(net, _large_lattice(net), False, ["large lattice"], (), starved)
     figures, settled = layered(work)
+    endless: dict[str, float] = {}
     for _ in range(CROWDING_ROUNDS):
         before, crowding = work, figures.throughput
         if np.isnan(crowding).any():
             crowding = layered(_without_arrivals_below_users(work))[0].throughput
-        overloaded = overloaded_by_arrivals(net, crowding)
+        endless |= {net.network.resource_names[rho]: math.inf for rho in _waited_for_without_end(work, figures)}
+        overloaded = overloaded_by_arrivals(net, crowding) | endless
         work, starved = without_starved(net, overloaded, crowding)
         if np.allclose(work.rates, before.rates, rtol=LITTLE):
             break
         figures, settled = layered(work)
+    for name in endless:
+        arriving = (net.acquires[:, net.network.resource_names.index(name)] > 0) & (net.rates > 0)
+        if work.rates is not net.rates and np.all(figures.throughput[arriving] >= net.rates[arriving]):
+            raise NetworkError(
+                f"the analytic solver cannot tell whether {name} of network {net.network.name!r} lets in all who come: "
+                "simulate it"
+            )
     hard = [*_hard(net), *_near_share(net, figures), *_back_at_once(net, figures)] or ["large lattice"]
     if impossible := _impossible(work, figures):
         raise NetworkError(
@@ -139,6 +148,12 @@ def _without_arrivals_below_users(net: Reduced) -> Reduced:
         if station.scheduling in RANKED and np.any(here & (net.users > 0)):
             below |= here & (net.rates > 0) & (net.priority < net.priority[here & (net.users > 0)].max())
     return replace(net, rates=np.where(below, 0.0, net.rates))
+
+
+def _waited_for_without_end(net: Reduced, figures: Figures) -> list[int]:
+    """Resources that cannot let in all who come, as others keep their stations busy."""
+    endless = np.any((figures.wait > ENDLESS_S) & (net.rates > 0)[:, None], axis=0)
+    return [int(rho) for rho in np.flatnonzero(endless)]
 
 
 def _impossible(net: Reduced, figures: Figures) -> str:

@@ -12,11 +12,12 @@ from dataclasses import replace
 import numpy as np
 
 from model.network.solvers.arrays import MOST_BUSY, RANKED
+from model.network.solvers.interference import MOST_COUNTED
 from model.network.solvers.layers.facilities import goes_async
 from model.network.solvers.layers.state import LayerState
 from model.network.solvers.load_dependent import open_load_dependent
 from model.network.solvers.passive.arriving import met
-from model.network.solvers.passive.inside import all_within, by_population, through
+from model.network.solvers.passive.inside import Beside, all_within, by_population, through
 from model.network.solvers.passive.parts import LARGEST, Limited, ever_inside, limited_parts
 from model.network.solvers.reduction import Floats, Reduced
 
@@ -24,6 +25,8 @@ ENDLESS_S = 1e9
 """Wait for a limit that lets in less than comes."""
 LEAST = 1e-9
 """Delay over work below which a visit is alone."""
+AWAY = 1e-6
+"""Least time that a user is taken to be elsewhere, in parts of its work at a station."""
 
 
 def wait_at_limits(net: Reduced, state: LayerState, damping: float) -> set[int]:
@@ -76,14 +79,14 @@ def _pass(net: Reduced, state: LayerState, part: Limited) -> tuple[Floats, Float
     most = min(part.most * part.copies, ever_inside(net, part))
     if most > LARGEST or not np.any(flow[part.entries > 0] > 0):
         return None
-    loads = _loads(net, part, flow)
-    found = by_population(net, part, most, flow, loads)
+    beside = _beside(net, state, part)
+    found = by_population(net, part, most, flow, beside)
     if found is None:
         return None
-    longer = _longer(net, state, loads)
+    longer = _longer(net, state, beside.load)
     # Whatever goes first, so many inside get as much done.
     work = flow[:, None] * net.inside[:, part.rho]
-    mean = np.divide((work * longer).sum(axis=0), work.sum(axis=0), out=np.ones_like(loads), where=work.any(axis=0))
+    mean = np.divide((work * longer).sum(axis=0), work.sum(axis=0), out=np.ones(work.shape[1]), where=work.any(axis=0))
     arriving = met(net, part, found, flow, _elsewhere(net, state, part), longer / np.where(mean > 0, mean, 1.0))
     full = np.zeros((len(flow), most))
     full[:, -1] = 1.0
@@ -93,18 +96,25 @@ def _pass(net: Reduced, state: LayerState, part: Limited) -> tuple[Floats, Float
     return wait, held, stay
 
 
-def _loads(net: Reduced, part: Limited, flow: Floats) -> Floats:
-    """(stations,) work a second that those inside share the stations with, theirs included: where stations serve by
-    importance, of others only what goes before or beside them."""
-    inside = net.inside[:, part.rho]
-    others = (net.demand - inside).clip(0)
-    loads = flow @ net.demand
+def _beside(net: Reduced, state: LayerState, part: Limited) -> Beside:
+    """What those inside share the stations with, their own work included: where stations serve by importance, of others
+    only what goes before or beside them."""
+    flow, inside = state.throughput, net.inside[:, part.rho]
+    outside = (net.demand - inside).clip(0)
+    counts = np.ones_like(outside)
     for k, station in enumerate(net.network.stations):
         own = flow * inside[:, k]
         if station.scheduling in RANKED and own.sum() > 0:
-            not_above = np.array([own[net.priority <= level].sum() for level in net.priority]) / own.sum()
-            loads[k] = own.sum() + (flow * others[:, k]) @ not_above
-    return np.asarray(loads)
+            counts[:, k] = np.array([own[net.priority <= level].sum() for level in net.priority]) / own.sum()
+    is_user = ((net.users > 0) & (net.users <= MOST_COUNTED))[:, None] & (outside > LEAST * net.demand)
+    # Those inside do not come from outside.
+    many = (net.users - state.held[:, part.rho] / net.largest[part.rho]).clip(0)[:, None] * is_user * counts
+    part_outside = np.divide(outside, net.demand, out=np.zeros_like(outside), where=is_user)
+    there = part_outside * np.minimum(state.residence, ENDLESS_S)
+    elsewhere = np.minimum(net.think + state.response(), ENDLESS_S)[:, None] - there
+    often = np.divide(outside, np.maximum(elsewhere, AWAY * outside), out=np.zeros_like(outside), where=is_user)
+    load_of_users = flow @ (outside * counts * is_user)
+    return Beside(flow @ (inside + outside * counts), load_of_users, many, often)
 
 
 def _longer(net: Reduced, state: LayerState, loads: Floats) -> Floats:

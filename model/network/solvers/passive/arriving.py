@@ -12,6 +12,9 @@ from model.network.solvers.passive.parts import Limited
 from model.network.solvers.reduction import Floats, Reduced
 from model.network.solvers.stations import birth_death
 
+NEVER, RARELY, MOST_THERE = 1e-12, 1e-9, 5_000
+"""Chances of so many at a limit that more need not be followed: of open classes alone, and with users. No more are."""
+
 
 class Met(NamedTuple):
     """What arrivals find: ``wait`` (classes,) of an entry in seconds, and ``populations`` (classes, population), the
@@ -39,17 +42,23 @@ def met(
     users = np.where(part.entries > 0, net.users, 0.0)
     times = times_inside(part, found, longer)
     size, varies = int(users.sum()), np.ones(classes)
+    away = np.divide(elsewhere, part.entries, out=np.full(classes, np.inf), where=users > 0).clip(1e-9)
     if arrivals.sum() > 0:
         load = float(arrivals @ times[:, -1]) / most
         # No number: those inside get nothing done, as others that go before them fill a station.
         if not load < 1:
             return None
-        # Users come on top of those who would be there without them.
-        size += most + int(np.ceil(np.log(1e-12) / np.log(max(load, 1e-3))))
+        size += most + int(np.ceil(np.log(NEVER) / np.log(max(load, 1e-3))))
         varies = np.where(net.rates > 0, longer_waits(net, part, times, flow), 1.0)
-    away = np.divide(elsewhere, part.entries, out=np.full(classes, np.inf), where=users > 0).clip(1e-9)
-    let_in = np.minimum(part.inside(size + 1), most)
-    stay = at_population(times.T, let_in).T
+    while True:
+        let_in = np.minimum(part.inside(size + 1), most)
+        stay = at_population(times.T, let_in).T
+        if arrivals.sum() <= 0 or users.sum() <= 0 or size >= MOST_THERE:
+            break
+        # Users keep open classes waiting, of whom there are the more the less is left for them.
+        if _distribution(arrivals, users, away, stay, let_in)[0][-1] < RARELY:
+            break
+        size *= 2
     waits, populations = np.zeros(classes), np.zeros((classes, most))
     low = let_in.astype(int)
     for r in np.flatnonzero((part.entries > 0) & ((net.rates > 0) | (net.users > 0))):

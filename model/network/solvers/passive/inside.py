@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from model.network.kernel_cache import kernel
 from model.network.solvers.mixed import open_folded
 from model.network.solvers.passive.parts import Limited
-from model.network.solvers.passive.series import closed_chain
+from model.network.solvers.passive.series import closed_chain, log_convolved
 from model.network.solvers.reduction import Floats, Reduced, holding_variation
+
+
+class Beside(NamedTuple):
+    """Work beside that inside a limit: ``load`` (stations,) of all a second.
+
+    Of users outside, ``load_of_users`` (stations,) is their part of that, ``many`` (classes, stations) how many there
+    may be, and ``often`` (classes, stations) the work that each brings a second while it is elsewhere.
+    """
+
+    load: Floats
+    load_of_users: Floats
+    many: Floats
+    often: Floats
 
 
 @dataclass
@@ -28,8 +43,8 @@ class ByPopulation:
     longer: dict[int, float]
 
 
-def by_population(net: Reduced, part: Limited, most: int, flow: Floats, loads: Floats) -> ByPopulation | None:
-    """The inside of a limit with 1, 2, ... ``most`` in it; ``loads`` (stations,) is the work of all a second.
+def by_population(net: Reduced, part: Limited, most: int, flow: Floats, beside: Beside) -> ByPopulation | None:
+    """The inside of a limit with 1, 2, ... ``most`` in it; what is done there is part of the load of ``beside``.
 
     None where nothing is done there.
     """
@@ -45,11 +60,12 @@ def by_population(net: Reduced, part: Limited, most: int, flow: Floats, loads: F
         if net.delay[k]:
             curves.append(levels.astype(float))
         else:
-            curves.append(left_over(net.curves[k][0], loads[k] - mean * entering, most))
+            open_load = beside.load[k] - beside.load_of_users[k] - mean * entering
+            curves.append(left_over(net.curves[k][0], open_load, beside.many[:, k], beside.often[:, k], most))
         means.append(mean)
     inner = []
     for child in part.within:
-        found = by_population(net, child, min(child.most * child.copies, most), flow, loads)
+        found = by_population(net, child, min(child.most * child.copies, most), flow, beside)
         if found is None:
             continue
         let_in = np.minimum(child.inside(most), len(found.rate))
@@ -78,13 +94,47 @@ def by_population(net: Reduced, part: Limited, most: int, flow: Floats, loads: F
     return out
 
 
-def left_over(curve: Floats, load: float, most: int) -> Floats:
-    """(most,) what a station of capacity ``curve`` does for 1, 2, ... customers where others bring it ``load`` besides,
-    in work a second."""
-    if load <= 1e-9 * curve[-1]:
-        return curve[np.minimum(np.arange(most), len(curve) - 1)]
-    log_f, _ = open_folded(curve, min(load, 0.98 * float(curve[-1])), most)
-    return np.asarray(np.exp(log_f[:-1] - log_f[1:]))
+def left_over(curve: Floats, load: float, users: Floats, often: Floats, most: int) -> Floats:
+    """(most,) what a station of capacity ``curve`` does for 1, 2, ... customers, in work a second, where others bring
+    it ``load`` besides, and ``users`` (classes,) do who bring ``often`` (classes,) as long as they are elsewhere."""
+    coming = _any_there(users[users * often > 0], often[users * often > 0])
+    customers = most + len(coming) - 1
+    if load > 1e-9 * curve[-1]:
+        log_f, _ = open_folded(curve, min(load, 0.98 * float(curve[-1])), customers)
+        curve = np.exp(log_f[:-1] - log_f[1:])
+    if len(coming) > 1:
+        log_f = _users_folded(curve, coming, most)
+        curve = np.exp(log_f[:-1] - log_f[1:])
+    return curve[np.minimum(np.arange(most), len(curve) - 1)]
+
+
+def _any_there(users: Floats, often: Floats) -> Floats:
+    """Logarithms of how often 0, 1, ... of all ``users`` (classes,) would be at a delay, times its factorial."""
+    out = np.full(int(np.ceil(users).sum()) + 1, -np.inf)
+    out[0] = 0.0
+    for many, asks in zip(users, often, strict=True):
+        n = np.arange(np.ceil(many))
+        alone = np.full(len(out), -np.inf)
+        alone[: len(n) + 1] = np.concatenate(([0.0], np.cumsum(np.log((many - n) * asks / (n + 1)))))
+        out = log_convolved(out, alone)
+    return out + np.cumsum(np.log(np.maximum(np.arange(len(out)), 1)))
+
+
+@kernel()
+def _users_folded(capacity: Floats, coming: Floats, most: int) -> Floats:
+    """(most + 1,) log f(n) as of :func:`model.network.solvers.mixed.open_folded`, with users who would be there as
+    often as ``coming`` (customers + 1,) says instead of an open load."""
+    levels = len(capacity)
+    log_f, slower = np.empty(most + 1), 0.0
+    for n in range(most + 1):
+        slower += -np.log(capacity[min(n, levels) - 1]) if n > 0 else 0.0
+        terms, ways = np.empty(len(coming)), slower
+        for m in range(len(coming)):
+            ways += np.log((n + m) / m / capacity[min(n + m, levels) - 1]) if m > 0 else 0.0
+            terms[m] = coming[m] + ways
+        top = terms.max()
+        log_f[n] = top + np.log(np.exp(terms - top).sum())
+    return log_f
 
 
 def at_population(values: Floats, populations: Floats) -> Floats:

@@ -36,6 +36,38 @@ def test_one_limit_is_its_markov_chain():
     assert answer.held[0, 0] == pytest.approx(1.4 * (answer.response_s[0] - answer.wait_s[0, 0]))
 
 
+@pytest.mark.parametrize(("rate", "users", "servers"), [(0.9, 40, 1), (0.5, 5, 1), (2.7, 30, 3)])
+def test_a_limit_of_as_many_as_there_are_servers_is_a_queue_in_order(rate, users, servers):
+    def queue(*around) -> Network:
+        inside = [*around[:1], visit("cp", 1.0), *around[1:]]
+        station = Station(name="cp", servers=servers, scheduling="fcfs")
+        limits = (Resource(name="mxt", capacity=servers),) if around else ()
+        both = open_class(rate, *inside), closed_class(users, 1.0, *inside, name="users")
+        return network((station,), *both, resources=limits)
+
+    limited, plain = solve(queue(Acquire(resource="mxt"), Release(resource="mxt"))), solve(queue())
+    assert plain.exact
+    # Users keep the open class waiting far beyond what it would wait alone.
+    np.testing.assert_allclose(limited.response_s, plain.response_s, rtol=0.08)
+
+
+@pytest.mark.parametrize("others", [1, 3])
+def test_users_outside_a_limit_may_leave_it_too_little(others):
+    inside = (Acquire(resource="mxt"), visit("cp", 1.0), Release(resource="mxt"))
+    outside = closed_class(others, 0.0, visit("cp", 1.0), name="outside")
+    station = Station(name="cp", scheduling="ps")
+    limits = (Resource(name="mxt", capacity=1),)
+
+    def at(rate: float):
+        return solve(network((station,), open_class(rate, *inside), outside, resources=limits))
+
+    share = 1 / (others + 1)
+    over = at(1.01 * share)
+    assert over.saturated == ("mxt",)
+    assert np.isinf(over.response_s[0])
+    assert over.throughput_per_s[1] == pytest.approx(1 - share, rel=1e-6)
+
+
 @pytest.mark.parametrize("rate", [0.5, 0.8, 0.95])
 def test_a_limit_within_a_limit_is_the_simulated_one(rate):
     net = region(5, 1, open_class(rate, *work(0.5, 0.8, 1.0)))
