@@ -26,6 +26,7 @@ from model.capacity.moving import as_measured, completed, moved, needs_network
 from model.capacity.parts import Scenario, State
 from model.capacity.questions import OBSERVED, QuestionError, system_entry
 from model.capacity.siblings import answer_by_sibling, sibling_of
+from model.capacity.thinking import at_think_time
 
 __all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep"]
 
@@ -59,6 +60,8 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
         return _by_network(bundle, system, at)
     if (found := counted(bundle, system, at or {})) is not None:
         return found.said(_at_measured_counts(bundle, system, found.at))
+    if (otherwise := at_think_time(bundle, system, at or {})) is not None:
+        return otherwise
     return _at_measured_counts(bundle, system, at)
 
 

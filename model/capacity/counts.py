@@ -1,9 +1,10 @@
-"""Counts of a configuration: how many ask for service, and how many serve, other than as measured.
+"""Counts of a configuration: how many ask for service, how many serve, and how much is sent, other than as measured.
 
 Those who ask (clients, users, terminals, sessions) do so at a rate of their own, so that the load is in proportion to
 them; unless a driver asks for a rate whatever their number, or has none of them wait between requests. Those who serve
-(regions, JVMs) neither make work nor change what a transaction takes, as long as they are enough. Neither was seen: all
-figures are less sure by `COUNT_SD` for each e-fold.
+(regions, JVMs) neither make work nor change what a transaction takes, as long as they are enough. Messages sent in turn
+need their time each, so that the times of the run are in proportion to them. None of it was seen: all figures are less
+sure by `COUNT_SD` for each e-fold.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from model.capacity.adjustments import Factor, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.conditions.populations import REQUESTED, UNPACED, waits
 from model.capacity.conditions.rows import WORKLOAD
+from model.capacity.conditions.series import TIMES
 from model.capacity.conditions.tables import POPULATIONS, number
 from model.capacity.questions import GROWTH, LOADS, QuestionError, positive
 
 ASKING = ("clients", "users", "terminals", "sessions")
 SERVING = ("aors", "tors", "fors", "regions", "instances", "jvm")
-ENDINGS = ("_per_lpar", "_count")
+SENT = ("messages",)
+ENDINGS = ("_per_lpar", "_count", "_sent")
 RATE, WHOLE_RATES = "_tps", ("total_tps", "etr_tps")
 COUNT_SD = 0.05
 
@@ -31,13 +34,15 @@ COUNT_SD = 0.05
 class Counted:
     """A question without its counts: what the rest of it is, and how its answer is to be changed.
 
-    `apart` is how far counts are from the measured ones, in e-folds; `waiting` by what times of waiting are longer, ln.
+    `apart` is how far counts are from the measured ones, in e-folds; `waiting` by what times of waiting are longer, and
+    `sending` by what those of sending are, ln.
     """
 
     asked: Mapping[str, Any]
     at: Mapping[str, Any]
     apart: float
     waiting: float
+    sending: float
     notes: tuple[str, ...]
 
     def said(self, answer: Answer) -> Answer:
@@ -49,7 +54,7 @@ class Counted:
         return replace(answer, at=dict(self.asked), outputs=outputs, notes=notes, extrapolated=True)
 
     def _output(self, output: Output) -> Output:
-        log = self.waiting if waits(output.metric) else 0.0
+        log = self.waiting if waits(output.metric) else self.sending if output.unit in TIMES else 0.0
         condition = "; ".join(self._written(part) for part in output.condition.split("; "))
         if output.metric in POPULATIONS:
             return replace(output, condition=condition)
@@ -79,12 +84,15 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
         if rate != number(facts[REQUESTED]):
             rest["etr_tps"] = rate
     if not ratios:
-        return None if rest == at else Counted(at, rest, 0.0, 0.0, ())
-    notes, growing, waiting = [], 1.0, 0.0
+        return None if rest == at else Counted(at, rest, 0.0, 0.0, 0.0, ())
+    notes, growing, waiting, sending = [], 1.0, 0.0, 0.0
     for key, ratio in ratios.items():
         name = found[key]
         words = f"{key}: {float(facts[name]):g} were measured; "
-        if not _of(name, ASKING):
+        if _of(name, SENT):
+            notes.append(words + "each is taken to need the same time, one after the other")
+            sending += math.log(ratio)
+        elif not _of(name, ASKING):
             notes.append(words + "those who serve are taken to be enough, and a transaction to take the same work")
         elif facts.get(REQUESTED) == UNPACED:
             notes.append(words + "they wait for nothing but the answer: the rate stays, responses go with their number")
@@ -97,7 +105,7 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
     if growing != 1.0:
         _one_load(next(key for key in ratios if _of(found[key], ASKING)), rest)
         rest[GROWTH] = float(f"{100.0 * (growing - 1.0):.9g}")
-    return Counted(at, rest, sum(abs(math.log(ratio)) for ratio in ratios.values()), waiting, tuple(notes))
+    return Counted(at, rest, sum(abs(math.log(ratio)) for ratio in ratios.values()), waiting, sending, tuple(notes))
 
 
 def _fact(bundle: Mapping[str, Any], system: str, facts: Mapping[str, str], key: str) -> str | None:
@@ -113,7 +121,7 @@ def _fact(bundle: Mapping[str, Any], system: str, facts: Mapping[str, str], key:
     if key not in facts:
         people = [name for name in facts if _of(name, ASKING) and number(facts[name])]
         return people[0] if len(people) == 1 else None
-    return key if number(facts[key]) and _of(key, (*ASKING, *SERVING)) else None
+    return key if number(facts[key]) and _of(key, (*ASKING, *SERVING, *SENT)) else None
 
 
 def _of(name: str, words: tuple[str, ...]) -> bool:

@@ -33,7 +33,16 @@ def known(bundle):
         *(Row("held", "storage_kb", {"users": f"{n}"}, 50.0 + n, "KB", "law") for n in (100, 200, 400)),
         *(Row("sent", "throughput", {"users": f"{n}"}, n / 10.0, "MB/s", "law") for n in (100, 200, 400)),
     ]
+    rows += [
+        *(Row("paced", "throughput", {"users": f"{n}"}, n / 10.0, "tran/s", "law") for n in (100, 200, 400)),
+        *(Row("paced", "storage_kb", {"users": f"{n}"}, 50.0 + n, "KB", "law") for n in (100, 200, 400)),
+        *(Row("files", "throughput", {"users": f"{n}"}, n / 10.0, "MB/s", "law") for n in (100, 200, 400)),
+        *(Row("link", "send_s", {"buffer_kb": f"{n}"}, 9.0 + 8.0 / n, "s", "law") for n in (4, 8, 32)),
+    ]
     facts = {
+        "paced": {"think_time": "8"},
+        "files": {"think_time": "15", "file_size": "2"},
+        "link": {"messages_sent": "10000"},
         "shop": {"ims_connect_clients": "4000", "aors": "10", "machine": "m0", "memory": "2"},
         "two": {"terminals_per_lpar": "300", "terminals": "600"},
         "driven": {"concurrent_users": "200", "requested_rate": "maximum"},
@@ -170,3 +179,43 @@ def test_rates_of_which_nothing_is_known_are_refused_with_the_reason(known, syst
 def test_ratios_do_not_depend_on_how_many_ask(known):
     asked = predict(known, "ratios", {"sessions": 6})
     assert value(asked, "avg_pct")["value"] == -3.0
+
+
+@pytest.mark.parametrize(
+    ("system", "at", "throughput"),
+    [
+        ("paced", {"users": 200, "think_time": 3}, 200 / (3 + 2)),
+        ("paced", {"users": 200, "think_time": 18}, 200 / (18 + 2)),
+        ("files", {"users": 200, "file_size": 4}, 200 * 4 / (15 + 10)),
+        ("files", {"users": 200, "file_size": 4, "think_time": 30}, 200 * 4 / (30 + 10)),
+    ],
+)
+def test_users_who_do_otherwise_pass_a_cycle_of_another_length(known, system, at, throughput):
+    answer = predict(known, system, at)
+    found = value(answer, "throughput")
+    assert found["value"] == pytest.approx(throughput, rel=0.01)
+    assert found["lo"] <= throughput <= found["hi"]
+    assert answer["extrapolated"]
+    assert "was measured" in answer["notes"][0]
+
+
+def test_who_thinks_as_long_as_measured_is_answered_as_measured(known):
+    plain = predict(known, "paced", {"users": 200})
+    same = predict(known, "paced", {"users": 200, "think_time": 8})
+    assert same["outputs"] == plain["outputs"]
+
+
+@pytest.mark.parametrize(
+    "at", [{"think_time": 3}, {"users": 400, "think_time": 0.0001}, {"users": 200, "file_size": 4}, {"think_time": -1}]
+)
+def test_think_times_of_no_known_users_are_refused(known, at):
+    with pytest.raises(QuestionError):
+        predict(known, "paced", at)
+
+
+def test_times_of_sending_go_with_the_messages(known):
+    plain = value(predict(known, "link", {"buffer_kb": 16}), "send_s")
+    asked = predict(known, "link", {"buffer_kb": 16, "messages_sent": 20000})
+    assert value(asked, "send_s")["value"] == pytest.approx(2 * plain["value"])
+    assert half_width(value(asked, "send_s")) > half_width(plain)
+    assert "10000 were measured" in asked["notes"][0]

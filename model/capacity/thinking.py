@@ -1,0 +1,104 @@
+"""Users who think longer, or less long, or send more at once, than those who were measured.
+
+A population passes cycles of think time and response. How long a service takes for what it is asked hangs on how much
+it is asked for in all, not on how long users think in between: users who do otherwise wait, for as much, as long as do
+as many of the measured ones as make the same throughput.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from model.capacity.adjustments import Factor, scaled
+from model.capacity.answer import Answer, Output
+from model.capacity.by_condition import by_condition
+from model.capacity.by_law import BEYOND, users_of
+from model.capacity.conditions.series import THINK_TIME
+from model.capacity.conditions.tables import POPULATIONS, number
+from model.capacity.counts import COUNT_SD
+from model.capacity.questions import QuestionError, positive
+
+if TYPE_CHECKING:
+    from model.capacity.conditions.answering import Users
+
+FILE_SIZE, THROUGHPUT = "file_size", "throughput"
+BYTES = "MB/s"
+"""The unit of a throughput of files, whose size is in the same bytes."""
+HALVINGS = 40
+
+
+def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer | None:
+    """The figures of a number of users at another think time (s) or file size; None where neither is asked for, or
+    they are not known of the system.
+
+    Raises:
+        QuestionError: the number of users is not said, or they make a throughput that is not known.
+    """
+    keys = [key for key in (THINK_TIME, FILE_SIZE) if key in at]
+    users = users_of(bundle, system) if keys else None
+    if users is None:
+        return None
+    facts = bundle["conditions"].get("facts", {}).get(system, {})
+    known = {key: number(facts.get(key, "")) for key in (THINK_TIME, FILE_SIZE)}
+    think_s, size = known[THINK_TIME], known[FILE_SIZE] if users.unit == BYTES else 1.0
+    if think_s is None or size is None or any(known[key] is None for key in keys):
+        return None
+    wanted = {key: positive(f"at.{key}", at[key]) for key in keys}
+    rest = {key: value for key, value in at.items() if key not in keys}
+    population = next((key for key in rest if key in POPULATIONS), None)
+    if population is None:
+        raise QuestionError(f"at.{keys[0]}", at[keys[0]], f"{keys[0]}: say of how many {users.key}")
+    found = by_condition(bundle, system, rest)
+    if all(wanted[key] == known[key] for key in keys):
+        return replace(found, at=dict(at))
+    count = positive(f"at.{population}", rest[population])
+    cycle = _Cycle(users, think_s, size, wanted.get(THINK_TIME, think_s), wanted.get(FILE_SIZE, size))
+    same = [cycle.as_many(count, place, keys[0]) for place in range(3)]
+    ends = sorted(users.throughput(many)[place] for place, many in enumerate(same))
+    less_sure = Factor(0.0, COUNT_SD * abs(math.log(same[1] / count)))
+
+    def of(output: Output) -> Output:
+        if output.metric == THROUGHPUT:
+            return replace(output, lo=ends[0], value=ends[1], hi=ends[2])
+        return scaled(output, less_sure)
+
+    said = " and ".join(f"{key} = {known[key]:g}" for key in keys)
+    note = f"{said} was measured: {count:g} {users.key} make the throughput of {same[1]:.4g} of those; the rest stays"
+    outputs = tuple(of(output) for output in found.outputs)
+    return replace(found, at=dict(at), outputs=outputs, notes=(note, *found.notes), extrapolated=True)
+
+
+@dataclass(frozen=True)
+class _Cycle:
+    """What the measured users do and others are to do: think times in s, and how much they ask for at once."""
+
+    users: Users
+    think_s: float
+    size: float
+    other_think_s: float
+    other_size: float
+
+    def as_many(self, count: float, place: int, key: str) -> float:
+        """How many of the measured users make the throughput of a number of others, at a limit of the law.
+
+        Raises QuestionError where so few or so many are not known.
+        """
+        least, most = self.users.least / BEYOND, self.users.most * BEYOND
+        if self._others(least, place) > count or self._others(most, place) <= count:
+            text = (
+                f"{key}: as many of the measured {self.users.key} as make this throughput are not {least:g} to {most:g}"
+            )
+            raise QuestionError(f"at.{key}", count, text)
+        for _ in range(HALVINGS):
+            middle = math.sqrt(least * most)
+            least, most = (least, middle) if self._others(middle, place) > count else (middle, most)
+        return least
+
+    def _others(self, same: float, place: int) -> float:
+        """How many others make the throughput of so many measured users: their cycles a second, times their length."""
+        throughput = self.users.throughput(same)[place]
+        response_s = same * self.size / throughput - self.think_s
+        return throughput / self.other_size * (self.other_think_s + response_s * self.other_size / self.size)
