@@ -61,7 +61,7 @@ class Inference:
 @dataclass(frozen=True)
 class _Candidate:
     """What one relative says, how unsure it is (relative standard deviation), and whether ratios of the metric itself,
-    as figures left out have them, say so.
+    as figures left out have them, say so at this very level.
     """
 
     doubt: float
@@ -184,12 +184,26 @@ class Beliefs:
                 inference = Inference(Belief.of(value, se), "measured", 1)
             own = inference.belief.of_value()
             value = own.median()
-            ratio = self.ratios.ratio(donor, cell, key, value)
+            shown = self._where_shown(table, donor, cell, value)
+            ratio = self.ratios.ratio(donor, cell, key, shown)
             factor = math.exp(ratio.log) * self.ratios.work(donor, cell)
-            doubt = math.hypot(own.relative_sd(), ratio.sd) if value else 0.0
+            ratio_sd = math.hypot(ratio.sd, math.log(value / shown)) if min(value, shown) > 0 else ratio.sd
+            doubt = math.hypot(own.relative_sd(), ratio_sd) if value else 0.0
             words = f"{gone}, times the ratio of {come} to {gone} ({ratio.seen} such ratios seen)"
-            belief = own.scaled(factor, ratio.sd)
-            yield _Candidate(doubt, Inference(belief, words, 0, inference.extrapolated), ratio.own >= OWN_RATIOS)
+            belief = own.scaled(factor, ratio_sd)
+            by_own = ratio.own >= OWN_RATIOS and shown == value
+            yield _Candidate(doubt, Inference(belief, words, 0, inference.extrapolated), by_own)
+
+    @staticmethod
+    def _where_shown(table: Table, donor: Cell, cell: Cell, value: float) -> float:
+        """The value of a relative at the nearest level at which the cell's series was measured as well; its own value
+        where the series have no level in common.
+        """
+        if donor.x is None:
+            return value
+        own = {x for x, y, _ in table.series(cell) if y > 0}
+        both = [(abs(math.log(x / donor.x)), y) for x, y, _ in table.series(donor) if x in own and y > 0]
+        return min(both)[1] if both else value
 
     def _beside_nothing(self, table: Table, donor: Cell, cell: Cell, key: str) -> "_Candidate":
         """A relative shows nothing, so that the cell does neither, or as much as others of its metric do."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from model.capacity.conditions.beliefs import Beliefs, family
 from model.capacity.conditions.evaluating import Evaluator, Value
 from model.capacity.conditions.identities import repeated
+from model.capacity.conditions.mixtures import student
 from model.capacity.conditions.rows import Row
 from model.capacity.conditions.tables import (
     ALTERNATIVES,
@@ -38,8 +39,6 @@ MEANS_COVERED = 2.06
 """Errors of a normal distribution are within so many times their mean size in that share of cases."""
 WIDER_CASES = 2.0
 """How many figures of a group the wider group that it belongs to counts for."""
-FEW = 0.4
-"""By how much, over the root of their number, intervals are wider that rest on few figures."""
 ROUNDING = 1e-9
 LEAST_WIDENING, MOST_WIDENING, LEAST_OFF = 0.25, 4.0, 1e-4
 
@@ -277,7 +276,8 @@ def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str,
     if all had the same, of logarithms.
 
     By the names of their relatives. Of a family these are the 90 % quantiles of errors over half-widths and of errors;
-    of figures more alike, what their means say, in the geometric mean with the wider group.
+    of figures more alike, what their means say, in the geometric mean with the wider group. Few figures are as sure as
+    Student's distribution has it.
     """
     missed: dict[tuple[str, ...], list[tuple[float, float]]] = defaultdict(list)
     for figure in figures:
@@ -294,7 +294,7 @@ def widening(figures: Iterable[LeftOut], but: Container[Cell] = ()) -> dict[str,
         if wider is not None:
             logs[names] = (WIDER_CASES * wider + cases * logs[names]) / (WIDER_CASES + cases)
             cases += WIDER_CASES
-        factor, reach = np.exp(logs[names]) * (1.0 + FEW / math.sqrt(cases))
+        factor, reach = np.exp(logs[names]) * student(cases)
         factors[names[-1]] = float(factor), float(reach)
     return factors
 

@@ -24,6 +24,14 @@ _SHARES: Array = (np.arange(DRAWS) + 0.5) / DRAWS
 _INVERSE: Array = np.array([NormalDist().inv_cdf(share) for share in _SHARES])
 
 
+def student(degrees: float) -> float:
+    """How many times as far as the normal 90 % limits those are that rest on so few degrees of freedom (Student)."""
+    # Loaded where it is needed: processes that evaluate start in less time without it.
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, 0.95)) / NormalDist().inv_cdf(0.95)
+
+
 @dataclass(frozen=True)
 class Belief:
     """Weights, means and standard deviations of the parts, shapes (parts,): of the value, or of its logarithm.

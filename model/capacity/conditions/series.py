@@ -8,13 +8,12 @@ all of them.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import NormalDist
 
 import numpy as np
 
 from model.capacity.conditions.identities import is_total
 from model.capacity.conditions.laws import Array, Explained, Fitted, Series, node_weights, prior
-from model.capacity.conditions.mixtures import Belief
+from model.capacity.conditions.mixtures import Belief, student
 from model.capacity.conditions.tables import ALTERNATIVES, POPULATIONS, SYSTEM, Cell, Table, number
 
 MOST_SIBLINGS = 4
@@ -162,9 +161,6 @@ def growth(table: Table, cell: Cell, point: Point) -> Belief | None:
     is theirs around their own powers, here and where the level was measured; a few series are as sure as Student's
     distribution says.
     """
-    # Loaded where it is needed: processes that evaluate start in less time without it.
-    from scipy.special import stdtrit
-
     x, y, se = point
     if cell.x is None or cell.x == x or y <= 0 or is_closed(table, cell):
         return None
@@ -180,8 +176,7 @@ def growth(table: Table, cell: Cell, point: Point) -> Belief | None:
     slopes, count = [float(power[0]) for power, *_ in powers], len(shown)
     away = math.log(cell.x / x)
     spread = float(np.std(slopes, ddof=1)) * math.sqrt(1.0 + 1.0 / count) * abs(away)
-    fewer = float(stdtrit(count - 1, 0.95)) / NormalDist().inv_cdf(0.95)
-    sd = math.hypot(spread * fewer, math.sqrt(2.0) * scatter, UNMEASURED_SD, se / y)
+    sd = math.hypot(spread * student(count - 1), math.sqrt(2.0) * scatter, UNMEASURED_SD, se / y)
     return Belief(np.ones(1), np.array([math.log(y) + float(np.mean(slopes)) * away]), np.array([sd]), True)
 
 

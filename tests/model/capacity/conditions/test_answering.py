@@ -337,6 +337,18 @@ def test_a_level_measured_once_follows_the_other_option_over_the_sizes():
     assert found.hi < 2.0 * found.lo
 
 
+def test_a_ratio_seen_at_one_level_may_be_another_at_others():
+    """Of a slow link whose other option gains by larger buffers, nothing says that it gains by them too."""
+    rows = [
+        row(system, "send_s", {"bandwidth_mode": mode, "buffer_kb": size}, seconds, "s", "links")
+        for system, gain, base in (("ctc", 2.3, 10.0), ("mtm", 1.5, 8.0), ("vtam", 1.8, 9.0))
+        for mode, size, seconds in (("no", 4, gain * (base + 3.0)), *(("yes", s, base + 12.0 / s) for s in (4, 8, 32)))
+    ]
+    (found,) = predict(fit(rows, {}), "ctc", {"bandwidth_mode": "no", "buffer_kb": 32})
+    assert found.value == pytest.approx(2.3 * (10.0 + 12.0 / 32), rel=0.08)
+    assert found.hi > 2.3 * 13.0
+
+
 def test_a_level_measured_once_is_as_far_from_the_other_option_beside_a_measured_size_as_at_it():
     """Slow links gain most by the option, so that its ratio goes with how long they take."""
     rows = [
