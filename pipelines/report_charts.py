@@ -1,7 +1,7 @@
 """Charts of a report as SVG that stands in a page: areas over time, a forecast with its band, a load curve."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from model.drawing import COLOURS, drawing, svg
 
 TARGET = "#a3201a"
+HALF_YEAR = timedelta(days=182)
 
 
 def engines_over_time(
@@ -32,16 +33,24 @@ def engines_over_time(
 
 
 def forecast(
-    past: tuple[Sequence[datetime], Sequence[float | None]], weeks: Sequence[dict[str, Any]], target_pct: float
+    past: tuple[Sequence[datetime], Sequence[float | None]], headroom: Mapping[str, Any], target_pct: float
 ) -> str:
-    """Recorded daily peaks, the forecast with its 90 % band, and the target."""
+    """Recorded daily peaks, the forecast with its 90 % band, and the target.
+
+    It ends half a year after the records, or later where these go back further or the first crossing is later.
+    """
     figure, axes = drawing("CPU busy, %")
+    weeks, (first, *_, last) = headroom["forecast"], [past[0][0], *past[0]]
+    ahead = [HALF_YEAR, 2 * (last - first)]
+    if headroom["first"] and headroom["first"]["value"]:
+        ahead.append(1.25 * (datetime.fromisoformat(headroom["first"]["value"]) - last))
     times = _moments([datetime.fromisoformat(week["date"]) for week in weeks])
     value, low, high = ([week[side] for week in weeks] for side in ("value", "lo", "hi"))
     axes.fill_between(times, _numbers(low), _numbers(high), color=COLOURS[0], alpha=0.2, linewidth=0, label="90 % band")
     axes.plot(times, _numbers(value), color=COLOURS[0], label="forecast of the peak")
     axes.plot(_moments(past[0]), _numbers(past[1]), "o", color="#6b7a86", markersize=2.5, label="recorded daily peak")
     axes.axhline(target_pct, color=TARGET, linestyle="--", linewidth=1, label=f"target {target_pct:g} %")
+    axes.set_xlim(*_moments([first, min(last + max(ahead), datetime.fromisoformat(weeks[-1]["date"]))]))
     axes.set_ylim(0, max(150.0, target_pct * 1.2))
     return svg(figure)
 

@@ -1,7 +1,7 @@
 """The report on a system for those who decide: one page that stands alone, with its charts in it."""
 
-from collections.abc import Mapping
-from datetime import date, datetime
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ def report(bundle: Mapping[str, Any], database: Path, quality: Path, system: str
     answer = ask.predict(bundle, system).to_dict()
     limit = ask.max_rate(bundle, system, max_busy_pct=max_busy_pct)
     headroom = ask.headroom(bundle, system, max_busy_pct=max_busy_pct)
-    sections = _charts(bundle, recorded, answer, limit, headroom, max_busy_pct)
+    sections = _charts(bundle, recorded, span, answer, limit, headroom, max_busy_pct)
     sections["When the target is reached"] = pages.table([_crossing(found) for found in headroom["crossings"]])
     sections["What limits growth"] = pages.table([_limit(found) for found in limit["limits"]])
     sections["Service classes, last seven days"] = pages.table(
@@ -77,17 +77,17 @@ def _lead(answer: Mapping[str, Any], limit: Mapping[str, Any], headroom: Mapping
     busy = next(output for output in answer["outputs"] if output["metric"] == "cpu_busy_pct")
     first, top = headroom["first"], answer["bottleneck"]
     if first and first["already"]:
-        until = f"The target of {target:g} % is passed already, by {_name(first['resource'])}."
+        until = f"The target of {target:g} % is passed already ({_name(first['resource'])})."
     elif first and first["value"]:
         until = (
-            f"If growth goes on, {_name(first['resource'])} reaches {target:g} % around {first['value']} "
-            f"(between {_date(first['lo'])} and {_date(first['hi'])})."
+            f"If growth goes on, {target:g} % is reached around {first['value']} (between {_date(first['lo'])} and "
+            f"{_date(first['hi'])}; {_name(first['resource'])})."
         )
     else:
         until = f"If growth goes on, nothing reaches {target:g} % within three years."
     return (
         f"At its recorded peak ({str(answer['at'].get('when', '')).replace('T', ' ')[:16]}) the general-purpose "
-        f"engines were {text.figure(busy['value'], 3)} % busy; {_name(top['resource'])} is nearest to full, at "
+        f"engines were {text.figure(busy['value'], 3)} % busy; nearest to full: {_name(top['resource'])}, "
         f"{text.figure(top['utilization_pct'], 3)} %. {until} The load can grow by "
         f"{text.figure(limit['growth_pct']['value'], 3)} % before {target:g} % is reached."
     )
@@ -103,6 +103,7 @@ def _age(last: date, today: date) -> str:
 def _charts(
     bundle: Mapping[str, Any],
     recorded: Any,
+    span: tuple[datetime, datetime],
     answer: Mapping[str, Any],
     limit: Mapping[str, Any],
     headroom: Mapping[str, Any],
@@ -118,6 +119,7 @@ def _charts(
         for column in (*columns.get("uncaptured", []), *columns.get("class_group", []))
     }
     peak, online = columns["cp_peak"][0].values, columns["cp_online"][0].values
+    days = _whole_days(times, span, bundle["systems"][answer["system"]]["profile"]["seconds"])
     busy = [None if p is None or not o else 100.0 * p / o for p, o in zip(peak, online, strict=True)]
     most = max(60.0, 1.15 * float(limit["growth_pct"]["value"] or 0.0))
     growth = ask.spaced("growth_pct", -90.0, most, STEPS)
@@ -128,14 +130,26 @@ def _charts(
     )
     now = next(o["value"] for o in answer["outputs"] if o["metric"] == "etr_tps" and "class=" not in o["condition"])
     drawn = (
-        ("General-purpose engines in use, daily means", report_charts.engines_over_time(times, groups, peak, online)),
+        (
+            "General-purpose engines in use, daily means",
+            report_charts.engines_over_time(
+                times[days], {name: values[days] for name, values in groups.items()}, peak[days], online[days]
+            ),
+        ),
         (
             "Busy at the daily peak, and its forecast",
-            report_charts.forecast((times, busy), headroom["forecast"], target),
+            report_charts.forecast((times, busy), headroom, target),
         ),
         ("Busy against the load", report_charts.load_curve([r["value"] for r in rates], points, now, target)),
     )
     return {title: pages.figures([svg]) for title, svg in drawn}
+
+
+def _whole_days(days: Sequence[datetime], span: tuple[datetime, datetime], interval_s: float) -> slice:
+    """The days recorded from end to end: the mean of a part of a day is none of the day. All, where none is whole."""
+    begun = span[0] - days[0] >= timedelta(seconds=interval_s)
+    broken = span[1] + timedelta(seconds=interval_s) < days[-1] + timedelta(days=1)
+    return slice(int(begun), len(days) - int(broken)) if len(days) > begun + broken else slice(None)
 
 
 def _rests(answer: Mapping[str, Any], bundle: Mapping[str, Any], verdict: str | None) -> list[str]:

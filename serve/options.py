@@ -27,7 +27,8 @@ def options(entry: Mapping[str, Any]) -> list[Option]:
         found.append(Option(key="weight", label="Weight of the LPAR", today=own, least=1, most=3 * own))
         today = "on" if machine["capped"] else "off"
         found.append(Option(key="cap", label="Held to its share by weight", today=today, choices=["off", "on"]))
-        found.append(Option(key="cap", label="Absolute cap, engines", today=None, least=0.1, most=most))
+        held_to = machine.get("cap_engines")
+        found.append(Option(key="cap", label="Absolute cap, engines", today=held_to, least=0.1, most=most))
     ratings = entry.get("machine_ratings", ())
     machines = rated(ratings)
     if entry.get("service_units_per_s") or identity(str(entry.get("machine")), ratings) in machines:

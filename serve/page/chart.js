@@ -1,6 +1,7 @@
 // The one maker of charts, over uPlot: stacked areas, lines with bands, points, marks; with table, CSV and SVG of each.
 //
-// A chart is {title, x: {label, values, time, digits}, y: {label, most}, stack, lines, points, marks, joined}; members of
+// A chart is {title, x: {label, values, time, digits, to}, y: {label, most}, stack, lines, points, marks, joined}; it is
+// drawn up to `to` at first, where that is given. Members of
 // stack, lines and points are {name, values, colour, dash, lo, hi, hollow}, values in the order of x. Marks are {x, label}.
 
 import uPlot from "/static/vendor/uPlot.esm.js";
@@ -53,6 +54,7 @@ export function chart(spec) {
   const make = () => {
     drawn?.destroy();
     drawn = new uPlot(options(spec, Math.max(LEAST_WIDTH, plot.clientWidth)), data(spec), plot);
+    if (spec.x.to < spec.x.values.at(-1)) drawn.setScale("x", { min: spec.x.values[0], max: spec.x.to });
   };
   const one = { make, plot };
   const watcher = new ResizeObserver(() => {

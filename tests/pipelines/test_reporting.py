@@ -1,7 +1,7 @@
 """What is written for others: the report on a system, marts as files, and the notebook of five questions."""
 
 import re
-from datetime import date
+from datetime import date, datetime
 
 import pyarrow.parquet as pq
 import pytest
@@ -50,6 +50,31 @@ def test_a_report_speaks_of_the_age_of_records_only_where_it_matters():
 
     assert _age(date(2026, 11, 1), date(2026, 11, 8)) == ""
     assert "2026-11-01, 8 days ago" in _age(date(2026, 11, 1), date(2026, 11, 9))
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "whole"),
+    [
+        ("01T00:00", "05T23:45", [1, 2, 3, 4, 5]),
+        ("01T00:05", "05T23:45", [1, 2, 3, 4, 5]),
+        ("01T09:00", "05T23:45", [2, 3, 4, 5]),
+        ("01T00:00", "05T12:00", [1, 2, 3, 4]),
+        ("01T09:00", "05T12:00", [2, 3, 4]),
+    ],
+)
+def test_daily_means_are_drawn_of_days_recorded_from_end_to_end(first, last, whole):
+    from pipelines.system_report import _whole_days
+
+    days = [datetime(2026, 9, day) for day in range(1, 6)]
+    span = datetime.fromisoformat(f"2026-09-{first}"), datetime.fromisoformat(f"2026-09-{last}")
+    assert [day.day for day in days[_whole_days(days, span, 900.0)]] == whole
+
+
+def test_a_day_recorded_in_part_is_drawn_where_there_is_no_other():
+    from pipelines.system_report import _whole_days
+
+    span = datetime(2026, 9, 1, 9), datetime(2026, 9, 1, 17)
+    assert _whole_days([datetime(2026, 9, 1)], span, 900.0) == slice(None)
 
 
 def test_a_report_on_a_system_that_is_not_there_says_which_there_are(home):

@@ -222,7 +222,7 @@ def test_options_offer_what_the_records_show():
     entry = {
         "engines": 6,
         "ziip": {"engines": 2.0, "threads": 2.0},
-        "on_machine": {"engines": 14.0, "capped": True},
+        "on_machine": {"engines": 14.0, "capped": True, "cap_engines": 4.5},
         "weights": {"own": 600.0, "total": 1000.0},
         "limits": [
             {"name": "HIGH", "servers": {"centre": 20.0}},
@@ -244,7 +244,7 @@ def test_options_offer_what_the_records_show():
         ("smt", "on"),
         ("weight", 600.0),
         ("cap", "on"),
-        ("cap", None),
+        ("cap", 4.5),
         ("limit.HIGH", 20.0),
         ("response_ms.orders", None),
         ("adjust.encryption", "off"),

@@ -331,7 +331,7 @@ def test_two_periods_and_two_questions_are_compared(seen):
     page = seen.go("compare?system=PRDA&b=growth_pct%3D20")
     page.get_by_text("Keys, several with commas").click()
     assert "engines=4\nGeneral-purpose CPs" in seen.text("details[open] dl")
-    page.wait_for_selector("text=is fullest")
+    page.wait_for_selector("text=Fullest in A")
     assert "+20 %" in seen.text()
 
 

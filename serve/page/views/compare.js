@@ -165,7 +165,7 @@ function predictedTable(both) {
     h(
       "p",
       {},
-      `A: ${resourceName(both.a.bottleneck.resource)} is fullest, at ${figure(both.a.bottleneck.utilization_pct, 3)} %. B: ${resourceName(both.b.bottleneck.resource)}, at ${figure(both.b.bottleneck.utilization_pct, 3)} %.`,
+      `Fullest in A: ${resourceName(both.a.bottleneck.resource)}, at ${figure(both.a.bottleneck.utilization_pct, 3)} %. In B: ${resourceName(both.b.bottleneck.resource)}, at ${figure(both.b.bottleneck.utilization_pct, 3)} %.`,
     ),
   );
 }

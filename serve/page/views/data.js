@@ -180,7 +180,7 @@ function loaded(files) {
           { name: "File" },
           { name: "kind" },
           { name: "loaded, UTC" },
-          { name: "bytes", number: true, text: size },
+          { name: "size", number: true, text: size },
           { name: "records", number: true, text: whole },
         ],
         files.files
@@ -192,4 +192,5 @@ function loaded(files) {
   ];
 }
 
-const size = (bytes) => (bytes < 1e6 ? `${figure(bytes / 1e3, 3)} kB` : `${figure(bytes / 1e6, 3)} MB`);
+const size = (bytes) =>
+  bytes < 1e3 ? `${whole(bytes)} B` : bytes < 1e6 ? `${figure(bytes / 1e3, 3)} kB` : `${figure(bytes / 1e6, 3)} MB`;

@@ -9,7 +9,8 @@ import { address, keys } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 
-const MOST_SCENARIOS = 3;
+const MOST_SCENARIOS = 3,
+  HALF_YEAR_S = 182 * 86400;
 
 export async function headroom(body, { system, params, known }) {
   const about = known.systems.get(system);
@@ -86,7 +87,7 @@ function forecast(history, about, good, target) {
   return chart({
     title: `Busy of the general-purpose engines at the daily peak of ${about.system}`,
     joined: true,
-    x: { label: "date", values: xs, time: true },
+    x: { label: "date", values: xs, time: true, to: shown(first, seconds(history.start_local.at(-1)), good) },
     y: { label: "CPU busy, %", unit: "%", least: target, most: 200 },
     lines: [
       ...weeks.map(([value, lo, hi], i) => ({
@@ -100,6 +101,14 @@ function forecast(history, about, good, target) {
     ],
     points: [{ name: "recorded daily peak", values: past[0], colour: "c8" }],
   });
+}
+
+// Where the chart ends at first, so that three years do not squeeze the history: half a year beyond the records, or
+// twice as far as these go back, or behind the first crossing.
+function shown(first, last, good) {
+  const crossings = good.map(({ answer }) => answer.first?.value).filter(Boolean);
+  const ahead = [HALF_YEAR_S, 2 * (last - first), ...crossings.map((one) => 1.25 * (seconds(one) - last))];
+  return last + Math.max(...ahead);
 }
 
 function msu(found) {

@@ -231,7 +231,7 @@ async function fillHeadroom(name, machine, systems, cells, look) {
     if (!first?.already && !first?.value) return;
     const rank = rankOf(first);
     if (rank <= SOON_DAYS)
-      look(rank, `${one.system}: ${resourceName(first.resource)} ${crossed(first)}`, "headroom", {
+      look(rank, `${one.system}: ${crossed(first)} (${resourceName(first.resource)})`, "headroom", {
         system: one.system,
       });
   });
@@ -246,7 +246,7 @@ async function fillHeadroom(name, machine, systems, cells, look) {
 function crossed(crossing) {
   if (crossing.already) return "over 90 % at the recorded peak";
   const left = daysUntil(crossing.value);
-  return left > 0 ? `90 % in ${lasting(left)}` : `over 90 % since ${crossing.value} if growth went on`;
+  return left > 0 ? `over 90 % in ${lasting(left)}` : `over 90 % since ${crossing.value} if growth went on`;
 }
 
 function tell(cell, crossing, reason) {

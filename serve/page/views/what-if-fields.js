@@ -85,7 +85,7 @@ const target = (key, label, given) => number(key, label, given, "targets", TARGE
 export function fieldsOf(system, given) {
   const fields = system.period
     ? [
-        text("when", "Starting from", "peak, or mon 10:00, or 2027-03-01", given.when),
+        text("when", "Starting from", "peak, mon 10:00 or 2027-03-01", given.when),
         slider("growth_pct", "Growth of all classes, %", -50, 200, 0, given.growth_pct),
       ]
     : [slider("etr_tps", "Transactions per second", ...span(system), system.operating_tps, given.etr_tps, "any")];

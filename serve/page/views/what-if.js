@@ -142,8 +142,8 @@ function shown(both, limit, curve, sizing, question, metric, against) {
       h(
         "p",
         { className: fits ? "verdict good" : "verdict bad", id: "verdict" },
-        fits ? "Fits: " : "Does not fit: ",
-        `${resourceName(head.resource)} at ${figure(head.utilization_pct, 3)} % is fullest`,
+        fits ? "Fits. " : "Does not fit. ",
+        `Fullest: ${resourceName(head.resource)}, at ${figure(head.utilization_pct, 3)} %`,
         next ? `, then ${resourceName(next.resource)} at ${figure(next.utilization_pct, 3)} %. ` : ". ",
         most === null ? (limit.message ?? "") : reach(limit, rateOf(today), question.targets),
       ),
