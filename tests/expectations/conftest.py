@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
@@ -82,23 +83,45 @@ DEFECTS = (
 )
 
 
-def _run_on_copy(sound: Path, folder: Path, *statements: str, **options: Any) -> QualityResult:
+@dataclass(frozen=True)
+class Bound:
+    """An expectation that follows from a record layout, and that four of the sound records do not meet."""
+
+    table: str = "smf70_1_cpu"
+    columns: tuple[str, ...] = ("smf70cid",)
+    kind: str = "between"
+    severity: str = "warning"
+    low: float | None = 0
+    high: float | None = 2
+
+
+def _manifest(folder: Path) -> Path:
+    """A manifest of dbt that defines one metric."""
+    column = {"description": "Mean busy.", "config": {"meta": {"formula": "busy_s / online_s x 100"}}}
+    node = {"name": "fct_interval_utilization", "schema": "marts", "columns": {"cpu_busy_pct": column}}
+    path = folder / "manifest.json"
+    path.write_text(json.dumps({"nodes": {"model.etalon.fct_interval_utilization": node}}))
+    return path
+
+
+@pytest.fixture(scope="session")
+def spoiled(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> QualityResult:
+    """What is found in a warehouse with all of the defects, and of its records beside a bound they do not keep."""
+    folder = tmp_path_factory.mktemp("spoiled")
+    copy = _changed(sound, folder, DEFECTS)
+    return run(copy, folder / "quality", baseline=[Bound()], manifest=_manifest(folder))
+
+
+def _changed(sound: Path, folder: Path, statements: Iterable[str]) -> Path:
     path = folder / "etalon.duckdb"
     shutil.copyfile(sound, path)
     with duckdb.connect(str(path)) as connection:
         for statement in statements:
             connection.execute(statement)
-    return run(path, folder / "quality", **options)
-
-
-@pytest.fixture(scope="session")
-def spoiled(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> QualityResult:
-    """What is found in a warehouse with all of the defects."""
-    return _run_on_copy(sound, tmp_path_factory.mktemp("spoiled"), *DEFECTS)
+    return path
 
 
 @pytest.fixture
-def examine(sound: Path, tmp_path: Path) -> Callable[..., QualityResult]:
-    """Spoil a copy of the sound warehouse with SQL, then run the expectations on it."""
-
-    return lambda *statements, **options: _run_on_copy(sound, tmp_path, *statements, **options)
+def changed(sound: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Change a copy of the sound warehouse with SQL; its path."""
+    return lambda *statements: _changed(sound, tmp_path, statements)

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -15,20 +15,19 @@ import pandas as pd
 import pytest
 
 from expectations.frame import Frame
+from expectations.frames import read_frames
 from expectations.quality import run
 from expectations.result import QualityError, QualityLocked, QualityResult
-from expectations.rules import Rule
+from expectations.rules import RULES, Rule
 from expectations.suites import validate
 from ingest.registry import load
 from ingest.schema import baseline_expectations
 from tests.expectations.conftest import FILE
 from tests.full_disk import files_no_larger_than
 
-Examine = Callable[..., QualityResult]
 
-
-def test_a_sound_warehouse_passes_every_expectation(examine: Examine) -> None:
-    result = examine(baseline=baseline_expectations(load()))
+def test_a_sound_warehouse_passes_every_expectation(sound: Path, tmp_path: Path) -> None:
+    result = run(sound, tmp_path / "quality", baseline=baseline_expectations(load()))
     assert [(finding.rule, finding.examples) for finding in result.problems] == []
     assert result.verdict == "pass"
     assert result.counts["pass"] == len(result.findings) > 15
@@ -88,21 +87,30 @@ def test_a_finding_names_its_systems_beside_a_line_that_stays_the_same(spoiled: 
     assert many.where == "SYS0, SYS1, SYS2, SYS3, SYS4 and 3 more" and many.line == found[0].line
 
 
-def test_a_run_in_the_middle_of_a_day_makes_no_hole(examine: Examine) -> None:
+def broken_about_intervals(warehouse: Path, folder: Path) -> set[str]:
+    """The rules about the sequence of intervals that a warehouse breaks."""
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
+        frames = read_frames(connection, ())
+    rules = [rule for rule in RULES if rule.subject == "interval_sequence"]
+    assert {rule.name for rule in rules} >= {"intervals_have_no_holes", "intervals_do_not_overlap"}
+    return {finding.rule for finding in validate(frames, rules, folder) if not finding.success}
+
+
+def test_a_run_in_the_middle_of_a_day_makes_no_hole(changed: Callable[..., Path], tmp_path: Path) -> None:
     after = "'SHRD later' as interval_key, timestamp '2021-05-01 08:30:00' as interval_start_utc"
     second = "where interval_key = 'SHRD 2021-05-01T08:15:00Z'"
-    result = examine(
+    warehouse = changed(
         f"insert into intermediate.int_record select * replace ({after}) from intermediate.int_record {second}",
         f"insert into marts.dim_interval select * replace ({after}) from marts.dim_interval {second}",
         f"update marts.dim_interval set system_id = 'study', point = '1', condition = 'load=high' {second}",
     )
-    found = {finding.rule: finding.examples for finding in result.problems}
-    assert "intervals_have_no_holes" not in found
-    assert "intervals_do_not_overlap" not in found
+    assert broken_about_intervals(warehouse, tmp_path / "suites") == set()
 
 
-@pytest.mark.parametrize(("ipl", "is_hole"), [("08:01:50", False), (None, True)])
-def test_a_hole_in_which_the_system_was_started_is_an_outage(examine: Examine, ipl: str | None, is_hole: bool) -> None:
+@pytest.mark.parametrize(("ipl", "broken"), [("08:01:50", set()), (None, {"intervals_have_no_holes"})])
+def test_a_hole_in_which_the_system_was_started_is_an_outage(
+    changed: Callable[..., Path], tmp_path: Path, ipl: str | None, broken: set[str]
+) -> None:
     shorter = "update marts.dim_interval set interval_s = 100 where interval_key = 'LPA 2020-05-01T08:00:00Z'"
     gap = f"""
         insert into marts.fct_gap
@@ -110,9 +118,8 @@ def test_a_hole_in_which_the_system_was_started_is_an_outage(examine: Examine, i
           200, interval_start_utc::date + time '{ipl}' + (interval_start_local - interval_start_utc)
         from marts.dim_interval where interval_key = 'LPA 2020-05-01T08:00:00Z'
     """
-    result = examine(shorter, *([gap] if ipl else []))
-    found = {finding.rule for finding in result.problems}
-    assert ("intervals_have_no_holes" in found) is is_hole
+    warehouse = changed(shorter, *([gap] if ipl else []))
+    assert broken_about_intervals(warehouse, tmp_path / "suites") == broken
 
 
 def test_a_critical_finding_decides_the_verdict_and_comes_first(spoiled: QualityResult) -> None:
@@ -122,41 +129,26 @@ def test_a_critical_finding_decides_the_verdict_and_comes_first(spoiled: Quality
     assert spoiled.counts["fail"] == severities.count("critical") == 9
 
 
-def test_a_baseline_expectation_names_table_column_and_file(examine: Examine) -> None:
-    @dataclass(frozen=True)
-    class Bound:
-        table: str = "smf70_1_cpu"
-        columns: tuple[str, ...] = ("smf70cid",)
-        kind: str = "between"
-        severity: str = "warning"
-        low: float | None = 0
-        high: float | None = 2
-
-    result = examine(baseline=[Bound()])
-    [finding] = result.problems
-    assert finding.rule == "raw_range"
+def test_a_baseline_expectation_names_table_column_and_file(spoiled: QualityResult) -> None:
+    [finding] = [finding for finding in spoiled.problems if finding.rule == "raw_range"]
     example = finding.examples[0]
     assert (example["raw_table"], example["columns"], example["file"]) == ("smf70_1_cpu", "smf70cid", FILE)
     assert example["rule"] == "between 0 and 2"
     assert example["violations"] == 4
 
 
-def test_a_finding_about_a_metric_says_how_the_metric_is_defined(examine: Examine, tmp_path: Path) -> None:
-    column = {"description": "Mean busy.", "config": {"meta": {"formula": "busy_s / online_s x 100"}}}
-    node = {"name": "fct_interval_utilization", "schema": "marts", "columns": {"cpu_busy_pct": column}}
-    manifest = tmp_path / "manifest.json"
-    manifest.write_text(json.dumps({"nodes": {"model.etalon.fct_interval_utilization": node}}))
-    result = examine("update marts.fct_interval_utilization set cpu_busy_pct = -1", manifest=manifest)
-    finding = next(finding for finding in result.problems if finding.rule == "busy_is_a_percentage")
+def test_a_finding_about_a_metric_says_how_the_metric_is_defined(spoiled: QualityResult) -> None:
+    finding = next(finding for finding in spoiled.problems if finding.rule == "busy_is_a_percentage")
     assert finding.about == "fct_interval_utilization.cpu_busy_pct: Mean busy. (busy_s / online_s x 100)"
-    assert "Mean busy." in result.report.read_text()
+    assert "Mean busy." in spoiled.report.read_text()
 
 
-def test_the_result_is_written_as_json_beside_the_page(examine: Examine) -> None:
-    result = examine("update marts.fct_point set etr_tps = null where is_run")
-    written = json.loads((result.report.parent / "quality.json").read_text())
-    assert written["verdict"] == "warn"
-    assert {finding["rule"] for finding in written["findings"]} == {finding.rule for finding in result.findings}
+def test_the_result_is_written_as_json_beside_the_page(spoiled: QualityResult) -> None:
+    written = json.loads((spoiled.report.parent / "quality.json").read_text())
+    assert written["verdict"] == "fail"
+    assert {finding["rule"]: finding["status"] for finding in written["findings"]} == {
+        finding.rule: finding.status for finding in spoiled.findings
+    }
 
 
 def test_a_new_site_takes_the_place_of_the_old_one(sound: Path, tmp_path: Path) -> None:
@@ -187,9 +179,9 @@ def test_a_missing_warehouse_or_unbuilt_marts_are_said_plainly(tmp_path: Path) -
     assert not (tmp_path / "quality").exists()
 
 
-def test_a_mart_that_an_earlier_version_did_not_make_is_named(examine: Examine) -> None:
+def test_a_mart_that_an_earlier_version_did_not_make_is_named(changed: Callable[..., Path], tmp_path: Path) -> None:
     with pytest.raises(QualityError, match=r"`etalon build` builds them \(.*fct_gap does not exist!\)$"):
-        examine("drop table marts.fct_gap")
+        run(changed("drop table marts.fct_gap"), tmp_path / "quality")
 
 
 def test_a_warehouse_that_is_being_written_is_told_apart_from_a_fault(tmp_path: Path) -> None:
