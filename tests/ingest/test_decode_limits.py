@@ -16,19 +16,17 @@ from tests.ingest.tables import random_tables
 known = registry.load()
 rng = np.random.default_rng(1)
 decoded = quarantined = 0
-for layout in known.layouts:
-    for seed in range(4):
-        tables = random_tables(layout, seed, 4)
-        dump = np.frombuffer(encode_dump(tables, known), np.uint8).copy()
-        for changes in (0, 3, 30):
-            places = rng.integers(24, len(dump), changes)
-            dump[places] = rng.integers(0, 256, changes)
-            try:
-                for batch in decode_batches(dump.tobytes(), known):
-                    decoded += batch.decoded
-                    quarantined += len(batch.quarantined)
-            except FramingError:
-                quarantined += 1
+for seed, layout in enumerate(known.layouts):
+    dump = np.frombuffer(encode_dump(random_tables(layout, seed, 4), known), np.uint8)
+    for changes in (0, 3, 3, 30, 30):
+        damaged = dump.copy()
+        damaged[rng.integers(24, len(dump), changes)] = rng.integers(0, 256, changes)
+        try:
+            for batch in decode_batches(damaged.tobytes(), known):
+                decoded += batch.decoded
+                quarantined += len(batch.quarantined)
+        except FramingError:
+            quarantined += 1
 print(decoded, quarantined)
 try:
     from ingest.kernels.loads import load_8
@@ -79,8 +77,8 @@ def run(program: str, **environment: str) -> list[str]:
 def test_no_kernel_reads_outside_its_buffer() -> None:
     # Code that checks its places is kept beside the code that does not.
     decoded, quarantined, checked = run(BOUNDS, NUMBA_BOUNDSCHECK="1")
-    assert int(decoded) > 50
-    assert int(quarantined) > 5
+    assert int(decoded) > 500
+    assert int(quarantined) > 50
     assert checked == "checked"
 
 
