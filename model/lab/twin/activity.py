@@ -177,7 +177,7 @@ class _Running:
         # Pieces of uncaptured work are no visits of transactions.
         self.described = np.array([c.name in twin.classes for c in network.classes])
         service = np.nan_to_num(work.service_s) / speeds
-        self.square_s2 = self.visits * service**2 * (1 + np.nan_to_num(work.scv, nan=1.0))
+        self.variance_s2 = self.visits * service**2 * np.nan_to_num(work.scv, nan=1.0)
         self.sampled = np.array([_asynchronous_issue(c.route) for c in network.classes])
         self.overflow = {
             s: network.station_names.index(station.overflow.to)
@@ -296,7 +296,7 @@ class _Running:
     ) -> np.ndarray:
         """Ended transactions by bucket of response time, drawn with the shares of those simulated, each so many times
         ``longer``, (K,)."""
-        edges = np.searchsorted(self.bounds, self.limits_s / longer[:, None])
+        edges = np.searchsorted(self.bounds[:-1], self.limits_s / np.maximum(longer, 1e-9)[:, None])
         below = np.cumsum(responses, axis=1)
         out = np.zeros((len(ended), len(BUCKET_LIMITS_PCT) + 1))
         for k in np.flatnonzero((ended > 0) & (below[:, -1] > 0)):
@@ -310,8 +310,11 @@ class _Running:
         """Using by class and station, and the part of it that came from a full pool: (K, S) each."""
         mean = ended[:, None] * self.using_s
         mean[self.sampled] = visit[self.sampled][..., L.V_USING]
-        using = np.maximum(mean + np.sqrt(ended[:, None] * self.square_s2) * random.standard_normal(mean.shape), 0.0)
-        using[mean == 0] = 0.0
+        # Of few transactions, too, work is above nothing and as much as described on average.
+        variance = ended[:, None] * self.variance_s2
+        drawn = (mean > 0) & (variance > 0)
+        using = mean.copy()
+        using[drawn] = random.gamma(mean[drawn] ** 2 / variance[drawn], variance[drawn] / mean[drawn])
         overflow = np.zeros_like(using)
         for s, to in self.overflow.items():
             over = stretch.station[s, L.X_OVERFLOWED]

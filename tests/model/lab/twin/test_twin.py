@@ -63,7 +63,7 @@ def test_cpu_of_a_class_is_its_demand_times_what_ended() -> None:
 def test_cpu_varies_between_intervals_as_whole_intervals_do() -> None:
     m = measured(lived(), lived().lpars[1])
     each = m.cp_s[:, 0] / m.ended[:, 0]
-    assert np.std(each) / np.mean(each) == pytest.approx(1 / np.sqrt(30 * 3600), rel=0.6)
+    assert np.std(each) / np.mean(each) == pytest.approx(1 / np.sqrt(30 * 3600), rel=0.3)
 
 
 def test_the_few_of_a_class_fare_at_the_peak_as_the_many_that_do_the_same() -> None:
@@ -97,7 +97,7 @@ classes = [
     assert few == pytest.approx(many, rel=0.1)
     # Elapsed time and CPU are those of the same transactions.
     elapsed, work = (seconds[peak, 1] / seen.ended[peak, 1] for seconds in (seen.elapsed_s, seen.using_s[:, :, 0]))
-    assert np.corrcoef(elapsed, work)[0, 1] > 0.5
+    assert np.corrcoef(elapsed, work)[0, 1] > 0.5 and np.all(work > 0)
 
 
 def test_days_that_were_not_recorded_are_missing() -> None:
