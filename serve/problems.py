@@ -74,6 +74,8 @@ def _one(item: Mapping[str, Any]) -> dict[str, Any]:
     path = [str(part) for part in location if part not in ("body", "query", "path")]
     if path[:2] == ["at", "point"]:
         return {"field": "at.point", "reason": reason, "message": "should be the name of a measured point"}
+    if path[-1:] in (["str"], ["float"]) and reason in ("string_type", "float_type"):
+        return {"field": ".".join(path[:-1]), "reason": "number_or_text", "message": "should be a number or a text"}
     if reason in ("model_attributes_type", "model_type"):
         message = f"{'' if path else 'the body '}should be a JSON object, not {_kind(item['input'])}"
         return {"field": ".".join(path), "reason": reason, "message": message}

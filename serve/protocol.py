@@ -15,12 +15,15 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEADER_BYTES = 32 * 1024
+# Of what follows the header as it is sent: the largest body in small chunks; what chunks say beside it is not kept.
+MAX_SENT_BYTES = 2 * 1024 * 1024
 MAX_CONNECTIONS = 512
 # Requests of one connection that wait for the answer to the one before.
 MAX_PIPELINED = 32
 # From the first moment a request could be sent to its last byte, and for a client that does not read its answer.
 REQUEST_SECONDS = 10.0
 WRITE_SECONDS = 10.0
+TOO_MUCH = f"a request may hold {MAX_SENT_BYTES} bytes at most after its headers"
 TOO_LARGE = f"a request line with its headers may hold {MAX_HEADER_BYTES} bytes at most"
 
 
@@ -29,7 +32,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     _deadline: asyncio.TimerHandle | None = None
     _write_deadline: asyncio.TimerHandle | None = None
-    _header_bytes = 0
+    _bytes = 0
     _in_header = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -58,21 +61,30 @@ class LimitedProtocol(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser, until the header has become too large."""
+        """Feed the parser, until the header or what follows it has become too large."""
         if self._deadline is None and self._in_header:
             self._await_request()
-        self._header_bytes += len(data)
+        self._bytes += len(data)
         super().data_received(data)
-        if self._in_header and self._header_bytes > MAX_HEADER_BYTES:
+        if self._in_header and self._bytes > MAX_HEADER_BYTES:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_LARGE)
+        elif self._bytes > MAX_SENT_BYTES:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_MUCH)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; nothing that comes behind a body is one."""
+        if self._in_header:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """The header is whole; what follows is body, which the application limits."""
+        if sum(name == b"host" for name, _ in self.headers) > 1:
+            raise ValueError("a request is for one host")
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > MAX_HEADER_BYTES:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_LARGE)
             raise ValueError(TOO_LARGE)
-        self._in_header, self._header_bytes = False, 0
+        self._in_header, self._bytes = False, 0
         super().on_headers_complete()
         if len(self.pipeline) > MAX_PIPELINED:
             self.transport.abort()
@@ -80,7 +92,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """The request is whole and in time."""
         self._stop("_deadline")
-        self._in_header, self._header_bytes = True, 0
+        self._in_header, self._bytes = True, 0
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -108,7 +120,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._deadline = self.loop.call_later(REQUEST_SECONDS, self._too_slow)
 
     def _too_slow(self) -> None:
-        if self.is_silent() and not (self._in_header and self._header_bytes):
+        if self.is_silent() and not (self._in_header and self._bytes):
             self.transport.close()
         elif self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
             self.transport.abort()

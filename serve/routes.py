@@ -41,11 +41,16 @@ def questions(service: Service) -> APIRouter:
 
     @router.post("/v1/batch", response_model=BatchAnswer, operation_id="batch")
     async def batch(asked: BatchQuestion, request: Request) -> Response:
-        """Answer many questions in one call, all with the same champion; each is answered or refused by itself."""
+        """Answer many questions in one call, all with the same champion; each is answered or refused by itself.
+
+        A client that goes is not answered any further.
+        """
         take(service.tokens, request.state.grant, len(asked.questions) - 1)
         evaluators = await service.champion.evaluators()
         replies = []
         for one in asked.questions:
+            if await request.is_disconnected():
+                break
             try:
                 reply = await service.answer(one.kind, one.question, evaluators)
                 replies.append((reply.status, reply.body))

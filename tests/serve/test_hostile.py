@@ -106,6 +106,19 @@ def test_an_endless_body_is_refused(address):
     assert said(address, head, *[b"10000\r\n" + b" " * 65536 + b"\r\n"] * 50).split()[1] == b"413"
 
 
+@pytest.mark.parametrize("begun", [b"1;note=", b"0\r\nX-Note: "])
+def test_what_chunks_say_beside_the_body_is_not_kept_without_end(address, begun):
+    head = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert said(address, head, begun, *[b"a" * 65536] * 100).split()[1] == b"413"
+
+
+def test_the_host_is_what_the_header_says_once(address):
+    twice = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n"
+    assert said(address, twice).split()[1] == b"400"
+    head = b"POST /v1/predict HTTP/1.1\r\nHost: evil.example\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    assert said(address, head + b"0\r\nHost: localhost\r\n\r\n").split()[1] == b"421"
+
+
 def test_requests_that_do_not_end_and_connections_that_ask_nothing_are_closed_in_time(address):
     body = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{"
     with ThreadPoolExecutor(4) as clients:

@@ -1,5 +1,6 @@
 """What a caller gets for a question, and what for one that cannot be answered."""
 
+import asyncio
 import json
 
 import pytest
@@ -10,8 +11,10 @@ from model.capacity.conditions.fitting import fit
 from model.capacity.conditions.rows import Row
 from pipelines import answer_text
 from serve.answers import HeadroomAnswer
+from serve.app import create_app
 from serve.catalogue import describe
 from serve.questions import PredictQuestion
+from serve.settings import Settings
 from tests.model.capacity.test_questions import HISTORY
 from tests.serve.conftest import Client, version
 
@@ -250,6 +253,30 @@ def test_a_question_of_a_batch_without_a_known_kind_is_told_the_kinds(client):
     assert "no kind 'predcit'; there are 'predict', 'size'" in unknown["detail"]
     lacking = client.ask("/v1/batch", {"questions": [{"question": {"system": "shop"}}]}).json()
     assert lacking["detail"] == "questions.0: this question has no kind"
+
+
+def test_a_batch_ends_where_its_client_has_gone(home):
+    asked = {"questions": [{"kind": "predict", "question": {"system": "shop"}}] * 50}
+    received = [{"type": "http.disconnect"}, {"type": "http.request", "body": json.dumps(asked).encode()}]
+    sent = []
+
+    async def receive():
+        return received.pop() if len(received) > 1 else received[0]
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/v1/batch", "headers": headers, "query_string": b""}
+    asyncio.run(create_app(Settings(home=home))(scope, receive, send))
+    assert json.loads(sent[-1]["body"])["answers"] == []
+
+
+@pytest.mark.parametrize("value", [True, {"a": 1}, None])
+def test_a_change_that_is_no_number_is_told_by_its_own_name(client, value):
+    problem = client.ask("/v1/predict", {"system": "shop", "at": {"growth_pct.shop": value}}).json()
+    assert problem["detail"] == "at.growth_pct.shop: should be a number or a text"
+    assert [error["field"] for error in problem["errors"]] == ["at.growth_pct.shop"]
 
 
 @pytest.mark.parametrize("body", [b"{", b"", b"\xff\xfe", b"[]", b'{"system": "shop", "at": {"etr_tps": NaN}}'])
