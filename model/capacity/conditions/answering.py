@@ -7,18 +7,16 @@ from itertools import product
 from typing import Any
 
 from model.capacity.conditions.beliefs import family
-from model.capacity.conditions.definitions import followers
 from model.capacity.conditions.evaluating import FOLLOWS, Evaluator, Value
 from model.capacity.conditions.fitting import evaluator
-from model.capacity.conditions.rows import Identity
+from model.capacity.conditions.levels import Levels
 from model.capacity.conditions.series import is_closed
-from model.capacity.conditions.tables import POPULATIONS, RELEASES, SYSTEM, Cell, Table, number
+from model.capacity.conditions.tables import Cell, Table, written
 from model.capacity.questions import QuestionError
 
 FEW_POINTS = 3
 NEARER_LEVELS = "levels left out were nearer to the mean of their neighbours than to the law"
 NEARER_FIGURES = "figures left out were nearer to their other level than to the ratio"
-MOST = 1e12
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,9 @@ class Laws:
         self._model = model
         self._evaluator: Evaluator = evaluator(model)
         self._tables = self._evaluator.tables
-        self._keys_of: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._levels = Levels(
+            self._evaluator, model["facts"], lambda system, asked: any(True for _ in self._predict(system, asked))
+        )
 
     def systems(self) -> tuple[str, ...]:
         """The systems that can be asked."""
@@ -72,16 +72,7 @@ class Laws:
 
     def keys(self, system: str) -> dict[str, tuple[str, ...]]:
         """The keys a question about a system may name, with the levels known of each."""
-        if system not in self._keys_of:
-            self._keys_of[system] = self._known_keys(system)
-        return self._keys_of[system]
-
-    def _known_keys(self, system: str) -> dict[str, tuple[str, ...]]:
-        found: dict[str, set[str]] = {}
-        for table in self._of(system):
-            for key in self._keys(table, system):
-                found.setdefault(key, set()).update(self._levels(table, system, key))
-        return {key: tuple(sorted(levels, key=_order)) for key, levels in sorted(found.items()) if levels}
+        return self._levels.keys(system)
 
     def users(self, system: str) -> Users | None:
         """The population of a system; None where no throughput of users was measured at several levels."""
@@ -110,22 +101,22 @@ class Laws:
         if system not in self.systems():
             raise QuestionError("system", system, f"system: {system!r} has no condition laws", self.systems())
         outputs: dict[tuple[str, str, str], Output] = {}
-        levels = self._check(system, at) if at else {}
+        levels = self._levels.check(system, at) if at else {}
         for chosen in product(*levels.values()):
             for output in self._predict(system, dict(zip(levels, chosen, strict=True))):
-                outputs[output.evidence["table"], output.metric, _written(output.condition)] = output
+                outputs[output.evidence["table"], output.metric, written(output.condition)] = output
         return self._once(system, list(outputs.values()))
 
     def _predict(self, system: str, asked: Mapping[str, str]) -> Iterator[Output]:
-        for table in self._of(system):
-            known = asked or self._measures(table, system) or not self._keys(table, system)
-            if not known or not all(self._key(table, system, key) for key in asked):
+        for table in self._levels.of(system):
+            known = asked or self._levels.measures(table, system) or not self._levels.keys_of(table, system)
+            if not known or not all(self._levels.key(table, system, key) for key in asked):
                 continue
-            for cell in self._cells(table, system, asked):
+            for cell in self._levels.cells(table, system, asked):
                 found = self._evaluator.value(cell)
                 if found is not None:
                     yield self._output(table, cell, found)
-        for entry in self._identities(system, asked):
+        for entry in self._levels.identities(system, asked):
             condition = {**entry.condition, **asked}
             found = self._evaluator.identity(entry, condition)
             if found is not None:
@@ -136,140 +127,18 @@ class Laws:
         """Each figure once: one that several tables print alike, whatever words they have for the system, and of the
         tables that tell it those of the system.
         """
-        tables = {table.block[1]: table for table in self._of(system)}
-        lent = {name for name, table in tables.items() if not self._measures(table, system)}
-        own = {(o.metric, _written(o.condition)) for o in outputs if o.evidence["table"] not in lent}
+        tables = {table.block[1]: table for table in self._levels.of(system)}
+        lent = {name for name, table in tables.items() if not self._levels.measures(table, system)}
+        own = {(o.metric, written(o.condition)) for o in outputs if o.evidence["table"] not in lent}
         kept: dict[tuple[str, str, float], Output] = {}
         for output in outputs:
             table = output.evidence["table"]
-            if table in lent and (output.metric, _written(output.condition)) in own:
+            if table in lent and (output.metric, written(output.condition)) in own:
                 continue
             fixed = tables[table].fixed.get(system, {}) if table in tables else {}
             place = {key: "" if key in fixed else level for key, level in output.condition.items()}
-            kept.setdefault((output.metric, _written(place), output.value), output)
+            kept.setdefault((output.metric, written(place), output.value), output)
         return list(kept.values())
-
-    def _of(self, system: str) -> Iterator[Table]:
-        """Tables that have the system, or another system that runs the same workload."""
-        for table in self._tables.blocks.values():
-            others = {cell.system for cell in table.values}
-            if system in others or any(self._evaluator.beliefs.same_workload(system, other) for other in others):
-                yield table
-
-    @staticmethod
-    def _measures(table: Table, system: str) -> bool:
-        return any(cell.system == system for cell in table.values)
-
-    @staticmethod
-    def _keys(table: Table, system: str) -> set[str]:
-        of_system = {key for cell in table.values if cell.system == system for key in table.condition(cell)}
-        return of_system or {key for cell in table.values for key in table.condition(cell)}
-
-    def _levels(self, table: Table, system: str, key: str) -> set[str]:
-        """Levels a system was measured at, and those to which other systems show how its own levels change."""
-        conditions = [table.condition(cell) for cell in table.values if cell.system == system]
-        own = {condition[key] for condition in conditions if key in condition}
-        if own and (key == table.numeric or key in table.fixed.get(system, {})):
-            return own
-        ratios = self._evaluator.beliefs.ratios
-        return own | {
-            other
-            for other in table.levels[key]
-            if other not in own
-            and (not own or any(ratios.seen(table.block[0], key, level, other) for level in own))
-            and next(self._predict(system, {key: other}), None) is not None
-        }
-
-    def _key(self, table: Table, system: str, key: str) -> str | None:
-        """The table's name of an asked key: one population may be called users here and sessions there."""
-        if key in self._keys(table, system):
-            return key
-        return table.numeric if key in POPULATIONS and table.numeric in POPULATIONS else None
-
-    def _check(self, system: str, at: Mapping[str, Any]) -> dict[str, list[str]]:
-        """The levels that every asked key stands for."""
-        known, facts = self.keys(system), self._model["facts"].get(system, {})
-        numeric = {table.numeric for table in self._of(system)}
-        asked: dict[str, list[str]] = {}
-        for given, value in at.items():
-            text = f"{value:.12g}" if isinstance(value, int | float) else str(value)
-            key = given
-            for names in (RELEASES, POPULATIONS):
-                if given in names and given not in known:
-                    key = next((name for name in names if name in known), given)
-            if key not in known:
-                if key in facts:
-                    if not _covers(facts[key], text):
-                        raise QuestionError(key, text, f"{key}: only {facts[key]!r} was measured", [facts[key]])
-                    continue
-                raise QuestionError(key, key, f"at: {key!r} is not understood for {system}", known)
-            if key in numeric:
-                x = number(text.replace(",", ""))
-                if x is None or x > MOST:
-                    raise QuestionError(key, text, f"{key}: {text!r} is no number above 0 and at most {MOST:g}")
-                asked[key] = [f"{x:.12g}"]
-                continue
-            asked[key] = (
-                [text]
-                if text in known[key]
-                else [level for level in known[key] if text.split() and set(text.split()) <= set(level.split())]
-            )
-            if not asked[key]:
-                raise QuestionError(key, text, f"{key}: {text!r} was not measured", known[key])
-        counts = [key for key in asked if key in POPULATIONS]
-        if len({asked[key][0] for key in counts}) > 1:
-            raise QuestionError(counts[1], asked[counts[1]][0], f"{' and '.join(counts)} are one population")
-        return asked
-
-    def _cells(self, table: Table, system: str, asked: Mapping[str, str]) -> list[Cell]:
-        found: dict[Cell, None] = {}
-        own = [cell for cell in table.values if cell.system == system]
-        others = [
-            cell
-            for cell in table.values
-            if cell.system != system and self._evaluator.beliefs.same_workload(system, cell.system)
-        ]
-        siblings = [cell.at_level(SYSTEM, system) for cell in others]
-        fixed = table.fixed.get(system, {})
-        lent = set() if own else {pair for cell in others for pair in table.fixed.get(cell.system, {}).items()}
-        for cell in (*own, *siblings, *followers(table, system)):
-            moved: Cell | None = cell
-            for key, level in asked.items():
-                name = self._key(table, system, key)
-                if moved is None or name is None:
-                    moved = None
-                elif name == table.numeric:
-                    moved = replace(moved, x=number(level))
-                elif name in fixed or (name, level) in lent:
-                    moved = moved if fixed.get(name, level) == level else None
-                else:
-                    known = moved.level(name) is not None and table.may_have(moved.metric, name, level)
-                    moved = moved.at_level(name, level) if known else None
-            if moved is not None and (moved == cell or table.together(moved)):
-                found[moved] = None
-        return list(found)
-
-    def _identities(self, system: str, asked: Mapping[str, str]) -> Iterator[Identity]:
-        seen = set()
-        for row in self._evaluator.identities:
-            rest = {key: level for key, level in row.condition.items() if key not in asked}
-            place = (row.table, row.metric, _written(rest))
-            if row.system != system or not asked.keys() <= row.condition.keys() or place in seen:
-                continue
-            if all(self._may_move(row, key, level) for key, level in asked.items()):
-                seen.add(place)
-                yield row
-
-    def _may_move(self, entry: Identity, key: str, level: str) -> bool:
-        """Whether an identity holds at another level too: what it is made of is then taken at that level."""
-        if entry.condition[key] == level:
-            return True
-        moving = [operand for operand in entry.operands if operand.constant is None and key not in operand.condition]
-        return bool(moving) and all(
-            (table := self._tables.blocks.get((entry.study, operand.table or entry.table))) is not None
-            and table.may_have(operand.metric or entry.metric, key, level)
-            for operand in moving
-        )
 
     def _output(self, table: Table, cell: Cell, found: Value) -> Output:
         notes = []
@@ -308,23 +177,6 @@ def predict(model: Mapping[str, Any], system: str, at: Mapping[str, Any] | None 
 def laws(model: Mapping[str, Any]) -> Laws:
     """A fitted model, ready to answer; the last ones are kept."""
     return _laws(id(model), model["seed"], _Held(model))
-
-
-def _covers(fact: str, text: str) -> bool:
-    """Whether a level is the configuration's: its value, one of several (`20;40`), or within a range (`8 to 128`)."""
-    x, ends = number(text), [number(end) for end in fact.split(" to ")]
-    if x is not None and len(ends) == 2 and ends[0] is not None and ends[1] is not None:
-        return ends[0] <= x <= ends[1]
-    return text in (fact, *fact.split(";"))
-
-
-def _written(condition: Mapping[str, str]) -> str:
-    return "; ".join(f"{key}={level}" for key, level in sorted(condition.items()))
-
-
-def _order(level: str) -> tuple[bool, float, str]:
-    value = number(level)
-    return value is None, value or 0.0, level
 
 
 class _Held:

@@ -181,6 +181,11 @@ def level_change(one: str, other: str) -> tuple[str, str]:
     return " ".join(w for w in words if w not in others), " ".join(w for w in others if w not in words)
 
 
+def written(condition: Mapping[str, str]) -> str:
+    """A condition as text, the same for the same levels."""
+    return "; ".join(f"{key}={level}" for key, level in sorted(condition.items()))
+
+
 def _parts(cell: Cell) -> Labels:
     return tuple(label for label in cell.labels if label[0] not in (*ALTERNATIVES, POINT))
 
