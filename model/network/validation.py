@@ -149,8 +149,12 @@ def _classes(network: Network) -> list[str]:
                 limit = taken.capacity if taken is not None else op.units
                 if taken is not None and taken.instances > 1 and op.name in dict(op.held):
                     out.append(f"{said} step {op.step + 1} takes {op.name!r} again while holding one of its instances")
+                own = dict(op.held).get(op.name, 0)
                 if not 1 <= op.units <= limit:
                     out.append(f"{said} step {op.step + 1} takes {op.units} of {op.name!r}, which has {limit}")
+                elif own + op.units > limit:
+                    waits = f"while holding {own} of its {limit}: it would wait for itself"
+                    out.append(f"{said} step {op.step + 1} takes {op.units} of {op.name!r} {waits}")
             if op.in_branch and op.name in refusing:
                 out.append(
                     f"{said} step {op.step + 1}: {op.name!r} turns away when full, which a branch of a fork cannot be; "

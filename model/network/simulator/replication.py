@@ -60,13 +60,16 @@ class Replication:
                 break
             inside = len(self.tables.cust_i)
             if inside >= self.most_inside:
-                raise SimulationError(
-                    f"more than {inside} transactions are inside at {self.now:.6g} s: {self.longest()}"
-                )
+                waiting, name = self.longest()
+                most = f"{waiting} of them at {name!r}, which cannot keep up with the load" if waiting else "no queue"
+                raise SimulationError(f"more than {inside} transactions are inside at {self.now:.6g} s: {most}")
             self.tables = grow(self.tables, min(2 * inside, self.most_inside))
         self.transactions += int(self.tables.control[L.DONE])
         if why == L.RAN_DRY and self.tables.control[L.N_FREE] < len(self.tables.cust_i):
-            raise SimulationError(f"every transaction is blocked at {self.now:.6g} s: {self.longest()}")
+            raise SimulationError(
+                f"every transaction waits for another at {self.now:.6g} s, most of them at {self.longest()[1]!r}: have "
+                "all take resources, and places of stations that block, in one order"
+            )
 
     def advance_through_trace(self) -> None:
         """Run until every transaction of the trace has left; users of closed classes go on meanwhile."""
@@ -80,8 +83,8 @@ class Replication:
         while self.tables.acc_t[open_][:, [L.T_DONE, L.T_LOST]].sum() < len(arrivals):
             self.advance(self.now + step)
 
-    def longest(self) -> str:
-        """Where most transactions wait, for messages."""
+    def longest(self) -> tuple[int, str]:
+        """How many transactions wait where most do, and the name of the station or resource."""
         columns = self.tables.st_i[:, [L.S_WAITING, L.S_BUSY]].astype(int).max(axis=1)
         waiting = {n: int(w) for n, w in zip(self.program.network.station_names, columns, strict=True)}
         for i, name in enumerate(self.program.resources):
@@ -89,9 +92,7 @@ class Replication:
             instances = self.tables.inst_i[row[L.R_FIRST] : row[L.R_FIRST] + row[L.R_INSTANCES], L.I_WAITING]
             waiting[name] = int(instances.sum())
         name = max(waiting, key=lambda key: waiting[key])
-        return (
-            f"{waiting[name]} of them at {name!r}, which cannot keep up with the load" if waiting[name] else "no queue"
-        )
+        return waiting[name], name
 
     def take(self) -> np.ndarray:
         """The accumulators of the slice that ends now, which are then started afresh."""

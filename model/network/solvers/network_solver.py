@@ -171,6 +171,10 @@ def _impossible(net: Reduced, figures: Figures) -> str:
         exempt = net.delay[k] or station.overflow or np.isinf(figures.residence[:, k]).any()
         if not exempt and done > most * (1 + SLACK):
             return f"{station.name} does {done / most:.3g} times what it can do"
+    for rho, resource in enumerate(network.resources):
+        held, places = figures.held[:, rho].sum(), resource.capacity * resource.instances
+        if held > places * (1 + SLACK):
+            return f"{held:.3g} of {resource.name} are held, which has {places}"
     return ""
 
 

@@ -159,6 +159,10 @@ def test_switching_class_adds_the_other_route():
         ),
         ([Go(to=(("nowhere", 1.0),))], "unknown label 'nowhere'"),
         ([Acquire(resource="mxt", units=3), Release(resource="mxt", units=3)], "takes 3 of 'mxt', which has 2"),
+        (
+            [Acquire(resource="mxt", units=2), visit(holding=("mxt",)), Release(resource="mxt", units=2)],
+            "step 2 takes 1 of 'mxt' while holding 2 of its 2: it would wait for itself",
+        ),
         ([Call(procedure="p")], "unknown procedure"),
         ([Fork(branches=((visit(), Switch(to="t")),))], "cannot become another class"),
     ],

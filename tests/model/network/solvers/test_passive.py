@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.network import Acquire, Cec, LparShare, Network, Release, Resource, Station
+from model.network import Acquire, Cec, LparShare, Network, NetworkError, Release, Resource, Station
 from model.network.simulator import simulate
 from model.network.solvers import solve
 from model.network.solvers.passive.parts import Limited, limited_parts
@@ -201,3 +201,16 @@ def test_limited_work_that_others_starve_of_the_engine_has_no_steady_state():
     stations = [Station(name="cp", scheduling="hol"), Station(name="tape")]
     answer = solve(network(stations, low, high, flood, resources=(Resource(name="lock", capacity=2),)))
     assert np.isinf(answer.response_s).all()
+
+
+def test_more_than_there_is_of_a_resource_is_never_said_to_be_held():
+    """Two classes that take two locks in different orders come to wait for each other for ever."""
+    classes = [
+        closed_class(
+            4, 0.01, Acquire(resource=first), visit("cp", 1e-3), Acquire(resource=then), visit("cp", 1e-3),
+            Release(resource=then), Release(resource=first), name=first,
+        )
+        for first, then in (("mxt", "qr"), ("qr", "mxt"))
+    ]  # fmt: skip
+    with pytest.raises(NetworkError, match=r"are held, which has 1.*Simulate it"):
+        solve(region(1, 1, *classes))
