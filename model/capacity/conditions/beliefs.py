@@ -25,7 +25,7 @@ from model.capacity.conditions.series import (
     rises,
     spans,
 )
-from model.capacity.conditions.tables import ALTERNATIVES, PEAK, SYSTEM, Cell, Table, Tables
+from model.capacity.conditions.tables import ALTERNATIVES, PEAK, SYSTEM, Cell, Kept, Table, Tables
 
 OUTSIDE_SD = 0.003
 """Relative standard deviation by which an answer is less sure, for each e-fold outside the measured levels."""
@@ -83,7 +83,8 @@ class Beliefs:
         self.ratios = Ratios(tables, self.facts)
         self.laws = SeriesLaws(self.facts)
         self._widening = widening or {}
-        self._cache: dict[Cell, Inference | None] = {}
+        self._cache: Kept[Inference | None] = Kept()
+        self._doublings: dict[Cell, tuple[float, float]] = {}
 
     def infer(self, cell: Cell) -> Inference | None:
         """What is believed of a cell; None when nothing measured is related to it."""
@@ -135,15 +136,22 @@ class Beliefs:
         away = math.log2(cell.x / end)
         steps = [step for step in STEPS_BEYOND if step < abs(away)]
         places = [replace(cell, x=end * math.exp2(math.copysign(step, away))) for step in steps]
-        nearer = [self._widened(table, place, self.laws.at(table, place, points)) for place in places]
-        reach = max([belief.reach(), *(other.reach() for other in nearer)])
+        nearer = [self._at_doubling(table, place, points) for place in places]
+        reach = max([belief.reach(), *(other for _, other in nearer)])
         rising = rises(table, cell) and not is_closed(table, cell)
         factor = 1.0
         if rising and not any(spans(table.series(other), cell.x) for other in self.laws.siblings(table, cell)):
-            limit = (max if away > 0 else min)([last, *(other.median() for other in nearer)])
+            limit = (max if away > 0 else min)([last, *(median for median, _ in nearer)])
             factor = (max if away > 0 else min)(limit / belief.median(), 1.0)
         wider = reach / max(belief.reach(), LEAST_REACH)
         return belief.widened(max(wider, 1.0)).scaled(factor, OUTSIDE_SD * abs(away) * math.log(2.0))
+
+    def _at_doubling(self, table: Table, cell: Cell, points: list[Point]) -> tuple[float, float]:
+        """Median and reach of what the laws say so many doublings beyond the measured levels."""
+        if cell not in self._doublings:
+            belief = self._widened(table, cell, self.laws.at(table, cell, points))
+            self._doublings[cell] = belief.median(), belief.reach()
+        return self._doublings[cell]
 
     def _related(self, table: Table, cell: Cell) -> Inference | None:
         """From users who do not wait between requests; else from the relative whose ratio to the cell is known best."""

@@ -14,7 +14,7 @@ from model.capacity.conditions.identities import WHOLE_PCT, Sum, repeated, share
 from model.capacity.conditions.mixtures import Array, Belief
 from model.capacity.conditions.rows import Identity, Operand
 from model.capacity.conditions.series import DOUBTFUL
-from model.capacity.conditions.tables import Cell, Table, Tables
+from model.capacity.conditions.tables import Cell, Kept, Table, Tables
 from model.systems.arithmetic import compute
 
 FOLLOWS = "follows from other values"
@@ -39,7 +39,7 @@ class Value:
 
 
 class Evaluator:
-    """Evaluates cells, each once."""
+    """Evaluates cells, each once but for those asked long ago."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Evaluator:
             self._identities[entry.system, entry.table, entry.metric].append(entry)
         self.identities = identities
         self._seed = seed
-        self._cache: dict[Cell, Value | None] = {}
+        self._cache: Kept[Value | None] = Kept()
         self._depth = 0
 
     def value(self, cell: Cell) -> Value | None:

@@ -14,7 +14,7 @@ import numpy as np
 from model.capacity.conditions.identities import is_total
 from model.capacity.conditions.laws import Array, Explained, Fitted, Series, node_weights, prior
 from model.capacity.conditions.mixtures import Belief, student
-from model.capacity.conditions.tables import ALTERNATIVES, POPULATIONS, SYSTEM, Cell, Table, number
+from model.capacity.conditions.tables import ALTERNATIVES, POPULATIONS, SYSTEM, Cell, Kept, Table, number
 
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
@@ -45,7 +45,8 @@ class SeriesLaws:
 
     def __init__(self, facts: Mapping[str, Mapping[str, str]]) -> None:
         self._facts = facts
-        self._siblings_alone: dict[Cell, tuple[float, float] | None] = {}
+        self._siblings_alone: Kept[tuple[float, float] | None] = Kept()
+        self._siblings: dict[Cell, tuple[Cell, ...]] = {}
         self._fitted: dict[tuple[Cell, tuple[Cell, ...], float], Fitted] = {}
         self._nodes: dict[Cell, Array] = {}
 
@@ -68,18 +69,12 @@ class SeriesLaws:
         found = number(self._facts.get(cell.system, {}).get(THINK_TIME, ""))
         return found if found is not None and all(found < x / y for x, y, _ in points) else 0.0
 
-    def siblings(self, table: Table, cell: Cell) -> list[Cell]:
+    def siblings(self, table: Table, cell: Cell) -> tuple[Cell, ...]:
         """Series of the same metric with at least two levels that differ in one name, other systems first."""
-        found = []
-        for other in table.by_series:
-            if other.metric != cell.metric or is_total(other) != is_total(cell):
-                continue
-            apart = differ(cell, other)
-            if len(apart) == 1 and _alike(table, cell, other):
-                distance = _distance(table, cell, other)
-                if distance <= MOST_APART:
-                    found.append(((apart[0] != SYSTEM, distance, other.labels, other.system), other))
-        return [other for _, other in sorted(found, key=lambda entry: entry[0])[:MOST_SIBLINGS]]
+        series = replace(cell, x=None)
+        if series not in self._siblings:
+            self._siblings[series] = _siblings(table, series)
+        return self._siblings[series]
 
     def _node_weights(self, table: Table, cell: Cell) -> Array:
         """How likely each scatter and discrepancy is before the series is seen, of what series like it show."""
@@ -178,6 +173,19 @@ def growth(table: Table, cell: Cell, point: Point) -> Belief | None:
     spread = float(np.std(slopes, ddof=1)) * math.sqrt(1.0 + 1.0 / count) * abs(away)
     sd = math.hypot(spread * student(count - 1), math.sqrt(2.0) * scatter, UNMEASURED_SD, se / y)
     return Belief(np.ones(1), np.array([math.log(y) + float(np.mean(slopes)) * away]), np.array([sd]), True)
+
+
+def _siblings(table: Table, series: Cell) -> tuple[Cell, ...]:
+    found = []
+    for other in table.by_series:
+        if other.metric != series.metric or is_total(other) != is_total(series):
+            continue
+        apart = differ(series, other)
+        if len(apart) == 1 and _alike(table, series, other):
+            distance = _distance(table, series, other)
+            if distance <= MOST_APART:
+                found.append(((apart[0] != SYSTEM, distance, other.labels, other.system), other))
+    return tuple(other for _, other in sorted(found, key=lambda entry: entry[0])[:MOST_SIBLINGS])
 
 
 def _shows(points: Sequence[Point]) -> bool:

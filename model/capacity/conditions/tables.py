@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations, permutations
+from typing import TypeVar
 
 from model.capacity.conditions.rows import Row
 
@@ -31,7 +32,11 @@ KINDS: Mapping[str, str] = {
     "us/tran": "engine time",
 }  # fmt: skip
 
+KEPT = 1 << 13
+"""Cells of which answers are kept: questions may have any number between levels."""
+
 Labels = tuple[tuple[str, str], ...]
+Answered = TypeVar("Answered")
 
 
 def kind_of(metric: str, unit: str) -> str:
@@ -74,6 +79,15 @@ class Cell:
         if key == SYSTEM:
             return replace(self, system=level)
         return replace(self, labels=tuple(sorted({**dict(self.labels), key: level}.items())))
+
+
+class Kept(dict[Cell, Answered]):
+    """Answers for the last `KEPT` cells that there were any for."""
+
+    def __setitem__(self, cell: Cell, answer: Answered) -> None:
+        if len(self) >= KEPT:
+            del self[next(iter(self))]
+        super().__setitem__(cell, answer)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from model.capacity.conditions import tables
+from model.capacity.conditions.fitting import evaluator, fit
 from model.capacity.conditions.laws import NODES, node_weights
 from model.capacity.conditions.rows import Row
 from model.capacity.conditions.series import SeriesLaws, rises
@@ -74,3 +76,15 @@ def test_one_level_grows_as_the_metric_does_in_other_systems():
     alike, apart = said(0.28, 0.3, 0.32), said(0.2, 0.3, 0.4)
     assert alike.median() == pytest.approx(apart.median()) == pytest.approx(700.0 * 40.0**0.3)
     assert alike.reach() < 0.15 < apart.reach() < said(0.3).reach()
+
+
+def test_answers_between_levels_are_kept_for_the_last_that_were_asked(monkeypatch):
+    monkeypatch.setattr(tables, "KEPT", 16)
+    rows = [*series("one", (1, 8, 64), 0.01), *series("other", (2, 8, 32), 0.01)]
+    asked = evaluator(fit(rows, {}))
+    [block] = asked.tables.blocks
+    cells = [Cell(block, "one", "storage_kb", "", (), 1.0 + x) for x in range(40)]
+    first, again = ([asked.value(cell).value for cell in cells] for _ in range(2))
+    assert again == first
+    kept = [asked._cache, asked.beliefs._cache, asked.beliefs.laws._siblings_alone]
+    assert [len(each) for each in kept] == [16, 16, 16]
