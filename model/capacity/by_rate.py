@@ -6,8 +6,9 @@ Nothing says how the work of a transaction changes with the load: it is less sur
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from model.capacity.adjustments import Factor, scaled
@@ -54,7 +55,8 @@ def at_rate(bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], co
     if len(asked) > 1:
         raise QuestionError(f"at.{RATE}", asked, f"at: {' and '.join(asked)} say the load twice; give one of them")
     ((key, value),) = asked.items()
-    outputs = tuple(_at_load(output, _growing(found, output, key, value)) for output in found.outputs)
+    growing = _growing(found, key, value)
+    outputs = tuple(_at_load(output, growing(output.condition)) for output in found.outputs)
     moved = [now for now, before in zip(outputs, found.outputs, strict=True) if now is not before]
     if not moved and key != GROWTH:
         what = "busy" if key == BUSY else "rate"
@@ -90,6 +92,7 @@ def beside_network(
     rate = _rate_of(at, answered)
     if rate is None:
         return (), ()
+    growing = _growing(found, RATE, rate)
     moved: list[Output] = []
     still: dict[str, None] = {}
     for output in more:
@@ -99,8 +102,8 @@ def beside_network(
             moved.append(output)
             still[output.metric] = None
         elif goes_with_rate(output.metric, output.unit):
-            growing = _growing(found, output, RATE, rate)
-            moved += [_at_load(output, growing)] if growing is not None else []
+            by = growing(output.condition)
+            moved += [_at_load(output, by)] if by is not None else []
     return tuple(moved), _unchanged(sorted(still))
 
 
@@ -143,21 +146,27 @@ def _at_load(output: Output, growing: Factor | None) -> Output:
     return scaled(output, replace(growing, log_sd=0.0) if exact else growing)
 
 
-def _growing(found: Answer, output: Output, key: str, value: Any) -> Factor | None:
-    """By how much work grows at the condition of a figure; None where what is asked for was not measured there."""
+def _growing(found: Answer, key: str, value: Any) -> Callable[[str], Factor | None]:
+    """By how much work grows, by the condition of a figure; None where what is asked for was not measured there."""
     if key == GROWTH:
         if (factor := growth(f"at.{key}", value)) == 0.0:
             raise QuestionError(f"at.{key}", value, f"{key}: nothing is left at {value} %")
-        return with_rate(factor)
+        everywhere = with_rate(factor)
+        return lambda condition: everywhere
     asked = positive(f"at.{key}", value, FULL_PCT if key == BUSY else math.inf)
-    own = set(output.condition.split("; "))
     known = [
         (set(other.condition.split("; ")), other.value)
         for other in found.outputs
         if other.value and (other.metric == BUSY if key == BUSY else other.metric in RATES and other.unit == PER_SECOND)
     ]
-    here = [value for condition, value in known if condition <= own] or [value for _, value in known]
-    return with_rate(asked / here[0]) if len(set(here)) == 1 else None
+
+    @cache
+    def at_condition(condition: str) -> Factor | None:
+        own = set(condition.split("; "))
+        here = [value for part, value in known if part <= own] or [value for _, value in known]
+        return with_rate(asked / here[0]) if len(set(here)) == 1 else None
+
+    return at_condition
 
 
 def _of_users(bundle: Mapping[str, Any], system: str, asked: Mapping[str, Any], users: Users, rate: float) -> Answer:
