@@ -258,19 +258,25 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
     if "point" in asked:
         point_entry(entry, asked["point"])
     index, notes, weeks = _recorded(entry, profile, asked)
-    history = recorded(profile)
-    rates = history.rates[:, index].mean(axis=1)
-    others = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
-    if weeks > 0.0 and np.any(others):
+    base = derived(entry, ("base", tuple(index.tolist())), lambda: _mean_of(system, profile, index))
+    if weeks > 0.0 and np.any(base.others):
         notes[0] += ", and what the other LPARs of the machine use as theirs does"
-    extra = {name: values[index].mean(keepdims=True)[None] for name, values in history.extra.items()}
     start = profile["start_local"][int(index[len(index) // 2])]
     if weeks > 0.0:
         start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
+    return None, start, base, weeks, notes
+
+
+def _mean_of(system: System, profile: Mapping[str, Any], index: NDArray[np.int64]) -> Scenario:
+    """The mean load of some recorded intervals."""
+    history = recorded(profile)
+    rates = history.rates[:, index].mean(axis=1)
+    others = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
+    extra = {name: values[index].mean(keepdims=True)[None] for name, values in history.extra.items()}
     thinking = history.thinking[:, index].mean(axis=1)
     sampled_s = np.maximum(thinking * len(index) * profile["seconds"], 1e-12)
     think_s = thinking / np.maximum(rates, 1e-12) * np.maximum(1.0 + system.thinking_noise / np.sqrt(sampled_s), 0.0)
-    base = Scenario(
+    return Scenario(
         rates[None, None, :],
         system.engines,
         system.ziips,
@@ -280,7 +286,6 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
         recorded=tuple(int(i) for i in index),
         think_s=np.where(rates > 0, think_s, 0.0)[:, None, :] if np.any(think_s > 0) else None,
     )
-    return None, start, base, weeks, notes
 
 
 def _recorded(
