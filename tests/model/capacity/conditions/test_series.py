@@ -80,7 +80,7 @@ def test_one_level_grows_as_the_metric_does_in_other_systems():
 
 def test_answers_between_levels_are_kept_for_the_last_that_were_asked(monkeypatch):
     monkeypatch.setattr(tables, "KEPT", 16)
-    rows = [*series("one", (1, 8, 64), 0.01), *series("other", (2, 8, 32), 0.01)]
+    rows = [*series("one", (1, 8, 64), 0.01), *series("other", (1, 8, 64), 0.01)]
     asked = evaluator(fit(rows, {}))
     [block] = asked.tables.blocks
     cells = [Cell(block, "one", "storage_kb", "", (), 1.0 + x) for x in range(40)]
