@@ -39,10 +39,7 @@ intervals as (
 run_of as (
   select i.interval_key, r.system_id, r.point, r.condition
   from intervals i
-  join {{ ref('int_run') }} r
-    on r.smf_sid = i.smf_sid
-    and i.interval_start_utc + to_microseconds((i.interval_s * 500000)::bigint) >= r.start_utc
-    and i.interval_start_utc + to_microseconds((i.interval_s * 500000)::bigint) < r.end_utc
+  join {{ ref('int_run') }} r on {{ in_run('r', 'i.smf_sid', 'i.interval_start_utc', 'i.interval_s') }}
   qualify row_number() over (partition by i.interval_key order by r.start_utc desc, r.system_id, r.point) = 1
 ),
 

@@ -131,13 +131,6 @@ channels as (
   group by system_id, point, condition, subject, position, seconds
 ),
 
-clock as (
-  select smf_sid, median(date_diff('second', interval_start_utc, interval_start_local)) as offset_s
-  from {{ ref('int_interval') }}
-  where interval_start_utc is not null and interval_start_local is not null
-  group by smf_sid
-),
-
 -- A listing names no system: where several LPARs were measured together it counts once.
 run as (
   select system_id, point, condition, min(start_utc) as start_utc, max(end_utc) as end_utc, min(smf_sid) as smf_sid
@@ -154,9 +147,9 @@ statistic as (
     end as value
   from {{ ref('stg_cics_statistic') }} s
   join run r on true
-  left join clock k on k.smf_sid = r.smf_sid
+  asof left join {{ ref('int_utc_offset') }} k on k.smf_sid = r.smf_sid and k.from_local <= s.collected_local
   where s.value_num is not null and s.section is not null
-    and {{ during_run('r', 's.collected_local - to_seconds(coalesce(k.offset_s, 0)::bigint)') }}
+    and {{ during_run('r', 's.collected_local - to_seconds(coalesce(k.ahead_s, 0)::bigint)') }}
   group by r.system_id, r.point, r.condition, s.section, s.label
 ),
 

@@ -1,44 +1,25 @@
--- Batch steps (SMF 30 subtype 4) and FTP transfers (SMF 119 subtype 70). Their records carry local time alone; what the
--- RMF records of the same system say of its offset makes UTC of it, and none is taken where there are none.
-with clock as (
-  select smf_sid, median(date_diff('second', interval_start_utc, interval_start_local)) as offset_s
-  from {{ ref('int_interval') }}
-  where interval_start_utc is not null and interval_start_local is not null
-  group by smf_sid
-),
-
-step as (
-  select
-    h.smf_sid,
-    i.step_start_date + to_microseconds(i.step_start_clock_us) as start_local,
-    h.written_local as end_local,
-    coalesce(nullif(io.excps, 0), io.excps_4byte) as excps,
-    {{ address_space_cp_s('c') }} as cpu_s
-  from {{ source('staging', 'stg_smf30_header') }} h
-  join {{ source('staging', 'stg_smf30_identification') }} i using (file_id, record_seq)
-  left join {{ source('staging', 'stg_smf30_io') }} io using (file_id, record_seq)
-  left join {{ source('staging', 'stg_smf30_cpu') }} c using (file_id, record_seq)
-  where h.subtype = 4
-),
-
-steps as (
+-- Batch steps (SMF 30 subtype 4) and FTP transfers (SMF 119 subtype 70). Their records carry local time alone: the
+-- offset of their system makes UTC of it, and none is taken where none is known.
+with steps as (
   select r.system_id, r.point, r.condition, null::double as seconds,
     unnest({{ measures_of('step') }}, recursive := true)
-  from step s
-  left join clock k using (smf_sid)
+  from {{ ref('int_step') }} s
+  asof left join {{ ref('int_utc_offset') }} k on k.smf_sid = s.smf_sid and k.from_local <= s.step_start_local
   join {{ ref('int_run') }} r
-    on {{ at_run('r', 's.smf_sid', 's.start_local - to_seconds(coalesce(k.offset_s, 0)::bigint)') }}
+    on {{ at_run('r', 's.smf_sid', 's.step_start_local - to_seconds(coalesce(k.ahead_s, 0)::bigint)') }}
   group by r.system_id, r.point, r.condition
 ),
 
 transfers as (
   select r.system_id, r.point, r.condition, date_diff('microsecond', r.start_utc, r.end_utc) / 1e6 as seconds,
     unnest({{ measures_of('transfer') }}, recursive := true)
-  from {{ source('staging', 'stg_smf119_70_transfer') }} t
-  left join clock k using (smf_sid)
+  from (
+    select *, ended_date + to_microseconds(ended_clock_us) as ended_local
+    from {{ source('staging', 'stg_smf119_70_transfer') }}
+  ) t
+  asof left join {{ ref('int_utc_offset') }} k on k.smf_sid = t.smf_sid and k.from_local <= t.ended_local
   join {{ ref('int_run') }} r
-    on {{ at_run('r', 't.smf_sid',
-                 't.ended_date + to_microseconds(t.ended_clock_us) - to_seconds(coalesce(k.offset_s, 0)::bigint)') }}
+    on {{ at_run('r', 't.smf_sid', 't.ended_local - to_seconds(coalesce(k.ahead_s, 0)::bigint)') }}
   group by r.system_id, r.point, r.condition, r.start_utc, r.end_utc
 )
 

@@ -1,0 +1,17 @@
+-- How far the local time of each system is ahead of UTC, as RMF records say, and from which local time on: a month in which
+-- clocks are changed has two. What comes before the first of these records has its offset.
+select
+  smf_sid,
+  case when before_s is null then '-infinity'::timestamp else interval_start_local end as from_local,
+  ahead_s
+from (
+  select smf_sid, interval_start_local, ahead_s,
+    lag(ahead_s) over (partition by smf_sid order by interval_start_utc) as before_s
+  from (
+    select smf_sid, interval_start_utc, interval_start_local,
+      date_diff('second', interval_start_utc, interval_start_local) as ahead_s
+    from {{ ref('int_interval') }}
+    where interval_start_utc is not null and interval_start_local is not null
+  )
+)
+where ahead_s is distinct from before_s
