@@ -101,6 +101,11 @@ def test_a_body_of_a_usual_size_passes_in_one_piece_with_its_header(address):
     assert said(address, post(body)).split()[1] == b"422"
 
 
+def test_a_body_that_is_too_large_is_refused_before_it_comes(address):
+    head = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n"
+    assert said(address, head).split()[1] == b"413"
+
+
 def test_an_endless_body_is_refused(address):
     head = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     assert said(address, head, *[b"10000\r\n" + b" " * 65536 + b"\r\n"] * 50).split()[1] == b"413"
@@ -155,7 +160,7 @@ def test_a_name_that_is_not_the_service_s_is_refused(address, host):
     assert get(address, "/v1/systems", host) == 421
 
 
-@pytest.mark.parametrize("host", ["localhost", "localhost:8321", "127.0.0.1:1", "[::1]:8321"])
+@pytest.mark.parametrize("host", ["localhost", "LocalHost.:8321", "127.0.0.1:1", "[::1]:8321"])
 def test_local_names_and_addresses_are_the_service_s(address, host):
     assert get(address, "/healthz", host) == 200
 

@@ -52,8 +52,12 @@ def test_without_its_file_nobody_new_is_let_in(home):
     assert client("GET", "/v1/models").status_code == 401
 
 
-def test_a_file_of_tokens_that_cannot_be_read_is_told(home):
-    (home / "tokens.json").write_text(json.dumps({"tokens": [{"name": "x", "sha256": "0", "scopes": ["all"]}]}))
+@pytest.mark.parametrize("wrong", [{"scopes": ["all"]}, {"sha256": "00" * 31}, {"sha256": "x"}, {"per_minute": 0}])
+def test_a_file_of_tokens_that_cannot_be_read_is_told(home, wrong):
+    entry = {"name": "x", "sha256": "00" * 32, "scopes": ["ask"], "per_minute": None}
+    (home / "tokens.json").write_text(json.dumps({"tokens": [entry]}))
+    Client(home)
+    (home / "tokens.json").write_text(json.dumps({"tokens": [entry | wrong]}))
     with pytest.raises(tokens.TokensError, match="etalon token"):
         Client(home)
 

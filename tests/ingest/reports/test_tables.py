@@ -76,6 +76,12 @@ def test_a_line_that_does_not_fit_its_header_is_put_aside_and_the_others_stand()
     assert "export the table again, with values that hold ';'" in piece.detail
 
 
+def test_a_delimiter_may_end_a_row_and_a_value_too_many_may_not():
+    rows, [bad] = read(b"transaction;min;average;max;passed;failed\nA;.1;.2;.3;4;3;\nB;.1;.2;.3;4;3;9\n")
+    assert [row["transaction_name"] for row in rows["load_driver_response"]] == ["A"]
+    assert bad.detail.startswith("row 1: 7 values, the header has 6 columns")
+
+
 def test_a_row_with_decimal_commas_is_put_aside_instead_of_read_wrong():
     rows, bad = read(
         b"transaction;min;average;max;passed;failed\nA;0,01;0,125;0,9;4.100;3\nB;0.01;0.125;1,016.5;4,100;3\n"

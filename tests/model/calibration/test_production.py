@@ -213,7 +213,10 @@ def test_headroom_names_the_week_in_which_the_target_is_crossed():
     start = given.start_local[np.argmax(given.busy_s)].astype("datetime64[D]")
     said = (np.datetime64(found["first"]["value"]) - start) / np.timedelta64(7, "D")
     assert abs(said - weeks) <= max(3, 0.3 * weeks)
-    assert found["first"]["lo"] <= found["first"]["value"]
+    # The first of twenty draws crosses when the upper end of the forecast does, the last when the lower end does.
+    for date, busy in (("lo", "hi"), ("value", "value"), ("hi", "lo")):
+        above = next(step["date"] for step in found["forecast"] if step[busy] > 95)
+        assert np.datetime64(above) - 28 < np.datetime64(found["first"][date]) <= np.datetime64(above)
 
 
 def test_a_machine_fills_as_its_other_lpars_grow_too():

@@ -1,5 +1,7 @@
 """MSU to come: recorded averages grown by the model, added up over the LPARs of a machine."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,10 +35,20 @@ def by_name(found: dict) -> dict:
 def test_an_lpar_grows_from_its_recorded_peak(bundle):
     subject = by_name(forecast_msu(bundle, [lpar("PRDA", "PRDA")]))["lpar", "PRDA"]
     assert subject["recorded"]["peak_four_hour_msu"] == pytest.approx(150)
+    assert subject["recorded"]["peak_at_local"] == str(STARTS[np.argmax(DAILY)])
     today, year = subject["forecast"][0], subject["forecast"][-1]
     assert today["value"] == pytest.approx(150)
     assert (year["week"], year["lo"] < year["value"] < year["hi"]) == (52, True)
     assert 1.2 < year["value"] / today["value"] < np.exp(0.52) * 1.05
+
+
+def test_a_forecast_scatters_as_the_peaks_of_its_weeks_did(bundle):
+    weekly = np.repeat([1.0, 1.1, 1.21], 24 * 7)
+    grown = replace(lpar("PRDB", "other"), four_hour_msu=weekly * DAILY)
+    today = by_name(forecast_msu(bundle, [grown]))["lpar", "PRDB"]["forecast"][0]
+    # Of three weeks a tenth apart each, the standard deviation is a tenth.
+    assert today["hi"] / today["value"] == pytest.approx(1.1**1.645, rel=0.01)
+    assert today["lo"] / today["value"] == pytest.approx(1.1**-1.645, rel=0.01)
 
 
 def test_a_machine_s_peak_is_that_of_the_sum_and_not_the_sum_of_peaks(bundle):

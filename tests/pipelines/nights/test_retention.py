@@ -37,17 +37,21 @@ def test_without_a_warehouse_nothing_is_dropped_and_none_is_made(tmp_path):
     assert not home.warehouse.exists()
 
 
-def test_a_warehouse_made_small_holds_the_same(warehouse):
+def test_a_warehouse_of_which_much_is_dropped_becomes_small_and_holds_the_rest(warehouse):
     with duckdb.connect(str(warehouse.warehouse)) as con:
-        con.execute("CREATE TABLE marts.big AS SELECT random() AS x FROM range(2_000_000)")
-        con.execute("DROP TABLE marts.big")
+        con.execute(
+            "CREATE TABLE marts.big AS SELECT random() AS x, TIMESTAMP '2026-01-01' AS interval_start_utc "
+            "FROM range(1_000_000)"
+        )
+        # What is written behind it keeps its space in the file.
         con.execute("CHECKPOINT")
+        con.execute("CREATE TABLE marts.kept AS SELECT random() AS x FROM range(10_000)")
     before = warehouse.warehouse.stat().st_size
     beside = warehouse.warehouse.parent
     for left in (".etalon.duckdb.compact", ".etalon.duckdb.compact.wal"):
         (beside / left).write_bytes(b"of one that was killed")
-    retention.compact(warehouse.warehouse)
-    assert warehouse.warehouse.stat().st_size < before
+    assert retention.retain(warehouse, {"marts.big": 30}, dt.date(2026, 11, 20)) == {"marts.big": 1_000_000}
+    assert warehouse.warehouse.stat().st_size < before / 2
     assert [path.name for path in beside.iterdir()] == ["etalon.duckdb"]
     with duckdb.connect(str(warehouse.warehouse), read_only=True) as con:
         assert con.execute("SELECT count(*) FROM marts.fct_msu").fetchone() == (60,)

@@ -85,6 +85,13 @@ def test_totals_of_other_parts_are_shown_but_not_judged() -> None:
     assert found["JOB private below"].delta_pct == pytest.approx(10)
 
 
+def test_a_difference_from_less_than_nothing_has_the_sign_of_the_change() -> None:
+    [row] = [
+        r for r in compare([holding("A", {"csa": -10}), holding("B", {"csa": -5})], CATALOGUE).rows if r.metric.subject
+    ]
+    assert (row.sides[1].delta, row.sides[1].delta_pct) == (5, 50)
+
+
 def test_storage_is_not_put_to_equal_busy() -> None:
     catalogue = {**CATALOGUE, "storage_kb": About("Storage", "KB", "lower", True, None)}
     found = compare([holding("A", {"csa": 100}), holding("B", {"csa": 100})], catalogue)
