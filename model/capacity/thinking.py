@@ -66,7 +66,7 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
         return scaled(output, less_sure)
 
     said = " and ".join(f"{key} = {known[key]:g}" for key in keys)
-    note = f"{said} was measured: {count:g} {users.key} make the throughput of {same[1]:.4g} of those; the rest stays"
+    note = f"measured with {said}: {count:g} {users.key} make the throughput of {same[1]:.4g} of those; the rest stays"
     outputs = tuple(of(output) for output in found.outputs)
     return replace(found, at=dict(at), outputs=outputs, notes=(note, *found.notes), extrapolated=True)
 

@@ -196,7 +196,7 @@ def test_users_who_do_otherwise_pass_a_cycle_of_another_length(known, system, at
     assert found["value"] == pytest.approx(throughput, rel=0.01)
     assert found["lo"] <= throughput <= found["hi"]
     assert answer["extrapolated"]
-    assert "was measured" in answer["notes"][0]
+    assert "measured with" in answer["notes"][0]
 
 
 def test_who_thinks_as_long_as_measured_is_answered_as_measured(known):
