@@ -11,20 +11,19 @@ from pydantic import ConfigDict, Field, create_model
 
 from serve.answers import Part
 from serve.encoding import as_json
-from serve.kinds import KINDS, Kind
-from serve.questions import Question
+from serve.questions import ABOUT_SYSTEMS, Question, SystemQuestion
 from serve.schemas import ProblemDocument
 
 MOST_QUESTIONS = 200
 
 
-def _asked(kind: Kind) -> type[Question]:
+def _asked(body: type[SystemQuestion]) -> type[Question]:
     """A question with its kind beside it."""
-    name: Any = Literal[kind.name]
-    return create_model(f"Batch{kind.body.__name__}", __base__=Question, kind=(name, ...), question=(kind.body, ...))
+    name: Any = Literal[body.kind]
+    return create_model(f"Batch{body.__name__}", __base__=Question, kind=(name, ...), question=(body, ...))
 
 
-Asked: Any = reduce(or_, [_asked(kind) for kind in KINDS.values()])
+Asked: Any = reduce(or_, [_asked(body) for body in ABOUT_SYSTEMS])
 
 
 class BatchQuestion(Question):
@@ -50,7 +49,7 @@ class BatchItem(Part):
     """The answer to one question, or why it is refused."""
 
     status: int = Field(description="what the question would have been answered with alone")
-    answer: reduce(or_, [kind.answer for kind in KINDS.values()]) | None = None  # type: ignore[valid-type]
+    answer: reduce(or_, [body.answer for body in ABOUT_SYSTEMS]) | None = None  # type: ignore[valid-type]
     problem: ProblemDocument | None = None
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from serve import answers
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 SystemId = Annotated[
@@ -28,6 +30,16 @@ class Question(BaseModel):
     def arguments(self) -> bytes:
         """What was given, as JSON, by the names that the model has for it."""
         return self.model_dump_json(exclude_none=True).encode()
+
+
+class SystemQuestion(Question):
+    """A question about a system: its name in an address and in a batch, what it is for, and the type of its answer."""
+
+    kind: ClassVar[str]
+    summary: ClassVar[str]
+    answer: ClassVar[type[BaseModel]]
+
+    system: SystemId
 
 
 class OperatingPoint(BaseModel):
@@ -60,52 +72,60 @@ Asked = Annotated[
 ]
 
 
-class PredictQuestion(Question):
+class PredictQuestion(SystemQuestion):
     """What would this system do at this load?"""
 
+    kind = "predict"
+    summary = "Predict every metric of a system at a load"
+    answer = answers.PredictAnswer
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"system": "cics53-18cp", "at": {"growth_pct": 20}}]},
     )
 
-    system: SystemId
     at: Asked = None
 
 
-class SizeQuestion(Question):
+class SizeQuestion(SystemQuestion):
     """How few engines carry this load within these targets? At least one target is required."""
 
+    kind = "size"
+    summary = "Find the smallest number of engines for a load within busy and response targets"
+    answer = answers.SizeAnswer
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"system": "cics53-18cp", "at": {"growth_pct": 30}, "max_busy_pct": 90}]},
     )
 
-    system: SystemId
     at: Asked = None
     max_busy_pct: BusyTarget | None = None
     max_response_ms: ResponseTarget | None = None
     machines: Machines | None = None
 
 
-class MaxRateQuestion(Question):
+class MaxRateQuestion(SystemQuestion):
     """What is the highest rate of the mix within these targets, what limits it, and what would limit next?"""
 
+    kind = "max-rate"
+    summary = "Find the highest rate of the mix within targets, what limits it, and what would limit next"
+    answer = answers.MaxRateAnswer
     model_config = ConfigDict(json_schema_extra={"examples": [{"system": "cics53-18cp", "max_busy_pct": 90}]})
 
-    system: SystemId
     at: Asked = None
     max_busy_pct: BusyTarget = 100.0
     max_response_ms: ResponseTarget | None = None
 
 
-class SweepQuestion(Question):
+class SweepQuestion(SystemQuestion):
     """Chosen metrics over a range of any key, evenly spaced."""
 
+    kind = "sweep"
+    summary = "Follow metrics over a range of any key"
+    answer = answers.SweepAnswer
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [{"system": "cics53-18cp", "key": "growth_pct", "from": -50, "to": 50, "steps": 11}]
         },
     )
 
-    system: SystemId
     key: str = Field(description="the key of `at` to vary", min_length=1, max_length=200)
     first: Number = Field(alias="from")
     last: Number = Field(alias="to")
@@ -116,36 +136,42 @@ class SweepQuestion(Question):
     metrics: list[str] = Field(default=[], description="metrics that POST /v1/predict answers; none for all")
 
 
-class CompareQuestion(Question):
+class CompareQuestion(SystemQuestion):
     """What changes from question a to question b?"""
 
+    kind = "compare"
+    summary = "Set two questions side by side, with the interval of each difference"
+    answer = answers.CompareAnswer
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"system": "cics53-18cp", "a": {}, "b": {"engines": 20, "growth_pct": 10}}]},
     )
 
-    system: SystemId
     a: Asked = None
     b: Asked = None
     other: SystemId | None = Field(default=None, description="the system of question b, where it is another one")
 
 
-class HeadroomQuestion(Question):
+class HeadroomQuestion(SystemQuestion):
     """Until when does it fit, if classes go on growing as the history trends?"""
 
+    kind = "headroom"
+    summary = "Say until when a system fits, as its history trends"
+    answer = answers.HeadroomAnswer
     model_config = ConfigDict(json_schema_extra={"examples": [{"system": "PRDA", "max_busy_pct": 90}]})
 
-    system: SystemId
     at: Asked = None
     max_busy_pct: BusyTarget = 90.0
     max_response_ms: ResponseTarget | None = None
 
 
-class ExplainQuestion(Question):
+class ExplainQuestion(SystemQuestion):
     """What is the answer at this load made of?"""
 
+    kind = "explain"
+    summary = "Say what an answer is made of, and which assumptions its interval comes from"
+    answer = answers.ExplainAnswer
     model_config = ConfigDict(json_schema_extra={"examples": [{"system": "cics53-18cp"}]})
 
-    system: SystemId
     at: Asked = None
 
 
@@ -157,3 +183,14 @@ class ForecastMsuQuestion(Question):
     system: SystemId | None = Field(default=None, description="only this system and its machine")
     at: OperatingPoint | None = Field(default=None, description="a change on top of growth; needs `system`")
     weeks: int = Field(default=52, ge=1, le=156, description="how far to look")
+
+
+ABOUT_SYSTEMS: tuple[type[SystemQuestion], ...] = (
+    PredictQuestion,
+    SizeQuestion,
+    MaxRateQuestion,
+    SweepQuestion,
+    CompareQuestion,
+    HeadroomQuestion,
+    ExplainQuestion,
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
@@ -16,9 +15,8 @@ from serve.encoding import as_json
 from serve.evaluators import Evaluated
 from serve.evidence import measured_points, recorded_msu, registered
 from serve.guard import take
-from serve.kinds import KINDS, Kind
 from serve.problems import Problem, document
-from serve.questions import ForecastMsuQuestion
+from serve.questions import ABOUT_SYSTEMS, ForecastMsuQuestion, SystemQuestion
 from serve.responses import json_response
 from serve.schemas import MeasuredPoints, Models, Readiness, Systems
 from serve.service import Service
@@ -28,15 +26,15 @@ from serve.snapshot import SnapshotUnavailable
 def questions(service: Service) -> APIRouter:
     """``POST /v1/…`` for every kind of question."""
     router = APIRouter(tags=["questions"])
-    for kind in KINDS.values():
+    for body in ABOUT_SYSTEMS:
         router.add_api_route(
-            f"/v1/{kind.name}",
-            _answering(service, kind),
+            f"/v1/{body.kind}",
+            _answering(service, body),
             methods=["POST"],
-            response_model=kind.answer,
-            summary=kind.summary,
-            description=kind.body.__doc__,
-            operation_id=kind.name,
+            response_model=body.answer,
+            summary=body.summary,
+            description=body.__doc__,
+            operation_id=body.kind,
         )
 
     @router.post("/v1/batch", response_model=BatchAnswer, operation_id="batch")
@@ -52,7 +50,7 @@ def questions(service: Service) -> APIRouter:
             if await request.is_disconnected():
                 break
             try:
-                reply = await service.answer(one.kind, one.question, evaluators)
+                reply = await service.answer(one.question, evaluators)
                 replies.append((reply.status, reply.body))
             except Problem as refused:
                 replies.append((refused.status, as_json(document(refused))))
@@ -68,11 +66,11 @@ def questions(service: Service) -> APIRouter:
     return router
 
 
-def _answering(service: Service, kind: Kind) -> Callable[..., Awaitable[Response]]:
-    async def answered(question: Any, _: Request) -> Response:
-        return _replied(await service.answer(kind.name, question))
+def _answering(service: Service, body: type[SystemQuestion]) -> Callable[..., Awaitable[Response]]:
+    async def answered(question: SystemQuestion, _: Request) -> Response:
+        return _replied(await service.answer(question))
 
-    answered.__annotations__["question"] = kind.body
+    answered.__annotations__["question"] = body
     return answered
 
 

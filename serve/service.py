@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from serve.champion import Champion
 from serve.definitions import Definitions
 from serve.evaluators import Evaluated, Evaluators
 from serve.jobs import Jobs
+from serve.questions import SystemQuestion
 from serve.settings import Settings
 from serve.snapshot import Snapshot
 from serve.telemetry import Telemetry
@@ -46,11 +46,11 @@ class Service:
         async with self.turns:
             return await evaluators.ask(kind, question, beside)
 
-    async def answer(self, kind: str, question: Any, by: Evaluators | None = None) -> Evaluated:
+    async def answer(self, question: SystemQuestion, by: Evaluators | None = None) -> Evaluated:
         """The reply to a question about a system, counted."""
-        reply = await self.ask(kind, question.arguments(), by)
+        reply = await self.ask(question.kind, question.arguments(), by)
         if reply.status == 200:
-            self.telemetry.answered(kind, question.system, reply.extrapolated, reply.seconds)
+            self.telemetry.answered(question.kind, question.system, reply.extrapolated, reply.seconds)
         return reply
 
     async def close(self) -> None:

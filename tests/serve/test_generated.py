@@ -12,7 +12,7 @@ from model.capacity import ask
 from model.capacity.conditions.fitting import fit
 from model.capacity.conditions.rows import Row
 from serve.batch import BatchAnswer
-from serve.kinds import KINDS
+from serve.questions import ABOUT_SYSTEMS
 from serve.schemas import ProblemDocument
 from tests.serve.conftest import Client, publish, rows
 
@@ -26,6 +26,7 @@ known = st.sampled_from(
 keys = st.one_of(
     known, known, st.sampled_from(["when", "growth_pct.shop", "rate.shop", "limit.MXT"]), st.text(max_size=9)
 )
+KINDS = {body.kind: body for body in ABOUT_SYSTEMS}
 points = st.one_of(st.none(), st.dictionaries(keys, scalars, max_size=3), values)
 plain = st.dictionaries(st.sampled_from(["etr_tps", "engines"]), st.floats(1, 6000), max_size=1)
 
@@ -33,7 +34,7 @@ plain = st.dictionaries(st.sampled_from(["etr_tps", "engines"]), st.floats(1, 60
 def bodies(kind: str) -> st.SearchStrategy:
     """Bodies of a question, most of them nearly right."""
     fields = {}
-    for name, field in KINDS[kind].body.model_fields.items():
+    for name, field in KINDS[kind].model_fields.items():
         alias = field.alias or name
         if name == "system":
             continue
