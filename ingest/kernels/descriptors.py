@@ -8,6 +8,9 @@ from ingest.kernels.loads import load_8, store_8
 AFTER_DATE = 8
 """Bytes that a record has at least from the start of its date on."""
 
+EARLIEST_YEAR, LATEST_YEAR = 1980, 2099
+"""Years of records that are looked for among other bytes; small numbers are dates of 1900 and soon after."""
+
 BEFORE_CLOCK = 6
 """Bytes that a record with a store clock near its end has at least before it."""
 
@@ -16,15 +19,6 @@ EARLIEST_CLOCK = 0x9A
 
 NUMBERS_BELOW = np.uint64(1 << 48)
 """No log has so many records; eight bytes of text or packed digits are a higher number."""
-
-BEFORE_CLOCK = 6
-"""Bytes that a record with a store clock at its end has at least before it."""
-
-EARLIEST_CLOCK = 0x9A
-"""First byte of the store clock in 1984; before its first epoch ends in 2042 it is higher."""
-
-MOST_NUMBERED = 1 << 48
-"""Far above the number of any log record, and below what text or packed digits are as a number of eight bytes."""
 
 LONGEST_RECORD = 65_535
 """Bytes of the longest record, or segment of one, that a descriptor can tell."""
@@ -99,7 +93,10 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
 
 @inlined
 def _is_date(data, at, highest):
-    """A packed date that ends with the day of the year and a sign; its first byte is `highest` at most."""
+    """A packed date 0cyydddF or yyyydddF of a year that records may be of; its first byte is `highest` at most."""
+    year = 1000 * np.int64(data[at] >> 4) + 100 * np.int64(data[at] & 15)
+    year += 10 * np.int64(data[at + 1] >> 4) + np.int64(data[at + 1] & 15)
+    year += 1900 if year < 1000 else 0
     day = 100 * np.int64(data[at + 2] >> 4) + 10 * np.int64(data[at + 2] & 15) + np.int64(data[at + 3] >> 4)
     digits = data[at + 1] & 15 <= 9 and data[at + 1] >> 4 <= 9 and data[at + 2] & 15 <= 9
     sign = data[at + 3] & 15
@@ -107,6 +104,7 @@ def _is_date(data, at, highest):
         data[at] <= highest
         and data[at] & 15 <= 9
         and digits
+        and EARLIEST_YEAR <= year <= LATEST_YEAR
         and 1 <= day <= 366
         and data[at + 3] >> 4 <= 9
         and (sign == 12 or sign == 15)
