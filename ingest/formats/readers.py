@@ -36,15 +36,15 @@ def read(
 
     What cannot be read is quarantined with its bytes.
     """
-    reader, decoded = _reader(identity, registry, handlers, path), 0
+    reader, records = _reader(identity, registry, handlers, path), 0
     with path.open("rb") as stream:
         try:
             for batch in reader(stream):
                 batch.quarantined = [piece if piece.raw else _with_bytes(path, piece) for piece in batch.quarantined]
-                decoded += batch.decoded
+                records += batch.records
                 yield batch
         except Unreadable as error:
-            record = decoded if identity.kind in _REPORTS else None
+            record = records if identity.kind in _REPORTS else None
             length = path.stat().st_size - error.offset
             rest = Quarantined(error.offset, length, error.reason, error.detail, record_seq=record)
             yield Batch(quarantined=[_with_bytes(path, rest)])

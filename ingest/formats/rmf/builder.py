@@ -70,6 +70,15 @@ class Builder:
         self._append("rmf_report", [self._head.get(name) for name in schemas()["rmf_report"].names])
         self.complete()
 
+    def abandon(self, begun: bool) -> int:
+        """Forget what was gathered of a damaged report, `begun` or not; its ordinal."""
+        self.record += not begun
+        for rows in self._gathered_rows.values():
+            rows.clear()
+        self.pending, self._complete = 0, {}
+        self._waiting, self._waiting_cells, self._rows, self._has_headers = [], 0, [], False
+        return self.record
+
     def begin_section(self, name: str) -> None:
         """A segment of the report starts."""
         self.end_table()

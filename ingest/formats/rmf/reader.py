@@ -16,19 +16,25 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from lxml import etree
 
-from ingest.batch import Batch, Unreadable
+from ingest.batch import Batch, Quarantined, Unreadable
 from ingest.formats.rmf.batches import batch_of, joined
 from ingest.formats.rmf.builder import Builder
 from ingest.formats.rmf.head import report_head, server_head
 
 MAX_ELEMENT_BYTES = 8 << 20
 MAX_REPORT_BYTES = 64 << 20
+MAX_RESUMED = 100
+"""Most times that reports are looked for behind damage in one input."""
 #: Shorter files are read before the compiled loops of the fast way would be loaded.
 PLAIN_FROM_BYTES = 1 << 17
 _CHUNK = 1 << 20
 _ROWS_PER_BATCH = 1 << 17
 _LONGEST_END_TAG = 64
+_LONGEST_START_TAG = 16
+_LONGEST_HEAD = 1 << 10
 _INPUT_END = re.compile(rb"</ddsml\s*>\s*\Z")
+_REPLY_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<(?:\?|!--)[^>]*>\s*)*<ddsml[\s>]")
+_REPORT_START = re.compile(rb"<(?:postprocessor|report)[\s>]")
 _REPORT_END = re.compile(rb"</(?:postprocessor|report)\s{0,40}>")
 _REPORTS = ("postprocessor", "report")
 _CONTAINERS = ("table", "var-list", "caption")
@@ -38,8 +44,9 @@ _CONTENT = ("ddsml", "segment", "part", "column-headers", "row", "var", "message
 def read_reports(stream: BinaryIO) -> Iterator[Batch]:
     """Batches of tidy and typed rows in file order, of complete reports only.
 
-    Raises Unreadable, after the batches of the complete reports, when the rest is malformed, cut off, not `ddsml`, or
-    too large to be a report. Values are the report's own texts without surrounding white space.
+    A report that is malformed is quarantined, and those behind it are read. Raises Unreadable, after the batches of the
+    complete reports, when the rest is malformed, cut off, not `ddsml`, or too large to be a report. Values are the
+    report's own texts without surrounding white space.
     """
     done = 0
     if stream.seekable():
@@ -60,8 +67,31 @@ def read_reports(stream: BinaryIO) -> Iterator[Batch]:
 
 def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[Batch]:
     """Batches as of `read_reports`, read by a full XML parser, without the first `done` reports."""
-    reading, piece = _Reading(), b""
-    remedy = "transfer the reply again, each into a file of its own"
+    reading, origin = _Reading(), stream.tell() if stream.seekable() else 0
+    for further in range(MAX_RESUMED, -1, -1):
+        try:
+            yield from _rest(stream, reading, done)
+            return
+        except etree.XMLSyntaxError as error:
+            yield reading.take()
+            line, column = error.position
+            text = " ".join((error.msg or "malformed").split(", line ")[0].split())
+        fault, damaged = f"line {line}, column {column}: {text}", reading.clean_offset
+        if reading.is_cut:
+            raise Unreadable("xml_malformed", f"{fault}; the input ends there; transfer it again", damaged)
+        at = _next_report(stream, origin, damaged) if further and stream.seekable() else -1
+        remedy = "transfer the reply again, each into a file of its own"
+        if at < 0:
+            raise Unreadable("xml_malformed", f"{fault}; {remedy}", damaged)
+        record = reading.resume(at, _lines(stream, origin, at))
+        detail = f"{fault}; reports follow one another again from offset {at} on; {remedy}"
+        yield Batch(quarantined=[Quarantined(damaged, at - damaged, "xml_malformed", detail, record_seq=record)])
+        stream.seek(origin + at)
+
+
+def _rest(stream: BinaryIO, reading: "_Reading", done: int) -> Iterator[Batch]:
+    """Batches of the reports in the rest of a stream. Raises XMLSyntaxError; Unreadable after the batches before it."""
+    piece = b""
     try:
         for piece in _pieces(stream):
             reading.feed(piece)
@@ -69,19 +99,44 @@ def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[Batch]:
                 reading.take()
             elif reading.full:
                 yield reading.take()
-        if not _INPUT_END.search(piece):
-            remedy = "the input ends there; transfer it again"
+        reading.is_cut = not _INPUT_END.search(piece)
         reading.close()
-    except etree.XMLSyntaxError as error:
-        yield reading.take()
-        line, column = error.position
-        text = " ".join((error.msg or "malformed").split(", line ")[0].split())
-        detail = f"line {line}, column {column}: {text}; {remedy}"
-        raise Unreadable("xml_malformed", detail, reading.clean_offset) from None
     except Unreadable as error:
         yield reading.take()
         raise Unreadable(error.reason, error.detail, reading.clean_offset) from None
     yield reading.take()
+
+
+def _next_report(stream: BinaryIO, origin: int, damaged: int) -> int:
+    """Offset of the first report behind damage; -1 without any, or in what does not begin like a reply.
+
+    A report that starts where the damage is said to, or is the first of all, is the damaged one.
+    """
+    stream.seek(origin)
+    if not _REPLY_START.match(stream.read(_LONGEST_HEAD)):
+        return -1
+    stream.seek(origin + damaged)
+    base, held, passed = damaged, b"", -1
+    while chunk := stream.read(_CHUNK):
+        data = held + chunk
+        for match in _REPORT_START.finditer(data):
+            start = base + match.start()
+            is_damaged = passed < 0 and base == damaged and not (damaged and data[: match.start()].strip())
+            if start > passed and not is_damaged:
+                return start
+            passed = start
+        held = data[-_LONGEST_START_TAG:]
+        base += len(data) - len(held)
+    return -1
+
+
+def _lines(stream: BinaryIO, origin: int, length: int) -> int:
+    """Ends of lines in the first bytes of a stream."""
+    stream.seek(origin)
+    lines = 0
+    while length and (chunk := stream.read(min(_CHUNK, length))):
+        lines, length = lines + chunk.count(b"\n"), length - len(chunk)
+    return lines
 
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:
@@ -102,20 +157,24 @@ def _pieces(stream: BinaryIO) -> Iterator[bytes]:
         yield held
 
 
+def _parser() -> Any:
+    return etree.XMLPullParser(
+        events=("start", "end"),
+        tag=(*_REPORTS, *_CONTAINERS, *_CONTENT),
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+
+
 class _Reading:
     """One file on its way through the parser."""
 
     def __init__(self) -> None:
-        self._parser = etree.XMLPullParser(
-            events=("start", "end"),
-            tag=(*_REPORTS, *_CONTAINERS, *_CONTENT),
-            resolve_entities=False,
-            load_dtd=False,
-            no_network=True,
-            huge_tree=False,
-            remove_comments=True,
-            remove_pis=True,
-        )
+        self._parser = _parser()
         self._builder = Builder()
         self._ready: list[dict[str, pa.Table]] = []
         self._held: list[dict[str, pa.Table]] = []
@@ -136,6 +195,17 @@ class _Reading:
         self._server: dict[str, Any] = {}
         self._table = 0
         self._row = 0
+        self.is_cut = False
+
+    def resume(self, at: int, lines: int) -> int:
+        """Leave out what stands before offset `at`, after so many lines; the ordinal of the report that is damaged."""
+        record = self._builder.abandon(self._in_report and self._head_done)
+        self._parser = _parser()
+        self._parser.feed(b"<ddsml>" + b"\n" * lines)
+        self._in_report = self._head_done = self._section_open = self._part_open = self._in_table = False
+        self._held = []
+        self._offset = self._last_event = self.clean_offset = self._taken = at
+        return record
 
     @property
     def full(self) -> bool:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import io
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from ingest.batch import Unreadable
 from ingest.formats.rmf import read_reports, reader, values
+from ingest.formats.rmf.batches import joined
 
 REPORT = """<postprocessor><metric id="CPU"><description>CPU Activity Report</description></metric>
 <resource><resname>SYSA</resname><restype>SYSTEM</restype></resource>
@@ -66,11 +68,38 @@ def test_reports_are_found_wherever_the_stream_is_cut_into_chunks(monkeypatch):
 
 
 def test_malformed_xml_is_reported_with_its_line():
-    data = document("1.5", "2.5").replace(b"<row refno", b"<raw refno", 2)
+    data = document("1.5").replace(b"<row refno", b"<raw refno", 2)
     busy, error = read(data)
     assert busy == []
     assert error is not None and error.reason == "xml_malformed" and error.detail.startswith("line 10,")
     assert "transfer the reply again, each into a file of its own" in error.detail
+
+
+@pytest.mark.parametrize("damage", [b"<raw refno", b"<row \xff refno", b"</row><row refno", b"</postprocessor>"])
+def test_reports_behind_a_damaged_one_are_read(damage):
+    whole = document("1.5", "2.5", "3.5", "4.5")
+    second = whole.index(b"<row refno", whole.index(b"<row refno") + 1)
+    data = whole[:second] + damage + whole[second + len(b"<row refno") :]
+    batches = list(read_reports(io.BytesIO(data)))
+    found = joined([batch.tables for batch in batches])["rmf_cpu_processor"]
+    assert found["mvs_busy_pct"].to_pylist() == [1.5, 3.5, 4.5]
+    assert found["record_seq"].to_pylist() == [0, 2, 3]
+    (piece,) = (piece for batch in batches for piece in batch.quarantined)
+    ends = [place.end() for place in re.finditer(b"</postprocessor>\n", whole)]
+    grown = len(data) - len(whole)
+    assert (piece.offset, piece.record_seq) == (ends[0] - 1, 1)
+    assert piece.offset + piece.length == ends[1] + grown
+    line = whole[:second].count(b"\n") + 1
+    assert piece.detail.startswith(f"line {line},")
+    assert sum(batch.bytes_in for batch in batches) == len(data)
+
+
+def test_replies_one_behind_the_other_are_read():
+    data = document("1.5", "2.5") + document("3.5")
+    batches = list(read_reports(io.BytesIO(data)))
+    busy = joined([batch.tables for batch in batches])["rmf_cpu_processor"]["mvs_busy_pct"]
+    assert busy.to_pylist() == [1.5, 2.5, 3.5]
+    assert sum(batch.bytes_in for batch in batches) == len(data)
 
 
 def test_a_report_that_is_cut_off_is_said_to_end_there():
