@@ -15,7 +15,7 @@ const HEIGHT = 300,
   LEAST_WIDTH = 280;
 const alive = new Set();
 
-export const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const faint = (colour, part) =>
   colour +
   Math.round(2.55 * part)
@@ -29,7 +29,7 @@ export function chart(spec) {
   behind.addEventListener("toggle", () => {
     if (behind.open && behind.children.length === 1) behind.append(grid(columns, rows(), spec.title));
   });
-  let drawn = null;
+  let plotted = null;
   const button = (label, onclick) =>
     h("button", { type: "button", className: "plain", onclick, ariaLabel: `${label} of: ${spec.title}` }, label);
   const figureNode = h(
@@ -43,7 +43,7 @@ export function chart(spec) {
         "span",
         { className: "tools" },
         button("CSV", () => saveCsv(spec.title, columns, rows())),
-        button("SVG", () => save(spec.title, "svg", "image/svg+xml", drawing(drawn, spec, paint))),
+        button("SVG", () => save(spec.title, "svg", "image/svg+xml", drawing(plotted, spec, paint))),
       ),
     ),
     plot,
@@ -52,9 +52,9 @@ export function chart(spec) {
   );
 
   const make = () => {
-    drawn?.destroy();
-    drawn = new uPlot(options(spec, Math.max(LEAST_WIDTH, plot.clientWidth)), data(spec), plot);
-    if (spec.x.to < spec.x.values.at(-1)) drawn.setScale("x", { min: spec.x.values[0], max: spec.x.to });
+    plotted?.destroy();
+    plotted = new uPlot(options(spec, Math.max(LEAST_WIDTH, plot.clientWidth)), data(spec), plot);
+    if (spec.x.to < spec.x.values.at(-1)) plotted.setScale("x", { min: spec.x.values[0], max: spec.x.to });
   };
   const one = { make, plot };
   const watcher = new ResizeObserver(() => {
@@ -62,10 +62,10 @@ export function chart(spec) {
       // Left with its view: whatever holds it lets it go.
       watcher.disconnect();
       alive.delete(one);
-      drawn?.destroy();
-    } else if (!drawn) make();
-    else if (Math.abs(drawn.width - plot.clientWidth) > 4)
-      drawn.setSize({ width: Math.max(LEAST_WIDTH, plot.clientWidth), height: HEIGHT });
+      plotted?.destroy();
+    } else if (!plotted) make();
+    else if (Math.abs(plotted.width - plot.clientWidth) > 4)
+      plotted.setSize({ width: Math.max(LEAST_WIDTH, plot.clientWidth), height: HEIGHT });
   });
   watcher.observe(plot);
   alive.add(one);
@@ -104,7 +104,8 @@ function data(spec) {
   ];
 }
 
-function options(spec, width) {
+// What is drawn, in the order of `data`, and the fills between.
+function drawn(spec) {
   const series = [
     {
       label: spec.x.label,
@@ -112,76 +113,98 @@ function options(spec, width) {
     },
   ];
   const bands = [];
+  const hidden = { show: false };
   const said =
-    (values, unit, { lo, hi } = {}) =>
+    ({ values, lo, hi }) =>
     (_, __, ___, i) => {
       if (i === null || i === undefined || values[i] === null) return "–";
       const limits = lo ? within({ value: values[i], lo: lo[i], hi: hi[i] }) : "";
-      return `${figure(values[i])}${unit ? ` ${unit}` : ""}${limits && ` (${limits})`}`;
+      return `${figure(values[i])}${spec.y.unit ? ` ${spec.y.unit}` : ""}${limits && ` (${limits})`}`;
     };
   (spec.stack ?? []).forEach((part, i) => {
-    const colour = paint(spec, "stack", i);
+    const colour = paint(spec, "stack", i),
+      area = faint(colour, 45);
     series.push({
       label: part.name,
       stroke: colour,
       width: 1,
-      fill: i === 0 ? faint(colour, 45) : undefined,
-      area: faint(colour, 45),
-      points: { show: false },
-      value: said(part.values, spec.y.unit),
+      fill: i === 0 ? area : undefined,
+      area,
+      points: hidden,
+      value: said(part),
     });
-    if (i > 0) bands.push({ series: [i + 1, i], fill: faint(colour, 45) });
+    if (i > 0) bands.push({ series: [i + 1, i], fill: area });
   });
   (spec.lines ?? []).forEach((line, i) => {
-    const colour = paint(spec, "lines", i);
+    const colour = paint(spec, "lines", i),
+      spanGaps = Boolean(spec.joined);
     series.push({
       label: line.name,
       stroke: colour,
       width: line.width ?? 2,
       dash: line.dash,
-      spanGaps: Boolean(spec.joined),
-      points: { show: false },
-      value: said(line.values, spec.y.unit, line),
+      spanGaps,
+      points: hidden,
+      value: said(line),
     });
     if (!line.lo) return;
-    const edge = {
-      class: "edge",
-      stroke: "transparent",
-      width: 0,
-      spanGaps: Boolean(spec.joined),
-      points: { show: false },
-    };
+    const edge = { class: "edge", stroke: "transparent", width: 0, spanGaps, points: hidden };
     series.push(edge, { ...edge });
     bands.push({ series: [series.length - 1, series.length - 2], fill: faint(colour, 20) });
   });
   (spec.points ?? []).forEach((one, i) => {
     const colour = paint(spec, "points", i);
-    const size = one.size ?? (one.values.length > 300 ? 4 : 9);
     series.push({
       label: one.name,
       stroke: colour,
       paths: () => null,
-      value: said(one.values, spec.y.unit),
+      value: said(one),
       points: {
         show: true,
-        size,
+        size: one.size ?? (one.values.length > 300 ? 4 : 9),
         width: 1.5,
         stroke: one.fainter ? faint(colour, 60) : colour,
         fill: one.hollow ? style("panel") : faint(colour, 60),
       },
     });
   });
+  return { series, bands };
+}
+
+function axes(spec) {
+  const font = "12px system-ui, sans-serif";
   const axis = {
     stroke: style("quiet"),
     grid: { stroke: style("rule"), width: 1 },
     ticks: { stroke: style("rule") },
-    font: "12px system-ui, sans-serif",
+    font,
+    labelFont: font,
+    labelSize: 22,
   };
+  return [
+    {
+      ...axis,
+      label: spec.x.time ? undefined : spec.x.label,
+      space: 70,
+      values: spec.x.time ? dates : (_, ticks) => ticks.map((tick) => figure(tick, 1)),
+    },
+    {
+      ...axis,
+      size: (_, ticks) => 18 + 7 * Math.max(2, ...(ticks ?? []).map((tick) => String(tick).length)),
+      label: spec.y.label,
+      values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : tick.toLocaleString("en"))),
+    },
+  ];
+}
+
+function options(spec, width) {
+  const { series, bands } = drawn(spec);
   return {
     width,
     height: HEIGHT,
     series,
     bands,
+    axes: axes(spec),
     tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC"),
     padding: [12, 28, 0, 0],
     scales: {
@@ -193,24 +216,6 @@ function options(spec, width) {
         ],
       },
     },
-    axes: [
-      {
-        ...axis,
-        label: spec.x.time ? undefined : spec.x.label,
-        labelSize: 22,
-        labelFont: axis.font,
-        space: 70,
-        values: spec.x.time ? dates : (_, ticks) => ticks.map((tick) => figure(tick, 1)),
-      },
-      {
-        ...axis,
-        size: (_, ticks) => 18 + 7 * Math.max(2, ...(ticks ?? []).map((tick) => String(tick).length)),
-        label: spec.y.label,
-        labelSize: 22,
-        labelFont: axis.font,
-        values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : tick.toLocaleString("en"))),
-      },
-    ],
     cursor: { drag: { x: true, y: false }, points: { size: 6 } },
     legend: { live: true, markers: { dash: (_, i) => dashed(series[i].dash), fill: (_, i) => series[i].area ?? null } },
     hooks: { draw: [(u) => marks(u, spec)] },

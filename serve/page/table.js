@@ -75,7 +75,7 @@ export function grid(columns, rows, caption) {
   );
 }
 
-export function csv(columns, rows) {
+function csv(columns, rows) {
   const cell = (value) => {
     const text = value === null || value === undefined ? "" : String(value instanceof Node ? value.textContent : value);
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

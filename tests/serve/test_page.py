@@ -206,6 +206,19 @@ def test_a_chart_saves_as_svg_and_csv_that_stand_alone(seen):
     assert Path(got.value.path()).read_text(encoding="utf-8").startswith("transaction rate,")
 
 
+def test_three_years_of_forecast_do_not_squeeze_the_history_until_all_is_asked_for(seen):
+    page = seen.go("headroom?system=PRDA")
+
+    def drawn_until() -> str:
+        with page.expect_download() as svg:
+            page.get_by_role("button", name="SVG of: Busy of the general-purpose engines").click()
+        return re.search(r"\d to (\d{4}-\d\d-\d\d)", svg.value.path().read_text(encoding="utf-8"))[1]
+
+    first = drawn_until()
+    page.locator("main .u-over").first.dblclick()
+    assert "2026-09" < first < drawn_until()
+
+
 def test_groups_beyond_the_colours_are_one_area_and_lines_are_told_apart_by_dashes(seen):
     def crowded(route):
         found = route.fetch().json()
