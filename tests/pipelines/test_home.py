@@ -4,8 +4,10 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import duckdb
 import pytest
 from typer.testing import CliRunner
 
@@ -76,6 +78,19 @@ def test_the_doctor_finds_a_damaged_snapshot(tmp_path):
     home.snapshot.write_bytes(b"no database")
     found = {finding.what: finding for finding in diagnosis.examine(home, tmp_path)}["snapshot"]
     assert (found.status, found.remedy) == ("bad", "run `etalon publish`, which makes it anew")
+
+
+@pytest.mark.parametrize(("age", "status"), [(0.9, "good"), (1.1, "note")])
+def test_the_doctor_asks_after_the_nights_where_the_snapshot_is_old(tmp_path, age, status):
+    from pipelines import diagnosis
+
+    home = Home(tmp_path)
+    home.snapshot.parent.mkdir(parents=True)
+    duckdb.connect(str(home.snapshot)).close()
+    published = time.time() - age * diagnosis.OLD_SNAPSHOT_S
+    os.utime(home.snapshot, (published, published))
+    found = {finding.what: finding for finding in diagnosis.examine(home, tmp_path)}["snapshot"]
+    assert (found.status, "nightly" in found.remedy) == (status, status == "note"), found
 
 
 def test_help_and_questions_need_no_place_to_write(taken, monkeypatch):

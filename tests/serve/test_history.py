@@ -142,6 +142,23 @@ def test_a_change_beyond_the_scatter_of_days_is_significant_and_one_within_is_no
     assert not changes["cpu_busy_pct", ""]["significant"]
 
 
+def test_the_interval_of_a_change_of_days_of_equal_work_is_student_s(client, history):
+    from scipy import stats
+
+    costs = [105.0, 109.0, 110.0, 111.0, 110.0, 112.0, 113.0]
+    with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
+        con.execute("UPDATE marts.fct_transaction_cost SET appl_cp_pct = 100.0")
+        for day, cost in enumerate(costs, start=16):
+            con.execute(
+                "UPDATE marts.fct_transaction_cost SET appl_cp_pct = ? WHERE day(interval_start_local) = ?", [cost, day]
+            )
+    path = "/v1/systems/PRDA/periods?a_from=2026-09-09&a_to=2026-09-15&b_from=2026-09-16&b_to=2026-09-22"
+    found = next(one for one in client("GET", path).json()["changes"] if one["metric"] == "cpu_us_per_tran")
+    assert found["change_pct"] == pytest.approx(10)
+    expected = stats.t(6, 10, stats.sem(costs)).interval(0.90)
+    assert (found["lo_pct"], found["hi_pct"]) == pytest.approx(expected, rel=1e-3)
+
+
 def test_two_weeks_compared_are_those_of_the_class_table(client, history):
     """The last week has a day of few dear transactions, which a mean over days would count like any other."""
     with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:

@@ -31,6 +31,14 @@ def fitted(seed=1):
     return calibrate(points, {}), validate(points)
 
 
+def missing():
+    """A model that misses its points, and what its validation says."""
+    points = made_points("shop", RATES, fixed=0.2, demand_us=1000.0)
+    for column in [name for name in points.columns if name.endswith("_cpu_pct") or name == "cpu_busy_pct"]:
+        points[column] *= [1.0, 1.4, 0.8, 1.3]
+    return calibrate(points, {}), validate(points)
+
+
 def uri_of(folder):
     return f"sqlite:///{folder}/mlflow.db"
 
@@ -87,22 +95,20 @@ def test_the_same_model_from_the_same_data_is_the_same_version(registry):
 
 def test_a_model_that_misses_is_kept_but_does_not_become_champion(registry):
     folder, _, version = registry
-    points = made_points("shop", RATES, fixed=0.2, demand_us=1000.0)
-    for column in [name for name in points.columns if name.endswith("_cpu_pct") or name == "cpu_busy_pct"]:
-        points[column] *= [1.0, 1.4, 0.8, 1.3]
-    failed = register(calibrate(points, {}), validate(points), {"ledger_sha256": "def"}, folder)
+    failed = register(*missing(), {"ledger_sha256": "def"}, folder)
     assert not failed.champion
     assert failed.version != version.version
     assert load_champion(folder)["model_version"] == version.model_version
 
 
-def test_a_model_that_misses_answers_until_one_passes_and_says_so(tmp_path):
-    points = made_points("shop", RATES, fixed=0.2, demand_us=1000.0)
-    for column in [name for name in points.columns if name.endswith("_cpu_pct") or name == "cpu_busy_pct"]:
-        points[column] *= [1.0, 1.4, 0.8, 1.3]
-    failed = register(calibrate(points, {}), validate(points), {"ledger_sha256": "def"}, tmp_path)
-    assert failed.champion
-    assert load_champion(tmp_path)["systems"]["shop"]["gate"]["passed"] is False
+def test_models_that_miss_answer_the_latest_first_until_one_passes_and_say_so(tmp_path):
+    model, validation = missing()
+    for data in ("def", "ghi"):
+        failed = register(model, validation, {"ledger_sha256": data}, tmp_path)
+        assert failed.champion
+        champion = load_champion(tmp_path)
+        assert champion["model_version"] == failed.model_version
+        assert champion["systems"]["shop"]["gate"]["passed"] is False
     assert register(*fitted(), {"ledger_sha256": "abc"}, tmp_path).champion
 
 
