@@ -16,7 +16,20 @@ EXPECTED = (
 )
 
 _XML_EBCDIC = ("<?xml".encode("cp037"), "<ddsml".encode("cp037"))
-_COMPRESSED = {b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"\x1f\x9d": "compress"}
+_UNPACK = "unpack it and ingest what is inside"
+_OTHERS = (
+    (re.compile(rb"\xfd7zXZ\0"), "compressed", f"compressed with xz: {_UNPACK}"),
+    (re.compile(rb"7z\xbc\xaf\x27\x1c"), "compressed", f"compressed with 7-Zip: {_UNPACK}"),
+    (re.compile(rb"\x1f\x9d"), "compressed", f"compressed with compress: {_UNPACK}"),
+    (re.compile(rb".{257}ustar", re.DOTALL), "compressed", f"a tar archive: {_UNPACK}"),
+    (re.compile(rb"HTTP/1\.\d \d"), "http", "an HTTP reply with its header lines: save its body alone"),
+    (
+        re.compile(rb"\s*<(?:!doctype\s+)?html", re.IGNORECASE),
+        "html",
+        "a web page, as a server sends in place of a report: look at it in a browser, and ask the server again",
+    ),
+)
+"""What is known by its beginning to be something else: a code, and what to do about it."""
 # A descriptor word may hold the code of `<`, but its last byte is zero, as is one byte of every pair of these.
 _UTF_16_XML = re.compile(rb"\xff\xfe<\0|\xfe\xff\0<|<\0[^\0]\0|\0<\0[^\0]")
 _JSON_REPORTS = re.compile(rb'"(?:report|postprocessor)"\s*:\s*\[')
@@ -67,11 +80,9 @@ def identify(name: str, head: bytes) -> Identity:
         return Identity(Kind.DICTIONARY)
     if name.endswith(".lab.json"):
         return Identity(Kind.LAB_MANIFEST)
-    for magic, form in _COMPRESSED.items():
-        if head.startswith(magic):
-            return Identity(
-                Kind.UNRECOGNISED, "compressed", f"compressed with {form}: unpack it and ingest what is inside"
-            )
+    for beginning, reason, detail in _OTHERS:
+        if beginning.match(head):
+            return Identity(Kind.UNRECOGNISED, reason, detail)
     if head.startswith(_XML_EBCDIC):
         return Identity(Kind.UNRECOGNISED, "ebcdic", "XML in EBCDIC: transfer the report again in text mode")
     if not head.strip(b"\0"):

@@ -174,12 +174,14 @@ def test_patterns_and_folders_name_each_file_once(tmp_path, ingest):
     [
         (bytes(70_000), "nothing but zeros: the transfer has failed, repeat it"),
         (b"just a letter to a friend\n" * 10, "text: if it was a dump, it was transferred as text"),
-        (b"<html><body/></html>", "the root element is <html>, expected <ddsml>"),
+        (b"<html><body/></html>", "a web page, as a server sends in place of a report"),
+        (b"HTTP/1.1 200 OK\r\n\r\n<ddsml/>", "an HTTP reply with its header lines"),
+        (b"day.smf".ljust(257, b"\0") + b"ustar\0" + bytes(250), "a tar archive: unpack it"),
         (b"\x1f\x8b\x08\0" + bytes(range(256)), "the packed data are cut or damaged"),
         ('<?xml version="1.0"?><ddsml/>'.encode("cp037"), "XML in EBCDIC"),
         (random.Random(7).randbytes(50_000), "no record descriptor at offset 0"),
     ],
-    ids=["zeros", "text", "html", "gzip", "ebcdic", "random"],
+    ids=["zeros", "text", "html", "http", "tar", "gzip", "ebcdic", "random"],
 )
 def test_what_is_of_no_known_kind_is_reported_kept_and_accounted_for(tmp_path, ingest, rows, content, text):
     path = write(tmp_path / "in", thing=content) / "thing"
