@@ -15,6 +15,8 @@ from serve.questions import ABOUT_SYSTEMS, Question, SystemQuestion
 from serve.schemas import ProblemDocument
 
 MOST_QUESTIONS = 200
+# Answers of one call are held until the last is there.
+MOST_BYTES = 32 * 1024 * 1024
 
 
 def _asked(body: type[SystemQuestion]) -> type[Question]:

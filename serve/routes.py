@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from serve.answers import ForecastMsuAnswer
-from serve.batch import BatchAnswer, BatchQuestion, joined
+from serve.batch import MOST_BYTES, BatchAnswer, BatchQuestion, joined
 from serve.champion import ChampionUnavailable
 from serve.encoding import as_json
 from serve.evaluators import Evaluated
@@ -45,13 +45,18 @@ def questions(service: Service) -> APIRouter:
         """
         take(service.tokens, request.state.grant, len(asked.questions) - 1)
         evaluators = await service.champion.evaluators()
-        replies = []
+        replies: list[tuple[int, bytes]] = []
+        size = 0
         for one in asked.questions:
             if await request.is_disconnected():
                 break
             try:
+                if size > MOST_BYTES:
+                    message = f"the answers before have {MOST_BYTES} bytes; ask for the rest in another call"
+                    raise Problem(413, "batch-too-large", message)
                 reply = await service.answer(one.question, evaluators)
                 replies.append((reply.status, reply.body))
+                size += len(reply.body)
             except Problem as refused:
                 replies.append((refused.status, as_json(document(refused))))
         return json_response(joined(evaluators.model_version, replies))

@@ -272,6 +272,14 @@ def test_a_batch_ends_where_its_client_has_gone(home):
     assert json.loads(sent[-1]["body"])["answers"] == []
 
 
+def test_a_batch_is_answered_until_its_answers_are_too_much_for_one_call(client, monkeypatch):
+    monkeypatch.setattr("serve.routes.MOST_BYTES", 1)
+    asked = {"questions": [{"kind": "predict", "question": {"system": "shop"}}] * 2}
+    first, second = client.ask("/v1/batch", asked).json()["answers"]
+    assert (first["status"], second["status"]) == (200, 413)
+    assert "ask for the rest in another call" in second["problem"]["detail"]
+
+
 @pytest.mark.parametrize("value", [True, {"a": 1}, None])
 def test_a_change_that_is_no_number_is_told_by_its_own_name(client, value):
     problem = client.ask("/v1/predict", {"system": "shop", "at": {"growth_pct.shop": value}}).json()
