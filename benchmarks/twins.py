@@ -118,10 +118,12 @@ def _percentile(m: Measured) -> np.ndarray:
     wanted = 0.9 * below[..., -1:]
     at = (below < wanted).sum(axis=2)
     inside = np.minimum(at, len(upper) - 1)
-    before = np.where(inside > 0, np.take_along_axis(below, np.maximum(inside - 1, 0)[..., None], 2)[..., 0], 0.0)
-    count = np.take_along_axis(m.buckets, inside[..., None], 2)[..., 0]
+    total = below[..., -1]
+    beyond = total - np.take_along_axis(below, inside[..., None], 2)[..., 0]
+    longer = beyond + np.take_along_axis(m.buckets, inside[..., None], 2)[..., 0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        part = (wanted[..., 0] - before) / count
+        exponential = np.log(longer / (0.1 * total)) / np.log(longer / beyond)
+        part = np.where(beyond > 0, exponential, (longer - 0.1 * total) / (longer - beyond))
     value = np.array(m.goals_ms) * (lower[inside] + (upper[inside] - lower[inside]) * part)
     return np.where((at < len(upper)) & (below[..., -1] > 0), value, np.nan)
 

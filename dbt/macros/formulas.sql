@@ -36,16 +36,18 @@
                                      strftime({{ start_local }}, '%Y-%m-%dT%H:%M:%S local')))
 {%- endmacro %}
 
-{#- A percentile read off a histogram: `counts` per bucket, `limits` their upper ends, linear within the bucket. The last
-    bucket has no upper end; a percentile in it is NULL. -#}
+{#- A percentile read off a histogram: `counts` per bucket, `limits` their upper ends. Within a bucket those who take
+    longer fall as of an exponential tail, evenly where none is beyond it. The last bucket has no upper end; a percentile
+    in it is NULL. -#}
 {% macro bucket_percentile(counts, limits, percent) -%}
+  {%- set count = counts ~ '[i]' -%}
+  {%- set beyond = '(list_sum(' ~ counts ~ ') - list_sum(list_slice(' ~ counts ~ ', 1, i)))' -%}
+  {%- set wanted = '((100 - ' ~ percent ~ ') * nullif(list_sum(' ~ counts ~ '), 0) / 100.0)' -%}
   (list_aggregate(list_transform(generate_series(1, len({{ limits }}) - 1), lambda i: case
-    when list_sum(list_slice({{ counts }}, 1, i)) >= {{ percent }} / 100.0 * nullif(list_sum({{ counts }}), 0)
-      and list_sum(list_slice({{ counts }}, 1, i)) - {{ counts }}[i]
-        < {{ percent }} / 100.0 * nullif(list_sum({{ counts }}), 0)
-    then coalesce({{ limits }}[i - 1], 0) + ({{ limits }}[i] - coalesce({{ limits }}[i - 1], 0))
-      * ({{ percent }} / 100.0 * list_sum({{ counts }}) - list_sum(list_slice({{ counts }}, 1, i)) + {{ counts }}[i])
-      / {{ counts }}[i] end), 'min'))
+    when {{ beyond }} <= {{ wanted }} and {{ beyond }} + {{ count }} > {{ wanted }}
+    then coalesce({{ limits }}[i - 1], 0) + ({{ limits }}[i] - coalesce({{ limits }}[i - 1], 0)) * case when {{ beyond }} > 0
+      then ln(({{ beyond }} + {{ count }}) / {{ wanted }}) / ln(({{ beyond }} + {{ count }}) / {{ beyond }})
+      else ({{ beyond }} + {{ count }} - {{ wanted }}) / {{ count }} end end), 'min'))
 {%- endmacro %}
 
 {#- Whether a business transaction began with a CICS task: region and task number of its origin are its own, or there is

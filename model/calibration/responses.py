@@ -20,8 +20,9 @@ from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, SCATTER, VARIAT
 
 Array = NDArray[np.float64]
 
-# A percentile is read from the buckets of a distribution, a tenth of the goal wide, in each of which times are taken to
-# be even: relative deviation of the reading, alike for neighbouring ones, of an exponential tail near the goal.
+# A percentile is read from the buckets of a distribution, in each of which times are taken to fall as in an exponential
+# tail: relative deviation of the reading, alike for neighbouring ones. Of gamma and lognormal times it is 0.001 where
+# buckets are a tenth of the goal wide, and 0.017 in those beyond one and a half goals.
 P90_READING = 0.003
 # 90th percentile over mean: of a response without waiting, of one that is nothing else (exponential: ln 10), and how
 # much less it is in between, where few wait and those long. Of gamma times and the waits of M/M/2 to M/M/8 the last two
