@@ -37,7 +37,6 @@ demo: setup ## published benchmarks in, a calibrated capacity answer out (3 minu
 	@$(BIN)/etalon demo
 
 test: setup ## import rules and all tests
-	$(BIN)/lint-imports
 	$(PYTEST)
 
 quick: setup ## short examples of ingest and model; no warehouse, no simulation, no property tests

@@ -24,17 +24,22 @@ def runs(*days):
     ).encode()
 
 
-@pytest.fixture(params=["memory", "file"])
+#: File systems know different things of a file: this one when it was made, that one when it was last changed.
+both = pytest.mark.parametrize("store", ["memory", "file"], indirect=True)
+
+
+@pytest.fixture
 def store(request, made_up, tmp_path, monkeypatch):
-    """An empty place of a file system, and a state folder whose landing folder is in it."""
+    """An empty place of a file system, in memory unless asked for, and a state folder whose landing folder is in it."""
     home, _ = made_up
     (home.landing / "a.runs.csv").unlink()
-    files = fsspec.filesystem(request.param)
-    root = "/landed" if request.param == "memory" else str(tmp_path / "landed")
+    kind = getattr(request, "param", "memory")
+    files = fsspec.filesystem(kind)
+    root = "/landed" if kind == "memory" else str(tmp_path / "landed")
     files.makedirs(f"{root}/landing/deep", exist_ok=True)
     monkeypatch.setenv("ETALON_LANDING__FOLDER", files.unstrip_protocol(f"{root}/landing"))
     yield home, files, root
-    if request.param == "memory":
+    if kind == "memory":
         files.rm(root, recursive=True)
 
 
@@ -43,6 +48,7 @@ def points(home):
         return [row[0] for row in con.execute("SELECT point FROM raw.etalon_run ORDER BY 1").fetchall()]
 
 
+@both
 def test_files_are_fetched_and_loaded_once_and_again_when_they_grow(store, monkeypatch):
     home, files, root = store
     files.pipe_file(f"{root}/landing/deep/a.runs.csv", runs("01"))
@@ -92,6 +98,7 @@ def test_copies_that_are_lost_before_they_are_loaded_are_fetched_again(store, mo
     assert points(home) == ["01"]
 
 
+@both
 def test_loaded_files_are_moved_to_an_archive_there_and_none_written_over(store, monkeypatch):
     home, files, root = store
     monkeypatch.setenv("ETALON_LANDING__ARCHIVE", files.unstrip_protocol(f"{root}/archive"))
@@ -106,6 +113,7 @@ def test_loaded_files_are_moved_to_an_archive_there_and_none_written_over(store,
     assert points(home) == ["02"], "a corrected runs file takes the place of the one before"
 
 
+@both
 def test_an_original_that_changed_while_its_copy_was_loaded_is_not_archived_before_it_is_loaded(store, monkeypatch):
     home, files, root = store
     monkeypatch.setenv("ETALON_LANDING__ARCHIVE", files.unstrip_protocol(f"{root}/archive"))
