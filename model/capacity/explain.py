@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from model.capacity.answer import Estimate, plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import answered, notes_on
+from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.figures import figure_draws
 from model.capacity.parts import State
@@ -77,9 +78,7 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
 def _sensitivity(ready: System, asked: Mapping[str, Any], state: State) -> list[dict[str, Any]]:
     """Share of the variance of busy and of every response that each group of parameters brings."""
     full = {key: float(one[0]) for key, one in _spreads(ready, state, 1).items() if np.isfinite(one[0])}
-    held = _held(ready.entry)
-    # All in one evaluation, one after the other along the draws.
-    several = System(joined(list(held.values()), ready.draws - 1), copies=len(held))
+    held, several = derived(ready.entry, "held", lambda: _held_together(ready))
     spreads = _spreads(several, several.evaluate(understood(several, asked).scenario), len(held))
     rows = []
     for key, variance in full.items():
@@ -114,6 +113,12 @@ def _spreads(ready: System, state: State, copies: int) -> dict[tuple[str, str], 
             variances = [np.var(one) if len(one) > 1 else np.nan for one in steady]
             found[spec["metric"], str(spec.get("class", ""))] = np.array(variances)
     return found
+
+
+def _held_together(ready: System) -> tuple[list[str], System]:
+    """The names of the groups, and a system that has the draws of all systems with one of them held."""
+    held = _held(ready.entry)
+    return list(held), System(joined(list(held.values()), ready.draws - 1), copies=len(held))
 
 
 def _held(entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
