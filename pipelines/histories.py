@@ -6,6 +6,43 @@ from typing import Any
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 
+_RECENT = """WITH recent AS (
+    SELECT interval_key, coalesce(interval_start_utc, interval_start_local) AS start_at FROM marts.dim_interval
+    QUALIFY start_at > max(start_at) OVER (PARTITION BY system_id) - INTERVAL {days} DAY
+) """
+_QUERIES = {
+    "utilization": """SELECT interval_key, system_id, smf_sid, interval_start_utc, interval_start_local, interval_s,
+        engine_type, engines, busy_s, thread_density
+        FROM marts.fct_interval_utilization SEMI JOIN recent USING (interval_key)""",
+    "classes": """SELECT interval_key, interval_s, class_kind, class_name, workload, importance, goal_kind,
+        transactions_ended, response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct,
+        ios_per_tran, mean_idle
+        FROM marts.fct_service_class SEMI JOIN recent USING (interval_key)""",
+    "systems": "SELECT system_id, smf_sid, cpc_type FROM marts.dim_system",
+    "machines": """SELECT machine, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s,
+        is_dedicated, weight, is_initially_capped, cap_engines, logical_processors, shared_engines, physical_engines
+        FROM marts.fct_machine_interval
+        SEMI JOIN (SELECT DISTINCT start_at FROM recent) ON start_at = interval_start_utc""",
+    "transactions": """SELECT interval_key, class_kind, workload, transaction_class, transactions_ended
+        FROM marts.fct_transaction_cost SEMI JOIN recent USING (interval_key)
+        WHERE class_kind = 'workload' OR transaction_class IS NOT NULL""",
+    "costs": """SELECT interval_key, workload, name, cp_s, ziip_s, ziip_on_cp_s
+        FROM marts.fct_address_space_cost SEMI JOIN recent USING (interval_key)
+        WHERE cost_kind = 'address_space_group'""",
+    "states": """SELECT interval_key, class_name, phase, state, samples, state_s
+        FROM marts.fct_transaction_state SEMI JOIN recent USING (interval_key)
+        WHERE class_kind = 'service_class' AND is_resource_type""",
+    "devices": """SELECT interval_key, storage_group AS name, count(*) AS servers, sum(requests) AS requests,
+        sum(busy_pct * interval_s) / 100 AS busy_s,
+        sum(requests * (coalesce(pending_ms, 0) + coalesce(ios_queue_ms, 0))) / 1e3 AS waited_s
+        FROM marts.fct_device SEMI JOIN recent USING (interval_key)
+        WHERE storage_group IS NOT NULL GROUP BY ALL
+        UNION ALL
+        SELECT interval_key, facility_name, processors, requests, busy_s, NULL
+        FROM marts.fct_facility_utilization SEMI JOIN recent USING (interval_key)""",
+}
+"""What `model.calibration.intervals.histories` takes, by its argument; `recent` has the recent intervals."""
+
 
 def recent(home: Home) -> Mapping[str, Any]:
     """Recent intervals of every LPAR in the published snapshot, as `model.calibration.intervals.History` by system.
@@ -18,63 +55,12 @@ def recent(home: Home) -> Mapping[str, Any]:
     from model.calibration.intervals import histories
     from pipelines import settings
 
-    keys = (
-        "WITH recent AS (SELECT interval_key, coalesce(interval_start_utc, interval_start_local) AS start_at "
-        "FROM marts.dim_interval QUALIFY start_at > max(start_at) OVER (PARTITION BY system_id) "
-        f"- INTERVAL {settings.read(home).fit_days} DAY) "
-    )
-
-    def rows(query: str) -> Any:
-        try:
-            return warehouse.query(home.snapshot, keys + query).to_pandas()
-        except BadQuery as error:
-            said = str(error).splitlines()[0]
-            raise EtalonError(
-                f"the published marts are not those of this version ({said}); run `etalon build`", Exit.NOT_READY
-            ) from error
-
-    return histories(
-        rows(
-            """SELECT interval_key, system_id, smf_sid, interval_start_utc, interval_start_local, interval_s,
-            engine_type, engines, busy_s, thread_density
-            FROM marts.fct_interval_utilization SEMI JOIN recent USING (interval_key)"""
-        ),
-        rows(
-            """SELECT interval_key, interval_s, class_kind, class_name, workload, importance, goal_kind,
-            transactions_ended, response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct,
-            ios_per_tran, mean_idle
-            FROM marts.fct_service_class SEMI JOIN recent USING (interval_key)"""
-        ),
-        rows("SELECT system_id, smf_sid, cpc_type FROM marts.dim_system"),
-        rows(
-            """SELECT machine, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s,
-            is_dedicated, weight, is_initially_capped, cap_engines, logical_processors, shared_engines, physical_engines
-            FROM marts.fct_machine_interval
-            SEMI JOIN (SELECT DISTINCT start_at FROM recent) ON start_at = interval_start_utc"""
-        ),
-        rows(
-            """SELECT interval_key, class_kind, workload, transaction_class, transactions_ended
-            FROM marts.fct_transaction_cost SEMI JOIN recent USING (interval_key)
-            WHERE class_kind = 'workload' OR transaction_class IS NOT NULL"""
-        ),
-        rows(
-            """SELECT interval_key, workload, name, cp_s, ziip_s, ziip_on_cp_s
-            FROM marts.fct_address_space_cost SEMI JOIN recent USING (interval_key)
-            WHERE cost_kind = 'address_space_group'"""
-        ),
-        rows(
-            """SELECT interval_key, class_name, phase, state, samples, state_s
-            FROM marts.fct_transaction_state SEMI JOIN recent USING (interval_key)
-            WHERE class_kind = 'service_class' AND is_resource_type"""
-        ),
-        rows(
-            """SELECT interval_key, storage_group AS name, count(*) AS servers, sum(requests) AS requests,
-            sum(busy_pct * interval_s) / 100 AS busy_s,
-            sum(requests * (coalesce(pending_ms, 0) + coalesce(ios_queue_ms, 0))) / 1e3 AS waited_s
-            FROM marts.fct_device SEMI JOIN recent USING (interval_key)
-            WHERE storage_group IS NOT NULL GROUP BY ALL
-            UNION ALL
-            SELECT interval_key, facility_name, processors, requests, busy_s, NULL
-            FROM marts.fct_facility_utilization SEMI JOIN recent USING (interval_key)"""
-        ),
-    )
+    keys = _RECENT.format(days=settings.read(home).fit_days)
+    try:
+        rows = {name: warehouse.query(home.snapshot, keys + query).to_pandas() for name, query in _QUERIES.items()}
+    except BadQuery as error:
+        said = str(error).splitlines()[0]
+        raise EtalonError(
+            f"the published marts are not those of this version ({said}); run `etalon build`", Exit.NOT_READY
+        ) from error
+    return histories(**rows)

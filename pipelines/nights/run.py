@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,25 +158,27 @@ def only_one(home: Home) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _step(home: Home, rules: Settings, night: Night, reporter: Reporter, title: str) -> Iterator[dict[Path, str]]:
+    """Yields what is to be remembered for the next night, text by file.
+
+    It is written when what was found is put down to be sent: of a night that is killed, the next one tells it.
+    """
+    begun, remembered = time.monotonic(), dict[Path, str]()
+    try:
+        with reporter.step(title):
+            yield remembered
+    finally:
+        night.steps[title] = round(time.monotonic() - begun, 1)
+    night.acknowledged = acknowledged.shown(home, night.__dict__)
+    _put_down(home, night)
+    notify.put_down(events(night), rules.notify, _outbox(home))
+    for path, text in remembered.items():
+        write(path, text)
+
+
 def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: list[Exit]) -> None:
-    @contextmanager
-    def step(title: str) -> Iterator[dict[Path, str]]:
-        """Yields what is to be remembered for the next night, text by file.
-
-        It is written when what was found is put down to be sent: of a night that is killed, the next one tells it.
-        """
-        begun, remembered = time.monotonic(), dict[Path, str]()
-        try:
-            with reporter.step(title):
-                yield remembered
-        finally:
-            night.steps[title] = round(time.monotonic() - begun, 1)
-        night.acknowledged = acknowledged.shown(home, night.__dict__)
-        _put_down(home, night)
-        notify.put_down(events(night), rules.notify, _outbox(home))
-        for path, text in remembered.items():
-            write(path, text)
-
+    step = partial(_step, home, rules, night, reporter)
     with step("ingesting") as remembered:
         remembered |= _load(home, rules, night, codes)
     from pipelines.building.marts import unpublished

@@ -41,9 +41,9 @@ def test_intervals_before_the_days_of_calibration_are_left_out(tmp_path, monkeyp
             con.execute(f"CREATE TABLE marts.{table} AS SELECT NULL::VARCHAR AS interval_key, {made} LIMIT 0")
     monkeypatch.setenv("ETALON_FIT_DAYS", "30")
     seen = {}
-    monkeypatch.setattr("model.calibration.intervals.histories", lambda *frames: seen.update(enumerate(frames)))
+    monkeypatch.setattr("model.calibration.intervals.histories", seen.update)
     histories.recent(home)
-    assert dict(seen[0].groupby("smf_sid").size()) == {"SYSA": 30, "SYSB": 30}
+    assert dict(seen["utilization"].groupby("smf_sid").size()) == {"SYSA": 30, "SYSB": 30}
     with duckdb.connect(str(home.snapshot)) as con:
         con.execute("ALTER TABLE marts.fct_service_class DROP COLUMN mean_idle")
     with pytest.raises(EtalonError, match=r"not those of this version .*mean_idle.*; run `etalon build`") as raised:
