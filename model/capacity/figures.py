@@ -292,6 +292,13 @@ def _ziips(ready: System, state: State) -> dict[str, Array]:
     return {ZIIPS: _ziip_work(ready, state) / most}
 
 
+def held_to_no_target(ready: System, state: State) -> list[str]:
+    """What to say of zIIPs that hold nothing back, as their work overflows; empty where they do, or there are none."""
+    if not ready.ziip_pool.overflow or state.scenario.ziips <= 0:
+        return []
+    return [f"{ZIIPS} are held to no target: work that finds them busy runs on general-purpose CPs"]
+
+
 def _ziip_work(ready: System, state: State) -> Array:
     """Work on the zIIPs, in seconds of one thread alone a second."""
     own = [name for name, law in ready.laws.items() if law.engine == "ziip" and law.part]

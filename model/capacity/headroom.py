@@ -13,7 +13,7 @@ from model.capacity.answer import Estimate
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import answered
 from model.capacity.ensemble import System
-from model.capacity.figures import resources
+from model.capacity.figures import held_to_no_target, resources
 from model.capacity.loads import MOST_WEEKS, grown, others_grown
 from model.capacity.parts import State
 from model.capacity.questions import QuestionError, system_entry
@@ -59,7 +59,7 @@ def headroom(
     note = "growth goes on as it did in the recorded weeks"
     if not any(one["centre"] for one in entry["growth_per_week"]):
         note = "the records are too short to show growth: none is assumed, and the range says how little is known"
-    notes = [*load.notes, note]
+    notes = [*load.notes, note, *held_to_no_target(ready, state)]
     if np.any(load.scenario.others):
         a_year = Estimate.of(100.0 * np.expm1(WEEKS_A_YEAR * ready.others_growth))
         said = f"{a_year.value:+.0f} % ({a_year.lo:+.0f} to {a_year.hi:+.0f}) a year"

@@ -15,7 +15,7 @@ from model.capacity.crossing import crossing
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.moves import is_own, moved
-from model.capacity.observed import as_observed
+from model.capacity.observed import as_observed, unexplained
 from model.capacity.parts import Limit, Scenario
 from model.capacity.profile import Profile, recorded
 from model.capacity.questions import (
@@ -150,7 +150,8 @@ def _observed(
     if len(scenario.recorded) != 1 or notes:
         raise _refused(str(asked.get("when")), "measured responses belong to one recorded interval, or to rates asked")
     responses = {name: np.array([value]) for name, value in seen.items()}
-    found, work, varies = as_observed(system, scenario.as_asked(), responses, system.entry["profile"]["seconds"])
+    seconds = system.entry["profile"]["seconds"]
+    found, work, varies = as_observed(system, scenario.as_asked(), responses, seconds)
     change, usual = float(work[0, 0] - 1.0), float(varies[0, 0])
     if abs(change) > MOST_DEVIATIONS * usual:
         key, value = next((str(key), value) for key, value in asked.items() if str(key).startswith(OBSERVED))
@@ -164,6 +165,11 @@ def _observed(
         f"response_ms: by the responses measured, transactions took {100.0 * change:+.1f} % CPU "
         f"({low:+.1f} to {high:+.1f}) beside what is usual at this load"
     )
+    for name, own in unexplained(system, found, responses, seconds, MOST_DEVIATIONS).items():
+        notes.append(
+            f"{OBSERVED}{name}: {seen[name]:.4g} ms was measured where work explains {own:.4g} ms: something else "
+            "changed it, of which this answer knows nothing"
+        )
     return found
 
 

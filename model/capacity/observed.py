@@ -50,7 +50,6 @@ def as_observed(
         seconds: lengths of the intervals, (loads,) or one for all.
     """
     sd, along = varying(system, scenario, seconds)
-    scatter = {law.stream: law.scatter for law in system.responses if law.scatter is not None}
     work = np.ones(sd.shape)
 
     def log_responses(factor: Array) -> dict[str, Array]:
@@ -69,9 +68,7 @@ def as_observed(
         sure, pull = precision, precision
         endless = np.zeros(work.shape, bool)
         for name, measured in responses.items():
-            always, each = scatter[name]
-            count = np.maximum(scenario.rates[:, :, system.numbers[name]] * np.asarray(seconds), 1.0)
-            noise = always**2 + each**2 / count
+            noise = _noise(system, scenario, name, seconds)
             with np.errstate(invalid="ignore", divide="ignore"):
                 slope = (upper[name] - lower[name]) / (2.0 * STEP * work)
                 off = np.log(measured) - (upper[name] + lower[name]) / 2.0
@@ -84,3 +81,26 @@ def as_observed(
         work = np.clip(np.where(endless, work * (1.0 - np.maximum(sd, STEP)), pull / sure), LEAST, 1.0 / LEAST)
     work = np.maximum(work + system.deviates(SEED)[:, None] / np.sqrt(sure), LEAST)
     return replace(scenario, work=work), work, sd
+
+
+def unexplained(
+    system: System, found: Scenario, responses: Mapping[str, Array], seconds: Array | float, deviations: float
+) -> dict[str, float]:
+    """The response in ms that the model has, by class, where the one measured is further from it than so many
+    deviations of single intervals, with the work the responses tell of. One load."""
+    state = system.evaluate(found)
+    said = {}
+    for name, measured in responses.items():
+        own = state.response_ms[RESPONSE, name]
+        with np.errstate(invalid="ignore"):
+            off = np.abs(np.log(measured / np.maximum(own, 1e-9)))
+        if np.isfinite(own[0, 0]) and np.all(off > deviations * np.sqrt(_noise(system, found, name, seconds))):
+            said[name] = float(own[0, 0])
+    return said
+
+
+def _noise(system: System, scenario: Scenario, name: str, seconds: Array | float) -> Array:
+    """Variance of the log of a class's response in one interval about the model's, (draws, loads)."""
+    always, each = next(law.scatter for law in system.responses if law.stream == name and law.scatter is not None)
+    count = np.maximum(scenario.rates[:, :, system.numbers[name]] * np.asarray(seconds), 1.0)
+    return np.asarray(always**2 + each**2 / count)

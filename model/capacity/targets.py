@@ -15,7 +15,7 @@ from model.capacity.asked import compiled, understood
 from model.capacity.basis import answered, extrapolated, notes_on
 from model.capacity.crossing import crossing
 from model.capacity.ensemble import System
-from model.capacity.figures import CPS, bottleneck, resources
+from model.capacity.figures import CPS, bottleneck, held_to_no_target, resources
 from model.capacity.loads import Load, engine_cost
 from model.capacity.parts import Scenario, State
 from model.capacity.questions import MOST_ENGINES, QuestionError, positive, system_entry
@@ -134,9 +134,9 @@ def _size_notes(
             "no number of engines is sure to meet the targets: what more engines cannot change is too uncertain"
         )
     if value is not None and limit.resource != CPS:
-        beyond = f" and is busier than {busy_pct:g} %" if (limit.utilization_pct or 0.0) > busy_pct else ""
-        notes.append(f"{limit.resource} is fuller than the engines{beyond}")
-    return notes
+        beyond = f", busier than {busy_pct:g} %" if (limit.utilization_pct or 0.0) > busy_pct else ""
+        notes.append(f"fuller than the engines: {limit.resource}{beyond}")
+    return notes + held_to_no_target(ready, chosen)
 
 
 def _on_machine(
@@ -223,6 +223,7 @@ def max_rate(
         notes.insert(0, f"no rate keeps within the targets: {exceeded}")
     elif fullest in names and fullest != names[order[0]]:
         notes.append(f"{fullest} is the fullest now; as this work grows, {names[order[0]]} reaches its target first")
+    notes += held_to_no_target(ready, state)
     limits = [
         {
             "resource": names[i],

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from model.capacity import figures, queues
 from model.capacity.answer import Estimate
 from model.capacity.ensemble import System
+from model.capacity.figures import held_to_no_target
 from model.capacity.parts import Law, Scenario
 
 DRAWS = 40
@@ -253,7 +254,9 @@ def test_ziip_work_overflows_to_general_processors_only_where_the_ziips_are_full
     more = [together.evaluate(scenario(rate, 1e-9, ziips=2.0)).usage["online"][0, 0] / rate for rate in (100.0, 2000.0)]
     assert more[0] == pytest.approx(spilt[0], rel=1e-3)
     assert more[1] > 1.01 * spilt[1]
+    assert held_to_no_target(system, system.evaluate(scenario(100.0, 1e-9, ziips=2.0)))
     none = system.evaluate(scenario(1000.0, 1e-9, ziips=0.0))
+    assert not held_to_no_target(system, none)
     assert none.usage["online"][0, 0] == pytest.approx(3.0, rel=1e-6)
 
 

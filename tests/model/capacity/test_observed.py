@@ -58,6 +58,17 @@ def test_busy_is_nearer_where_the_responses_of_an_interval_are_known_and_its_lim
     assert np.mean(held) >= 0.75
 
 
+@pytest.mark.parametrize(("times", "told"), [(1.0, False), (1.2, True)])
+def test_a_response_that_no_work_explains_is_called_so(times, told):
+    at = {"when": str(history().start_local[40])[:16]}
+    known = build({"PRDA": entry(history())}, data={}, validation={})
+    usual = next(
+        o.value for o in predict(known, "PRDA", at).outputs if (o.metric, o.condition) == ("response_ms", "class=HIGH")
+    )
+    notes = predict(known, "PRDA", {**at, "response_ms.HIGH": times * usual}).notes
+    assert any("something else changed it" in note for note in notes) is told
+
+
 @pytest.mark.parametrize(("made", "told"), [(varying, True), (history, False)])
 def test_validation_says_how_near_busy_is_with_responses_known_where_work_varies(made, told):
     h = made()
