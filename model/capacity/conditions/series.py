@@ -23,7 +23,7 @@ TIMES, REPEATED_WITHIN = ("s", "ms", "us"), 0.03
 """Relative standard deviation within which times repeat from run to run, however closely a law goes through a few."""
 DOUBTFUL = 0.1
 """A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
-UNMEASURED_SD = 0.03
+UNMEASURED_SD = 0.01
 """Relative standard deviation, at least, of a sibling at a level at which it was not measured."""
 CUSTOMERS = ("users", "sessions", "clients", "terminals", "regions")
 """Ends of the names of conditions that count who asks for service; others, such as buffers, count what serves."""
@@ -33,8 +33,8 @@ THINK_TIME = "think_time"
 KEPT_WEIGHT = 1e-3
 LEAST_POINTS, LEAST_SHOWING = 2, 3
 """Levels that two series must have in common, and from which on a series shows how rough it is."""
-LEAST_GROWTHS = 2
-"""So many series show how a metric grows of which one level was measured."""
+LEAST_GROWTHS, GROWTH_SD = 2, 0.03
+"""So many series show how a metric grows of which one level was measured, within this relative standard deviation."""
 
 Point = tuple[float, float, float]
 """Condition, value and standard error."""
@@ -171,7 +171,7 @@ def growth(table: Table, cell: Cell, point: Point) -> Belief | None:
     slopes, count = [float(power[0]) for power, *_ in powers], len(shown)
     away = math.log(cell.x / x)
     spread = float(np.std(slopes, ddof=1)) * math.sqrt(1.0 + 1.0 / count) * abs(away)
-    sd = math.hypot(spread * student(count - 1), math.sqrt(2.0) * scatter, UNMEASURED_SD, se / y)
+    sd = math.hypot(spread * student(count - 1), math.sqrt(2.0) * scatter, GROWTH_SD, se / y)
     return Belief(np.ones(1), np.array([math.log(y) + float(np.mean(slopes)) * away]), np.array([sd]), True)
 
 
