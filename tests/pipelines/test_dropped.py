@@ -44,6 +44,23 @@ def test_what_comes_too_late_for_a_mart_is_counted(con):
     assert "fct_business_transaction, fct_cics_transaction" in late
 
 
+def test_a_file_is_late_that_begins_within_the_margin_behind_what_was_dropped(con):
+    load(con, 1)
+    con.execute("UPDATE meta.ledger SET row_counts = MAP {'smf110_1_performance': 1}")
+    margin = dt.timedelta(hours=36)
+    for begins, is_late in (
+        (NOVEMBER, True),
+        (NOVEMBER + margin - dt.timedelta(seconds=1), True),
+        (NOVEMBER + margin, False),
+    ):
+        assert bool(dropped.late(con, {1: begins}, margin)) == is_late, begins
+
+
+def test_to_keep_more_days_brings_back_none_that_were_dropped(con):
+    dropped.put_down(con, "smf110_1_performance", dt.date(2026, 9, 1))
+    assert set(dropped.kept_before(con, dt.timedelta(0)).values()) == {NOVEMBER}
+
+
 def test_rows_before_what_was_dropped_stay_in_their_mart(tmp_path):
     """Two days are built anew; of the mart of dropped records only the second."""
     days = [dt.datetime(2026, 11, day) for day in (1, 2)]
