@@ -34,7 +34,7 @@ class Assignment:
             text = f"a record of {lengths[place]} bytes; the standard header alone has {self._shortest}"
             batch.quarantined.append(set_aside(frames, int(place), int(sequence[place]), "record_too_short", text))
         whole = np.flatnonzero(~short)
-        whole = whole[self._dated(frames, whole, sequence, batch)]
+        whole = self._dated(frames, whole, sequence, batch)
         at = starts[whole]
         types = data[at + self._type].astype(np.int64)
         reaches = lengths[whole] >= self._subtype + 2
@@ -65,16 +65,20 @@ class Assignment:
                 assigned.append((layout, rows))
         return assigned
 
-    def _dated(self, frames: Frames, rows: Ints, sequence: Ints, batch: Batch) -> npt.NDArray[np.bool_]:
-        """Which records have a date of writing, or none filled in; the others are set aside."""
+    def _dated(self, frames: Frames, rows: Ints, sequence: Ints, batch: Batch) -> Ints:
+        """The rows that have a date of writing, or none filled in; the others are set aside."""
         item = self._written
         dates = numbers_at(frames.buffer, frames.starts[rows] + item.offset, item.length)
-        wrong = [date for date in np.unique(dates).tolist() if date and not is_date(date.to_bytes(item.length))]
+        first = dates[:1]  # Nearly all records of a stretch are of one day.
+        distinct = [*first.tolist(), *np.unique(dates[dates != first]).tolist()]
+        wrong = [date for date in distinct if date and not is_date(date.to_bytes(item.length))]
+        if not wrong:
+            return rows
         undated = np.isin(dates, wrong)
         for place, date in zip(rows[undated].tolist(), dates[undated].tolist(), strict=True):
             text = f"SMF header, {item.ibm}: X'{date:08X}' is not a packed date: a record of another kind, or damaged"
             batch.quarantined.append(set_aside(frames, place, int(sequence[place]), "record_date_not_valid", text))
-        return ~undated
+        return rows[~undated]
 
 
 def _holds(layout: Layout, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints) -> npt.NDArray[np.bool_]:
