@@ -131,7 +131,8 @@ def _used(network: Network, station: Station, result: SimulationResult, work: di
     known = {c: used / station.servers for (c, where), used in work.items() if where == station.name}
     unsure = any(used > 0 for c, used in by_class.items() if c not in known)
     total = sum(known.values()) + sum(used for c, used in by_class.items() if c not in known)
-    return Estimate(total, found.utilization.half_width if unsure else 0.0) if known else found.utilization
+    used = Estimate(min(total, 1.0), found.utilization.half_width if unsure else 0.0)
+    return used if known else found.utilization
 
 
 def _all_there_is(network: Network, station: Station, found: StationResult) -> Estimate:

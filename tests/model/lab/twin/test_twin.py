@@ -274,6 +274,20 @@ classes = [
     assert found.stations["cp"].utilization.value == pytest.approx(0.45)
 
 
+def test_no_more_than_all_engines_are_used_where_users_take_what_others_leave() -> None:
+    network = Network.from_toml("""
+name = "full"
+stations = [{ name = "cp", component = "cp", servers = 1, scheduling = "ps" }]
+classes = [
+  { name = "open", arrivals = { rate_per_s = 0.09 }, route = [{ visit = "cp", service = { mean_s = 10 } }] },
+  { name = "users", users = 50, think = { mean_s = 1 }, route = [{ visit = "cp", service = { mean_ms = 10 } }] },
+]
+""")
+    simulated = simulate(network, seed=1, precision=0.5, horizon=20_000, most=20_000)
+    assert 0.9 + simulated.stations["cp"].utilization_by_class["users"] > 1.2 and not simulated.overloaded
+    assert with_known_use(network, simulated).stations["cp"].utilization.value == pytest.approx(1.0)
+
+
 def test_engines_that_wait_for_a_coupling_facility_are_used() -> None:
     facility = '[[stations]]\nname = "cf"\ncomponent = "cf"\nservers = 1\n\n[[resources]]'
     request = (
