@@ -34,11 +34,13 @@ def options(entry: Mapping[str, Any]) -> list[Option]:
     if entry.get("service_units_per_s") or identity(str(entry.get("machine")), ratings) in machines:
         found.append(Option(key="machine", label="Machine", today="", choices=["", *machines]))
     for limit in entry.get("limits", ()):
-        if "servers" not in limit or limit.get("kind") == "devices":
+        if limit.get("kind") == "devices":
             continue
-        places = float(limit["servers"]["centre"])
-        label = f"Places of {limit['name']}"
-        found.append(Option(key=f"limit.{limit['name']}", label=label, today=places, least=1, most=4 * places))
+        one = Option(key=f"limit.{limit['name']}", label=f"Places of {limit['name']}", today=None)
+        if "servers" in limit:
+            one.today = places = float(limit["servers"]["centre"])
+            one.least, one.most = 1, 4 * places
+        found.append(one)
     for name, law in entry["response"].items():
         if "of_interval" in law:
             found.append(Option(key=f"response_ms.{name}", label=f"Measured response of {name}, ms", today=None))

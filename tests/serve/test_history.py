@@ -263,6 +263,7 @@ def test_options_offer_what_the_records_show():
         ("cap", "on"),
         ("cap", 4.5),
         ("limit.HIGH", 20.0),
+        ("limit.NEVER", None),
         ("response_ms.orders", None),
         ("adjust.encryption", "off"),
     ]

@@ -137,6 +137,16 @@ def test_a_question_stands_in_its_address_and_comes_back_from_it(seen):
     assert seen.text("#headline") == first
 
 
+def test_a_key_of_an_address_without_a_field_of_its_own_is_asked_all_the_same(seen):
+    page = seen.go("what-if?system=PRDA&rate.HIGH=100")
+    assert page.get_by_label("rate.HIGH", exact=True).input_value() == "100"
+    row = page.locator("main section[aria-label^='Every figure'] tbody tr", has_text="Transaction rate (ETR), HIGH")
+    assert row.locator("td").nth(2).inner_text() == "100.0"
+    assert "rate.HIGH=100" in page.url
+    seen.go("what-if?system=PRDA&nonsense=1")
+    assert "nonsense" in seen.text(".answers .refusal")
+
+
 @pytest.mark.parametrize(("growth_pct", "said"), [(40, "% busy"), (900, "% of the engines")])
 def test_the_headline_has_the_busy_of_the_table_below(seen, growth_pct, said):
     page = seen.go(f"what-if?system=PRDA&growth_pct={growth_pct}")

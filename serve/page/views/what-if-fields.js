@@ -54,13 +54,16 @@ function choice(key, label, choices, today, given, below = null) {
   };
 }
 
-function text(key, label, hint, given) {
+function text(key, label, hint, given, numeric = false) {
   const input = h("input", { type: "text", placeholder: hint, value: given ?? "" });
   return {
     key,
     group: "at",
     node: h("label", { className: "field" }, label, input),
-    read: () => (input.value.trim() === "" ? null : input.value.trim()),
+    read: () => {
+      const said = input.value.trim();
+      return said === "" ? null : numeric && Number.isFinite(Number(said)) ? Number(said) : said;
+    },
     reset: () => {
       input.value = "";
     },
@@ -82,7 +85,18 @@ function number(key, label, given, group, otherwise = "") {
 
 const target = (key, label, given) => number(key, label, given, "targets", TARGETS[key]);
 
+// What an address may hold beside keys of the question.
+const BESIDE = ["system", "metric", "against"];
+
+// The fields of a system, and one by its name for every other key that the address asks.
 export function fieldsOf(system, given) {
+  const fields = offered(system, given);
+  const known = new Set([...BESIDE, ...fields.map((field) => field.key)]);
+  const others = Object.keys(given).filter((key) => !known.has(key));
+  return [...fields, ...others.map((key) => text(key, key, "", given[key], true))];
+}
+
+function offered(system, given) {
   const fields = system.period
     ? [
         text("when", "Starting from", "peak, mon 10:00 or 2027-03-01", given.when),
@@ -104,7 +118,9 @@ export function fieldsOf(system, given) {
           given[one.key],
           one.meaning ? h("span", { className: "quiet" }, one.meaning) : null,
         )
-      : slider(one.key, one.label, one.least, one.most, one.today, given[one.key], one.least < 1 && one.least > 0 ? 0.1 : 1);
+      : one.least === null
+        ? number(one.key, one.label, given[one.key], "at")
+        : slider(one.key, one.label, one.least, one.most, one.today, given[one.key], one.least < 1 && one.least > 0 ? 0.1 : 1);
   const effects = system.options.filter((one) => one.key.startsWith("adjust.")).map(option);
   const hardware = system.options
     .filter((one) => !one.key.startsWith("adjust.") && !one.key.startsWith(MEASURED))
