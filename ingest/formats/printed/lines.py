@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+import numpy as np
+
 HEAD_BYTES = 1 << 16
 MAX_LINE = 1 << 14
 """A line longer than this is read as several."""
@@ -22,6 +24,7 @@ _ASA = b" 01-+"
 _MACHINE = bytes([0x01, 0x03, 0x09, 0x0B, 0x11, 0x13, 0x19, 0x1B, 0x89, 0x8B])
 _SKIP_BEFORE, _SKIP_AFTER = 0x8B, 0x89
 _MOSTLY = 0.8
+_ALIKE = 0.05
 _HEAD_WORDS = (b"SYSTEM ID", b"SYSPLEX", b"DATE-TIME", b"Applid")
 _CHUNK = 1 << 18
 
@@ -126,16 +129,24 @@ def _decodes(head: bytes, encoding: str) -> bool:
 
 
 def _fixed_form(head: bytes, encoding: str) -> TextForm | None:
-    """The form of records of fixed length: the length at which most records begin a page, and all with a control."""
-    best = (0, 0, "")
+    """The form of records of fixed length: that at which blanks stand below blanks, and all have a control.
+
+    One of them has to begin a page. At twice the length blanks do so, too: the shortest is taken that divides the best.
+    """
+    blank = np.frombuffer(head, np.uint8) == 0x40
+    found: dict[int, tuple[float, str]] = {}
     for length in FIXED_LENGTHS:
-        if len(head) < HEAD_BYTES and len(head) % length:
+        if len(head) <= length or (len(head) < HEAD_BYTES and len(head) % length):
             continue
         firsts = head[: len(head) // length * length : length]
-        skips = firsts.count(0xF1) + firsts.count(_SKIP_BEFORE) + firsts.count(_SKIP_AFTER)
-        if skips and (control := _control([bytes([byte]) for byte in firsts], encoding)):
-            best = max(best, (skips, length, control))
-    return TextForm(encoding, b"", best[1], best[2]) if best[0] else None
+        begins_page = any(code in firsts for code in (0xF1, _SKIP_BEFORE, _SKIP_AFTER))
+        if begins_page and (control := _control([bytes([byte]) for byte in firsts], encoding)):
+            found[length] = float(np.mean(blank[length:] == blank[:-length])), control
+    if not found:
+        return None
+    best = max(found, key=lambda length: found[length][0])
+    length = min(each for each in found if best % each == 0 and found[each][0] > found[best][0] - _ALIKE)
+    return TextForm(encoding, b"", length, found[length][1])
 
 
 def _control(records: list[bytes], encoding: str) -> str:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.formats.printed.document import Report
+from ingest.formats.printed.lines import text_form
 from ingest.formats.rmf import read_reports
 from ingest.formats.rmf.builder import Builder
 from ingest.formats.rmf.document_rows import emit
@@ -139,6 +140,16 @@ def test_every_way_of_transfer_gives_the_same_rows(how, metric):
     text = render_text([random_report(layout, 5)], page_lines=40)
     forms = transfers(text)
     assert tables_of(forms[how]) == tables_of(forms["lf"])
+
+
+@pytest.mark.parametrize("length", [121, 133])
+def test_the_length_of_records_without_line_ends_is_found_from_one_page_on(length):
+    for layout in report_layouts():
+        for seed in range(3):
+            text = render_text([random_report(layout, seed)], page_lines=10_000)
+            head = b"".join(line.ljust(length)[:length].encode("cp037") for line in text.splitlines())
+            form = text_form(head)
+            assert form is not None and (form.fixed, form.control) == (length, "asa"), (layout.metric, seed)
 
 
 def test_columns_move_with_their_headings():
