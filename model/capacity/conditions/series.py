@@ -23,8 +23,6 @@ TIMES, REPEATED_WITHIN = ("s", "ms", "us"), 0.03
 """Relative standard deviation within which times repeat from run to run, however closely a law goes through a few."""
 DOUBTFUL = 0.1
 """A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
-UNMEASURED_SD = 0.01
-"""Relative standard deviation, at least, of a sibling at a level at which it was not measured."""
 CUSTOMERS = ("users", "sessions", "clients", "terminals", "regions")
 """Ends of the names of conditions that count who asks for service; others, such as buffers, count what serves."""
 RISING = ("storage", "buffers", "s", "ms", "us")
@@ -145,7 +143,7 @@ class SeriesLaws:
         if len(points) < LEAST_POINTS or any(y <= 0 for _, y, _ in points):
             return None
         belief = combine(self._fit(table, cell, (), 0.0).at(cell.x), reasonable(table, cell))
-        return belief.median(), math.hypot(belief.relative_sd(), UNMEASURED_SD)
+        return belief.median(), belief.relative_sd()
 
 
 def growth(table: Table, cell: Cell, point: Point) -> Belief | None:
