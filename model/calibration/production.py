@@ -35,6 +35,8 @@ Array = NDArray[np.float64]
 # A class is a stream of transactions where this many end in a day, on average.
 FEWEST_A_DAY = 20.0
 CONTRADICTION = 1.02
+# Part of the intervals that must not contradict themselves.
+MOSTLY = 0.5
 # Of a class whose CPU is all on zIIPs.
 NO_COST = Fit(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 1.0), np.zeros(DRAWS)
 # Growth a week: half of all classes grow or shrink by less, beforehand, and how many whole days say more.
@@ -129,12 +131,15 @@ def entry(history: History) -> dict[str, Any]:
 def _plausible(history: History) -> tuple[History, list[str]]:
     """The intervals that do not contradict each other, and what was left out."""
     h, notes = without_overlap(history)
+    whole = h
+    h, contradictions = without_contradiction(h)
+    if len(h.seconds) < MOSTLY * len(whole.seconds):
+        raise Unusable(f"{contradictions[0]}; too few remain")
     if np.nansum(h.cp_s) > CONTRADICTION * h.busy_s.sum():
         raise Unusable(
             f"its classes report {np.nansum(h.cp_s):.0f} s of CPU and the LPAR only {h.busy_s.sum():.0f} s: "
             "records of one are missing or of another LPAR"
         )
-    h, contradictions = without_contradiction(h)
     h, miscounts = without_miscounts(h)
     return h, notes + contradictions + miscounts
 
@@ -158,7 +163,7 @@ class _Classes:
 def _divided(h: History) -> _Classes:
     """The classes of a history, CPU of regions divided among the transactions that ran there."""
     days = max(len(np.unique(h.day)), 1)
-    has_cpu = np.nansum(h.cp_s, axis=0) + h.ziip_s.sum(axis=0) > 0
+    has_cpu = np.isfinite(h.cp_s).any(axis=0) & (np.nansum(h.cp_s, axis=0) + h.ziip_s.sum(axis=0) > 0)
     ends = h.ended.sum(axis=0) / days >= FEWEST_A_DAY
     every = range(len(h.classes))
     bare = [c for c in every if ends[c] and not has_cpu[c]]

@@ -245,8 +245,24 @@ def test_what_contradicts_itself_or_has_no_transactions_is_refused_with_the_reas
     given = history()
     with pytest.raises(Unusable, match="records of one are missing"):
         entry(replace(given, busy_s=0.5 * given.cp_s.sum(axis=1)))
-    with pytest.raises(Unusable, match="ended transactions"):
-        entry(replace(given, ended=np.zeros_like(given.ended)))
+    with pytest.raises(Unusable, match="too few remain"):
+        entry(with_more_cpu(given, np.arange(len(given.seconds)) % 5 > 0))
+    for without in ({"ended": np.zeros_like(given.ended)}, {"cp_s": np.full_like(given.cp_s, np.nan)}):
+        with pytest.raises(Unusable, match="ended transactions"):
+            entry(replace(given, **without))
+
+
+def test_intervals_that_contradict_themselves_are_left_out_however_much_cpu_they_say():
+    given = history()
+    found, sound = entry(with_more_cpu(given, np.arange(len(given.seconds)) % 5 == 0)), entry(given)
+    assert any("say more CPU of classes than of the LPAR" in note for note in found["notes"])
+    for name, law in sound["usage"].items():
+        assert found["usage"][name]["scale"] == pytest.approx(law["scale"], rel=0.05)
+
+
+def with_more_cpu(given, wrong):
+    """The history in which classes report four times their CPU in the intervals that are wrong."""
+    return replace(given, cp_s=given.cp_s * np.where(wrong, 4.0, 1.0)[:, None])
 
 
 def test_a_day_of_intervals_is_no_history():
