@@ -83,6 +83,7 @@ def amva(
     weights: ArrayLike | None = None,
     slowed: ArrayLike | None = None,
     hindered: ArrayLike | None = None,
+    in_a_row: ArrayLike | None = None,
     load_dependent: Mapping[int, ArrayLike] | None = None,
     passes: int = OUTER_PASSES,
     tolerance: float = 1e-6,
@@ -102,6 +103,7 @@ def amva(
         weights: (classes,) shares under ``WEIGHTED``.
         slowed: (stations, classes) how much of what busy servers slow each other down falls on a visit; default 1.
         hindered: (stations, classes) how much of what a mean queue delays a visit does; less inside limits, default 1.
+        in_a_row: (stations, classes) visits in order that follow one another with nothing in between; default 1.
         load_dependent: station index -> capacity with 1, 2, ... customers, in multiples of one server, the last beyond.
         passes: 1 is Bard-Schweitzer, 3 the Linearizer.
     """
@@ -120,7 +122,8 @@ def amva(
     variation = np.ones_like(d) if scv is None else np.nan_to_num(np.asarray(scv, dtype=float), nan=1.0).T.copy()
     burden = np.ones_like(d) if slowed is None else np.asarray(slowed, dtype=float).T.copy()
     left = np.ones_like(d) if hindered is None else np.asarray(hindered, dtype=float).T.copy()
-    visits = Visits(d, np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one)), variation, burden, left)
+    rows = np.ones_like(d) if in_a_row is None else np.asarray(in_a_row, dtype=float).T.copy()
+    visits = Visits(d, np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one)), variation, burden, left, rows)
     solution = Solution(np.zeros_like(d), np.zeros_like(d), np.zeros(len(n)))
     iterations, converged = linearizer(
         n, known, visits, Stations(np.where(m < 0, DELAY, codes), capacity, levels), passes, tolerance, solution

@@ -52,6 +52,7 @@ class Visits(NamedTuple):
     variation, which sharing stations and delays do not look at. ``slowed`` is how much of what busy servers slow each
     other down falls on a visit in order, relative to all work there. ``hindered`` is how much of what
     those at a station on average would delay a visit does delay it: less than one where a limit lets only few be there.
+    ``in_a_row`` is how many visits in order follow one another with nothing in between.
     """
 
     demands: Floats
@@ -59,6 +60,7 @@ class Visits(NamedTuple):
     scv: Floats
     slowed: Floats
     hindered: Floats
+    in_a_row: Floats
 
 
 class Stations(NamedTuple):

@@ -18,6 +18,9 @@ from model.network.solvers.interference import away, drained, users_above
 from model.network.solvers.preemption import LEAST_LEFT
 from model.network.solvers.servers import found_part
 
+MOST_PASSES = 50.0
+"""Visits in a row that are followed one by one; those after them are taken to be as long as the last."""
+
 _kernel = kernel(error_model="numpy", forceinline=True)
 
 
@@ -74,7 +77,7 @@ def residence(
     if above > 0.0:
         since = (absent + service[r, k]) * c * above / begun_above if is_user else np.inf
         faster = drained(int(users_above(r, k, users, classes, visits)), left, since)
-    begun, begun_even, seen, waiting = 0.0, 0.0, 0.0, 0.0
+    begun, begun_even, seen, waiting, ahead, lower, lower_work = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
         if visits.demands[s, k] <= 0.0:
             continue
@@ -94,8 +97,66 @@ def residence(
             begun_even += rest * min((absent + one / c) / longest, 1.0)
         if code == FCFS or priority[s] >= priority[r]:
             waiting += first * max(found[s] - served * part, 0.0) * one
+            ahead += found[s]
+        else:
+            lower += max(found[s] - served * part, 0.0)
+            lower_work += max(found[s] - served * part, 0.0) * one
     if is_user and begun > 0.0:
         # Those who wait behind long work are met as seldom as it is, unless the server is always busy.
         waiting *= load + (1.0 - load) * begun_even / begun
         begun = seen
-    return times * (slowed * service[r, k] + (begun + waiting) / c / left)
+    own = slowed * service[r, k]
+    first_pass = own + (begun + waiting) / c / left
+    if visits.in_a_row[r, k] <= 1.0:
+        return times * first_pass
+    # As many of those who come in one pass are waited for in the next as leave visits that do not differ all alike.
+    alike = busy / (c * max(1.0 - load, LEAST_LEFT))
+    behind = alike / (1.0 + alike) / load / left / c
+    # While it is on its way back, less important work that waits begins, where nothing as important is there.
+    begins = lower_work / (1.0 + lower) / (1.0 + ahead)
+    return times * _mean_pass(r, k, own, first_pass, behind, begins, c, found, throughput, classes, visits, code)
+
+
+@_kernel
+def _mean_pass(
+    r: int,
+    k: int,
+    own: float,
+    first_pass: float,
+    behind: float,
+    begins: float,
+    c: float,
+    found: Floats,
+    throughput: Floats,
+    classes: Classes,
+    visits: Visits,
+    code: int,
+) -> float:
+    """Mean of the passes of class r through station k in a row, of which the first takes ``first_pass``.
+
+    Who comes back at once finds nothing of what was begun on the server that it leaves, one of ``c``, but for the work
+    that ``begins`` there meanwhile; and of those who wait, the ones who came since it came itself: of open classes as
+    many as that took, of users no more than there are. The part ``behind`` of their work is waited for.
+    """
+    total, passed, time, left = 0.0, 0.0, first_pass, visits.in_a_row[r, k]
+    while left > 0.0:
+        part = min(left, 1.0)
+        total += part * time
+        left -= part
+        passed += 1.0
+        if passed >= MOST_PASSES:
+            total += left * time
+            break
+        work = begins
+        for s in range(len(found)):
+            if visits.demands[s, k] <= 0.0:
+                continue
+            since = time
+            if code == HEAD_OF_LINE and classes.priority[s] < classes.priority[r]:
+                continue
+            if code == HEAD_OF_LINE and classes.priority[s] > classes.priority[r]:
+                since = own
+            coming = throughput[s] * visits.demands[s, k] * since
+            work += coming if classes.rates[s] >= 0.0 else min(coming, found[s] * visits.service[s, k])
+        time = (own + behind * work) / c + first_pass * (1.0 - 1.0 / c)
+    return total / visits.in_a_row[r, k]

@@ -202,6 +202,11 @@ def _mean_values(net: Reduced, state: LayerState, asked: _Asked, hindered: Float
     # Time in a facility while the engine is held is already part of the engine's own residence.
     held = state.hold.sum(axis=1) + state.blocked.sum(axis=1)
     slowed = slowed_by_facilities(net, state, asked.demand)
+    first = net.visits - net.at_once
+    for request in net.sync:
+        # What goes on on an engine that is held is one visit.
+        first[request.row, request.engine] = net.visits[request.row, request.engine]
+    in_a_row = np.divide(net.visits, first, out=np.ones_like(first), where=first > 0)
     return amva(
         net.users,
         asked.demand.T,
@@ -215,6 +220,7 @@ def _mean_values(net: Reduced, state: LayerState, asked: _Asked, hindered: Float
         weights=net.weight,
         slowed=slowed.T,
         hindered=hindered.T,
+        in_a_row=in_a_row.T,
         load_dependent=asked.curves,
     )
 

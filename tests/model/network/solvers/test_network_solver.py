@@ -480,3 +480,31 @@ def test_report_is_text_and_plain_values() -> None:
     over = as_dict(solve(network(net.stations, (opened((Visit(station="q", service=Exp(0.5)),), 3.0),))))
     assert over["classes"]["a"]["response_s"] is None
     assert over["saturated"] == ["q"]
+
+
+@pytest.mark.parametrize(
+    ("servers", "visits", "rate", "other"), [(1, 5, 0.1, 0.3), (3, 5, 0.3, 0.6), (1, 20, 0.02, 0.3)]
+)
+def test_visits_in_a_row_that_are_all_but_equal_have_product_form(servers, visits, rate, other):
+    def times(other_s: float) -> Solution:
+        often = opened((Visit(station="q", service=Exp(1.0), count=visits),), rate, "often")
+        once = opened((Visit(station="q", service=Exp(other_s)),), other, "once")
+        return solve(network((Station(name="q", servers=servers, scheduling="fcfs"),), (often, once)))
+
+    unequal, equal = times(1.0 + 1e-9), times(1.0)
+    assert equal.exact
+    assert not unequal.exact
+    np.testing.assert_allclose(unequal.response_s, equal.response_s, rtol=1e-4)
+
+
+@pytest.mark.parametrize("scheduling", ["fcfs", "hol"])
+def test_visits_in_a_row_leave_as_much_work_as_any_order(scheduling):
+    # Whatever the order, the mean work that is there is that of M/G/1.
+    rate, visits, each_s = 0.4, 20, 0.05
+    often = opened((Visit(station="q", service=Exp(each_s), count=visits),), rate, "often")
+    once = opened((Visit(station="q", service=Exp(1.0)),), rate, "once", priority=1)
+    answer = solve(network((Station(name="q", scheduling=scheduling),), (often, once)))
+    work = rate * ((visits * each_s) ** 2 + visits * each_s**2 + 2.0) / 2 / (1 - 2 * rate)
+    # Not quite half of the visits in a row are done, as the first takes longest; of those who come once nothing.
+    there = rate * answer.response_s @ [0.55 * visits * each_s, 1.0]
+    assert there == pytest.approx(work, rel=0.2)
