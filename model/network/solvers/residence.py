@@ -136,7 +136,8 @@ def _mean_pass(
 
     Who comes back at once finds nothing of what was begun on the server that it leaves, one of ``c``, but for the work
     that ``begins`` there meanwhile; and of those who wait, the ones who came since it came itself: of open classes as
-    many as that took, of users no more than there are. The part ``behind`` of their work is waited for.
+    many as come in that time, of users the part of those there that it is of the first pass, at most all.
+    The part ``behind`` of their work is waited for.
     """
     total, passed, time, left = 0.0, 0.0, first_pass, visits.in_a_row[r, k]
     while left > 0.0:
@@ -156,7 +157,9 @@ def _mean_pass(
                 continue
             if code == HEAD_OF_LINE and classes.priority[s] > classes.priority[r]:
                 since = own
-            coming = throughput[s] * visits.demands[s, k] * since
-            work += coming if classes.rates[s] >= 0.0 else min(coming, found[s] * visits.service[s, k])
+            if classes.rates[s] >= 0.0:
+                work += throughput[s] * visits.demands[s, k] * since
+            else:
+                work += found[s] * visits.service[s, k] * min(since / first_pass, 1.0)
         time = (own + behind * work) / c + first_pass * (1.0 - 1.0 / c)
     return total / visits.in_a_row[r, k]
