@@ -16,6 +16,7 @@ from model.capacity.adjustments import Factor, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition
 from model.capacity.by_law import BEYOND, users_of
+from model.capacity.by_rate import goes_with_rate, with_rate
 from model.capacity.conditions.series import THINK_TIME
 from model.capacity.conditions.tables import POPULATIONS, number
 from model.capacity.counts import COUNT_SD
@@ -56,17 +57,22 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
         return replace(found, at=dict(at))
     count = positive(f"at.{population}", rest[population])
     cycle = _Cycle(users, think_s, size, wanted.get(THINK_TIME, think_s), wanted.get(FILE_SIZE, size))
-    same = [cycle.as_many(count, place, keys[0]) for place in range(3)]
+    try:
+        same = [cycle.as_many(count, place) for place in range(3)]
+    except ValueError as error:
+        raise QuestionError(f"at.{keys[0]}", at[keys[0]], f"{keys[0]}: {error}") from None
     ends = sorted(users.throughput(many)[place] for place, many in enumerate(same))
     less_sure = Factor(0.0, COUNT_SD * abs(math.log(same[1] / count)))
+    growing = with_rate(ends[1] / users.throughput(count)[1])
 
     def of(output: Output) -> Output:
         if output.metric == THROUGHPUT:
             return replace(output, lo=ends[0], value=ends[1], hi=ends[2])
-        return scaled(output, less_sure)
+        with_throughput = goes_with_rate(output.metric, output.unit) and output.metric not in POPULATIONS
+        return scaled(output, growing if with_throughput else less_sure)
 
     said = " and ".join(f"{key} = {known[key]:g}" for key in keys)
-    note = f"measured with {said}: {count:g} {users.key} make the throughput of {same[1]:.4g} of those; the rest stays"
+    note = f"measured with {said}: {count:g} {users.key} make the throughput of {same[1]:.4g} of those, as work does"
     outputs = tuple(of(output) for output in found.outputs)
     return replace(found, at=dict(at), outputs=outputs, notes=(note, *found.notes), extrapolated=True)
 
@@ -81,17 +87,15 @@ class _Cycle:
     other_think_s: float
     other_size: float
 
-    def as_many(self, count: float, place: int, key: str) -> float:
+    def as_many(self, count: float, place: int) -> float:
         """How many of the measured users make the throughput of a number of others, at a limit of the law.
 
-        Raises QuestionError where so few or so many are not known.
+        Raises ValueError where so few or so many are not known.
         """
         least, most = self.users.least / BEYOND, self.users.most * BEYOND
         if self._others(least, place) > count or self._others(most, place) <= count:
-            text = (
-                f"{key}: as many of the measured {self.users.key} as make this throughput are not {least:g} to {most:g}"
-            )
-            raise QuestionError(f"at.{key}", count, text)
+            text = f"as many of the measured {self.users.key} as make this throughput are not {least:g} to {most:g}"
+            raise ValueError(text)
         for _ in range(HALVINGS):
             middle = math.sqrt(least * most)
             least, most = (least, middle) if self._others(middle, place) > count else (middle, most)

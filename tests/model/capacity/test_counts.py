@@ -36,6 +36,7 @@ def known(bundle):
     rows += [
         *(Row("paced", "throughput", {"users": f"{n}"}, n / 10.0, "tran/s", "law") for n in (100, 200, 400)),
         *(Row("paced", "storage_kb", {"users": f"{n}"}, 50.0 + n, "KB", "law") for n in (100, 200, 400)),
+        *(Row("paced", "cpu_busy_pct", {"users": f"{n}"}, n / 10.0, "pct", "law") for n in (100, 200, 400)),
         *(Row("files", "throughput", {"users": f"{n}"}, n / 10.0, "MB/s", "law") for n in (100, 200, 400)),
         *(Row("link", "send_s", {"buffer_kb": f"{n}"}, 9.0 + 8.0 / n, "s", "law") for n in (4, 8, 32)),
     ]
@@ -197,6 +198,18 @@ def test_users_who_do_otherwise_pass_a_cycle_of_another_length(known, system, at
     assert found["lo"] <= throughput <= found["hi"]
     assert answer["extrapolated"]
     assert "measured with" in answer["notes"][0]
+
+
+def test_work_goes_with_the_throughput_and_storage_with_the_users(known):
+    plain, asked = (predict(known, "paced", {"users": 200, "think_time": s}) for s in (8, 3))
+    assert value(asked, "cpu_busy_pct")["value"] == pytest.approx(2 * value(plain, "cpu_busy_pct")["value"], rel=0.02)
+    assert value(asked, "storage_kb")["value"] == pytest.approx(value(plain, "storage_kb")["value"], rel=0.02)
+
+
+def test_a_refused_think_time_is_named_as_it_was_asked(known):
+    with pytest.raises(QuestionError) as refused:
+        predict(known, "paced", {"users": 400, "think_time": 0.0001})
+    assert (refused.value.field, refused.value.value) == ("at.think_time", 0.0001)
 
 
 def test_who_thinks_as_long_as_measured_is_answered_as_measured(known):
