@@ -340,10 +340,12 @@ class System:
         waited = sum((wait for name, wait in times.waiting.items() if name != "other"), np.zeros(times.response.shape))
         # Waiting beyond the longest that was measured, the more the further out it is; on another number of engines,
         # where none was measured, at least all of it that is for engines.
-        further = beyond(waited, laws.longest_wait_ms)
+        past, further = np.maximum(waited - laws.longest_wait_ms, 0.0), beyond(waited, laws.longest_wait_ms)
         if scenario.engines != self.engines:
-            further = np.maximum(further, times.waiting["cp"])
+            past, further = (np.maximum(one, times.waiting["cp"]) for one in (past, further))
         longer = laws.drift * further
+        # What waits are shorter by is a part of them, however far out.
+        longer = np.where(longer < 0.0, longer * past / np.maximum(past - longer, 1e-300), longer)
         longer = np.where(np.isfinite(longer), longer, 0.0)
         times.response = np.maximum(times.response * (1.0 + laws.noise) + longer, times.using)
         known = list(laws.with_p90)

@@ -14,7 +14,7 @@ from model.capacity.ensemble import System
 from model.capacity.loads import understand
 from model.capacity.msu_forecast import RecordedMsu, forecast_msu
 from model.capacity.simulation import simulated
-from model.capacity.users import crossed
+from model.capacity.users import crossed, needed
 from tests.model.calibration.test_production import DEMAND_S, ENGINES, REST_MS, SECONDS, bundle_of, history
 
 USERS = 400.0
@@ -130,6 +130,18 @@ def test_more_users_wait_instead_of_filling_the_engines_for_good(growth):
     assert users == pytest.approx(rate * (think_s + response_ms / 1e3), rel=2e-3)
     assert now["etr_tps", "class=LOW"].value < rate < (1 + growth / 100) * now["etr_tps", "class=LOW"].value
     assert more["cpu_busy_pct", ""].value < 100
+
+
+def test_every_draw_has_the_users_asked_however_its_long_waits_deviate():
+    entry = bundle()["systems"]["PRDA"]
+    response = {
+        name: {**law, "longest_wait_ms": 1.0, "drift": {"centre": 0.0, "draws": list(np.resize([-0.5, 0.5], 128))}}
+        for name, law in entry["response"].items()
+    }
+    system = System({**entry, "response": response})
+    load = understand(system, {"growth_pct.LOW": 300}).scenario
+    users = needed(system.evaluate(load), system)[system.numbers["LOW"]]
+    assert users == pytest.approx(load.users[:, :, system.numbers["LOW"]], rel=2e-3)
 
 
 def test_a_rate_that_is_asked_is_made_by_the_users_it_takes():
