@@ -32,6 +32,8 @@ _ROWS_PER_BATCH = 1 << 17
 _LONGEST_END_TAG = 64
 _LONGEST_START_TAG = 16
 _LONGEST_HEAD = 1 << 10
+_LINES_AT_ONCE = 1 << 20
+"""The parser takes no text of ten million ends of lines, which are fed so that it counts them."""
 _INPUT_END = re.compile(rb"</ddsml\s*>\s*\Z")
 _REPLY_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<(?:\?|!--)[^>]*>\s*)*<ddsml[\s>]")
 _REPORT_START = re.compile(rb"<(?:postprocessor|report)[\s>]")
@@ -200,8 +202,13 @@ class _Reading:
     def resume(self, at: int, lines: int) -> int:
         """Leave out what stands before offset `at`, after so many lines; the ordinal of the report that is damaged."""
         record = self._builder.abandon(self._in_report and self._head_done)
+        for _, element in self._parser.read_events():
+            if element.tag in _REPORTS:
+                self._know_server(element.getparent())
         self._parser = _parser()
-        self._parser.feed(b"<ddsml>" + b"\n" * lines)
+        self._parser.feed(b"<ddsml>")
+        for begin in range(0, lines, _LINES_AT_ONCE):
+            self._parser.feed(b"\n" * min(lines - begin, _LINES_AT_ONCE) + b"<left-out/>")
         self._in_report = self._head_done = self._section_open = self._part_open = self._in_table = False
         self._held = []
         self._offset = self._last_event = self.clean_offset = self._taken = at
@@ -288,6 +295,7 @@ class _Reading:
                 raise Unreadable("xml_not_ddsml", f"<{tag}> inside of a report, at line {element.sourceline}")
             self._in_report, self._head_done, self._in_table = True, False, False
             self._report_start = self._offset
+            self._know_server(element.getparent())
         elif tag == "part":
             self._need_section(element.getparent())
             self._part_open = False
@@ -303,13 +311,12 @@ class _Reading:
             report = inside
             while report.tag not in _REPORTS:
                 report = report.getparent()
-            self._builder.begin_report(self._server_head(report.getparent()) | report_head(report))
+            self._builder.begin_report(self._server | report_head(report))
             self._head_done = True
 
-    def _server_head(self, root: Any) -> dict[str, Any]:
-        """What the reply says about the server: it stands before the first report and is freed with it."""
+    def _know_server(self, root: Any) -> None:
+        """Note what the reply says about the server: it stands before the first report, and is freed with it."""
         self._server = self._server or server_head(root)
-        return self._server
 
     def _need_section(self, segment: Any) -> None:
         self._need_report(segment)
@@ -347,7 +354,8 @@ class _Reading:
             self._need_report(element)
         else:
             # A reply that is nothing but a message stands for the report that was asked for.
-            self._builder.begin_report(self._server_head(parent))
+            self._know_server(parent)
+            self._builder.begin_report(self._server)
             self._builder.message(element.get("id"), text, _text(element.find("severity")), about)
             self._finish_report()
             return

@@ -94,6 +94,24 @@ def test_reports_behind_a_damaged_one_are_read(damage):
     assert sum(batch.bytes_in for batch in batches) == len(data)
 
 
+def test_reports_behind_a_damaged_first_one_are_of_the_same_server():
+    whole = document("1.5", "2.5")
+    for long_before in (b"", b"<!-- " + b"x" * (2 << 20) + b"-->"):
+        data = whole.replace(b"<row refno", long_before + b"<raw refno", 1)
+        tables = joined([batch.tables for batch in read_reports(io.BytesIO(data))])
+        assert tables["rmf_cpu_processor"]["mvs_busy_pct"].to_pylist() == [2.5]
+        assert tables["rmf_report"]["server_name"].to_pylist() == ["RMF-DDS-Server"]
+
+
+def test_reports_behind_damage_after_very_many_lines_are_read():
+    lines, reports = 1_500_000, 8
+    data = document(*["1.5"] * reports, "2.5", "3.5").replace(b"2.5", b"2.5</none>", 1)
+    data = data.replace(b"</postprocessor>", b"</postprocessor>" + b"\n" * lines, reports)
+    batches = list(read_reports(io.BytesIO(data)))
+    busy = joined([batch.tables for batch in batches])["rmf_cpu_processor"]["mvs_busy_pct"]
+    assert busy.to_pylist() == [1.5] * reports + [3.5]
+
+
 def test_replies_one_behind_the_other_are_read():
     data = document("1.5", "2.5") + document("3.5")
     batches = list(read_reports(io.BytesIO(data)))
