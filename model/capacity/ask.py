@@ -226,7 +226,7 @@ def sweep(
         ends = [i for i, number in enumerate(numbers) if number in (values[0], values[-1])]
         if ends:
             # Notes are on limits, too.
-            whole = ready.evaluate(state.scenario.at_loads(ends))
+            whole = ready.at_rates(state.scenario.at_loads(ends))
             for i, end in enumerate(ends):
                 notes |= dict.fromkeys(notes_on(ready, loads[end], whole.at_load(i)))
         found = outputs_of_each(ready, loads, state, metrics)

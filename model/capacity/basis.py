@@ -142,7 +142,9 @@ def _users(ready: System, load: Load, state: State) -> list[str]:
     for stream, users in needed(state, ready).items():
         name, rate, asked = ready.streams[stream], state.scenario.rates[0, 0, stream], load.scenario.users
         who = f"{users[0, 0]:.4g} users who think {thinking[name][0, 0]:.3g} s between transactions"
-        if not np.isfinite(users[0, 0]):
+        if rate == 0.0 and users[0, 0] > 0.0:
+            said = f"{who} get no answers: more important work leaves them no room"
+        elif not np.isfinite(users[0, 0]):
             said = f"no number of users makes {rate:.4g} transactions/s, as they would wait without end"
         elif asked is not None and asked[0, 0, stream] > 0:
             said = f"{who} send {rate:.4g} transactions/s; growth is of users, who send less as they wait longer"

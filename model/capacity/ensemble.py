@@ -345,7 +345,7 @@ class System:
             past, further = (np.maximum(one, times.waiting["cp"]) for one in (past, further))
         longer = laws.drift * further
         # What waits are shorter by is a part of them, however far out.
-        longer = np.where(longer < 0.0, longer * past / np.maximum(past - longer, 1e-300), longer)
+        longer = np.where(longer < 0.0, longer / (1.0 - longer / np.maximum(past, 1e-300)), longer)
         longer = np.where(np.isfinite(longer), longer, 0.0)
         times.response = np.maximum(times.response * (1.0 + laws.noise) + longer, times.using)
         known = list(laws.with_p90)
@@ -390,6 +390,7 @@ class System:
             return {law.level: 0 for law in self.laws.values()}, _stacked(
                 (1, *busy.shape), together, 0.0, np.nan, busy, whole
             )
+        usage = self.done(scenario, usage, busy, whole)
         levels = sorted({law.level for law in self.laws.values() if law.engine == "cp"})
         here = [[n for n in self.capacity if n in usage and self.laws[n].level == level] for level in levels]
         own = np.stack([sum((usage[n] for n in names), np.zeros(busy.shape)) for names in here])
@@ -410,6 +411,20 @@ class System:
         return places, np.where(
             ranked, _stacked(own.shape, short, longer, ahead, until, pool), _stacked(own.shape, *in_draws_without)
         )
+
+    def done(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array, pool: Array) -> Mapping[str, Array]:
+        """The usage, with no more uncaptured time than comes with the work that so many engines do: the least important
+        work, which is not done, drives none."""
+        over = busy > pool
+        if not over.any():
+            return usage
+        cost = np.asarray(scenario.cost, float).reshape(-1, 1)
+        driven = [n for n in self.capacity if self.laws[n].driver in (CAPTURED, CAPTURED_BUT_ZIIP) and n in usage]
+        fixed = {name: self.laws[name].usage(np.zeros(busy.shape)) * cost for name in driven}
+        always = sum(fixed.values(), np.zeros(busy.shape))
+        part = np.clip((pool - always) / np.maximum(busy - always, 1e-12), 0.0, 1.0)
+        least = {name: np.where(over, fixed[name] + part * (usage[name] - fixed[name]), usage[name]) for name in driven}
+        return {**usage, **least}
 
     def _elsewhere(self, scenario: Scenario) -> dict[str, Array]:
         """Users who are neither on the engines nor waiting for them, (draws, loads), by series of CPs."""

@@ -26,9 +26,9 @@ AtRates = Callable[[Scenario], State]
 ROUNDS, TURNS, NEAR = 3, 60, 1e-4
 # Waits that are none beside the service, and the steps in which a wait is looked for at first and in later rounds.
 NO_WAIT, FIRST_STEP, STEP = 1e-9, 1.0, 0.01
-# Parts of the rates asked at which a class may find room where it finds none at all of them; after the last it is
-# given up.
-FEWER = 0.25, 1e-6
+# Parts of the rates asked at which a class may find room where it finds none at all of them; who gets no answer to so
+# much as the last waits without end.
+FEWER = 0.25, 1e-3
 # Turns in which what full engines add to a wait is found.
 STRETCHES = 2
 # How long nobody is taken to wait, which changes nothing.
@@ -46,8 +46,10 @@ def needed(state: State, system: System) -> dict[int, Array]:
         response_ms = state.response_ms.get(responses.get(number, ("", stream)))
         if response_ms is not None:
             rate = system.stream(state.scenario, stream)
-            # Who sends nothing does not wait, however long it would be.
+            # Who sends nothing does not wait, however long it would be; or gets no answer ever.
             found[number] = rate * (think_s + np.where(rate > 0.0, response_ms, 0.0) / 1e3)
+            if state.scenario.users is not None:
+                found[number] = np.where(rate > 0.0, found[number], state.scenario.users[:, :, number])
     return found
 
 
@@ -63,7 +65,8 @@ def settled(at_rates: AtRates, system: System, scenario: Scenario) -> Scenario:
     Classes that wait for the same things wait in proportion to each other, nearly: by how much longer than so far is
     looked for, for all of them together, until they wait as long as queues at the rates that follow have it; then anew
     with the proportions found there, and where others have changed since. More important classes come first, as they
-    wait for no others. Where a class finds no room however little it sends, its rate is left as asked.
+    wait for no others. Where a class finds no room however little it sends, it gets no answers, and sends nothing more:
+    ``users`` of the scenario are then those of such classes.
     """
     assert scenario.users is not None
     shape = (system.draws, scenario.users.shape[1], len(system.streams))
@@ -77,14 +80,18 @@ def settled(at_rates: AtRates, system: System, scenario: Scenario) -> Scenario:
             # Of a single class no proportions are to be found anew.
             if known.get(i) is found and len(group.streams) == 1:
                 continue
-            sent = _sent(at_rates, found, users, group, FIRST_STEP if turn == 0 else STEP)
+            start = replace(found, rates=np.where(found.rates > 0.0, found.rates, scenario.rates))
+            others = [s for s in range(len(system.streams)) if s not in group.streams]
+            start.rates[:, :, others] = found.rates[:, :, others]
+            sent = _sent(at_rates, start, users, group, FIRST_STEP if turn == 0 else STEP)
             # On full engines waits answer to changes of the others that do not count.
             if turn == 0 or not np.allclose(sent.rates, found.rates, rtol=NEAR):
                 found = sent
             known[i] = found
         if np.allclose(before.rates, found.rates, rtol=NEAR):
             break
-    return found
+    unanswered = np.where((found.rates > 0.0) | (scenario.rates <= 0.0), 0.0, users)
+    return replace(found, users=unanswered) if unanswered.any() else found
 
 
 @dataclass(frozen=True)
@@ -150,11 +157,11 @@ def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, st
     lost = np.asarray(~np.isfinite(waiting).all(axis=2, keepdims=True))
     waited = np.where(lost, 1.0, waiting)
     share = sent * waited / np.maximum((sent * waited).sum(axis=2, keepdims=True), 1e-300)
-    alone = np.broadcast_to(think_s, number.shape) + beside
+    alone, least = np.broadcast_to(think_s, number.shape) + beside, FEWER[-1] / 2.0 * asked
 
     def rates_at(longer: Array, loads: Numbers) -> Array:
         found = number[:, loads] / (alone[:, loads] + waited[:, loads] * np.exp(longer))
-        return np.where(lost[:, loads], asked[:, loads], found)
+        return np.where(lost[:, loads], asked[:, loads], np.maximum(found, least[:, loads]))
 
     def short(longer: Array, loads: Numbers) -> tuple[Array, Array]:
         """By which part the waits at the rates that follow are short of those they follow from, below zero, or beyond
@@ -176,11 +183,12 @@ def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, st
     # On full engines a wait has no end at a rate that is more by less than numbers tell apart: there users say it.
     left = np.maximum(1.0 - short(longer, everywhere)[0], 1.0)
     sent = rates_at(longer, everywhere)
+    sent = np.where(~lost & (sent > FEWER[-1] * asked), sent, 0.0)
     full = np.flatnonzero((left > 1.0 + NEAR).any(axis=(0, 2)))
     for _ in range(STRETCHES if len(full) else 0):
         # Long waits deviate by more than their part.
         now, _, _ = times_at(sent[:, full], full, left)
-        found = np.log(now / waited[:, full])
+        found = np.log(np.where(sent[:, full] > 0.0, now / waited[:, full], 1.0))
         part = np.exp(longer[:, full] - np.sum(share[:, full] * found, axis=2, keepdims=True))
         left[:, full] = np.where(left[:, full] > 1.0, np.maximum(left[:, full] * part, 1.0), 1.0)
     return replace(

@@ -144,6 +144,33 @@ def test_every_draw_has_the_users_asked_however_its_long_waits_deviate():
     assert users == pytest.approx(load.users[:, :, system.numbers["LOW"]], rel=2e-3)
 
 
+@pytest.mark.parametrize(("high", "low"), [(0.5, 20.0), (20.0, 0.5), (4.0, 40.0), (0.5, 0.1)])
+def test_the_less_important_get_what_full_engines_leave(high, low):
+    """Two classes of users, of so many times what the engines serve: X = min(N / Z, what is left / D) in the limit."""
+    entry = bundle()["systems"]["PRDA"]
+    levels = {"HIGH": 1, "LOW": 2}
+    usage = {name: {**law, "level": levels.get(name, 0)} for name, law in entry["usage"].items()}
+    sure = {"centre": 1.0, "draws": []}
+    system = System({**entry, "usage": usage, "priorities": sure})
+    think_s, order = 1000.0, [system.numbers[name] for name in levels]
+    scenario = understand(system, {}).scenario.as_asked()
+    rates = np.zeros((system.draws, 1, 2))
+    rates[:, :, order] = np.array([high, low]) * ENGINES / DEMAND_S
+    asked = replace(scenario, rates=rates, users=rates * think_s, think_s=np.full((1, 1, 2), think_s))
+    state = system.evaluate(asked)
+    done = system.done(state.scenario, state.usage, state.busy, state.available)
+    found = state.scenario.rates[0, 0]
+    left = ENGINES - sum(float(done[n][0, 0]) for n in system.capacity if n not in levels)
+    for (name, stream), demand_s in zip(system.numbers.items(), DEMAND_S[order], strict=True):
+        served_s = float(state.usage[name][0, 0]) / found[stream] if found[stream] > 0 else demand_s
+        sent = rates[0, 0, stream]
+        assert found[stream] == pytest.approx(min(sent, left / served_s), rel=2e-3, abs=1e-3 * sent)
+        left = max(left - found[stream] * served_s, 0.0)
+    users = needed(state, system)
+    for stream in range(2):
+        assert users[stream] == pytest.approx(asked.users[:, :, stream], rel=5e-3)
+
+
 def test_a_rate_that_is_asked_is_made_by_the_users_it_takes():
     now = figures({})
     rate = 1.1 * now["etr_tps", "class=LOW"].value
