@@ -115,7 +115,9 @@ def _is_date(data, at, highest):
 def _number(data, position, length, date, highest):
     """Number of the log record that ends with this segment; 0 for a record with a packed date; -1 for neither."""
     if date >= 0:
-        return np.int64(0 if length >= date + AFTER_DATE and _is_date(data, position + date, highest) else -1)
+        # Behind the descriptor stand the flags of SMF or the kind of a DCOLLECT record, which are never zero.
+        known = length >= date + AFTER_DATE and data[position + 4] != 0 and _is_date(data, position + date, highest)
+        return np.int64(0 if known else -1)
     clock = position + length + date
     if length < BEFORE_CLOCK - date or data[clock] < EARLIEST_CLOCK or load_8(data, clock + 8) >= NUMBERS_BELOW:
         return np.int64(-1)

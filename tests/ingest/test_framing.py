@@ -240,10 +240,12 @@ def test_a_dump_whose_beginning_is_missing_or_hidden_is_read_from_its_first_whol
         read(b"x" * (SEARCHED_BYTES + 2 * CHAIN_BYTES) + data)
 
 
-@pytest.mark.parametrize("date", ["0070011C", "0000009C", "0200001F"])
-def test_tables_of_small_numbers_in_a_program_are_no_dump(date: str) -> None:
-    """They lead from one to the next, and would be dates of before there were such records, or long after."""
-    piece = (768).to_bytes(2, "big") + bytes(8) + bytes.fromhex(date)
+@pytest.mark.parametrize(
+    ("flags", "date"), [("5E", "0070011C"), ("5E", "0000009C"), ("5E", "0200001F"), ("00", "0090123F")]
+)
+def test_tables_of_small_numbers_in_a_program_are_no_dump(flags: str, date: str) -> None:
+    """They lead from one to the next, and would be without flags, or of before there were such records, or long after."""
+    piece = (768).to_bytes(2, "big") + bytes(2) + bytes.fromhex(flags) + bytes(5) + bytes.fromhex(date)
     with pytest.raises(FramingError):
         read(b"\x7fELF" * 100 + piece.ljust(768, b"\x00") * 8)
 
