@@ -244,7 +244,7 @@ def test_a_dump_whose_beginning_is_missing_or_hidden_is_read_from_its_first_whol
     ("flags", "date"), [("5E", "0070011C"), ("5E", "0000009C"), ("5E", "0200001F"), ("00", "0090123F")]
 )
 def test_tables_of_small_numbers_in_a_program_are_no_dump(flags: str, date: str) -> None:
-    """They lead from one to the next, and would be without flags, or of before there were such records, or long after."""
+    """They lead from one to the next, and would be of before there were records, or long after, or without flags."""
     piece = (768).to_bytes(2, "big") + bytes(2) + bytes.fromhex(flags) + bytes(5) + bytes.fromhex(date)
     with pytest.raises(FramingError):
         read(b"\x7fELF" * 100 + piece.ljust(768, b"\x00") * 8)
