@@ -38,6 +38,16 @@ class RecordedMsu:
     four_hour_msu: Array
 
 
+@dataclass(frozen=True)
+class _Growth:
+    """MSU to come of an LPAR relative to those recorded, (draws, weeks), as its work asks for them; the MSU that all
+    of its engines give, and all of its machine's."""
+
+    factors: Array
+    most_msu: float
+    machine_msu: float
+
+
 def forecast_msu(
     bundle: Mapping[str, Any],
     recorded: Sequence[RecordedMsu],
@@ -49,8 +59,8 @@ def forecast_msu(
     """The highest rolling four-hour average of four weeks, every four weeks to come, by LPAR and by machine.
 
     The base is the last 28 recorded days. An LPAR's averages grow as its busy does by the model when classes grow as
-    they trend; those of a machine are sums over its LPARs at the same time. Limits have the uncertainty of growth and
-    the scatter of the recorded weekly peaks.
+    they trend, until all of its engines are busy; those of a machine are sums over its LPARs at the same time. Limits
+    have the uncertainty of growth and the scatter of the recorded weekly peaks.
 
     Args:
         bundle: a calibrated model.
@@ -73,18 +83,19 @@ def forecast_msu(
     shown = [one for one in recorded if system in (None, one.system)]
     machines = {one.machine for one in shown if one.machine}
     asked = [one for one in recorded if system in (None, one.system) or one.machine in machines]
-    factors = {one.lpar: _factors(bundle, one.system, at if one.system == system else None, steps) for one in asked}
-    subjects = [_subject("lpar", one.lpar, [one], factors, steps) for one in shown]
+    growth = {one.lpar: _growth(bundle, one.system, at if one.system == system else None, steps) for one in asked}
+    subjects = [_subject("lpar", one.lpar, [one], growth, steps) for one in shown]
     for machine in sorted(machines):
         members = [one for one in recorded if one.machine == machine]
-        subjects.append(_subject("machine", machine, members, factors, steps))
-    plain = sorted(name for name, found in factors.items() if found is None)
+        subjects.append(_subject("machine", machine, members, growth, steps))
+    plain = sorted(name for name, found in growth.items() if found is None)
     notes = ["the base is the highest rolling four-hour average of the last 28 recorded days"]
     if not recorded:
         notes = ["no four hours of MSU were recorded of any LPAR"]
     for one, subject in zip(shown, subjects, strict=False):
-        if factors[one.lpar] is not None:
-            notes += _beyond(bundle, one.system, at if one.system == system else None, subject)
+        grown_so = growth[one.lpar]
+        if grown_so is not None:
+            notes += _beyond(grown_so, subject)
     if plain:
         notes.append(f"no history is calibrated for {', '.join(plain)}: taken to stay as recorded")
     return as_plain(
@@ -99,8 +110,8 @@ def forecast_msu(
     )
 
 
-def _factors(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, weeks: Array) -> Array | None:
-    """(draws, weeks) MSU to come relative to those recorded; None for a system without a calibrated history."""
+def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, weeks: Array) -> _Growth | None:
+    """How the MSU of a system grow; None for one without a calibrated history."""
     entry = bundle["systems"].get(system)
     if entry is None or "profile" not in entry:
         if at:
@@ -115,34 +126,41 @@ def _factors(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
     # On another machine an engine has another rating.
     rated = then.msu_per_engine / ready.msu_per_engine if then.msu_per_engine and ready.msu_per_engine else 1.0
     more = np.log(np.maximum(rated * busy / np.maximum(ready.evaluate(now, responses=False).busy, 1e-12), 1e-12))
-    return np.exp([np.interp(weeks, followed, one) for one in more])
+    each = then.msu_per_engine or ready.msu_per_engine or math.inf
+    physical = math.inf if ready.machine is None else then.machine_engines or ready.machine.engines
+    most = min(then.engines, math.inf if then.cap_engines is None else then.cap_engines)
+    return _Growth(np.exp([np.interp(weeks, followed, one) for one in more]), each * most, each * physical)
 
 
-def _beyond(
-    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, subject: Mapping[str, Any]
-) -> list[str]:
-    """A note where an LPAR would need more MSU than its engines give."""
-    ready = compiled(bundle["systems"][system])
-    then = understood(ready, at).scenario
-    most = then.engines * (then.msu_per_engine or ready.msu_per_engine or math.inf)
-    over = [step["date"] for step in subject["forecast"] if step["value"] > most]
-    if not over:
+def _beyond(growth: _Growth, subject: Mapping[str, Any]) -> list[str]:
+    """A note where the work of an LPAR would need more MSU than its engines give."""
+    over = subject["recorded"]["peak_four_hour_msu"] * growth.factors[0] > growth.most_msu
+    if not over.any():
         return []
-    return [f"{subject['name']}: more than its {then.engines:g} engines give, {most:,.0f} MSU, from {over[0]} on"]
+    date = subject["forecast"][int(over.argmax())]["date"]
+    return [
+        f"{subject['name']}: its work asks for more than its engines give, {growth.most_msu:,.0f} MSU, from {date} on"
+    ]
 
 
 def _subject(
-    scope: str, name: str, members: Sequence[RecordedMsu], factors: Mapping[str, Array | None], weeks: Array
+    scope: str, name: str, members: Sequence[RecordedMsu], growth: Mapping[str, _Growth | None], weeks: Array
 ) -> dict[str, Any]:
     """The forecast of an LPAR, or of a machine as the sum of its LPARs."""
     last = max(one.start[-1] for one in members)
     times = np.unique(np.concatenate([one.start[one.start > last - WINDOW] for one in members]))
     table = np.stack([_carried(one, times) for one in members])
-    draws = next((len(found) for one in members if (found := factors[one.lpar]) is not None), PLAIN_DRAWS)
+    known = [found for one in members if (found := growth[one.lpar]) is not None]
+    draws = len(known[0].factors) if known else PLAIN_DRAWS
     scatter = _scatter(table.sum(axis=0), times, draws)
-    peaks = np.stack([_peak(members, factors, table, draws, i) * scatter for i in range(len(weeks))], axis=1)
     recorded = table.sum(axis=0)
     top = int(np.argmax(recorded))
+    # What was recorded was given, whatever the engines are said to be.
+    tops = zip(table.max(axis=1), (growth[one.lpar] for one in members), strict=True)
+    most = np.array([math.inf if found is None else max(found.most_msu, peak) for peak, found in tops])
+    whole = min([float(most.sum()), *(found.machine_msu for found in known)])
+    peaks = np.stack([_peak(members, growth, table, most, draws, i) * scatter for i in range(len(weeks))], axis=1)
+    peaks = np.minimum(peaks, max(whole, float(recorded[top])))
     capacity = None
     if all(one.capacity_msu is not None for one in members) and scope == "lpar":
         capacity = members[0].capacity_msu
@@ -166,11 +184,21 @@ def _subject(
 
 
 def _peak(
-    members: Sequence[RecordedMsu], factors: Mapping[str, Array | None], table: Array, draws: int, step: int
+    members: Sequence[RecordedMsu],
+    growth: Mapping[str, _Growth | None],
+    table: Array,
+    most: Array,
+    draws: int,
+    step: int,
 ) -> Array:
-    """(draws,) highest average of the sum when every member has grown."""
-    columns = [found[:, step] if (found := factors[one.lpar]) is not None else np.ones(draws) for one in members]
-    return np.asarray((np.stack(columns, axis=1) @ table).max(axis=1))
+    """(draws,) highest average of the sum when every member has grown, none beyond its ``most``."""
+    columns = [found.factors[:, step] if (found := growth[one.lpar]) is not None else np.ones(draws) for one in members]
+    factors = np.stack(columns, axis=1)
+    full = (factors * table.max(axis=1) > most).any(axis=0)
+    total = factors[:, ~full] @ table[~full]
+    for i in np.flatnonzero(full):
+        total += np.minimum(factors[:, i : i + 1] * table[i], most[i])
+    return np.asarray(total.max(axis=1))
 
 
 def _carried(one: RecordedMsu, times: NDArray[np.datetime64]) -> Array:

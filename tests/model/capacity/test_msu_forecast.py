@@ -71,10 +71,12 @@ def test_a_forecast_beyond_what_the_engines_give_says_so_with_the_date(bundle):
     entry = bundle["systems"]["PRDA"]
     rating = 160.0 / entry["engines"]
     rated = {**bundle, "systems": {"PRDA": {**entry, "msu_per_engine": rating}}}
-    dates = {
-        step["week"]: step["date"] for step in forecast_msu(rated, [lpar("PRDA", "PRDA")])["subjects"][0]["forecast"]
-    }
-    [note] = [note for note in forecast_msu(rated, [lpar("PRDA", "PRDA")])["notes"] if "engines give" in note]
+    found = forecast_msu(rated, [lpar("PRDA", "PRDA"), lpar("PRDB", "other")])
+    alone, machine = found["subjects"][0]["forecast"], found["subjects"][-1]["forecast"]
+    assert max(step["hi"] for step in alone) == pytest.approx(160.0)
+    assert machine[-1]["value"] == pytest.approx(160.0 + DAILY.max())
+    dates = {step["week"]: step["date"] for step in alone}
+    [note] = [note for note in found["notes"] if "engines give" in note]
     assert "160 MSU" in note
     assert note.endswith(f"from {dates[8]} on")
     more = {"engines": 2 * entry["engines"]}
