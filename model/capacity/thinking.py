@@ -51,7 +51,8 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
     rest = {key: value for key, value in at.items() if key not in keys}
     population = next((key for key in rest if key in POPULATIONS), None)
     if population is None:
-        raise QuestionError(f"at.{keys[0]}", at[keys[0]], f"{keys[0]}: say of how many {users.key}")
+        text = f"{keys[0]}: say of how many {users.key} too, such as {users.key}={users.most:g}"
+        raise QuestionError(f"at.{keys[0]}", at[keys[0]], text)
     found = by_condition(bundle, system, rest)
     if all(wanted[key] == known[key] for key in keys):
         return replace(found, at=dict(at))

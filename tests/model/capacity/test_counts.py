@@ -212,6 +212,11 @@ def test_a_refused_think_time_is_named_as_it_was_asked(known):
     assert (refused.value.field, refused.value.value) == ("at.think_time", 0.0001)
 
 
+def test_a_think_time_without_users_says_how_to_ask(known):
+    with pytest.raises(QuestionError, match=r"say of how many users too, such as users=\d+$"):
+        predict(known, "paced", {"think_time": 3})
+
+
 def test_who_thinks_as_long_as_measured_is_answered_as_measured(known):
     plain = predict(known, "paced", {"users": 200})
     same = predict(known, "paced", {"users": 200, "think_time": 8})
