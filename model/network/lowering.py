@@ -39,7 +39,8 @@ class Op:
     (``fork``); ``keep`` leaves the engine occupied after service until ``free``; ``retain`` says this visit happens
     while another engine is so kept; ``stays`` says that work goes on on its engine, in the visit that follows, and
     ``goes_on`` that it may come to this visit so; ``in_branch`` is true inside the branches of a fork; ``step`` is the
-    index of the route's step, for messages and traces.
+    index of the route's step, for messages and traces. ``held`` are the units held on reaching it; of a branch, by
+    itself, and by what forked it ``held_around``.
     """
 
     kind: OpKind
@@ -59,6 +60,7 @@ class Op:
     size_bytes: float = 0.0
     step: int = 0
     held: Held = frozenset()
+    held_around: Held = frozenset()
 
 
 def lower(owner: str, route: Sequence[Step], procedures: dict[str, tuple[Step, ...]]) -> list[Op]:
@@ -253,34 +255,39 @@ class _Lowering:
     def follow_holdings(self) -> None:
         """Mark what is held on reaching each operation."""
         reached: dict[int, Held] = {}
-        pending: list[tuple[int, Held]] = [(0, frozenset())]
+        around: dict[int, Held] = {}
+        pending: list[tuple[int, Held, Held]] = [(0, frozenset(), frozenset())]
         while pending:
-            at, held = pending.pop()
+            at, held, outer = pending.pop()
             if at in reached:
                 if reached[at] != held:
                     names = ", ".join(sorted({n for n, _ in reached[at] ^ held}))
                     raise self.fail(self.ops[at].step, f"is reached both holding and not holding {names}")
                 continue
-            reached[at] = held
+            reached[at], around[at] = held, outer
             op = self.ops[at]
             if op.kind == "acquire":
-                pending.append((at + 1, _changed(held, op.name, op.units)))
+                pending.append((at + 1, _changed(held, op.name, op.units), outer))
             elif op.kind == "release":
                 if dict(held).get(op.name, 0) < op.units:
                     raise self.fail(op.step, f"gives back {op.name!r}, which is not held here")
-                pending.append((at + 1, _changed(held, op.name, -op.units)))
+                pending.append((at + 1, _changed(held, op.name, -op.units), outer))
             elif op.kind in ("end", "join", "switch"):
                 if held:
                     names = ", ".join(sorted(n for n, _ in held))
                     raise self.fail(op.step, f"{op.kind} while still holding {names}")
             else:
                 if op.kind == "fork":
-                    pending.extend((target, frozenset()) for target, _ in op.targets)
+                    both = frozenset((Counter(dict(outer)) + Counter(dict(held))).items())
+                    pending.extend((target, frozenset(), both) for target, _ in op.targets)
                 else:
-                    pending.extend((target, held) for target, _ in op.targets)
+                    pending.extend((target, held, outer) for target, _ in op.targets)
                 if op.kind != "go" or sum(p for _, p in op.targets) < 1 - 1e-12:
-                    pending.append((at + 1, held))
-        self.ops = [replace(op, held=reached.get(i, frozenset())) for i, op in enumerate(self.ops)]
+                    pending.append((at + 1, held, outer))
+        none: Held = frozenset()
+        self.ops = [
+            replace(op, held=reached.get(i, none), held_around=around.get(i, none)) for i, op in enumerate(self.ops)
+        ]
 
 
 def _changed(held: Held, name: str, units: int) -> Held:

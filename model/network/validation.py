@@ -147,9 +147,9 @@ def _classes(network: Network) -> list[str]:
             if op.kind == "acquire":
                 taken = next((r for r in network.resources if r.name == op.name), None)
                 limit = taken.capacity if taken is not None else op.units
-                if taken is not None and taken.instances > 1 and op.name in dict(op.held):
+                own = dict(op.held).get(op.name, 0) + dict(op.held_around).get(op.name, 0)
+                if taken is not None and taken.instances > 1 and own:
                     out.append(f"{said} step {op.step + 1} takes {op.name!r} again while holding one of its instances")
-                own = dict(op.held).get(op.name, 0)
                 if not 1 <= op.units <= limit:
                     out.append(f"{said} step {op.step + 1} takes {op.units} of {op.name!r}, which has {limit}")
                 elif own + op.units > limit:

@@ -58,6 +58,8 @@ class Replication:
             why = run(self.tables, until)
             if why != L.NEEDS_ROOM:
                 break
+            if not self._goes_on():
+                raise self._deadlock()
             inside = len(self.tables.cust_i)
             if inside >= self.most_inside:
                 waiting, name = self.longest()
@@ -66,10 +68,17 @@ class Replication:
             self.tables = grow(self.tables, min(2 * inside, self.most_inside))
         self.transactions += int(self.tables.control[L.DONE])
         if why == L.RAN_DRY and self.tables.control[L.N_FREE] < len(self.tables.cust_i):
-            raise SimulationError(
-                f"every transaction waits for another at {self.now:.6g} s, most of them at {self.longest()[1]!r}: have "
-                "all take resources, and places of stations that block, in one order"
-            )
+            raise self._deadlock()
+
+    def _goes_on(self) -> bool:
+        """Whether anything is to happen but that more transactions come."""
+        return bool((self.tables.place[len(self.tables.src_i) :] >= 0).any())
+
+    def _deadlock(self) -> SimulationError:
+        return SimulationError(
+            f"every transaction waits for another at {self.now:.6g} s, most of them at {self.longest()[1]!r}: have all "
+            "take resources, and places of stations that block, in one order, and all units that they need at once"
+        )
 
     def advance_through_trace(self) -> None:
         """Run until every transaction of the trace has left; users of closed classes go on meanwhile."""

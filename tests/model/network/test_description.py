@@ -163,6 +163,14 @@ def test_switching_class_adds_the_other_route():
             [Acquire(resource="mxt", units=2), visit(holding=("mxt",)), Release(resource="mxt", units=2)],
             "step 2 takes 1 of 'mxt' while holding 2 of its 2: it would wait for itself",
         ),
+        (
+            [
+                Acquire(resource="mxt", units=2),
+                Fork(branches=((visit(holding=("mxt",)),),)),
+                Release(resource="mxt", units=2),
+            ],
+            "step 2 takes 1 of 'mxt' while holding 2 of its 2: it would wait for itself",
+        ),
         ([Call(procedure="p")], "unknown procedure"),
         ([Fork(branches=((visit(), Switch(to="t")),))], "cannot become another class"),
     ],

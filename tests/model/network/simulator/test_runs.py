@@ -127,6 +127,15 @@ def test_a_deadlock_is_named():
         simulate(net, seed=1)
 
 
+def test_a_deadlock_is_named_though_more_transactions_come():
+    twice = (Acquire(resource="x"), visit("d", 1.0), Acquire(resource="x"), Release(resource="x", units=2))
+    net = network(
+        Station(name="d", scheduling="delay"), open_class(1.0, *twice), resources=(Resource(name="x", capacity=3),)
+    )
+    with pytest.raises(SimulationError, match=r"every transaction waits for another .* 'x'"):
+        simulate(net, seed=1)
+
+
 def test_a_network_without_arrivals_is_refused():
     with pytest.raises(NetworkError, match="nothing would happen"):
         simulate(network(Station(name="cp"), TransactionClass(name="a", route=(visit("cp", 1.0),))), seed=1)
