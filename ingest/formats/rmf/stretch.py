@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.arrays import of_numbers, of_values
+from ingest.arrays import dtype_of, of_numbers, of_values
 from ingest.formats.rmf import values
 from ingest.formats.rmf.head import PATHS, TEXTS, WORKED_OUT, worked_out
 from ingest.formats.rmf.kernels import markup as m
@@ -252,12 +252,11 @@ class Stretch:
         made: list[Any] = [None] * len(table.columns)
         for kind in dict.fromkeys(column.type for column in table.columns):
             members = [place for place, column in enumerate(table.columns) if column.type == kind]
+            first = table.columns[members[0]]
             if kind in readers:
                 arrays = readers[kind](places[members])
             else:
-                printed = [column.to_pylist() for column in texts.strings(places[members])]
-                chosen = [table.columns[place] for place in members]
-                arrays = [of_values(list(map(c.read, said)), c.arrow) for c, said in zip(chosen, printed, strict=True)]
+                arrays = texts.values(first.read, places[members], dtype_of(first.arrow))
             for place, array in zip(members, arrays, strict=True):
                 made[place] = array
         return made

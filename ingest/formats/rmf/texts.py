@@ -101,6 +101,18 @@ class Texts:
         """Each row of numbers of texts as durations in microseconds; NULL where a text is none."""
         return _arrays(*self._read(read_durations, values.duration_us, places, np.int64))
 
+    def values(
+        self, read: Callable[[str | None], Any], places: npt.NDArray[np.integer], kind: npt.DTypeLike
+    ) -> list[pa.Array]:
+        """Each row of numbers of texts as the numbers `read` makes of them; each different text is read once."""
+        self._settle()
+        flat = places.ravel()
+        firsts, which = np.unique(self.first_equal(flat), return_inverse=True)
+        said = [read(self.text(number)) for number in flat[firsts].tolist()]
+        found = np.array([0 if value is None else value for value in said], kind)
+        valid = np.array([value is not None for value in said], np.bool_)
+        return _arrays(found[which].reshape(places.shape), valid[which].reshape(places.shape))
+
     def _read(
         self, read: Callable[..., Any], exactly: Callable[[str | None], Any], places: npt.NDArray[np.integer], kind: Any
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:

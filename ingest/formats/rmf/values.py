@@ -76,8 +76,13 @@ def interval_s(text: str | None, unit: str | None) -> float | None:
 
     Both hours and minutes may exceed two digits.
     """
-    if not text or len(text) > _LONGEST_NUMBER:
+    if not text or len(text) > _LONGEST_NUMBER or len(unit or "") > _LONGEST_NUMBER:
         return None
+    return _seconds(text, unit)
+
+
+@lru_cache(maxsize=1024)
+def _seconds(text: str, unit: str | None) -> float | None:
     if unit == "minutes" and (match := _MINUTES.fullmatch(text)):
         minutes, seconds, fraction = match.groups(default="0")
         return (int(minutes) * 60_000_000 + int(seconds) * 1_000_000 + int(fraction.ljust(6, "0"))) / 1e6
