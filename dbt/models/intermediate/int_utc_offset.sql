@@ -5,7 +5,7 @@ select
   case when before_s is null then '-infinity'::timestamp else interval_start_local end as from_local,
   ahead_s
 from (
-  select smf_sid, interval_start_local, ahead_s,
+  select smf_sid, interval_start_utc, interval_start_local, ahead_s,
     lag(ahead_s) over (partition by smf_sid order by interval_start_utc) as before_s
   from (
     select smf_sid, interval_start_utc, interval_start_local,
@@ -15,3 +15,5 @@ from (
   )
 )
 where ahead_s is distinct from before_s
+-- Where two offsets begin at one local time (two systems of one name, a clock that was tried out), the later holds.
+qualify row_number() over (partition by smf_sid, from_local order by interval_start_utc desc) = 1
