@@ -384,8 +384,10 @@ class System:
         """
         whole = self._pool(scenario, busy)
         users = self._elsewhere(scenario)
-        left = queues.held_off(busy, whole, self._fading(users, usage, list(users), busy))
-        together = queues.shortened(queues.stretch(busy, whole), left)
+        left = together = np.ones(busy.shape)
+        if self.in_line or not np.all(self.priorities):
+            left = queues.held_off(busy, whole, self._fading(users, usage, list(users), busy))
+            together = queues.shortened(queues.stretch(busy, whole), left)
         if not self.in_line and not np.any(self.priorities):
             return {law.level: 0 for law in self.laws.values()}, _stacked(
                 (1, *busy.shape), together, 0.0, np.nan, busy, whole

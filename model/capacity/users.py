@@ -71,27 +71,33 @@ def settled(at_rates: AtRates, system: System, scenario: Scenario) -> Scenario:
     assert scenario.users is not None
     shape = (system.draws, scenario.users.shape[1], len(system.streams))
     users = np.broadcast_to(scenario.users, shape)
-    found = replace(scenario, rates=np.broadcast_to(scenario.rates, shape), users=None, longer=np.ones(shape))
+    rates, longer = np.broadcast_to(scenario.rates, shape).copy(), np.ones(shape)
     groups = _groups(system, [s for s in _responses(system) if np.any(users[:, :, s] > 0)])
-    known: dict[int, Scenario] = {}
+    known = [np.full(shape, np.nan) for _ in groups]
     for turn in range(ROUNDS):
-        before = found
-        for i, group in enumerate(groups):
-            # Of a single class no proportions are to be found anew.
-            if known.get(i) is found and len(group.streams) == 1:
+        for group, settled_at in zip(groups, known, strict=True):
+            loads = np.flatnonzero(_changed(settled_at, rates))
+            if not len(loads):
                 continue
-            start = replace(found, rates=np.where(found.rates > 0.0, found.rates, scenario.rates))
-            others = [s for s in range(len(system.streams)) if s not in group.streams]
-            start.rates[:, :, others] = found.rates[:, :, others]
-            sent = _sent(at_rates, start, users, group, FIRST_STEP if turn == 0 else STEP)
+            before = rates[:, loads]
+            start = replace(scenario, rates=rates, users=None, longer=longer).at_loads(loads)
+            again = np.where(before > 0.0, before, np.broadcast_to(scenario.rates, shape)[:, loads])
+            start = replace(start, rates=_with(before, group.streams, again[:, :, group.streams]))
+            sent = _sent(at_rates, start, users[:, loads], group, FIRST_STEP if turn == 0 else STEP)
             # On full engines waits answer to changes of the others that do not count.
-            if turn == 0 or not np.allclose(sent.rates, found.rates, rtol=NEAR):
-                found = sent
-            known[i] = found
-        if np.allclose(before.rates, found.rates, rtol=NEAR):
-            break
+            moved = np.ones(len(loads), bool) if turn == 0 else _changed(before, sent.rates)
+            rates[:, loads[moved]] = sent.rates[:, moved]
+            longer[:, loads[moved]] = sent.longer[:, moved]  # type: ignore[index]
+            # Of a single class no proportions are to be found anew.
+            settled_at[:, loads] = rates[:, loads] if len(group.streams) == 1 else before
+    found = replace(scenario, rates=rates, users=None, longer=longer)
     unanswered = np.where((found.rates > 0.0) | (scenario.rates <= 0.0), 0.0, users)
     return replace(found, users=unanswered) if unanswered.any() else found
+
+
+def _changed(before: Array, now: Array) -> NDArray[np.bool_]:
+    """(loads,) where rates are not as near as they are told apart."""
+    return np.asarray(~np.isclose(before, now, rtol=NEAR).all(axis=(0, 2)))
 
 
 @dataclass(frozen=True)
