@@ -23,7 +23,15 @@ const VIEWS = {
 };
 const OF_ALL = new Set(["overview", "data"]);
 const $ = (id) => document.getElementById(id);
-const known = { systems: new Map(), histories: new Map(), machines: new Map(), published: null, modelVersion: null, problem: null };
+const known = {
+  systems: new Map(),
+  byCondition: new Set(),
+  histories: new Map(),
+  machines: new Map(),
+  published: null,
+  modelVersion: null,
+  problem: null,
+};
 let turn = 0;
 
 async function learn() {
@@ -31,6 +39,8 @@ async function learn() {
   if (models.status === "fulfilled") {
     known.modelVersion = models.value.model_version;
     known.systems = new Map(models.value.systems.map((system) => [system.system, system]));
+    const predictable = models.value.reference_systems.filter((about) => about.predictable).map((about) => about.system);
+    known.byCondition = new Set(predictable.filter((name) => !known.systems.has(name)));
   } else known.problem = models.reason;
   if (recorded.status === "fulfilled") {
     known.published = recorded.value.published_at;

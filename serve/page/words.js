@@ -44,4 +44,14 @@ export const spelt = (name) => (SHORT.has(name) ? name.toUpperCase() : name);
 // A figure with what it is of.
 export const named = (metric, of) => (of ? `${words(metric)}, ${spelt(of)}` : words(metric));
 
+/** What is wrong where a view asks for a system with a network, and the model has none of this one. */
+export function withoutNetwork(known, system) {
+  if (known.problem) return known.problem;
+  if (known.byCondition.has(system))
+    return new Error(
+      `${system} was measured without a load that could change: ask about its conditions with etalon predict ${system} --at KEY=VALUE, or over HTTP.`,
+    );
+  return new Error(`The model cannot be asked about ${system}: see Model for the reason.`);
+}
+
 export const unit = (name) => UNITS[name] ?? name ?? "";

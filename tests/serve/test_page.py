@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from model.capacity import bundle as bundles
+from model.capacity.conditions.fitting import fit
+from model.capacity.conditions.rows import Row
 from pipelines import asking
 from pipelines.home import Home
 from serve.client import Client
@@ -403,6 +406,18 @@ def test_a_service_without_a_champion_says_so_on_its_page(browser, tmp_path):
         assert "no champion" in one.text()
         one.go("overview")
         assert "no snapshot is published" in one.text()
+        page.close()
+
+
+def test_a_system_known_by_its_conditions_alone_says_where_to_ask(browser, home, bundle):
+    name = "cs113-ftp-server"
+    rows = [Row(name, "cpu_pct", {"release": release}, 7.0, "pct", "runs") for release in ("V1", "V2")]
+    bundles.write({**bundle, "conditions": fit(rows, {})}, home / "models" / "champion.json")
+    with asking.service(Home(home)) as running:
+        one = Seen(browser, running)
+        for view in ("what-if", "headroom"):
+            page = one.go(f"{view}?system={name}")
+            assert f"etalon predict {name} --at" in one.text()
         page.close()
 
 

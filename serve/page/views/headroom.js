@@ -8,13 +8,14 @@ import { keysOf, resourceName } from "/static/parts.js";
 import { address, keys } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
+import { withoutNetwork } from "/static/words.js";
 
 const MOST_SCENARIOS = 3,
   HALF_YEAR_S = 182 * 86400;
 
 export async function headroom(body, { system, params, known }) {
   const about = known.systems.get(system);
-  if (!about) throw known.problem ?? new Error(`The model cannot be asked about ${system}.`);
+  if (!about) throw withoutNetwork(known, system);
   if (!about.period)
     throw new Error(
       `${system} has measured points and no history: growth is not known. Ask What if for a growth you assume.`,

@@ -9,13 +9,13 @@ import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { axes, curveMetrics, curveSection, loadCurve } from "/static/views/load-curve.js";
 import { MEASURED, fieldsOf, read } from "/static/views/what-if-fields.js";
-import { named, unit } from "/static/words.js";
+import { named, unit, withoutNetwork } from "/static/words.js";
 
 const PAUSE_MS = 200;
 
 export async function whatIf(body, { system: name, params, known }) {
   const system = known.systems.get(name);
-  if (!system) throw known.problem ?? new Error(`The model cannot be asked about ${name}: see Model for the reason.`);
+  if (!system) throw withoutNetwork(known, name);
   const given = Object.fromEntries(params);
   const fields = fieldsOf(system, given);
   const answers = h("div", { className: "answers", ariaLive: "polite" });
