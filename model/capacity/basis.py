@@ -143,15 +143,24 @@ def _users(ready: System, load: Load, state: State) -> list[str]:
         name, rate, asked = ready.streams[stream], state.scenario.rates[0, 0, stream], load.scenario.users
         who = f"{users[0, 0]:.4g} users who think {thinking[name][0, 0]:.3g} s between transactions"
         if rate == 0.0 and users[0, 0] > 0.0:
-            said = f"{who} get no answers: more important work leaves them no room"
-        elif not np.isfinite(users[0, 0]):
+            continue
+        if not np.isfinite(users[0, 0]):
             said = f"no number of users makes {rate:.4g} transactions/s, as they would wait without end"
         elif asked is not None and asked[0, 0, stream] > 0:
             said = f"{who} send {rate:.4g} transactions/s; growth is of users, who send less as they wait longer"
         else:
             said = f"{rate:.4g} transactions/s are those of {who}"
         notes.append(f"{name}: {said}")
-    return notes
+    return notes + unanswered(ready, state)
+
+
+def unanswered(ready: System, state: State) -> list[str]:
+    """What to say of classes whose users get no answers at the first load."""
+    return [
+        f"{ready.streams[stream]}: its {users[0, 0]:.4g} users get no answers: more important work leaves them no room"
+        for stream, users in needed(state, ready).items()
+        if state.scenario.rates[0, 0, stream] == 0.0 and users[0, 0] > 0.0
+    ]
 
 
 def _answering(state: State) -> bool:

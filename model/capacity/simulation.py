@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from model.capacity.answer import Answer, Bottleneck, Output, Station, as_plain
-from model.capacity.basis import distance, evidence, extrapolated
+from model.capacity.basis import distance, evidence, extrapolated, unanswered
 from model.capacity.figures import CPS, SHARE, ZIIPS, condition_of, figure_draws
 from model.capacity.network import CP, ZIIP, Described, described
 from model.capacity.questions import system_entry
@@ -63,7 +63,7 @@ def simulated(
         outputs=tuple(bounds),
         bottleneck=_bottleneck(found, result),
         extrapolated=extrapolated(ready, state),
-        notes=(*found.load.notes, *result.remarks),
+        notes=(*found.load.notes, *unanswered(ready, state), *result.remarks),
         evidence=as_plain(evidence(bundle, system_entry(bundle, system))),
         distance=distance(ready, state),
         solver={"method": f"simulation of {result.transactions:,} transactions", "relative_error": float(worst)},

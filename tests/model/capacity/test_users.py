@@ -171,6 +171,17 @@ def test_the_less_important_get_what_full_engines_leave(high, low):
         assert users[stream] == pytest.approx(asked.users[:, :, stream], rel=5e-3)
 
 
+def test_users_without_an_answer_send_nothing_and_are_told():
+    entry = bundle()["systems"]["PRDA"]
+    usage = {name: {**law, "level": int(name == "LOW")} for name, law in entry["usage"].items()}
+    sure = {"centre": 1.0, "draws": []}
+    found = {**bundle(), "systems": {"PRDA": {**entry, "usage": usage, "priorities": sure}}}
+    answer = predict(found, "PRDA", {"growth_pct.HIGH": 1000.0})
+    rates = {one.condition: one.value for one in answer.outputs if one.metric == "etr_tps"}
+    assert rates["class=LOW"] == 0.0
+    assert [note for note in answer.notes if "LOW" in note and "get no answers" in note]
+
+
 def test_a_rate_that_is_asked_is_made_by_the_users_it_takes():
     now = figures({})
     rate = 1.1 * now["etr_tps", "class=LOW"].value
