@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from model.capacity.answer import INTERVAL_PCT
+from model.capacity.conditions.tables import BEYOND
 from model.capacity.questions import QuestionError, positive
 
 if TYPE_CHECKING:
     from model.capacity.conditions.answering import Users
 
-BEYOND = 4.0
-"""Populations are sought up to so many times the largest measured one."""
 HALVINGS = 30
 
 

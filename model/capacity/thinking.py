@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from model.capacity.adjustments import Factor, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition
-from model.capacity.by_law import BEYOND, users_of
+from model.capacity.by_law import users_of
 from model.capacity.by_rate import goes_with_rate, with_rate
 from model.capacity.conditions.series import THINK_TIME
-from model.capacity.conditions.tables import POPULATIONS, number
+from model.capacity.conditions.tables import BEYOND, POPULATIONS, number
 from model.capacity.counts import COUNT_SD
 from model.capacity.questions import QuestionError, positive
 

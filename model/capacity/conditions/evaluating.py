@@ -13,8 +13,8 @@ from model.capacity.conditions.definitions import following
 from model.capacity.conditions.identities import WHOLE_PCT, Sum, repeated, shares, sums
 from model.capacity.conditions.mixtures import Array, Belief
 from model.capacity.conditions.rows import Identity, Operand
-from model.capacity.conditions.series import DOUBTFUL
-from model.capacity.conditions.tables import Cell, Kept, Table, Tables
+from model.capacity.conditions.series import DOUBTFUL, is_closed
+from model.capacity.conditions.tables import BEYOND, Cell, Kept, Table, Tables
 from model.systems.arithmetic import compute
 
 FOLLOWS = "follows from other values"
@@ -171,7 +171,23 @@ class Evaluator:
         if unit in COUNTED and _whole(table, cell.metric):
             low, value, high = (float(round(end)) for end in (low, value, high))
         seed = zlib.crc32(repr(replace(cell, x=None)).encode()) ^ self._seed
-        return Value(value, low, high, np.clip(belief.draws(seed), least, most), inference, inference.basis)
+        found = Value(value, low, high, np.clip(belief.draws(seed), least, most), inference, inference.basis)
+        return self._perhaps_full(table, cell, found, seed)
+
+    def _perhaps_full(self, table: Table, cell: Cell, found: Value, seed: int) -> Value:
+        """A throughput of far more users than were measured, which may have stopped growing somewhere on the way: in
+        half of the draws it has."""
+        if not is_closed(table, cell) or cell.x is None:
+            return found
+        furthest = BEYOND * max((level for level, _, _ in table.series(cell)), default=cell.x)
+        known = self.value(replace(cell, x=furthest)) if cell.x > furthest else None
+        if known is None:
+            return found
+        random = np.random.default_rng(seed)
+        part = min(known.value / found.value, 1.0) ** random.uniform(size=len(found.draws))
+        grown = random.uniform(size=len(found.draws)) < 0.5
+        draws = found.draws * np.where(grown, 1.0, part)
+        return replace(found, low=min(found.low, known.low), draws=draws)
 
 
 def _whole(table: Table, metric: str) -> bool:

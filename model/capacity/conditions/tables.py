@@ -20,6 +20,8 @@ ALTERNATIVES = (
 """Named conditions whose levels stand for each other; those of others are parts of one measurement."""
 POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
 """Numeric conditions that count one population, under one name or another."""
+BEYOND = 4.0
+"""Up to so many times the largest measured population its throughput is taken to go on as measured."""
 SHARED_LEVELS = 2
 RATES = ("etr_tps", "tran_rate_tps", "online_tran_rate_tps", "throughput")
 PEAK = "max_"

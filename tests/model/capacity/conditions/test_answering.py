@@ -93,6 +93,13 @@ def test_throughput_of_users_who_think_is_theirs_over_the_cycle(model):
     assert found.value == pytest.approx(400 / 2.05, rel=0.005)
 
 
+def test_throughput_of_far_more_users_than_measured_may_have_stopped_growing(model):
+    near, far = (values(predict(model, "clear", {"users": users}))["throughput", ""] for users in (6400, 160_000))
+    assert near.lo > 0.9 * near.value
+    assert far.lo == near.lo
+    assert far.value == pytest.approx(160_000 / 2.05, rel=0.05)
+
+
 def test_users_and_sessions_are_one_population(model):
     assert ("throughput", "") in values(predict(model, "clear", {"sessions": 400}))
     assert values(predict(model, "clear", {"clients": 400})).keys() >= {("throughput", "")}
