@@ -11,7 +11,6 @@ from typing import Any
 
 import duckdb
 
-from pipelines import metrics
 from pipelines.home import DBT_PROJECT, Home
 
 TABLE = "meta.definition"
@@ -20,6 +19,9 @@ _GROUPS = "SELECT DISTINCT * EXCLUDE (file_id) FROM raw.etalon_group ORDER BY AL
 
 def definitions(con: duckdb.DuckDBPyConnection, home: Home) -> list[tuple[str, str]]:
     """Systems with the digests of what a build makes their marts by; the system is empty for those without groups."""
+    # Answers only read what was put down, and need none of what defines metrics.
+    from pipelines import metrics
+
     formulas = _formulas() + json.dumps(metrics.environment(home))
     rows = con.execute(_GROUPS)
     place = [column[0] for column in rows.description or []].index("system_id")
@@ -40,10 +42,10 @@ def published(home: Home) -> dict[str, str]:
     from ingest import snapshot
 
     try:
-        rows = snapshot.query(home.snapshot, f"SELECT system_id, definition_digest FROM {TABLE}").to_pylist()
+        with snapshot.asked(home.snapshot, f"SELECT system_id, definition_digest FROM {TABLE}") as rows:
+            return {} if rows is None else dict(rows.fetchall())
     except snapshot.BadQuery:
         return {}
-    return {row["system_id"]: row["definition_digest"] for row in rows}
 
 
 def marked(home: Home, systems: Mapping[str, Any]) -> dict[str, Any]:
