@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -396,46 +395,6 @@ def test_weak_answers_say_so() -> None:
     check_laws(net, solution)
 
 
-@pytest.mark.parametrize("scheduling", ["priority_ps", "dps"])
-def test_visits_that_follow_each_other_where_servers_are_shared_are_one(scheduling: str) -> None:
-    def responses(*low: Visit) -> np.ndarray:
-        high = opened((Visit(station="q", service=Exp(1.0)),), 0.8, "high", priority=1, weight=5.0)
-        return solve(
-            network((Station(name="q", servers=2, scheduling=scheduling),), (high, opened(low, 0.3)))
-        ).response_s
-
-    short = Visit(station="q", service=Exp(0.4))
-    together = Visit(station="q", service=Distribution.erlang(2.0, 5))
-    assert responses(replace(short, count=5.0)) == pytest.approx(responses(together), rel=1e-6)
-    assert responses(*[short] * 5) == pytest.approx(responses(together), rel=1e-6)
-
-
-@pytest.mark.parametrize(("long_s", "said", "bound"), [(0.1, (), 0.2), (1.0, ("visits at once",), 4.0),
-    (50.0, ("visits at once beside long work",), np.inf)], ids=["short", "long", "very long"])  # fmt: skip
-def test_coming_back_at_once_beside_long_work_is_as_unsure_as_it_is(long_s, said, bound) -> None:
-    back = opened((Visit(station="q", service=Exp(0.1), count=5.0),), 0.5, "back")
-    long = opened((Visit(station="q", service=Exp(long_s)),), 0.5 / long_s, "long")
-    found = solve(network((Station(name="q", scheduling="fcfs"), Station(name="r")), (back, long)))
-    assert tuple(name for name in found.approximated if "at once" in name) == said
-    assert found.known_error[1] <= bound and (np.isinf(bound) == np.isinf(found.known_error[1]))
-
-
-@pytest.mark.parametrize(("servers", "visits"), [(1, 1), (2, 1), (2, 3)])
-def test_visits_without_work_wait_in_turn_for_that_of_others(servers: int, visits: int) -> None:
-    """Erlang: who brings nothing waits as long as who brings work; in product form it would pass at once."""
-    none = Visit(station="q", service=Distribution.deterministic(0.0), count=float(visits))
-    work = opened((Visit(station="q", service=Exp(1.0)),), 0.5 * servers, "work")
-    stations = (Station(name="q", servers=servers, scheduling="fcfs"), Station(name="r", scheduling="fcfs"))
-    found = solve(network(stations, (opened((none, Visit(station="r", service=Exp(0.1))), 1.0), work)))
-    waited = mmc(0.5 * servers, 1.0, servers).wait
-    assert not found.exact
-    assert found.response_s[1] == pytest.approx(1.0 + waited, rel=0.15)
-    if visits > 1:
-        assert np.isinf(found.known_error[1])
-    else:
-        assert found.response_s[0] - 0.1 / 0.9 == pytest.approx(waited, rel=0.2)
-
-
 def test_stated_errors_are_those_of_the_documented_comparison() -> None:
     page = (Path(__file__).parents[4] / "docs/solvers.md").read_text(encoding="utf-8")
     found = re.findall(
@@ -480,31 +439,3 @@ def test_report_is_text_and_plain_values() -> None:
     over = as_dict(solve(network(net.stations, (opened((Visit(station="q", service=Exp(0.5)),), 3.0),))))
     assert over["classes"]["a"]["response_s"] is None
     assert over["saturated"] == ["q"]
-
-
-@pytest.mark.parametrize(
-    ("servers", "visits", "rate", "other"), [(1, 5, 0.1, 0.3), (3, 5, 0.3, 0.6), (1, 20, 0.02, 0.3)]
-)
-def test_visits_in_a_row_that_are_all_but_equal_have_product_form(servers, visits, rate, other):
-    def times(other_s: float) -> Solution:
-        often = opened((Visit(station="q", service=Exp(1.0), count=visits),), rate, "often")
-        once = opened((Visit(station="q", service=Exp(other_s)),), other, "once")
-        return solve(network((Station(name="q", servers=servers, scheduling="fcfs"),), (often, once)))
-
-    unequal, equal = times(1.0 + 1e-9), times(1.0)
-    assert equal.exact
-    assert not unequal.exact
-    np.testing.assert_allclose(unequal.response_s, equal.response_s, rtol=1e-4)
-
-
-@pytest.mark.parametrize("scheduling", ["fcfs", "hol"])
-def test_visits_in_a_row_leave_as_much_work_as_any_order(scheduling):
-    # Whatever the order, the mean work that is there is that of M/G/1.
-    rate, visits, each_s = 0.4, 20, 0.05
-    often = opened((Visit(station="q", service=Exp(each_s), count=visits),), rate, "often")
-    once = opened((Visit(station="q", service=Exp(1.0)),), rate, "once", priority=1)
-    answer = solve(network((Station(name="q", scheduling=scheduling),), (often, once)))
-    work = rate * ((visits * each_s) ** 2 + visits * each_s**2 + 2.0) / 2 / (1 - 2 * rate)
-    # Not quite half of the visits in a row are done, as the first takes longest; of those who come once nothing.
-    there = rate * answer.response_s @ [0.55 * visits * each_s, 1.0]
-    assert there == pytest.approx(work, rel=0.2)
