@@ -50,7 +50,7 @@ def max_rate(
         def response_s(count: float, place: int = place) -> float:
             return count / users.throughput(count)[place] - users.think_s
 
-        count = _last(response_s, target_s, users.least, most)
+        count = most_within(response_s, target_s, users.least, most)
         found.append((count, users.throughput(count)[place] if count else 0.0))
     (_, lo), (count, value), (_, hi) = found
     rate = {"value": value, "lo": min(lo, value), "hi": max(hi, value)}
@@ -87,7 +87,7 @@ def making(users: Users, key: str, rate: float) -> float:
     if not low <= rate <= high:
         text = f"{key}: {rate:g} is not made by {least:g} to {most:g} {users.key}, who make {low:.4g} to {high:.4g}"
         raise QuestionError(key, rate, text)
-    return _last(lambda count: users.throughput(count)[1], rate, least, most)
+    return most_within(lambda count: users.throughput(count)[1], rate, least, most)
 
 
 def _users_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, max_busy_pct: float) -> Users:
@@ -104,7 +104,7 @@ def _users_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] |
     return users
 
 
-def _last(figure: Callable[[float], float], target: float, least: float, most: float) -> float:
+def most_within(figure: Callable[[float], float], target: float, least: float, most: float) -> float:
     """The largest population between two of which a rising figure keeps within a target; 0 where none does."""
     if figure(least) > target:
         return 0.0

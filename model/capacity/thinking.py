@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from model.capacity.adjustments import Factor, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition
-from model.capacity.by_law import users_of
+from model.capacity.by_law import most_within, users_of
 from model.capacity.by_rate import goes_with_rate, with_rate
 from model.capacity.conditions.series import THINK_TIME
 from model.capacity.conditions.tables import BEYOND, POPULATIONS, number
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 FILE_SIZE, THROUGHPUT = "file_size", "throughput"
 BYTES = "MB/s"
 """The unit of a throughput of files, whose size is in the same bytes."""
-HALVINGS = 40
 
 
 def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer | None:
@@ -97,10 +96,7 @@ class _Cycle:
         if self._others(least, place) > count or self._others(most, place) <= count:
             text = f"as many of the measured {self.users.key} as make this throughput are not {least:g} to {most:g}"
             raise ValueError(text)
-        for _ in range(HALVINGS):
-            middle = math.sqrt(least * most)
-            least, most = (least, middle) if self._others(middle, place) > count else (middle, most)
-        return least
+        return most_within(lambda same: self._others(same, place), count, least, most)
 
     def _others(self, same: float, place: int) -> float:
         """How many others make the throughput of so many measured users: their cycles a second, times their length."""
