@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.ensemble import System
@@ -13,6 +14,8 @@ from model.capacity.figures import machine_asked
 from model.capacity.loads import Load, engine_cost
 from model.capacity.parts import LPAR, State
 from model.capacity.users import needed
+
+Array = NDArray[np.float64]
 
 FINDS_FULL_PCT = 100.0
 """By so much longer is a simulated response where something is full that has room in the solver's."""
@@ -138,8 +141,8 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
 
 def _users(ready: System, load: Load, state: State) -> list[str]:
     """What is to know of classes whose users think between transactions."""
-    notes, thinking = [], state.scenario.thinking(ready.streams)
-    for stream, users in needed(state, ready).items():
+    notes, thinking, found = [], state.scenario.thinking(ready.streams), needed(state, ready)
+    for stream, users in found.items():
         name, rate, asked = ready.streams[stream], state.scenario.rates[0, 0, stream], load.scenario.users
         who = f"{users[0, 0]:.4g} users who think {thinking[name][0, 0]:.3g} s between transactions"
         if rate == 0.0 and users[0, 0] > 0.0:
@@ -151,14 +154,14 @@ def _users(ready: System, load: Load, state: State) -> list[str]:
         else:
             said = f"{rate:.4g} transactions/s are those of {who}"
         notes.append(f"{name}: {said}")
-    return notes + unanswered(ready, state)
+    return notes + unanswered(ready, state, found)
 
 
-def unanswered(ready: System, state: State) -> list[str]:
-    """What to say of classes whose users get no answers at the first load."""
+def unanswered(ready: System, state: State, users_of: Mapping[int, Array]) -> list[str]:
+    """What to say of classes whose users, as `needed` has them, get no answers at the first load."""
     return [
         f"{ready.streams[stream]}: its {users[0, 0]:.4g} users get no answers: more important work leaves them no room"
-        for stream, users in needed(state, ready).items()
+        for stream, users in users_of.items()
         if state.scenario.rates[0, 0, stream] == 0.0 and users[0, 0] > 0.0
     ]
 
