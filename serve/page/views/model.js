@@ -92,7 +92,7 @@ function history(versions, champion, system) {
       [
         h("a", { href: address("model", { system, version: version.model_version }) }, version.model_version),
         minute(version.registered_at),
-        own.period ? own.period.map(day).join(" to ") : `${own.points} measured ${own.points === 1 ? "point" : "points"}`,
+        own.period ? own.period.map(day).join(" to ") : counted(own.points, "measured point"),
         ...SHOWN.map(worst).map((value) => (value === -Infinity ? null : value)),
         outcome(version, own, champion),
       ],
