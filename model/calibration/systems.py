@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from model.calibration.adjustments import read_adjustments
 from model.calibration.capacity import CapacityModel
 from model.calibration.components import with_components
 from model.calibration.descriptions import SystemDescription
@@ -15,7 +16,7 @@ from model.calibration.intervals import History, enough
 from model.calibration.observations import as_frame
 from model.calibration.production import Unusable, entry
 from model.capacity import msu
-from model.capacity.adjustments import read_adjustments, to_plain
+from model.capacity.adjustments import to_plain
 from model.capacity.conditions.fitting import fit as fit_conditions
 from model.capacity.conditions.reading import read_catalogue, read_points
 from model.capacity.conditions.rows import Study
