@@ -11,7 +11,7 @@ import numpy as np
 from model.capacity.conditions.beliefs import Beliefs, Inference
 from model.capacity.conditions.definitions import following
 from model.capacity.conditions.identities import WHOLE_PCT, Sum, repeated, shares, sums
-from model.capacity.conditions.mixtures import Array, Belief
+from model.capacity.conditions.mixtures import Array, Belief, sample_quantiles
 from model.capacity.conditions.rows import Identity, Operand
 from model.capacity.conditions.series import DOUBTFUL, is_closed
 from model.capacity.conditions.tables import BEYOND, Cell, Kept, Table, Tables
@@ -223,5 +223,5 @@ def _made(rule: Callable[[list[float]], float | None], parts: Sequence[Value | f
     columns = [part.draws if isinstance(part, Value) else np.full(count, part) for part in parts]
     drawn = [rule([float(column[i]) for column in columns]) for i in range(count)]
     draws = np.array([exact if value is None else value for value in drawn])
-    low, high = (float(end) for end in np.quantile(draws, (0.05, 0.95)))
+    low, high = sample_quantiles(draws, 0.05, 0.95)
     return Value(exact, min(low, exact), max(high, exact), draws, None, FOLLOWS)

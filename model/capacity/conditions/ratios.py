@@ -11,12 +11,12 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, median
 
 import numpy as np
 
 from model.capacity.conditions.definitions import SECTION, interval_s
-from model.capacity.conditions.laws import Array
+from model.capacity.conditions.mixtures import Array, sample_quantiles
 from model.capacity.conditions.tables import ALTERNATIVES, POINT, RELEASES, SYSTEM, Cell, Table, Tables, level_change
 
 SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.15, "ms": 0.15}
@@ -117,8 +117,8 @@ class Ratios:
             alike = own
         if apart and seen:
             sizes = [abs(entry.log) for entry in seen]
-            usual = np.median(sizes) if own else np.quantile(sizes, MOST) / MOST_SDS
-            prior = max(float(usual), LEAST_SPREAD)
+            usual = median(sizes) if own else sample_quantiles(sizes, MOST)[0] / MOST_SDS
+            prior = max(usual, LEAST_SPREAD)
         elif apart:
             prior = UNSEEN_SPREAD
         used = sorted(alike, key=lambda entry: -sum(_alike(mine, entry, OTHER_METRIC)))[:MOST_RATIOS]
@@ -143,7 +143,7 @@ class Ratios:
             known = value and there and value[0] > 0 and there[0] > 0 and self._load(donor)[0] and self._load(other)[0]
             if value and there and known and self._one_machine(donor.system, system):
                 changes.append(abs(math.log(value[0] / there[0] / self.work(other, donor))))
-        return float(np.median(changes)) if changes else 0.0
+        return median(changes) if changes else 0.0
 
     def appears(self, donor: Cell, wanted: Cell, key: str) -> float:
         """The chance that something is at a level where a donor shows nothing at another, as of such pairs seen.
