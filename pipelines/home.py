@@ -64,6 +64,11 @@ class Home:
         return self.root / "published" / "etalon.duckdb"
 
     @property
+    def definitions(self) -> Path:
+        """Digests of what the published marts are defined by."""
+        return self.snapshot.with_name("definitions.json")
+
+    @property
     def quality(self) -> Path:
         """The data-quality site."""
         return self.root / "quality"

@@ -1,23 +1,26 @@
 """What the marts are defined by, as a digest for each system: formulas, an installation's own metrics, groups files.
 
-A build keeps it in `meta.definition` when it ends well. A model remembers what it was calibrated by, so that an answer
-can say when the marts published since are defined otherwise.
+A build keeps it in `meta.definition` when it ends well; with the snapshot it is published as a small file, too, which
+answers read without a database. A model remembers what it was calibrated by, so that an answer can say when the marts
+published since are defined otherwise.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from pipelines.home import DBT_PROJECT, Home
+from pipelines.nights import files
+
+if TYPE_CHECKING:
+    import duckdb
 
 TABLE = "meta.definition"
 _GROUPS = "SELECT DISTINCT * EXCLUDE (file_id) FROM raw.etalon_group ORDER BY ALL"
 
 
-def definitions(con: duckdb.DuckDBPyConnection, home: Home) -> list[tuple[str, str]]:
+def definitions(con: "duckdb.DuckDBPyConnection", home: Home) -> list[tuple[str, str]]:
     """Systems with the digests of what a build makes their marts by; the system is empty for those without groups."""
     # Answers only read what was put down, and need none of what defines metrics.
     from pipelines import metrics
@@ -31,21 +34,26 @@ def definitions(con: duckdb.DuckDBPyConnection, home: Home) -> list[tuple[str, s
     return [("", _digest(formulas)), *((name, _digest(formulas + repr(own))) for name, own in groups.items())]
 
 
-def keep(con: duckdb.DuckDBPyConnection, found: list[tuple[str, str]]) -> None:
+def keep(con: "duckdb.DuckDBPyConnection", found: list[tuple[str, str]]) -> None:
     """Put down what the marts have been made by."""
     con.execute(f"CREATE OR REPLACE TABLE {TABLE} (system_id VARCHAR, definition_digest VARCHAR)")
     con.executemany(f"INSERT INTO {TABLE} VALUES (?, ?)", found)
 
 
-def published(home: Home) -> dict[str, str]:
-    """The digests of the published marts by system; empty for a snapshot of an earlier version."""
-    from ingest import snapshot
+def publish(con: "duckdb.DuckDBPyConnection", home: Home) -> None:
+    """Put what the marts of a warehouse have been made by beside the snapshot; nothing, where they never were."""
+    import duckdb
 
     try:
-        with snapshot.asked(home.snapshot, f"SELECT system_id, definition_digest FROM {TABLE}") as rows:
-            return {} if rows is None else dict(rows.fetchall())
-    except snapshot.BadQuery:
-        return {}
+        found = con.execute(f"SELECT system_id, definition_digest FROM {TABLE}").fetchall()
+    except duckdb.CatalogException:
+        found = []
+    files.write(home.definitions, json.dumps(dict(found)))
+
+
+def published(home: Home) -> dict[str, str]:
+    """The digests of the published marts by system; empty where an earlier version has published them."""
+    return files.read(home.definitions)
 
 
 def marked(home: Home, systems: Mapping[str, Any]) -> dict[str, Any]:

@@ -184,10 +184,12 @@ def publish(home: Home, own_layouts: Sequence[Path] | None = None) -> Path:
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     home.require_writable()
     from ingest import warehouse
+    from pipelines import provenance
     from pipelines.building import touched
 
     path = warehouse.publish(home.warehouse, home.snapshot, layouts.registry(home, own_layouts))
     with warehouse.open_writer(home.warehouse) as con:
+        provenance.publish(con, home)
         touched.confirm(con)
     return path
 
@@ -407,5 +409,4 @@ def champion(home: Home) -> Mapping[str, Any]:
     from model.capacity import bundle
     from pipelines import provenance
 
-    found = bundle.read(home.champion)
-    return {**found, "published_definitions": provenance.published(home)} if home.snapshot.exists() else found
+    return {**bundle.read(home.champion), "published_definitions": provenance.published(home)}

@@ -35,14 +35,14 @@ class Service:
         champion, snapshot = Champion(settings.champion), Snapshot(settings.snapshot)
         token = settings.token.get_secret_value() if settings.token else None
         tokens = Tokens(settings.tokens, token)
-        definitions, telemetry = Definitions(snapshot), Telemetry(champion, snapshot)
+        definitions, telemetry = Definitions(settings.definitions), Telemetry(champion, snapshot)
         turns = Turns(settings.processes)
         return cls(settings, tokens, champion, snapshot, definitions, telemetry, turns, Jobs())
 
     async def ask(self, kind: str, question: bytes = b"{}", by: Evaluators | None = None) -> Evaluated:
         """The reply to a question in JSON, evaluated by these processes, or those of the champion of this moment."""
         evaluators = by or await self.champion.evaluators()
-        beside = await self.definitions.published()
+        beside = self.definitions.published()
         async with self.turns:
             return await evaluators.ask(kind, question, beside)
 

@@ -71,6 +71,11 @@ class Settings(BaseModel):
         return self.home / "published" / "etalon.duckdb"
 
     @property
+    def definitions(self) -> Path:
+        """Digests of what the published marts are defined by."""
+        return self.snapshot.with_name("definitions.json")
+
+    @property
     def quality(self) -> Path:
         """The data-quality site."""
         return self.home / "quality"

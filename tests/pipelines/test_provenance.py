@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines import provenance
+from pipelines import provenance, steps
 from pipelines.home import Home
 from tests.marts.raw_records import RawWarehouse
 
@@ -50,15 +50,17 @@ def test_a_metric_of_the_users_own_changes_the_digest_of_all(home: Home) -> None
     assert all(kept(home)[name] != digest for name, digest in first.items())
 
 
-def test_a_snapshot_of_an_earlier_version_has_none(home: Home) -> None:
-    home.snapshot.parent.mkdir(parents=True)
-    duckdb.connect(str(home.snapshot)).close()
+def test_what_an_earlier_version_published_has_none(home: Home) -> None:
+    assert provenance.published(home) == {}
+
+
+def test_a_warehouse_without_marts_publishes_none(home: Home) -> None:
+    steps.publish(home)
     assert provenance.published(home) == {}
 
 
 def test_systems_remember_what_their_marts_were_defined_by(home: Home) -> None:
     digests = kept(home)
-    home.snapshot.parent.mkdir(parents=True)
-    home.snapshot.write_bytes(home.warehouse.read_bytes())
+    steps.publish(home)
     marked = provenance.marked(home, {"PRDA/SYSA": {"engines": 4}, "PRDB": {}})
     assert marked == {"PRDA/SYSA": {"engines": 4, "definition": digests["PRDA"]}, "PRDB": {"definition": digests[""]}}

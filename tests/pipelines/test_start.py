@@ -10,7 +10,10 @@ import pytest
 
 from benchmarks import dumps
 from ingest import registry
+from model.calibration.capacity import CapacityModel
+from model.capacity import bundle
 from pipelines.home import Home
+from tests.model.points import made_points
 
 HEAVY = ("duckdb", "lxml", "numba", "numpy", "pandas", "pyarrow", "pydantic", "urllib.request")
 SCRIPT = """
@@ -41,6 +44,13 @@ def test_the_rows_of_a_query_are_printed_without_arrow(tmp_path: Path) -> None:
     snapshot.parent.mkdir()
     duckdb.connect(str(snapshot)).close()
     assert loaded(tmp_path, HEAVY, "sql", "select 1.5 as a, [1, 2] as b, now() as c") == {"duckdb"}
+
+
+def test_an_answer_loads_numpy_and_no_other_library_for_data(tmp_path: Path) -> None:
+    fitted = CapacityModel().fit(made_points("shop", [1000.0, 2000.0, 3000.0], fixed=0.2, demand_us=800.0))
+    bundle.write(bundle.build(fitted.systems_, data={}, validation={}), Home(tmp_path).champion)
+    beside = ("scipy", "sklearn", "mlflow", "model.systems")
+    assert loaded(tmp_path, HEAVY + beside, "predict", "shop", "--at", "etr_tps=2500") == {"numpy"}
 
 
 def test_small_files_are_loaded_and_decoded_without_pandas(tmp_path: Path) -> None:

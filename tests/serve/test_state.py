@@ -22,6 +22,16 @@ def test_a_new_champion_is_in_force_with_the_next_request(client, home, bundle):
     assert version(client) == "test/2"
 
 
+def test_an_answer_says_when_the_marts_published_since_are_defined_otherwise(client, home, bundle):
+    systems = {name: {**entry, "definition": "first"} for name, entry in bundle["systems"].items()}
+    bundles.write({**bundle, "systems": systems}, home / "models" / "champion.json")
+    digests, said = home / "published" / "definitions.json", []
+    for now in ('{"": "first"}', '{"": "then"}', '{"": ', '{"": "then", "shop": "first"}', '{"shop": "then"}'):
+        digests.write_text(now)
+        said.append(client.ask("/v1/predict", {"system": "shop"}).json()["evidence"]["definitions_changed"])
+    assert said == [False, True, False, False, True]
+
+
 def test_a_broken_champion_does_not_displace_the_one_in_force(client, home, bundle):
     assert version(client) == "test/1"
     (home / "models" / "champion.json").write_text("{")

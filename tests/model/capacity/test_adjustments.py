@@ -2,7 +2,8 @@
 
 import pytest
 
-from model.capacity.adjustments import adjusted, asked, factor, quantity_of, read_adjustments
+from model.calibration.adjustments import read_adjustments
+from model.capacity.adjustments import adjusted, asked, factor, quantity_of
 from model.capacity.questions import QuestionError
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from model.capacity.adjustments import from_plain, read_adjustments, to_plain
+from model.calibration.adjustments import read_adjustments
+from model.capacity.adjustments import from_plain, to_plain
 from model.capacity.answer import Output
 from model.capacity.by_rate import beside_network
 from model.capacity.conditions.asking import figures
