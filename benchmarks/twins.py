@@ -140,7 +140,7 @@ def results(family: str, seed: int) -> Iterator[tuple[Compared, float]]:
         top = int(h.busy_s.argmax())
         hourly.update({name: float(3600 * h.ended[top, c] / h.seconds[top]) for c, name in enumerate(h.classes)})
     model = bundle.build(systems, data={}, validation={})
-    for row in compare(lived.twin, truth(lived), lambda system, at: ask.predict(model, system, at).to_dict()):
+    for row in compare(lived.twin, dict(truth(lived)), lambda system, at: ask.predict(model, system, at).to_dict()):
         yield row, hourly.get(row.condition.removeprefix("class="), 0.0)
 
 

@@ -79,7 +79,7 @@ def lab(
     if out is None and not truth:
         home.require_writable()
     if twin is not None and truth:
-        typer.echo(twins.answers(twins.truth(twin, seed), as_json))
+        twins.print_truth(twin, seed, as_json)
         return
     names = list(renderable()) if system == "all" else [system or ""]
     if twin is not None:

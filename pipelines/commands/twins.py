@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,7 @@ from pipelines.progress import Reporter
 
 if TYPE_CHECKING:
     from model.lab.twin import Twin
+    from model.lab.twin.activity import Lived
     from model.lab.twin.comparing import Compared
 
 
@@ -33,14 +34,12 @@ def twin(
     The records are loaded into a state folder of their own, `twins/SYSTEM_ID` in ETALON_HOME, anew each time.
     """
     from model.capacity import ask
-    from model.lab.twin import live, write
-    from model.lab.twin import truth as simulated
+    from model.lab.twin import write
     from model.lab.twin.comparing import compare
 
     found, reporter = load(description, seed), Reporter()
     home = _emptied(Home(Home.from_environment().root / "twins" / found.system_id))
-    with reporter.step(f"simulating {text.counted(found.days, 'day')} of {found.system_id}"):
-        lived = live(found)
+    lived = _live(found, reporter)
     with reporter.step("writing and loading the records"):
         steps.ingest(home, write(lived, home.lab))
     with reporter.step("building the marts"):
@@ -48,8 +47,7 @@ def twin(
         steps.publish(home)
     with reporter.step("fitting"):
         steps.fit(home)
-    with reporter.step(f"simulating {text.counted(len(found.questions), 'question')}"):
-        truths = simulated(lived)
+    truths = dict(_truths(lived, reporter))
     bundle = steps.champion(home)
     rows = compare(found, truths, lambda system, at: ask.predict(bundle, system, at).to_dict())
     typer.echo(json.dumps([asdict(row) for row in rows], indent=2) if as_json else comparison(rows))
@@ -99,44 +97,55 @@ def load(path: Path, seed: int | None = None) -> "Twin":
 
 def render(path: Path, folder: Path, seed: int | None = None) -> list[Path]:
     """Simulate a twin's days and write its records into a folder."""
-    from model.lab.twin import live, write
+    from model.lab.twin import write
 
-    reporter, twin = Reporter(), load(path, seed)
-    with reporter.step(f"simulating {text.counted(twin.days, 'day')} of {twin.system_id}"):
-        lived = live(twin)
+    reporter = Reporter()
+    lived = _live(load(path, seed), reporter)
     with reporter.step("writing the records"):
         return write(lived, folder)
 
 
-def truth(path: Path, seed: int | None = None) -> dict[str, dict[str, Any]]:
-    """The truth of a twin's questions, by question."""
-    from model.lab.twin import live
-    from model.lab.twin import truth as simulated
-
-    reporter, twin = Reporter(), load(path, seed)
-    with reporter.step(f"simulating {text.counted(twin.days, 'day')} of {twin.system_id}"):
-        lived = live(twin)
-    with reporter.step(f"simulating {text.counted(len(twin.questions), 'question')}"):
-        return simulated(lived)
-
-
-def answers(found: Mapping[str, Mapping[str, Any]], as_json: bool) -> str:
-    """Answers by question as JSON or tables."""
+def print_truth(path: Path, seed: int | None, as_json: bool) -> None:
+    """Print the truth of a twin's questions: a table of each as soon as it is known, or one JSON document."""
+    reporter = Reporter()
+    found = _truths(_live(load(path, seed), reporter), reporter)
     if as_json:
-        return json.dumps(found, indent=2)
-    parts = []
-    for name, answer in found.items():
-        at = ", ".join(f"{key}={value}" for key, value in answer["at"].items())
-        rows = [
-            {
-                "metric": o["metric"],
-                "condition": o["condition"],
-                **{key: _short(o[key]) for key in ("value", "lo", "hi")},
-                "unit": o["unit"],
-            }
-            for o in answer["outputs"]
-        ]
-        notes = "".join(f"\nnote: {note}" for note in answer["notes"])
-        first = answer["bottleneck"].get("resource", "none")
-        parts.append(f"{name}: {answer['system']} at {at}\n{text.table(rows)}\nbottleneck: {first}{notes}")
-    return "\n\n".join(parts)
+        typer.echo(json.dumps(dict(found), indent=2))
+        return
+    for name, answer in found:
+        typer.echo(f"{answer_text(name, answer)}\n")
+
+
+def _live(twin: "Twin", reporter: Reporter) -> "Lived":
+    from model.lab.twin import live
+
+    with reporter.step(f"simulating {text.counted(twin.days, 'day')} of {twin.system_id}") as advance:
+        return live(twin, advance)
+
+
+def _truths(lived: "Lived", reporter: Reporter) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each question with its truth, which is a step of its own."""
+    from model.lab.twin import truth
+
+    names, found = [question.name for question in lived.twin.questions], truth(lived)
+    for i, name in enumerate(names, 1):
+        with reporter.step(f"simulating question {i} of {len(names)}, {name}"):
+            answered = next(found)
+        yield answered
+
+
+def answer_text(name: str, answer: Mapping[str, Any]) -> str:
+    """The answer to a question as a table."""
+    at = ", ".join(f"{key}={value}" for key, value in answer["at"].items())
+    rows = [
+        {
+            "metric": o["metric"],
+            "condition": o["condition"],
+            **{key: _short(o[key]) for key in ("value", "lo", "hi")},
+            "unit": o["unit"],
+        }
+        for o in answer["outputs"]
+    ]
+    notes = "".join(f"\nnote: {note}" for note in answer["notes"])
+    first = answer["bottleneck"].get("resource", "none")
+    return f"{name}: {answer['system']} at {at}\n{text.table(rows)}\nbottleneck: {first}{notes}"

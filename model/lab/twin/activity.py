@@ -7,7 +7,7 @@ stretch. What a whole interval adds up to (transactions, work) is drawn with the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -83,8 +83,11 @@ class Lived:
         return np.array([day not in self.twin.missing_days for day in days])
 
 
-def live(twin: Twin) -> Lived:
-    """Simulate all intervals of a twin. LabError when more arrives than the network can serve."""
+def live(twin: Twin, advance: Callable[[int, int], None] | None = None) -> Lived:
+    """Simulate all intervals of a twin; `advance` is told after each how many there are, of how many in all.
+
+    LabError when more arrives than the network can serve.
+    """
     seeds = np.random.SeedSequence(twin.seed).spawn(3)
     random = np.random.default_rng(seeds[0])
     lpars = partitions(twin.network, twin.system_id)
@@ -101,6 +104,8 @@ def live(twin: Twin) -> Lived:
             rows.append(running.interval(counts[i], random))
         except SimulationError as error:
             raise LabError(f"interval {twin.starts[i]}: {error}: lower the rates of the twin") from error
+        if advance is not None:
+            advance(i + 1, len(networks))
     activity = Activity(*(np.stack([getattr(row, f.name) for row in rows]) for f in fields(Activity)))
     return Lived(twin, lpars, networks, goals, activity)
 

@@ -1,6 +1,7 @@
 """The truth of a twin's questions: the true network with the changes asked for, simulated to a known precision."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,16 +31,20 @@ HORIZON, MOST = 400_000, 4_000_000
 Output = dict[str, Any]
 
 
-def truth(lived: Lived, names: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
-    """Answers by question, in the form of a prediction; `lo` and `hi` are the simulation's 95 % interval.
+def truth(lived: Lived, names: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each question with its answer, in the form of a prediction, as soon as it is simulated; `lo` and `hi` are the
+    simulation's 95 % interval.
 
     Where more arrives than can be served, rates are those asked, what has no steady state is null, and resources say
     how much is asked of them. `when` says at which recorded interval (local start) the question begins. Raises LabError
-    for what cannot be asked.
+    for what cannot be asked, before anything is simulated.
     """
     seen = [measured(lived, lpar) for lpar in lived.lpars]
     chosen = [q for q in lived.twin.questions if not names or q.name in names]
-    return {question.name: _answer(lived, seen, question) for question in chosen}
+    for question in chosen:
+        asked(lived, seen, question)
+    for question in chosen:
+        yield question.name, _answer(lived, seen, question)
 
 
 def _answer(lived: Lived, seen: list[Measured], question: Question) -> dict[str, Any]:

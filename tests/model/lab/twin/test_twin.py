@@ -149,7 +149,7 @@ route = [{ visit = "PRDA cp", service = { mean_ms = 2 } }]
 
 
 def test_a_question_without_changes_is_answered_with_what_was_recorded() -> None:
-    answer = truth(lived(), ("as-it-is",))["as-it-is"]
+    answer = dict(truth(lived(), ("as-it-is",)))["as-it-is"]
     m = measured(lived(), lived().lpars[0])
     peak = int(m.busy_s.argmax())
     value = {(o["metric"], o["condition"]): o["value"] for o in answer["outputs"]}
@@ -184,7 +184,7 @@ route = [{ visit = "PRDB cp", service = { mean_ms = 15 } }, { visit = "dasd", se
     assert m.ended[:, tso].mean() / 3600 == pytest.approx(50, rel=0.03)
     assert (m.idle_s + m.elapsed_s)[:, tso] / 3600 == pytest.approx(60, rel=0.01)
     assert not m.idle_s[:, :tso].any()
-    now, rate = ({(o["metric"], o["condition"]): o["value"] for o in one["outputs"]} for one in truth(after).values())
+    now, rate = ({(o["metric"], o["condition"]): o["value"] for o in one["outputs"]} for _, one in truth(after))
     assert now["etr_tps", "class=TSO"] == pytest.approx(m.ended[at_noon, tso] / 3600, rel=0.01)
     assert now["cpu_busy_pct", ""] == pytest.approx(100 * m.busy_s[at_noon] / 3600 / 2, rel=0.02)
     assert rate["etr_tps", "class=TSO"] == pytest.approx(62, rel=0.01)
@@ -207,7 +207,7 @@ route = [{ visit = "PRDB cp", service = { mean_ms = 15 } }, { visit = "dasd", se
 
 def test_an_overloaded_lpar_is_full_is_asked_for_more_and_has_no_response() -> None:
     content = {"at": {"growth_pct": 400, "when": "2026-09-07T12:00"}, "system": "PRDB"}
-    answer = truth(live(made.twin(ask={"over": content})))["over"]
+    answer = dict(truth(live(made.twin(ask={"over": content}))))["over"]
     value = {(o["metric"], o["condition"]): o["value"] for o in answer["outputs"]}
     assert value["cpu_busy_pct", ""] == pytest.approx(75, abs=1)
     assert value["response_ms", "class=ORDERS"] is None and ("itr_tps", "") not in value
@@ -219,7 +219,7 @@ def test_an_overloaded_lpar_is_full_is_asked_for_more_and_has_no_response() -> N
 def asked_of(system: str, **at: object) -> dict[tuple[str, str], float]:
     """Figures of the truth of one question about the small twin."""
     changed = made.twin(ask={"one": {"at": at, "system": system}})
-    answer = json.loads(json.dumps(truth(replace(lived(), twin=changed))))["one"]
+    answer = json.loads(json.dumps(dict(truth(replace(lived(), twin=changed)))))["one"]
     return {(o["metric"], o["condition"]): o["value"] for o in answer["outputs"]}
 
 
@@ -297,14 +297,14 @@ def test_engines_that_wait_for_a_coupling_facility_are_used() -> None:
     described = made.NETWORK.replace("[[resources]]", facility, 1).replace("service = { mean_ms = 12 } }]", request)
     asked = {"now": {"at": {"rate.ORDERS": 30, "when": "2026-09-07T12:00"}, "system": "PRDB"}}
     content = {**tomllib.loads(made.TWIN), "ask": asked}
-    now = truth(live(Twin.of(content, Network.from_toml(described))))["now"]
+    now = dict(truth(live(Twin.of(content, Network.from_toml(described)))))["now"]
     [busy] = [o["value"] for o in now["outputs"] if o["metric"] == "cpu_busy_pct"]
     issued, spun = 30 * (0.012 + 20 * 1e-5), 30 * 20 * 1e-4
     assert busy == pytest.approx(50 * (0.1 + issued * 1.06 + spun), rel=0.03)
 
 
 def test_changes_reach_the_classes_and_limits_they_name() -> None:
-    answer = truth(lived(), ("more",))["more"]
+    answer = dict(truth(lived(), ("more",)))["more"]
     m = measured(lived(), lived().lpars[0])
     noon = [lived().twin.local(start).isoformat() for start in m.starts].index("2026-09-07T12:00:00")
     value = {(o["metric"], o["condition"]): o["value"] for o in answer["outputs"]}
@@ -319,6 +319,12 @@ def test_a_release_changes_what_work_costs_from_its_day_on() -> None:
     m = measured(after, after.lpars[1])
     each = m.cp_s[:, 0] / m.ended[:, 0]
     assert each[24:].mean() / each[:24].mean() == pytest.approx(1.5, rel=0.01)
+
+
+def test_a_question_that_cannot_be_asked_is_refused_before_any_is_simulated() -> None:
+    changed = made.twin(ask={"fine": {"at": {}}, "odd": {"at": {"limit.THREADS": 8}}})
+    with pytest.raises(LabError, match="no limit 'THREADS'"):
+        next(truth(replace(lived(), twin=changed)))
 
 
 def test_hours_have_a_mean_of_one() -> None:
