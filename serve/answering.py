@@ -89,5 +89,6 @@ KINDS: Mapping[str, Callable[..., Any]] = {
     "simulation": simulation,
     "network": network,
     "systems": catalogue.systems,
+    "conditions": catalogue.conditions,
     "models": catalogue.models,
 }

@@ -199,11 +199,19 @@ class SweepStep(Part):
     extrapolated: bool
 
 
+class MeasuredLevel(Output):
+    """A figure at a level of the key at which it was measured."""
+
+    at: float
+    measured: float
+
+
 class SweepAnswer(Answer):
     """Metrics over a range of one key."""
 
     key: str
     steps: list[SweepStep]
+    measured: list[MeasuredLevel] = Field(description="of a condition: the figures at its measured levels")
 
 
 class Change(Part):

@@ -6,17 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from model.capacity.basis import machine_of
-from model.capacity.questions import askable, point_entry
+from model.capacity.by_condition import lawful
+from model.capacity.questions import askable, point_entry, system_entry
 from model.systems.overview import overview
-from serve.options import options
-from serve.schemas import Models, ReferenceSystem, System, Systems
+from serve import options
+from serve.schemas import Conditions, Models, ReferenceSystem, System, Systems
 
 
 def systems(bundle: Mapping[str, Any]) -> dict[str, Any]:
     """The systems that can be asked about, and every reference system with what is known of it."""
     return Systems(
         model_version=bundle["model_version"],
-        systems=[describe(name, bundle["systems"][name]) for name in sorted(bundle["systems"])],
+        systems=[describe(name, entry, lawful(bundle, name)) for name, entry in sorted(bundle["systems"].items())],
         reference_systems=reference_systems(askable(bundle)),
     ).model_dump(mode="json", by_alias=True)
 
@@ -28,7 +29,19 @@ def models(bundle: Mapping[str, Any], versions: Sequence[Mapping[str, Any]] = ()
     return Models.model_validate({"models": [champion], "versions": versions}).model_dump(mode="json")
 
 
-def describe(name: str, entry: Mapping[str, Any]) -> System:
+def conditions(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
+    """What can be asked of a system measured at conditions; nothing of one that was measured at loads alone.
+
+    Raises:
+        QuestionError: an unknown system.
+    """
+    if system not in askable(bundle):
+        system_entry(bundle, system)
+    changes, parts = options.of_conditions(bundle, system)
+    return Conditions(system=system, options=changes, parts=parts).model_dump(mode="json")
+
+
+def describe(name: str, entry: Mapping[str, Any], has_conditions: bool = False) -> System:
     """A system of the bundle as ``GET /v1/systems`` lists it."""
     metrics = [
         {"metric": output["metric"], "unit": output["unit"]}
@@ -50,8 +63,9 @@ def describe(name: str, entry: Mapping[str, Any]) -> System:
         metrics=metrics,
         main_metric=_main(entry),
         has_response=bool(entry["response"]),
+        has_conditions=has_conditions,
         relatives=list(entry["relatives"]),
-        options=options(entry),
+        options=options.of_network(entry),
         period=entry.get("period"),
         gate=entry.get("gate"),
     )

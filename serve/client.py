@@ -26,7 +26,7 @@ from pydantic import BaseModel, ValidationError
 from serve import answers
 from serve.batch import BatchAnswer
 from serve.job_types import JobList, SimulationJob
-from serve.schemas import MeasuredPoints, Models, ProblemDocument, Systems
+from serve.schemas import Conditions, MeasuredPoints, Models, ProblemDocument, Systems
 
 At = Mapping[str, float | str]
 A = TypeVar("A", bound=BaseModel)
@@ -176,6 +176,10 @@ class Client:
     def systems(self) -> Systems:
         """What can be asked about."""
         return self._typed("GET", "/v1/systems", Systems)
+
+    def conditions(self, system: str) -> Conditions:
+        """The conditions that a system of studies can be asked about."""
+        return self._typed("GET", f"/v1/systems/{quote(system, safe='')}/conditions", Conditions)
 
     def points(self, system: str) -> MeasuredPoints:
         """The measured points of a system."""

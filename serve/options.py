@@ -1,16 +1,25 @@
-"""What a question about a system can change, with what it is today: the keys the page offers as fields."""
+"""What a question about a system can set, with what it is today: the keys the page offers as fields."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from model.capacity.adjustments import from_plain, parts_of
+from model.capacity.adjustments import from_plain, parts_of, quantity_of
+from model.capacity.by_condition import lawful
+from model.capacity.conditions.asking import levels_named
+from model.capacity.offered import Condition, conditions_of
 from model.hardware.speed import identity, rated
 from serve.schemas import Option
 
+UNITS = {"kb": "KB", "mb": "MB", "tps": "transactions/s"}
+"""Units by the last word of a key."""
+KEYS = {"etr_tps": "Transactions per second", "engines": "General-purpose CPs", "think_time": "Think time, s"}
+KEYS |= {"file_size": "File size, MB"}
+SHORT = ("aors", "fors", "ifp", "ims", "jvm", "lpar", "tors")
 
-def options(entry: Mapping[str, Any]) -> list[Option]:
+
+def of_network(entry: Mapping[str, Any]) -> list[Option]:
     """The keys besides the load that can be asked of a system of the bundle."""
     engines, machine = float(entry["engines"]), entry.get("on_machine")
     most = max(2.0 * engines, float(machine["engines"]) if machine else 0.0)
@@ -44,10 +53,50 @@ def options(entry: Mapping[str, Any]) -> list[Option]:
     for name, law in entry["response"].items():
         if "of_interval" in law:
             found.append(Option(key=f"response_ms.{name}", label=f"Measured response of {name}, ms", today=None))
-    for name, about in sorted(from_plain(entry.get("adjustments", {})).items()):
-        if {"cpu", "itr"} & set(about.factors) and about.concerns(parts_of(entry)):
-            effect = Option(key=f"adjust.{name}", label=about.title, today="off", choices=["off", "on"])
+    return found + _effects(entry.get("adjustments", {}), parts_of(entry), {"cpu", "itr"})
+
+
+def of_conditions(bundle: Mapping[str, Any], system: str) -> tuple[list[Option], list[Option]]:
+    """What can be asked of a system measured at conditions, and what picks figures of one measurement."""
+    known = conditions_of(bundle, system)
+    changes = [_condition(one) for one in known if not one.selects]
+    laws = bundle.get("conditions", {})
+    if lawful(bundle, system):
+        figures = (row for row in laws["rows"] if row["system"] == system)
+        quantities = {quantity_of(row["metric"], row["unit"]) for row in figures} - {None}
+        changes += _effects(laws.get("adjustments", {}), levels_named(laws, system), quantities)
+    return changes, [_condition(one) for one in known if one.selects]
+
+
+def _condition(one: Condition) -> Option:
+    """A field for a key: a choice of levels, or a number about those measured."""
+    label = KEYS.get(one.key) or _spelt(one.key)
+    if not one.is_number:
+        return Option(key=one.key, label=label, today="", choices=["", *one.levels])
+    measured = [float(level) for level in one.levels]
+    found = Option(key=one.key, label=label, today=one.today, measured=measured)
+    if measured:
+        found.least, found.most = measured[0] / 2, 2 * measured[-1]
+    return found
+
+
+def _spelt(key: str) -> str:
+    """A key in words: `buffer_kb` as Buffer, KB."""
+    words = key.split("_")
+    unit = UNITS.get(words[-1])
+    said = " ".join(word.upper() if word in SHORT else word for word in (words[:-1] if unit else words))
+    return said[:1].upper() + said[1:] + (f", {unit}" if unit else "")
+
+
+def _effects(plain: Mapping[str, Any], parts: Collection[str], quantities: Collection[str | None]) -> list[Option]:
+    """The published effects that may be asked of a system of these parts, and change any of these quantities."""
+    # Engine time and ITR are each other's inverse.
+    changed = {*quantities, *({"cpu", "itr"} if {"cpu", "itr"} & set(quantities) else ())}
+    found = []
+    for name, about in sorted(from_plain(plain).items()):
+        if about.concerns(parts) and changed & set(about.factors):
             where = dict.fromkeys(source.partition(":")[0] for source in about.sources)
-            effect.meaning = f"{about.changes}; measured on {', '.join(where)}"
-            found.append(effect)
+            meaning = f"{about.changes}; measured on {', '.join(where)}"
+            key = f"adjust.{name}"
+            found.append(Option(key=key, label=about.title, today="off", choices=["off", "on"], meaning=meaning))
     return found

@@ -18,7 +18,7 @@ from serve.guard import take
 from serve.problems import Problem, document
 from serve.questions import ABOUT_SYSTEMS, ForecastMsuQuestion, SystemQuestion
 from serve.responses import json_response
-from serve.schemas import MeasuredPoints, Models, Readiness, Systems
+from serve.schemas import Conditions, MeasuredPoints, Models, Readiness, Systems
 from serve.service import Service
 from serve.snapshot import SnapshotUnavailable
 
@@ -91,6 +91,11 @@ def catalogue(service: Service) -> APIRouter:
     async def systems() -> Response:
         """List the systems that can be asked about, and every reference system with what is known of it."""
         return _replied(await service.ask("systems"))
+
+    @router.get("/v1/systems/{system}/conditions", response_model=Conditions, operation_id="conditions")
+    async def conditions(system: str) -> Response:
+        """List the conditions that a system of studies can be asked about, with the levels that were measured."""
+        return _replied(await service.ask("conditions", as_json({"system": system})))
 
     @router.get("/v1/systems/{system}/points", operation_id="points")
     async def points(system: str) -> MeasuredPoints:

@@ -55,7 +55,17 @@ class Option(BaseModel):
     least: float | None = None
     most: float | None = None
     choices: list[str] = Field(default=[], description="values it takes where it is no number")
+    measured: list[float] = Field(default=[], description="of a condition that is a number: levels that were measured")
     meaning: str = Field(default="", description="of a published effect: what it changes, and where that was measured")
+
+
+class Conditions(BaseModel):
+    """What can be asked of a system whose studies varied more than load. What a question leaves out is answered at all
+    its measured levels."""
+
+    system: str
+    options: list[Option] = Field(description="conditions, loads, counts of the configuration and published effects")
+    parts: list[Option] = Field(description="what picks figures of one measurement, such as those of a component")
 
 
 class System(BaseModel):
@@ -78,6 +88,7 @@ class System(BaseModel):
     )
     main_metric: str = Field(description="the metric to look at first")
     has_response: bool
+    has_conditions: bool = Field(description="whether its studies varied more than load: see /v1/systems/…/conditions")
     relatives: list[str] = Field(description="systems whose measurements inform this one's model")
     options: list[Option] = Field(description="what a question can change, with today's values")
     period: list[str] | None = Field(description="first and last recorded start, local time; null without a history")

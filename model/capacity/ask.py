@@ -204,8 +204,8 @@ def sweep(
     """Chosen metrics over a range of one key; no value where there is no steady state.
 
     Returns:
-        ``steps``: for each value its ``outputs`` and whether it is ``extrapolated``; ``notes`` on the ends of the
-        range.
+        ``steps``: for each value its ``outputs`` and whether it is ``extrapolated``; ``measured``: of a condition the
+        figures at its measured levels; ``notes`` on the ends of the range.
 
     Raises:
         QuestionError: as :func:`predict`; or a metric that is not answered for the system.
@@ -240,6 +240,7 @@ def sweep(
         "model_version": bundle["model_version"],
         "interval_pct": INTERVAL_PCT,
         "steps": rows,
+        "measured": [],
         "notes": list(notes),
         "evidence": as_plain(evidence(bundle, entry)),
     }

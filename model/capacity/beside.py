@@ -6,11 +6,12 @@ For questions that no single network answers: conditions, and systems answered b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from model.capacity.answer import INTERVAL_PCT, Answer, Output, as_plain
+from model.capacity.by_condition import lawful
 from model.capacity.conditions.tables import POPULATIONS
 from model.capacity.questions import QuestionError
 
@@ -56,10 +57,38 @@ def swept(
             "model_version": bundle["model_version"],
             "interval_pct": INTERVAL_PCT,
             "steps": steps,
+            "measured": list(_measured(predict, bundle, system, key, at, metrics)),
             "notes": list(dict.fromkeys([*answers[0].notes, *answers[-1].notes])),
             "evidence": answers[0].evidence,
         }
     )
+
+
+def _measured(
+    predict: Predict,
+    bundle: Mapping[str, Any],
+    system: str,
+    key: str,
+    at: Mapping[str, Any],
+    metrics: Sequence[str],
+) -> Iterator[dict[str, Any]]:
+    """The figures at the levels that a condition was measured at, each with what was measured there."""
+    from model.capacity.conditions.answering import laws
+
+    if not lawful(bundle, system):
+        return
+    for level in laws(bundle["conditions"]).keys(system).get(key, ()):
+        try:
+            answer = predict(bundle, system, {**at, key: level})
+        except QuestionError:
+            continue
+        figures = answer.evidence.get("figures", ())
+        known = {(one["metric"], one["condition"]): one["measured"] for one in figures if "measured" in one}
+        for output in answer.outputs:
+            measured = known.get((output.metric, output.condition))
+            if measured is not None and (not metrics or output.metric in metrics):
+                plain = asdict(replace(output, condition=_without(output.condition, (key,))))
+                yield {"at": float(level), "measured": measured, **plain}
 
 
 def changes(one: Answer, other: Answer) -> list[dict[str, Any]]:

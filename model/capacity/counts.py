@@ -108,6 +108,12 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
     return Counted(at, rest, sum(abs(math.log(ratio)) for ratio in ratios.values()), waiting, sending, tuple(notes))
 
 
+def counts_of(bundle: Mapping[str, Any], system: str) -> dict[str, float]:
+    """The counts of a system's configuration that another number may be asked of, as measured."""
+    facts = bundle["conditions"].get("facts", {}).get(system, {})
+    return {key: float(facts[key]) for key in facts if _fact(bundle, system, facts, key) == key}
+
+
 def _fact(bundle: Mapping[str, Any], system: str, facts: Mapping[str, str], key: str) -> str | None:
     """The attribute that has a count asked for; None of conditions that were measured at several levels."""
     from model.capacity.conditions.answering import laws

@@ -41,11 +41,10 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
     users = users_of(bundle, system) if keys else None
     if users is None:
         return None
-    facts = bundle["conditions"].get("facts", {}).get(system, {})
-    known = {key: number(facts.get(key, "")) for key in (THINK_TIME, FILE_SIZE)}
-    think_s, size = known[THINK_TIME], known[FILE_SIZE] if users.unit == BYTES else 1.0
-    if think_s is None or size is None or any(known[key] is None for key in keys):
+    known = measured_cycle(bundle, system, users)
+    if any(key not in known for key in keys):
         return None
+    think_s, size = known[THINK_TIME], known[FILE_SIZE] if users.unit == BYTES else 1.0
     wanted = {key: positive(f"at.{key}", at[key]) for key in keys}
     rest = {key: value for key, value in at.items() if key not in keys}
     population = next((key for key in rest if key in POPULATIONS), None)
@@ -75,6 +74,15 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
     note = f"measured with {said}: {count:g} {users.key} make the throughput of {same[1]:.4g} of those, as work does"
     outputs = tuple(of(output) for output in found.outputs)
     return replace(found, at=dict(at), outputs=outputs, notes=(note, *found.notes), extrapolated=True)
+
+
+def measured_cycle(bundle: Mapping[str, Any], system: str, users: Users) -> dict[str, float]:
+    """Think time in s and file size in MB that users were measured with, by key; empty where that is not enough to say
+    how they go through a cycle."""
+    facts = bundle["conditions"].get("facts", {}).get(system, {})
+    known = {key: x for key in (THINK_TIME, FILE_SIZE) if (x := number(facts.get(key, ""))) is not None}
+    needed = (THINK_TIME, FILE_SIZE) if users.unit == BYTES else (THINK_TIME,)
+    return known if all(key in known for key in needed) else {}
 
 
 @dataclass(frozen=True)

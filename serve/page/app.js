@@ -26,6 +26,7 @@ const $ = (id) => document.getElementById(id);
 const known = {
   systems: new Map(),
   byCondition: new Set(),
+  studies: new Map(),
   histories: new Map(),
   machines: new Map(),
   published: null,
@@ -39,8 +40,9 @@ async function learn() {
   if (models.status === "fulfilled") {
     known.modelVersion = models.value.model_version;
     known.systems = new Map(models.value.systems.map((system) => [system.system, system]));
-    const predictable = models.value.reference_systems.filter((about) => about.predictable).map((about) => about.system);
-    known.byCondition = new Set(predictable.filter((name) => !known.systems.has(name)));
+    const predictable = models.value.reference_systems.filter((about) => about.predictable);
+    known.studies = new Map(models.value.reference_systems.map((about) => [about.system, about]));
+    known.byCondition = new Set(predictable.map((about) => about.system).filter((name) => !known.systems.has(name)));
   } else known.problem = models.reason;
   if (recorded.status === "fulfilled") {
     known.published = recorded.value.published_at;
@@ -48,7 +50,11 @@ async function learn() {
     known.histories = new Map(recorded.value.systems.map((system) => [system.system, system]));
   } else known.snapshotProblem = recorded.reason;
   const names = [...new Set([...known.histories.keys(), ...known.systems.keys()])];
-  $("system").replaceChildren(...names.map((name) => new Option(name, name)));
+  const studied = [...known.byCondition].map((name) => new Option(name, name));
+  $("system").replaceChildren(
+    ...names.map((name) => new Option(name, name)),
+    ...(studied.length ? [h("optgroup", { label: "Measured at conditions" }, studied)] : []),
+  );
   $("state").textContent = [
     known.modelVersion ? `model ${known.modelVersion}` : known.problem?.message,
     known.published ? `data published ${minute(known.published)} UTC` : "no data published",

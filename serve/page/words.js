@@ -30,7 +30,8 @@ const SHORT = new Set(["aor", "cics", "dasd", "db2", "for", "ims", "mq", "tor", 
 
 export function words(metric) {
   if (NAMES[metric]) return NAMES[metric];
-  const [ending, said] = ENDINGS.find(([end]) => metric.endsWith(end)) ?? ["", ""];
+  // A unit at the end is said beside the figure.
+  const [ending, said] = ENDINGS.find(([end]) => metric.endsWith(end)) ?? [/(?<!_per)_(ms|s|pct|kb|mb)$/.exec(metric)?.[0] ?? "", ""];
   const parts = metric
     .slice(0, metric.length - ending.length)
     .split("_")
@@ -49,7 +50,7 @@ export function withoutNetwork(known, system) {
   if (known.problem) return known.problem;
   if (known.byCondition.has(system))
     return new Error(
-      `${system} was measured without a load that could change: ask about its conditions with etalon predict ${system} --at KEY=VALUE, or over HTTP.`,
+      `${system} was measured at conditions, without a load that could change: What if asks about these.`,
     );
   return new Error(`The model cannot be asked about ${system}: see Model for the reason.`);
 }

@@ -44,6 +44,7 @@ def test_every_question_has_a_method_and_a_typed_answer(etalon):
     assert {part.component for part in etalon.explain("shop").demand} == {"lpar", "web"}
     assert etalon.systems().systems[0].system == "shop"
     assert len(etalon.points("shop").points) == 4
+    assert etalon.conditions("shop").options == []
     assert etalon.models().models[0]["model_version"] == "test/1"
 
 

@@ -5,7 +5,7 @@ import json
 import duckdb
 import pytest
 
-from serve.options import options
+from serve.options import of_network
 from serve.periods import student_95
 from tests.serve.recorded import DAYS, record
 
@@ -255,7 +255,7 @@ def test_options_offer_what_the_records_show():
             "attls": claim("AT-TLS", "cpu", scope="tn3270"),
         },
     }
-    assert [(option.key, option.today) for option in options(entry)] == [
+    assert [(option.key, option.today) for option in of_network(entry)] == [
         ("engines", 6.0),
         ("ziip_engines", 2.0),
         ("smt", "on"),
@@ -267,7 +267,7 @@ def test_options_offer_what_the_records_show():
         ("response_ms.orders", None),
         ("adjust.encryption", "off"),
     ]
-    assert options(entry)[-1].meaning.endswith("; measured on system-a")
+    assert of_network(entry)[-1].meaning.endswith("; measured on system-a")
 
 
 def test_students_quantile_is_that_of_the_tables():

@@ -409,15 +409,32 @@ def test_a_service_without_a_champion_says_so_on_its_page(browser, tmp_path):
         page.close()
 
 
-def test_a_system_known_by_its_conditions_alone_says_where_to_ask(browser, home, bundle):
-    name = "cs113-ftp-server"
-    rows = [Row(name, "cpu_pct", {"release": release}, 7.0, "pct", "runs") for release in ("V1", "V2")]
+def test_a_system_measured_at_conditions_is_asked_by_them(browser, home, bundle):
+    name = "ims10-msc-ctc"
+    rows = [
+        Row(name, "send_s", {"buffer_kb": size, "bandwidth_mode": mode}, value * by, "s", "link")
+        for size, value in (("4", 12.0), ("8", 10.0), ("32", 9.0))
+        for mode, by in (("no", 2.0), ("yes", 1.0))
+    ]
     bundles.write({**bundle, "conditions": fit(rows, {})}, home / "models" / "champion.json")
     with asking.service(Home(home)) as running:
         one = Seen(browser, running)
-        for view in ("what-if", "headroom"):
-            page = one.go(f"{view}?system={name}")
-            assert f"etalon predict {name} --at" in one.text()
+        page = one.go(f"headroom?system={name}")
+        assert "What if asks about these" in one.text()
+        page = one.go("overview")
+        page.click(f"main >> text={name}")
+        page.wait_for_selector(".u-legend >> text=measured: yes")
+        page.locator(".ask select").first.select_option("yes")
+        page.locator(".ask input[list]").fill("8")
+        page.wait_for_selector("#headline:has-text('10.00 s')")
+        assert "buffer_kb=8" in page.url
+        assert "bandwidth_mode=yes" in page.url
+        assert barriers(page) == []
+        one.go(f"what-if?{page.url.partition('?')[2]}")
+        assert "10.00 s" in one.text("#headline")
+        page.locator(".ask input[list]").fill("-1")
+        page.wait_for_selector(".refusal")
+        assert not page.query_selector("#headline")
         page.close()
 
 

@@ -74,6 +74,10 @@ class Laws:
         """The keys a question about a system may name, with the levels known of each."""
         return self._levels.keys(system)
 
+    def numbers(self, system: str) -> set[str]:
+        """The keys of a system whose levels are numbers, so that others can be asked than those known."""
+        return self._levels.numbers(system)
+
     def users(self, system: str) -> Users | None:
         """The population of a system; None where no throughput of users was measured at several levels."""
         for table in self._tables.blocks.values():

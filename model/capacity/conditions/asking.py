@@ -30,8 +30,7 @@ def figures(
 
     Raises QuestionError for an unknown system, key, level or adjustment.
     """
-    parts = {level for row in model["rows"] if row["system"] == system for level in row["condition"].values()}
-    rest, chosen = asked(at or {}, adjustments, parts)
+    rest, chosen = asked(at or {}, adjustments, levels_named(model, system))
     outputs, evidence = [], []
     notes: dict[str, list[str]] = {adjustment.note: [] for adjustment in chosen}
     for found in predict(model, system, rest):
@@ -49,6 +48,11 @@ def figures(
             notes.setdefault(note, []).append(found.metric)
     outside = any(entry.get("extrapolated") for entry in evidence)
     return Figures(tuple(outputs), tuple(_said(note, of) for note, of in notes.items()), tuple(evidence), outside)
+
+
+def levels_named(model: Mapping[str, Any], system: str) -> set[str]:
+    """The levels of all conditions of a system's figures, such as its workloads and components by name."""
+    return {level for row in model["rows"] if row["system"] == system for level in row["condition"].values()}
 
 
 def _said(note: str, metrics: list[str]) -> str:

@@ -37,6 +37,10 @@ class Levels:
             self._keys_of[system] = self._known_keys(system)
         return self._keys_of[system]
 
+    def numbers(self, system: str) -> set[str]:
+        """The keys of a system whose levels are numbers."""
+        return {table.numeric for table in self.of(system) if table.numeric is not None}
+
     def _known_keys(self, system: str) -> dict[str, tuple[str, ...]]:
         found: dict[str, set[str]] = {}
         for table in self.of(system):
@@ -86,7 +90,7 @@ class Levels:
     def check(self, system: str, at: Mapping[str, Any]) -> dict[str, list[str]]:
         """The levels that every asked key stands for. Raises QuestionError for an unknown key or level."""
         known, facts = self.keys(system), self._facts.get(system, {})
-        numeric = {table.numeric for table in self.of(system)}
+        numeric = self.numbers(system)
         asked: dict[str, list[str]] = {}
         for given, value in at.items():
             text = f"{value:.12g}" if isinstance(value, int | float) else str(value)

@@ -82,7 +82,23 @@ export async function overview(body, { known }) {
         ),
       ),
     );
-  if (!known.histories.size && !points.length)
+  const studied = [...known.byCondition].map((name) => known.studies.get(name));
+  if (studied.length)
+    body.append(
+      section(
+        "Systems measured at conditions",
+        table(
+          [{ name: "System" }, { name: "study" }, { name: "hardware" }],
+          studied.map((about) => [
+            h("a", { href: address("what-if", { system: about.system }) }, about.system),
+            about.title,
+            about.hardware,
+          ]),
+          "Systems measured at conditions other than load",
+        ),
+      ),
+    );
+  if (!known.histories.size && !points.length && !studied.length)
     throw (
       known.snapshotProblem ??
       known.problem ??

@@ -36,7 +36,7 @@ function slider(key, label, least, most, today, given, step = 1) {
   };
 }
 
-function choice(key, label, choices, today, given, below = null) {
+export function choice(key, label, choices, today, given, below = null) {
   const select = h(
     "select",
     {},
@@ -54,7 +54,7 @@ function choice(key, label, choices, today, given, below = null) {
   };
 }
 
-function text(key, label, hint, given, numeric = false) {
+export function text(key, label, hint, given, numeric = false) {
   const input = h("input", { type: "text", placeholder: hint, value: given ?? "" });
   return {
     key,
@@ -85,15 +85,71 @@ function number(key, label, given, group, otherwise = "") {
 
 const target = (key, label, given) => number(key, label, given, "targets", TARGETS[key]);
 
-// What an address may hold beside keys of the question.
-const BESIDE = ["system", "metric", "against"];
+export const EFFECTS = "Encryption, releases and other published effects";
 
-// The fields of a system, and one by its name for every other key that the address asks.
+// Fields behind a summary, open where one of them is set.
+export function group(title, parts, said = null) {
+  if (!parts.length) return [];
+  const node = h(
+    "details",
+    { open: parts.some((part) => part.read() !== null) },
+    h("summary", {}, title),
+    said && h("p", { className: "quiet" }, said),
+    parts.map((part) => part.node),
+  );
+  return [{ read: () => null, reset: () => {}, node }, ...parts.map((part) => ({ ...part, node: null }))];
+}
+
+// The fields as a form, which asks anew a moment after a change.
+const PAUSE_MS = 200;
+export function questionForm(fields, answer, ...more) {
+  let timer = 0;
+  return h(
+    "form",
+    {
+      className: "ask",
+      ariaLabel: "What is changed",
+      noValidate: true,
+      oninput: () => {
+        clearTimeout(timer);
+        timer = setTimeout(answer, PAUSE_MS);
+      },
+      onsubmit: (event) => {
+        event.preventDefault();
+        answer();
+      },
+    },
+    ...more,
+    ...fields.map((field) => field.node).filter(Boolean),
+    h(
+      "button",
+      {
+        type: "button",
+        className: "plain",
+        onclick: () => {
+          for (const field of fields) field.reset();
+          answer();
+        },
+      },
+      "Back to today",
+    ),
+  );
+}
+
+// What an address may hold beside keys of the question.
+const BESIDE = ["system", "by", "metric", "against"];
+
+// A field by its name for every key that the address asks and no other field is for.
+export function others(given, fields) {
+  const known = new Set([...BESIDE, ...fields.map((field) => field.key)]);
+  const left = Object.keys(given).filter((key) => !known.has(key));
+  return left.map((key) => text(key, key, "", given[key], true));
+}
+
+// The fields of a system.
 export function fieldsOf(system, given) {
   const fields = offered(system, given);
-  const known = new Set([...BESIDE, ...fields.map((field) => field.key)]);
-  const others = Object.keys(given).filter((key) => !known.has(key));
-  return [...fields, ...others.map((key) => text(key, key, "", given[key], true))];
+  return [...fields, ...others(given, fields)];
 }
 
 function offered(system, given) {
@@ -128,34 +184,16 @@ function offered(system, given) {
   const seen = system.options
     .filter((one) => one.key.startsWith(MEASURED))
     .map((one) => number(one.key, one.label, given[one.key], "at"));
-  const group = (title, parts, said = null) =>
-    parts.length && {
-      read: () => null,
-      reset: () => {},
-      node: h(
-        "details",
-        { open: parts.some((part) => part.read() !== null) },
-        h("summary", {}, title),
-        said && h("p", { className: "quiet" }, said),
-        parts.map((part) => part.node),
-      ),
-    };
-  const hidden = (parts) => parts.map((part) => ({ ...part, node: null }));
   return [
     ...fields,
-    ...[group("Growth class by class", own)].filter(Boolean),
-    ...hidden(own),
+    ...group("Growth class by class", own),
     ...hardware,
-    ...[group("Encryption, releases and other published effects", effects)].filter(Boolean),
-    ...hidden(effects),
-    ...[
-      group(
-        "Responses measured then",
-        seen,
-        "They say how much work the transactions of that interval were; nothing else is changed with them.",
-      ),
-    ].filter(Boolean),
-    ...hidden(seen),
+    ...group(EFFECTS, effects),
+    ...group(
+      "Responses measured then",
+      seen,
+      "They say how much work the transactions of that interval were; nothing else is changed with them.",
+    ),
     target("max_busy_pct", "Busy at most, %", given.max_busy_pct),
     ...(system.has_response ? [target("max_response_ms", "Response at most, ms", given.max_response_ms)] : []),
   ];

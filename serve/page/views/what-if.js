@@ -4,17 +4,17 @@ import { ask } from "/static/client.js";
 import { h, notes, refusal, section } from "/static/dom.js";
 import { change, counted, figure, whole, within } from "/static/figures.js";
 import { CPS, found, responses, resourceName, stations } from "/static/parts.js";
-import { keep, without } from "/static/route.js";
+import { address, keep, without } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
+import { conditions } from "/static/views/conditions.js";
 import { axes, curveMetrics, curveSection, loadCurve } from "/static/views/load-curve.js";
-import { MEASURED, fieldsOf, read } from "/static/views/what-if-fields.js";
+import { MEASURED, fieldsOf, questionForm, read } from "/static/views/what-if-fields.js";
 import { named, unit, withoutNetwork } from "/static/words.js";
-
-const PAUSE_MS = 200;
 
 export async function whatIf(body, { system: name, params, known }) {
   const system = known.systems.get(name);
+  if (known.byCondition.has(name) || params.get("by") === "conditions") return conditions(body, { name, params, known });
   if (!system) throw withoutNetwork(known, name);
   const given = Object.fromEntries(params);
   const fields = fieldsOf(system, given);
@@ -31,8 +31,7 @@ export async function whatIf(body, { system: name, params, known }) {
   );
   if (given.metric) metric.value = given.metric;
   if (given.against) against.value = given.against;
-  let turn = 0,
-    timer = 0;
+  let turn = 0;
 
   async function answer() {
     // A reader who went to another view meanwhile keeps that view's address.
@@ -62,42 +61,20 @@ export async function whatIf(body, { system: name, params, known }) {
           (error) => error,
         ),
       ]);
-      if (mine === turn) answers.replaceChildren(...shown(both, limit, curve, sizing, question, metric, against));
+      if (mine !== turn) return;
+      // What only condition laws answer has no stations.
+      if (!both.b.bottleneck.stations.length)
+        location.replace(address("what-if", { system: name, by: "conditions", ...question.address }));
+      else answers.replaceChildren(...shown(both, limit, curve, sizing, question, metric, against));
     } catch (error) {
       if (mine === turn) answers.replaceChildren(refusal(error));
     }
     if (mine === turn) answers.removeAttribute("aria-busy");
   }
-  const soon = () => {
-    clearTimeout(timer);
-    timer = setTimeout(answer, PAUSE_MS);
-  };
-  const form = h(
-    "form",
-    {
-      className: "ask",
-      ariaLabel: "What is changed",
-      noValidate: true,
-      oninput: soon,
-      onsubmit: (event) => {
-        event.preventDefault();
-        answer();
-      },
-    },
-    ...fields.map((field) => field.node).filter(Boolean),
-    h(
-      "button",
-      {
-        type: "button",
-        className: "plain",
-        onclick: () => {
-          for (const field of fields) field.reset();
-          answer();
-        },
-      },
-      "Back to today",
-    ),
-  );
+  const studies = system.has_conditions
+    ? h("p", {}, h("a", { href: address("what-if", { system: name, by: "conditions" }) }, "Ask by the conditions of its studies"))
+    : "";
+  const form = questionForm(fields, answer, studies);
   metric.addEventListener("change", answer);
   against.addEventListener("change", answer);
   body.classList.add("beside");

@@ -1,0 +1,255 @@
+// What if of a system that was measured at conditions: fields for these, every figure, and how one follows a number.
+
+import { chart, joined } from "/static/chart.js";
+import { ask } from "/static/client.js";
+import { h, notes, refusal, section } from "/static/dom.js";
+import { figure, within } from "/static/figures.js";
+import { resourceName } from "/static/parts.js";
+import { address, keep, without } from "/static/route.js";
+import { table } from "/static/table.js";
+import { term } from "/static/terms.js";
+import { EFFECTS, choice, group, others, questionForm, read } from "/static/views/what-if-fields.js";
+import { unit, words } from "/static/words.js";
+
+const STEPS = 9,
+  MOST_LINES = 8,
+  BEYOND = 1.25;
+
+export async function conditions(body, { name, params, known }) {
+  const offered = await ask(`/v1/systems/${encodeURIComponent(name)}/conditions`);
+  const given = Object.fromEntries(params);
+  const fields = fieldsOf(offered, given);
+  const axes = offered.options.filter((one) => one.measured.length);
+  const labels = new Map([...offered.options, ...offered.parts].map((one) => [one.key, one.label]));
+  const metric = h("select", {});
+  const against = h(
+    "select",
+    {},
+    axes.map((one) => new Option(one.label, one.key)),
+  );
+  if (given.against) against.value = given.against;
+  const answers = h("div", { className: "answers", ariaLive: "polite" });
+  let turn = 0;
+
+  async function answer() {
+    // A reader who went to another view meanwhile keeps that view's address.
+    if (!answers.isConnected) return;
+    const mine = ++turn;
+    const { at, address: asked } = read(fields);
+    const kept = () =>
+      keep("what-if", {
+        system: name,
+        by: known.systems.has(name) ? "conditions" : "",
+        ...asked,
+        metric: metric.selectedIndex > 0 ? metric.value : "",
+        against: against.selectedIndex > 0 ? against.value : "",
+      });
+    answers.setAttribute("aria-busy", "true");
+    try {
+      const found = await ask("/v1/predict", { system: name, at });
+      if (mine !== turn) return;
+      offer(metric, found.outputs, given.metric);
+      const along = h("div", { ariaLive: "polite" });
+      answers.replaceChildren(...shown(found, metric.value, known.studies.get(name), axes.length ? along : null, labels));
+      answers.removeAttribute("aria-busy");
+      if (axes.length) {
+        along.append(controls(metric, against), h("p", { className: "quiet" }, "Working …"));
+        const drawn = await curve(name, at, metric.value, axes[against.selectedIndex], labels).catch(refusal);
+        if (mine === turn) along.replaceChildren(controls(metric, against), drawn);
+      }
+    } catch (error) {
+      if (mine === turn) answers.replaceChildren(refusal(error));
+    }
+    if (mine === turn) {
+      answers.removeAttribute("aria-busy");
+      kept();
+    }
+  }
+  metric.addEventListener("change", answer);
+  against.addEventListener("change", answer);
+  const loads = known.systems.has(name)
+    ? h("p", {}, h("a", { href: address("what-if", { system: name }) }, "Ask by its load"))
+    : "";
+  body.classList.add("beside");
+  body.append(questionForm(fields, answer, loads), answers);
+  await answer();
+}
+
+function fieldsOf({ options, parts }, given) {
+  const effect = (one) => one.key.startsWith("adjust.");
+  const field = (one) => (one.choices.length ? chosen(one, given) : count(one, given));
+  const fields = [
+    ...options.filter((one) => !effect(one)).map(field),
+    ...group(EFFECTS, options.filter(effect).map(field)),
+    ...group("Which figures", parts.map(field), "Parts of the measurement; nothing is changed with them."),
+  ];
+  return [...fields, ...others(given, fields)];
+}
+
+const chosen = (one, given) =>
+  choice(
+    one.key,
+    one.label,
+    one.choices.map((value) => [value, value || "each"]),
+    one.today,
+    given[one.key],
+    one.meaning ? h("span", { className: "quiet" }, one.meaning) : null,
+  );
+
+// A number about those that were measured; empty for each of these.
+function count(one, given) {
+  const id = `levels-${one.key}`;
+  const input = h("input", { type: "number", step: "any", min: 0, list: id, value: given[one.key] ?? one.today ?? "" });
+  const levels = one.measured.map((level) => level.toLocaleString("en"));
+  const hint = one.today === null ? `measured: ${levels.join("; ")}` : `${levels[0]} as measured`;
+  return {
+    key: one.key,
+    group: "at",
+    node: h(
+      "label",
+      { className: "field" },
+      one.label,
+      input,
+      h(
+        "datalist",
+        { id },
+        one.measured.map((level) => new Option(String(level))),
+      ),
+      levels.length ? h("span", { className: "quiet" }, hint) : null,
+    ),
+    read: () => (input.value === "" || Number(input.value) === one.today ? null : Number(input.value)),
+    reset: () => {
+      input.value = one.today ?? "";
+    },
+  };
+}
+
+// The metrics of an answer to choose from; the choice stays where there still is such a metric.
+function offer(select, outputs, otherwise) {
+  const names = [...new Set(outputs.map((output) => output.metric))];
+  const wanted = [select.value, otherwise].find((one) => names.includes(one));
+  select.replaceChildren(...names.map((one) => new Option(words(one), one)));
+  if (wanted) select.value = wanted;
+}
+
+const controls = (metric, against) =>
+  h("div", { className: "row" }, h("label", {}, "Show ", metric), h("label", {}, "against ", against));
+
+const partsOf = (condition) => new Map(condition ? condition.split("; ").map((part) => part.split(/=(.*)/s).slice(0, 2)) : []);
+
+// The keys in which some conditions differ.
+function varying(conditions) {
+  const levels = new Map();
+  for (const parts of conditions)
+    for (const [key, level] of parts) levels.set(key, (levels.get(key) ?? new Set()).add(level));
+  return [...levels].filter(([, own]) => own.size > 1).map(([key]) => key);
+}
+
+// Keys in what the model says of itself become words.
+const inWords = (text, labels) => text.replace(/\b\w+\b/g, (word) => labels.get(word)?.split(",")[0] ?? word);
+
+function shown(found, metric, study, along, labels) {
+  const own = found.outputs.filter((output) => output.metric === metric);
+  const said = unit(own[0]?.unit);
+  const values = own.map((output) => output.value);
+  const { resource, utilization_pct: full, stations } = found.bottleneck;
+  const value =
+    own.length === 1
+      ? [h("strong", {}, `${figure(own[0].value)} ${said}`), within(own[0]) && ` (${within(own[0])})`]
+      : [
+          h("strong", {}, `${figure(Math.min(...values))} to ${figure(Math.max(...values))} ${said}`),
+          `, over ${own.length} conditions`,
+        ];
+  return [
+    h(
+      "section",
+      { ariaLabel: "Answer" },
+      h("p", { className: "headline", id: "headline" }, `${words(metric)}: `, value, "."),
+      stations.length ? h("p", {}, `Fullest: ${resourceName(resource)}, at ${figure(full, 3)} %.`) : null,
+      found.extrapolated ? h("p", { className: "warning" }, "This leaves what was measured: see the notes.") : null,
+      notes(found.notes.map((note) => inWords(note, labels))),
+      study ? h("p", { className: "quiet" }, `Measured: ${study.title}, on ${study.hardware}.`) : null,
+    ),
+    along && section("Along a condition", along),
+    section("Every figure", everyFigure(found, labels)),
+  ].filter(Boolean);
+}
+
+function everyFigure(found, labels) {
+  const place = (one) => `${one.metric} ${one.condition}`;
+  const behind = new Map((found.evidence.figures ?? []).map((one) => [place(one), one]));
+  const conditions = found.outputs.map((output) => partsOf(output.condition));
+  const keys = varying(conditions);
+  return table(
+    [
+      { name: "Figure" },
+      ...keys.map((key) => ({ name: labels.get(key) ?? key.replaceAll("_", " ") })),
+      { name: "value", number: true },
+      { name: "interval", term: term("90 % interval", "interval") },
+      { name: "unit" },
+      { name: "measured", number: true },
+      { name: "rests on" },
+    ],
+    found.outputs.map((output, i) => [
+      words(output.metric),
+      ...keys.map((key) => conditions[i].get(key) ?? ""),
+      output.value,
+      within(output),
+      unit(output.unit),
+      behind.get(place(output))?.measured ?? null,
+      inWords(behind.get(place(output))?.basis ?? "the calibrated network", labels),
+    ]),
+    "Every figure at these conditions",
+  );
+}
+
+// A figure along a number, one line for each condition that is left open, with what was measured.
+async function curve(system, at, metric, axis, labels) {
+  const here = at[axis.key] ?? null;
+  const several = axis.measured.length > 1;
+  const from = several ? axis.measured[0] : axis.least;
+  const to = Math.max(several ? BEYOND * axis.measured.at(-1) : axis.most, 1.1 * (here ?? 0));
+  const steps = axis.key === "engines" ? undefined : STEPS;
+  const swept = await ask("/v1/sweep", { system, key: axis.key, from, to, steps, at: without(at, axis.key), metrics: [metric] });
+  const points = [
+    ...swept.steps.flatMap((step) => step.outputs.map((output) => ({ ...output, x: step.value }))),
+    ...swept.measured.map((one) => ({ ...one, x: one.at })),
+  ].sort((one, other) => one.x - other.x);
+  const lines = Map.groupBy(points, (point) => point.condition);
+  const conditions = [...lines.keys()].map(partsOf);
+  const keys = varying(conditions);
+  if (lines.size > MOST_LINES) {
+    const open = keys.map((key) => labels.get(key) ?? key).join(" or ");
+    return h("p", { className: "quiet" }, `${lines.size} lines are too many to draw: choose a level of ${open}.`);
+  }
+  const names = conditions.map((parts, i) => {
+    const open = keys.map((key) => parts.get(key) ?? "").join(", ");
+    return open || (lines.size > 1 ? [...lines.keys()][i] : "");
+  });
+  const bands = lines.size <= 3;
+  const [xs, found] = joined(
+    [...lines.values()].map((own) => [
+      own.map((point) => point.x),
+      ["value", "lo", "hi", "measured"].map((side) => own.map((point) => point[side] ?? null)),
+    ]),
+  );
+  const said = unit([...lines.values()][0]?.[0].unit);
+  const colour = (i) => `c${i + 1}`;
+  return chart({
+    title: `${words(metric)} against ${axis.label}`,
+    joined: true,
+    zoom: true,
+    x: { label: axis.label, values: xs },
+    y: { label: said, unit: said },
+    lines: names.map((line, i) => ({
+      name: line || "predicted",
+      values: found[i][0],
+      ...(bands && { lo: found[i][1], hi: found[i][2] }),
+      colour: colour(i),
+    })),
+    points: names
+      .map((line, i) => ({ name: `measured${line && `: ${line}`}`, values: found[i][3], colour: colour(i) }))
+      .filter((points) => points.values.some((value) => value !== null)),
+    marks: here === null ? [] : [{ x: here, label: "your question" }],
+  });
+}
