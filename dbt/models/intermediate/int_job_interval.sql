@@ -1,12 +1,14 @@
 -- CPU of an address space between two SMF 30 interval records, divided by seconds over the RMF intervals it meets; one
 -- of which it has less than a twentieth in common does not count.
 -- Subtypes 2 and 3 count since the previous interval; subtype 6 (system address spaces) counts since the address
--- space started, so the previous record is subtracted and the first one, whose span is unknown, is left out.
+-- space started, so the previous record is subtracted and the first one, whose span is unknown, is left out. It is the
+-- first of an address space that was started anew, too: after an IPL it counts less than the one before.
 -- Times are store clocks; leap seconds that they include are taken out.
 with records as (
   select
     h.file_id, h.record_seq, h.smf_sid, h.subtype, h.written_local,
     trim(i.job_name) as job_name, trim(i.program_name) as program_name, trim(i.step_name) as step_name, i.asid,
+    i.step_start_date + to_microseconds(i.step_start_clock_us::bigint) as started_local,
     i.interval_begin_utc - to_seconds(coalesce(k.leap_s, 0)) as interval_begin_utc,
     i.interval_end_utc - to_seconds(coalesce(k.leap_s, 0)) as interval_end_utc,
     nullif(trim(p.service_class), '') as service_class,
@@ -38,11 +40,12 @@ spans as (
       case when subtype = 6 then {{ column }} - lag({{ column }}) over address_space else {{ column }} end
         as {{ column }},
       {% endfor -%}
-      case when subtype = 6 then lag(interval_end_utc) over address_space else interval_begin_utc end
-        as interval_begin_utc
+      case when subtype <> 6 then interval_begin_utc
+        when least(cpu_tcb_us - lag(cpu_tcb_us) over address_space, cpu_srb_us - lag(cpu_srb_us) over address_space) >= 0
+        then lag(interval_end_utc) over address_space end as interval_begin_utc
     )
   from counted
-  window address_space as (partition by smf_sid, subtype, job_name, asid order by interval_end_utc)
+  window address_space as (partition by smf_sid, subtype, job_name, asid, started_local order by interval_end_utc)
 ),
 
 span_hour as (
@@ -78,6 +81,7 @@ select
   s.job_name,
   s.program_name,
   s.asid,
+  s.started_local,
   s.service_class,
   s.report_class,
   s.wlm_workload,
