@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from expectations.rules import SLACK
+from expectations.rules import FEWEST_COUNTED, SLACK
 
 #: A moment as a planner reads it.
 _AT = "strftime({}, '%Y-%m-%d %H:%M:%S')"
@@ -31,21 +31,21 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         ("system", "records", "interval"),
         f"""
         with recorded as (
-          select 'SMF ' || r.record_type as records, n.system_id, n.smf_sid, '' as job, n.point, n.condition,
-            coalesce(n.interval_start_utc, n.interval_start_local) as start_at, n.interval_start_local as start_local,
-            max(n.interval_s) as seconds
+          select 'SMF ' || r.record_type as records, n.system_id, n.smf_sid, '' as job, null::timestamp as started,
+            n.point, n.condition, coalesce(n.interval_start_utc, n.interval_start_local) as start_at,
+            n.interval_start_local as start_local, max(n.interval_s) as seconds
           from intermediate.int_record r
           join marts.dim_interval n using (interval_key)
           group by all
           union all
-          select 'RMF ' || r.report, n.system_id, n.smf_sid, '', n.point, n.condition, r.interval_start_local,
+          select 'RMF ' || r.report, n.system_id, n.smf_sid, '', null, n.point, n.condition, r.interval_start_local,
             r.interval_start_local, max(r.interval_s)
           from intermediate.int_report r
           join marts.dim_interval n using (interval_key)
           group by all
           union all
-          select 'SMF 30', n.system_id, j.smf_sid, j.job_name || ' ' || coalesce(j.asid::varchar, ''), n.point,
-            n.condition, j.interval_begin_utc,
+          select 'SMF 30', n.system_id, j.smf_sid, j.job_name || ' ' || coalesce(j.asid::varchar, ''),
+            j.started_local, n.point, n.condition, j.interval_begin_utc,
             j.interval_begin_utc + (n.interval_start_local - n.interval_start_utc),
             (epoch_us(j.interval_end_utc) - epoch_us(j.interval_begin_utc)) / 1e6
           from intermediate.int_job_interval j
@@ -56,7 +56,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
           select *, case when run is null or coalesce(lag(run) over system, run) = run
             then epoch_us(start_at) / 1e6 - lag(epoch_us(start_at) / 1e6 + seconds) over system end as step_s
           from (select *, system_id || ' ' || point || ' ' || condition as run from recorded)
-          window system as (partition by records, smf_sid, job order by start_at)
+          window system as (partition by records, smf_sid, job, started order by start_at)
         ),
         outages as (
           -- While a system was down nothing is missing.
@@ -68,7 +68,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         select smf_sid as system, trim(records || ' ' || job) as records, {_AT.format("start_at")} as interval,
           case when o.smf_sid is null then step_s end as hole_s, -step_s as overlap_s
         from steps left join outages o using (records, smf_sid, job, start_at)
-        order by records, system, interval
+        order by job, records, system, interval
         """,
     ),
     (
@@ -163,6 +163,43 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         join classes using (interval_key)
         where engine_type = 'CP'
         order by system, interval
+        """,
+    ),
+    (
+        "address_spaces",
+        "CPU of the address spaces against busy of the engines by day",
+        ("system", "day"),
+        """
+        with address_space as (
+          select interval_key, sum(cp_s) as cp_s from intermediate.int_job_interval group by interval_key
+        )
+        select smf_sid as system, strftime(interval_start_local, '%Y-%m-%d') as day, sum(busy_s) as busy_s,
+          sum(cp_s) as address_space_s, sum(cp_s) / nullif(sum(busy_s), 0) as part_of_busy
+        from marts.fct_interval_utilization
+        join address_space using (interval_key)
+        where engine_type = 'CP'
+        group by system, day
+        order by system, day
+        """,
+    ),
+    (
+        "counts",
+        "Transactions of a class against those that its CPU usually stands for, by interval",
+        ("system", "interval", "class_kind", "class_name"),
+        f"""
+        with measured as (
+          select smf_sid as system, {_INTERVAL} as interval, class_kind, class_name, cp_s, transactions_ended as ended,
+            median(cp_s / nullif(transactions_ended, 0)) over (
+              partition by system_id, smf_sid, class_kind, class_name) as usual_s
+          from intermediate.int_class_interval
+          join marts.dim_interval using (interval_key)
+        )
+        select system, interval, class_kind, class_name, ended, cp_s / nullif(usual_s, 0) as expected,
+          case when greatest(ended, expected) >= {FEWEST_COUNTED}
+            then greatest(ended, expected) / greatest(least(ended, expected), 1) end as times_apart
+        from measured
+        where ended is not null and cp_s is not null
+        order by system, interval, class_kind, class_name
         """,
     ),
     (

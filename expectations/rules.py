@@ -33,6 +33,11 @@ SLACK = 0.005
 #: Figures of Etalon and RMF may differ by this, in percent, beyond the rounding of print.
 RMF_EXCESS_PCT = 1.0
 
+#: Of fewer transactions in an interval, CPU per transaction says nothing about their number.
+FEWEST_COUNTED = 1000
+#: The smallest mistake of a unit is one of 60: what is further apart than half of that is none of the load's.
+MOST_TIMES_APART = 30
+
 RULES: tuple[Rule, ...] = (
     Rule(
         "ledger_bytes_add_up",
@@ -203,6 +208,28 @@ RULES: tuple[Rule, ...] = (
         "warning",
         low=0.5,
         metric="fct_point.capture_ratio",
+    ),
+    Rule(
+        "address_spaces_are_within_busy",
+        "address_spaces",
+        "part_of_busy",
+        "CPU of the address spaces (SMF 30) does not exceed busy of the engines over a day",
+        "An address space has more CPU than there was: `select * from marts.fct_address_space_cost order by cp_s desc` "
+        "shows which.",
+        "warning",
+        high=1 + SLACK,
+        metric="fct_address_space_cost.cp_s",
+    ),
+    Rule(
+        "transactions_fit_their_cpu",
+        "counts",
+        "times_apart",
+        f"Transactions of a class are not {MOST_TIMES_APART} times more, or fewer, than its CPU usually stands for",
+        "Transactions were not counted, or counts or CPU are in another unit, or a few transactions ran away: compare "
+        "the interval with its neighbours in marts.fct_service_class before it is believed.",
+        "warning",
+        high=MOST_TIMES_APART,
+        metric="fct_service_class.transactions_ended",
     ),
     Rule(
         "class_msu_are_within_lpar_msu",

@@ -52,6 +52,12 @@ def test_a_sound_warehouse_passes_every_expectation(sound: Path, tmp_path: Path)
         ("cpu_and_workload_records_come_together", "warn", {"system": "SHRD", "records": "SMF 70.1"}),
         ("capture_ratio_is_a_ratio", "fail", {"system": "SHRD", "capture_ratio": 1.125}),
         ("capture_ratio_is_usual", "warn", {"system": "SHRD", "capture_ratio_when_busy": 0.25}),
+        ("address_spaces_are_within_busy", "warn", {"system": "LPB", "day": "2020-05-01"}),
+        (
+            "transactions_fit_their_cpu",
+            "warn",
+            {"system": "SHRD", "interval": "2021-05-01 08:15:00", "class_name": "ONLINE"},
+        ),
         ("class_msu_are_within_lpar_msu", "fail", {"system": "SHRD", "class_share": 1.246883}),
         ("cost_is_within_the_total", "warn", {"system": "LPA", "class_kind": "workload", "class_name": "ims"}),
         ("responses_are_not_negative", "fail", {"system": "SHRD", "class_name": "ONLINE", "response_ms": -5.0}),
@@ -119,6 +125,22 @@ def test_a_hole_in_which_the_system_was_started_is_an_outage(
         from marts.dim_interval where interval_key = 'LPA 2020-05-01T08:00:00Z'
     """
     warehouse = changed(shorter, *([gap] if ipl else []))
+    assert broken_about_intervals(warehouse, tmp_path / "suites") == broken
+
+
+@pytest.mark.parametrize(("started", "broken"), [(True, set()), (False, {"intervals_have_no_holes"})])
+def test_an_address_space_that_was_not_there_for_a_while_makes_no_hole(
+    changed: Callable[..., Path], tmp_path: Path, started: bool, broken: set[str]
+) -> None:
+    left = (
+        "update intermediate.int_job_interval set interval_end_utc = interval_end_utc - interval 1 minute "
+        "where interval_key = 'LPA 2020-05-01T08:00:00Z'"
+    )
+    anew = (
+        "update intermediate.int_job_interval set started_local = interval_begin_utc "
+        "where interval_key = 'LPA 2020-05-01T08:02:00Z'"
+    )
+    warehouse = changed(left, *([anew] if started else []))
     assert broken_about_intervals(warehouse, tmp_path / "suites") == broken
 
 
