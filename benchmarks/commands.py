@@ -1,6 +1,7 @@
 """What a user waits for: whole commands, from their start to their end, Python's own start among it.
 
-`python -m benchmarks.commands [--repeat N] [FILE …]` decodes the dumps named, each repeated N times, or a made-up one.
+`python -m benchmarks.commands [--repeat N] [--home HOME] [FILE …]` decodes the dumps named, each repeated N times, or a
+made-up one. A state folder with a champion, as `make demo` leaves in .etalon, is asked for the first of its systems.
 Every command runs several times; the middle one counts. Decoding is measured on one core and on all.
 """
 
@@ -17,6 +18,8 @@ from pathlib import Path
 
 from benchmarks import dumps
 from ingest import registry
+from model.capacity import bundle
+from pipelines.home import Home
 
 RUNS = 5
 RECORDS = 150_000
@@ -27,6 +30,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--home", type=Path)
     parser.add_argument("files", nargs="*", type=Path)
     given = parser.parse_args(arguments)
     cores = sorted(os.sched_getaffinity(0))
@@ -47,6 +51,11 @@ def main(arguments: Sequence[str]) -> int:
             ("ingest, a small report again and again", ["ingest", "--reload", "always", str(report)]),
         ):
             _report(title, [ETALON, *command], cores[:1], 0)
+        if given.home:
+            champion = Home(given.home.absolute()).champion
+            system = next(iter(bundle.read(champion)["systems"]))
+            for question in ("predict", "max-rate", "headroom"):
+                _report(question, [ETALON, "--home", str(given.home), question, system], cores[:1], 0)
         for dump in given.files or [_made(folder)]:
             large = folder / dump.name
             if given.files:
