@@ -37,8 +37,8 @@ class Condition:
 class Field:
     """One field of a section: where it stands, how it is read, what it means.
 
-    count and stride: how often it is repeated, and from one to the next, which is its length unless it is a member of a
-    repeated block.
+    count: how many values follow one another there, which make a list; stride: in a repeated section, the bytes from
+    one entry's value to the next one's.
     """
 
     name: str
@@ -68,8 +68,7 @@ class Field:
         kind = self.form.arrow(self.length)
         name = self.form.name
         object.__setattr__(self, "column", column)
-        object.__setattr__(self, "stride", self.stride or self.length)
-        object.__setattr__(self, "end", self.offset + self.stride * (self.count - 1) + self.length)
+        object.__setattr__(self, "end", self.offset + self.length * self.count)
         object.__setattr__(self, "arrow", pa.list_(kind, self.count) if self.count > 1 else kind)
         object.__setattr__(self, "raw", (f"{column}_raw", *RAW_TYPES[name]) if name in RAW_TYPES else None)
 
@@ -146,7 +145,9 @@ class Section:
 
     parent: name of the section whose rows say where this one's are, by a triplet of their own or, with walk `chained`,
     because each entry behind the parent's own starts with its length; code: the type of the entries of a chain that
-    are this section's, None for all that are no other section's; note: what a reader of its rows should know.
+    are this section's, None for all that are no other section's; entries: with walk `repeated`, how many of them each
+    row of the parent holds, of which those of zero bytes make no rows, and where fields stand in it, offsets being
+    those of the first entry; note: what a reader of its rows should know.
     selected_by: section and field that hold a row's number, from 1; conditions of the row's fields may then name fields
     of that section; place: where it stands in a record whose sections follow one another.
     """
@@ -163,6 +164,7 @@ class Section:
     cardinality: str
     parent: str = ""
     code: int | None = None
+    entries: int = 0
     note: str = ""
     selected_by: tuple[str, str] | None = None
     place: Place | None = None
@@ -173,6 +175,8 @@ class Section:
         columns = [pa.field("record_seq", pa.uint32(), False), pa.field("section_seq", pa.uint32(), False)]
         if self.parent:
             columns.append(pa.field("parent_seq", pa.uint32(), False))
+        if self.entries:
+            columns.append(pa.field("entry_seq", pa.uint32(), False))
         for item in self.fields:
             columns.append(pa.field(item.column, item.arrow))
             if item.raw:
@@ -210,7 +214,10 @@ class Section:
         return {item.when.selector for item in self.fields if item.when and not self.has(item.when.selector)}
 
     def arrow_schema(self) -> pa.Schema:
-        """Arrow schema of the section's decoded table: record_seq, section_seq, parent_seq if nested, every field."""
+        """Arrow schema of the section's decoded table: its keys, then every field.
+
+        Keys are record_seq, section_seq, parent_seq if nested, and entry_seq if repeated.
+        """
         return self.schema
 
 
@@ -247,7 +254,17 @@ class Layout:
     @property
     def nested(self) -> tuple[Section, ...]:
         """The sections that rows of other sections place."""
-        return tuple(section for section in self.sections if section.parent)
+        return tuple(section for section in self.sections if section.parent and not section.entries)
+
+    @property
+    def repeated(self) -> tuple[Section, ...]:
+        """The sections whose entries stand inside rows of other sections."""
+        return tuple(section for section in self.sections if section.entries)
+
+    @property
+    def counted(self) -> tuple[Section, ...]:
+        """The sections after the header of which the record itself says how many rows there are."""
+        return tuple(section for section in self.sections[1:] if not section.entries)
 
     def section(self, name: str) -> Section:
         """The section with this name, read by its layout or by a handler. Raises KeyError."""

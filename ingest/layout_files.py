@@ -6,7 +6,7 @@ docs/how-to-add-a-record-type.md says what stands in such a file.
 import csv
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -14,14 +14,14 @@ from typing import Any
 
 import tomli as tomllib
 
-from ingest.field_types import FORMATS, RAW_TYPES, UNITS
+from ingest.field_types import FORMATS, UNITS
 from ingest.layout import Bit, Condition, Field, Layout, Section, Triplet
 from ingest.layout_checks import check_document, line_of
 from ingest.layout_parts import expanded
 from ingest.layout_places import place
 
 CONFIDENCES = ("macro", "manual", "decoder", "inferred", "memory")
-WALKS = ("fixed", "length_prefixed", "chained")
+WALKS = ("fixed", "length_prefixed", "chained", "repeated")
 LOGS = {"ims": 1, "dcollect": 2}
 """Files of records that are not SMF's, and how many bytes name the kind of a record."""
 HANDLERS = ("", "cics_monitoring", "cics_statistics", "data_set_io", "volume_io", "following")
@@ -113,6 +113,11 @@ def _section(entry: dict[str, Any], layout: str) -> Section:
     walk = entry.get("walk", "fixed")
     if walk not in WALKS:
         raise ValueError(f"section {name}: walk is {walk!r}, expected one of {', '.join(WALKS)}")
+    entries = 0
+    if walk == "repeated":
+        entries, fields = _entries(fields, name)
+    else:
+        _refuse_steps(fields, name)
     end = max(item.end for item in fields)
     section = Section(
         name=name,
@@ -127,6 +132,7 @@ def _section(entry: dict[str, Any], layout: str) -> Section:
         cardinality=entry.get("cardinality", "many"),
         parent=entry.get("parent", ""),
         code=entry.get("code"),
+        entries=entries,
         note=entry.get("note", ""),
         selected_by=_selected_by(entry, name),
     )
@@ -134,6 +140,29 @@ def _section(entry: dict[str, Any], layout: str) -> Section:
         raise ValueError(f"section {name}: length {section.length} ends before its last field, which ends at {end}")
     _refuse_doubles(section)
     return section
+
+
+def _entries(fields: tuple[Field, ...], name: str) -> tuple[int, tuple[Field, ...]]:
+    """How many entries a repeated section has in each row of its parent, and the fields of one."""
+    counts = {item.count for item in fields}
+    if len(counts) > 1 or counts == {1}:
+        found = ", ".join(map(str, sorted(counts)))
+        raise ValueError(f"section {name}: fields of a repeated section have one [count], 2 or more, not {found}")
+    for item in fields:
+        if item.when or item.is_rest:
+            raise ValueError(f"section {name}, field {item.ibm}: a repeated section has no conditions and no rest")
+    return counts.pop(), tuple(replace(item, count=1, stride=item.stride or item.length) for item in fields)
+
+
+def _refuse_steps(fields: tuple[Field, ...], name: str) -> None:
+    for item in fields:
+        if item.stride:
+            raise ValueError(
+                f"section {name}, field {item.ibm}: values {item.stride} bytes apart are for a section with walk = "
+                "'repeated'"
+            )
+        if item.count > 1 and item.raw:
+            raise ValueError(f"section {name}, field {item.ibm}: format {item.form.name} cannot be repeated")
 
 
 def _selected_by(entry: dict[str, Any], name: str) -> tuple[str, str] | None:
@@ -150,6 +179,8 @@ def _handled(entry: dict[str, Any], layout: str, path: Path, header: Section) ->
     if "catalogue" in entry:
         entry = {**entry, "fields": _catalogue_lines(path.parent / entry["catalogue"])}
     section = _section(entry, layout)
+    if section.entries:
+        raise ValueError(f"section {section.name}: a table that code makes has no walk 'repeated'")
     return replace(section, place=place(entry, section, header))
 
 
@@ -198,8 +229,6 @@ def _field(line: list[Any], section: str) -> Field:
         raise ValueError(f"{where}: ends beyond the 65,535 bytes that a record can have")
     if match[3] and stride < length:
         raise ValueError(f"{where}: repeated every {stride} bytes, although it has {length}")
-    if count > 1 and kind.name in RAW_TYPES:
-        raise ValueError(f"{where}: format {kind.name} cannot be repeated")
     return Field(_identifier(name), ibm, offset, length, kind, unit, meaning, since, confidence, count, when, stride)
 
 
@@ -241,9 +270,10 @@ def _refuse_doubles(section: Section) -> None:
             raise ValueError(f"section {section.name}, field {item.ibm}: has no length; only last fields of bytes may")
     before: list[Field] = []
     for item in sorted(section.fields, key=lambda item: item.offset):
-        before = [other for other in before if other.end > item.offset]
+        before = [other for other in before if section.entries or other.end > item.offset]
         for other in before:
-            if _meet(item, other) and not (item.when and other.when and item.when.excludes(other.when)):
+            apart = item.when and other.when and item.when.excludes(other.when)
+            if not apart and _meet(item, other, section.entries):
                 raise ValueError(
                     f"section {section.name}, field {item.ibm}: at offset {item.offset} it overlaps {other.ibm}, which "
                     f"stands at {other.offset} and takes {other.end - other.offset} bytes; correct one of them"
@@ -251,14 +281,15 @@ def _refuse_doubles(section: Section) -> None:
         before.append(item)
 
 
-def _meet(one: Field, other: Field) -> bool:
-    """True if two fields share a byte; members of a repeated block stand in each other's gaps."""
-    return not _places(one).isdisjoint(_places(other))
+def _meet(one: Field, other: Field, entries: int) -> bool:
+    """True if two fields share a byte; those of a repeated section stand in each other's gaps."""
+    return not _places(one, entries).isdisjoint(_places(other, entries))
 
 
-def _places(item: Field) -> set[int]:
-    starts = (item.offset + number * item.stride for number in range(item.count))
-    return {start + byte for start in starts for byte in range(item.length)}
+def _places(item: Field, entries: int) -> set[int]:
+    """The bytes of a field in its section, or in all entries of a repeated one."""
+    steps = (number * item.stride for number in range(entries or 1))
+    return {step + byte for step in steps for byte in range(item.offset, item.end)}
 
 
 def _check(layout: Layout, role: str) -> None:
@@ -294,6 +325,8 @@ def _check(layout: Layout, role: str) -> None:
         if section.walk == "chained":
             if not section.parent or section.triplet:
                 raise ValueError(f"section {section.name}: a chained section has a parent and no triplet")
+        elif section.entries:
+            _check_repeated(section, holder, before)
         elif section.triplet is None:
             raise ValueError(
                 f"section {section.name} has no triplet; say with `triplet = N` where the {holder.name} holds its "
@@ -308,6 +341,23 @@ def _check(layout: Layout, role: str) -> None:
             raise ValueError(f"section {section.name}: offsets_from = 'section' needs a parent")
         if section.selected_by:
             _check_selection(layout, section, *section.selected_by)
+
+
+def _check_repeated(section: Section, holder: Section, before: Sequence[Section]) -> None:
+    """Entries stand inside the rows of their parent, where nothing else does."""
+    if not section.parent or section.triplet:
+        raise ValueError(f"section {section.name}: a repeated section has a parent and no triplet")
+    end = max(item.end + item.stride * (section.entries - 1) for item in section.fields)
+    if end > holder.length:
+        raise ValueError(
+            f"section {section.name}: its entries end at {end}, after the {holder.name} of {holder.length} bytes; "
+            f"correct their places, or the {holder.name}'s `length`"
+        )
+    others = [other for other in before if other.entries and other.parent == holder.name]
+    taken = {place for other in (holder, *others) for item in other.fields for place in _places(item, other.entries)}
+    for item in section.fields:
+        if not taken.isdisjoint(_places(item, section.entries)):
+            raise ValueError(f"section {section.name}, field {item.ibm}: its entries overlap fields of {holder.name}")
 
 
 def _check_selection(layout: Layout, section: Section, other: str, index: str) -> None:

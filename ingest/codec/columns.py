@@ -101,7 +101,7 @@ def _kind(item: Field) -> tuple[str, int]:
     kind = _KINDS[item.form.name]
     if item.count == 1:
         return kind, item.length if kind in ("number", "hfp") else 0
-    return (f"{item.count}/{item.stride}", item.length) if kind == "number" else (item.ibm, 0)
+    return (str(item.count), item.length) if kind == "number" else (item.ibm, 0)
 
 
 def read_section(
@@ -171,10 +171,10 @@ def _read(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
         return reader(group, data, at, mask)
     if reader is _number and first.length in _REPEATED:
         out = np.empty((len(group.fields), len(at), first.count), _UNSIGNED[first.length])
-        _REPEATED[first.length](data, at, group.offsets, first.stride, out)
+        _REPEATED[first.length](data, at, group.offsets, out)
         elements = _number_columns(group, out.reshape(len(group.fields), -1), None)
     else:
-        steps = np.arange(first.count) * first.stride
+        steps = np.arange(first.count) * first.length
         elements = reader(group, data, (at[:, None] + steps).ravel(), None)
     nulls = None
     if mask is not None:

@@ -160,7 +160,4 @@ def write_fields(data: npt.NDArray[np.uint8], rows: Rows, at: Ints, limits: Ints
             limits if item.when is None or column is None else np.where(values.valid_rows(item, column, raw), limits, 0)
         )
         limit = np.where(holds < item.end, 0, limits)
-        width = item.length if item.stride > item.length else item.length * item.count
-        for number, low in enumerate(range(0, written.shape[1], width)):
-            part = np.ascontiguousarray(written[:, low : low + width])
-            scatter(data, at, limit, item.offset + number * item.stride, part)
+        scatter(data, at, limit, item.offset, np.ascontiguousarray(written))

@@ -1,6 +1,8 @@
 """Rows of a section read from, and written to, bytes that others have found or will place: the codec for handlers."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -8,8 +10,9 @@ import pyarrow as pa
 
 from ingest.arrays import of_numbers
 from ingest.codec.columns import read_section
-from ingest.codec.rows import section_rows, write_fields
+from ingest.codec.rows import Rows, section_rows, write_fields
 from ingest.kernels.reading import read_odd
+from ingest.kernels.repeating import mark_entries
 from ingest.layout import Section
 
 
@@ -34,6 +37,66 @@ def rows_table(
         columns["parent_seq"] = of_numbers(parent_seq)
     schema = section.arrow_schema()
     return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def entries_table(
+    section: Section,
+    data: npt.NDArray[np.uint8],
+    at: npt.NDArray[np.int64],
+    limits: npt.NDArray[np.int64],
+    record_seq: npt.NDArray[np.uint32],
+    parent_seq: npt.NDArray[np.uint32],
+) -> pa.Table:
+    """The table of a repeated section: a row for each entry that is not all zeros.
+
+    at and limits: where each row of the parent stands and how long it is; record_seq and parent_seq: its keys.
+    """
+    held = np.zeros((len(at), section.entries), np.bool_)
+    fields = np.array([(item.offset, item.length, item.stride) for item in section.fields], np.int64)
+    mark_entries(data, at, limits, _areas(section), *np.ascontiguousarray(fields.T), held)
+    row, entry = np.nonzero(held)
+    columns: dict[str, pa.Array] = {}
+    for stride, part in _parts(section):
+        columns |= read_section(part, data, at[row] + entry * stride, limits[row] - entry * stride)
+    entry_seq = entry.astype(np.uint32)
+    keys = {"record_seq": record_seq[row], "parent_seq": parent_seq[row], "entry_seq": entry_seq}
+    keys["section_seq"] = keys["parent_seq"] * np.uint32(section.entries) + entry_seq
+    columns |= {name: of_numbers(key) for name, key in keys.items()}
+    schema = section.arrow_schema()
+    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def write_entries(
+    data: npt.NDArray[np.uint8],
+    rows: Rows,
+    entry: npt.NDArray[np.int64],
+    at: npt.NDArray[np.int64],
+    limits: npt.NDArray[np.int64],
+) -> None:
+    """Write rows of a repeated section into rows of its parent, which stand at `at` and are `limits` bytes long."""
+    for stride, part in _parts(rows.section):
+        write_fields(data, replace(rows, section=part), at + entry * stride, limits - entry * stride)
+
+
+@cache
+def _parts(section: Section) -> list[tuple[int, Section]]:
+    """The fields of a repeated section by the bytes from one entry's value to the next one's."""
+    strides = sorted({item.stride for item in section.fields})
+    return [
+        (stride, replace(section, fields=tuple(item for item in section.fields if item.stride == stride)))
+        for stride in strides
+    ]
+
+
+@cache
+def _areas(section: Section) -> npt.NDArray[np.int64]:
+    """First offset and end of each run of bytes that entries of a repeated section take: shape (runs, 2)."""
+    taken = np.zeros(1 << 16, np.int8)
+    for item in section.fields:
+        for entry in range(section.entries):
+            taken[item.offset + entry * item.stride : item.end + entry * item.stride] = 1
+    edges = np.diff(taken, prepend=0, append=0)
+    return np.stack([np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)], axis=1)
 
 
 def numbers_at(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.int64]:

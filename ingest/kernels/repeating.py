@@ -1,11 +1,9 @@
-"""Compiled loops that read fields that are repeated within each row: arrays, and members of repeated blocks.
+"""Compiled loops that read values that are repeated within each row, and find the entries of repeated sections.
 
-`at` is the place of each row's section in `data`, offsets those of the fields' first values in it, stride the bytes
-from one value to the next. Fills `out` of shape (fields, rows, values). Nothing here checks that values lie in the
-buffer.
+`at` is the place of each row in `data`, offsets those of the fields' first values in it.
 """
 
-from ingest.kernels.jit import kernel
+from ingest.kernels.jit import inlined, kernel
 from ingest.kernels.loads import load_4, load_8
 
 TILE = 16
@@ -13,8 +11,8 @@ TILE = 16
 
 
 @kernel
-def read_4(data, at, offsets, stride, out):
-    """Four-byte unsigned integers."""
+def read_4(data, at, offsets, out):
+    """Lists of four-byte unsigned integers into `out` of shape (fields, rows, values), all inside the buffer."""
     values = out.shape[2]
     for low in range(0, at.shape[0], TILE):
         high = min(low + TILE, at.shape[0])
@@ -23,12 +21,12 @@ def read_4(data, at, offsets, stride, out):
             for i in range(low, high):
                 row = out[c, i]
                 for k in range(values):
-                    row[k] = load_4(data, at[i] + offset + k * stride)
+                    row[k] = load_4(data, at[i] + offset + k * 4)
 
 
 @kernel
-def read_8(data, at, offsets, stride, out):
-    """Eight-byte unsigned integers."""
+def read_8(data, at, offsets, out):
+    """Lists of eight-byte unsigned integers, as `read_4`."""
     values = out.shape[2]
     for low in range(0, at.shape[0], TILE):
         high = min(low + TILE, at.shape[0])
@@ -37,4 +35,39 @@ def read_8(data, at, offsets, stride, out):
             for i in range(low, high):
                 row = out[c, i]
                 for k in range(values):
-                    row[k] = load_8(data, at[i] + offset + k * stride)
+                    row[k] = load_8(data, at[i] + offset + k * 8)
+
+
+@inlined
+def _holds_any(data, low, high):
+    """True if a byte from `low` to before `high` is not zero."""
+    while low + 8 <= high:
+        if load_8(data, low) != 0:
+            return True
+        low += 8
+    while low < high:
+        if data[low] != 0:
+            return True
+        low += 1
+    return False
+
+
+@kernel
+def mark_entries(data, at, limits, areas, offsets, lengths, strides, held):
+    """Mark in `held`, of shape (rows, entries) and without marks, the entries with a byte that is not zero.
+
+    limits: bytes of each row, beyond which nothing is looked at; areas: first offset and end of each run of bytes that
+    the entries take; offsets, lengths and strides: of each field in the first entry, and from one entry to the next.
+    """
+    for i in range(at.shape[0]):
+        holds = False
+        for a in range(areas.shape[0]):
+            holds = holds or _holds_any(data, at[i] + areas[a, 0], at[i] + min(areas[a, 1], limits[i]))
+        if not holds:
+            continue
+        for c in range(offsets.shape[0]):
+            for k in range(held.shape[1]):
+                low = offsets[c] + k * strides[c]
+                high = low + lengths[c]
+                if high <= limits[i] and _holds_any(data, at[i] + low, at[i] + high):
+                    held[i, k] = True

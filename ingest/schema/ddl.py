@@ -21,6 +21,8 @@ def column_definitions(section: Section) -> list[tuple[str, str]]:
     ]
     if section.parent:
         columns.append(("parent_seq", "UINTEGER NOT NULL"))
+    if section.entries:
+        columns.append(("entry_seq", "UINTEGER NOT NULL"))
     for item in section.fields:
         columns.append((item.column, item.duckdb))
         if item.raw:

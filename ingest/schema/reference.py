@@ -72,6 +72,11 @@ def _section(section: Section, place: str) -> list[str]:
 
 def _place(section: Section) -> str:
     part = section.triplet
+    if section.entries:
+        return (
+            f"{section.entries} entries in each row of `{section.parent}` (`parent_seq`), numbered from 0 "
+            "(`entry_seq`); an entry of zeros alone has no row; offsets are those of the first"
+        )
     if part is None:
         kind = "of other types" if section.code is None else f"of type {section.code}"
         chain = f"entries {kind} in the chain that follows `{section.parent}` (`parent_seq`), each with its own length"
@@ -107,8 +112,8 @@ def _in_words(number: Sum) -> str:
 
 
 def _row(item: Field) -> str:
-    repeated = f"[{item.count}]" if item.stride == item.length else f"[{item.count}/{item.stride}]"
-    form = item.form.name + (repeated if item.count > 1 else "")
+    form = item.form.name + (f"[{item.count}]" if item.count > 1 else "")
+    form += f", every {item.stride}" if item.stride else ""
     length = str(item.length) if item.length else "rest"
     trust = f"**{item.confidence}**" if item.confidence in staging.DOUBTFUL else item.confidence
     cells = [

@@ -39,6 +39,9 @@ def columns(layout: Layout, section: Section) -> list[StagingColumn]:
     if section.parent:
         text = f"section_seq of the row of {section.table.removesuffix(section.name)}{section.parent} it belongs to."
         found.append(StagingColumn("parent_seq", f"{own}.parent_seq", "UINTEGER", text))
+    if section.entries:
+        text = f"Ordinal of the entry in that row, from 0 to {section.entries - 1}; one of zeros alone has no row."
+        found.append(StagingColumn("entry_seq", f"{own}.entry_seq", "UINTEGER", text))
     taken = {column.name for column in found}
     for item in section.fields:
         if item.name not in taken:

@@ -22,7 +22,7 @@ def random_tables(layout: Layout, seed: int, records: int, most: int = 3, cut: f
         owners = np.repeat(np.arange(records), counts)
         if len(owners):
             ordinals = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-            share = 0 if any(other.parent == section.name for other in layout.nested) else cut
+            share = 0 if any(other.parent == section.name for other in layout.sections) else cut
             ends = np.array([_cut(section, rng, share) for _ in range(records)])[owners]
             keys = {"record_seq": sequence[owners], "section_seq": ordinals.astype(np.uint32)}
             given = _given_elsewhere(layout, section, tables, keys)
@@ -33,7 +33,31 @@ def random_tables(layout: Layout, seed: int, records: int, most: int = 3, cut: f
         parent = tables.get(layout.section(section.parent).table)
         if parent is not None:
             tables |= _nested(section, rng, parent, most)
+    for section in layout.repeated:
+        parent = tables.get(layout.section(section.parent).table)
+        if parent is not None:
+            tables |= _entries(section, rng, parent)
     return tables
+
+
+def _entries(section: Section, rng: np.random.Generator, parent: pa.Table) -> dict[str, pa.Table]:
+    """Entries of a repeated section, none of zeros alone, in about a third of the places there are."""
+    owners, entries = np.nonzero(rng.random((parent.num_rows, section.entries)) < 0.3)
+    if not len(owners):
+        return {}
+    above = parent["section_seq"].to_numpy()[owners]
+    keys = {
+        "record_seq": parent["record_seq"].to_numpy()[owners],
+        "section_seq": (above * section.entries + entries).astype(np.uint32),
+        "parent_seq": above,
+        "entry_seq": entries.astype(np.uint32),
+    }
+    table = _table(section, rng, keys, np.full(len(owners), section.length), owners)
+    item = section.fields[0]
+    if not item.form.name.startswith("ebcdic"):
+        values = pa.array([value or 1 for value in table[item.column].to_pylist()], item.arrow)
+        table = table.set_column(table.column_names.index(item.column), item.column, values)
+    return {section.table: table}
 
 
 def _nested(section: Section, rng: np.random.Generator, parent: pa.Table, most: int) -> dict[str, pa.Table]:

@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from ingest.codec import values
 from ingest.codec.rows import EncodeError, Ints, Rows, array, given, header_rows, section_rows, write_fields
+from ingest.codec.tables import write_entries
 from ingest.formats.smf.handlers import OF_HEADER, finisher
-from ingest.formats.smf.nested import NestedRows, make_room, nested_rows, place_behind
+from ingest.formats.smf.nested import EntryRows, NestedRows, make_room, nested_rows, place_behind
 from ingest.framing import write_records
 from ingest.kernels.writing import scatter, scatter_runs
 from ingest.layout import Layout, Triplet
@@ -94,6 +95,12 @@ def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
         if item.name in named or item.parent in {*parents, *(nest.rows.section.name for nest in nests)}:
             table = named.get(item.name, item.arrow_schema().empty_table())
             nests.append(nested_rows(item, table, sequence, parents, nests))
+    parents |= {nest.rows.section.name: nest.rows for nest in nests}
+    repeated = [
+        EntryRows.of(item, named[item.name], sequence, parents.get(item.parent))
+        for item in layout.repeated
+        if item.name in named
+    ]
     make_room(nests)
     head_lengths = header.lengths.copy()
     for rows in found:
@@ -108,11 +115,13 @@ def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
     starts = np.cumsum(lengths) - lengths
     data = np.zeros(int(lengths.sum()), np.uint8)
     write_fields(data, header, starts, head_lengths)
+    stands: dict[str, tuple[Ints, Ints]] = {}
     for column, rows in enumerate(found):
         at = starts[rows.record] + places.offsets[rows.record, column]
         if rows.entries is None:
             step = places.steps[rows.record, column]
-            write_fields(data, rows, at + rows.index * step, step)
+            stands[rows.section.name] = at + rows.index * step, step
+            write_fields(data, rows, *stands[rows.section.name])
         else:
             before = np.cumsum(rows.lengths) - rows.lengths
             first = before[np.searchsorted(rows.record, rows.record, side="left")]
@@ -120,8 +129,12 @@ def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
     for nest in nests:
         offsets, steps = nest.places()
         at = starts[nest.rows.record] + offsets
+        stands[nest.rows.section.name] = at, steps
         write_fields(data, nest.rows, at, steps)
         nest.write_computed(data, starts, at)
+    for part in repeated:
+        at, steps = stands[part.parent.section.name]
+        write_entries(data, part.rows, part.entry, at[part.owner], steps[part.owner])
     _write_computed(data, layout, header, found, places, starts, lengths, head_lengths)
     return _Records(sequence, lengths, data)
 

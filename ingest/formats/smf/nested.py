@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.codec.rows import EncodeError, Ints, Rows, section_rows
-from ingest.codec.values import big_endian
+from ingest.codec.rows import EncodeError, Ints, Rows, field_arrays, section_rows
+from ingest.codec.values import big_endian, valid_rows
 from ingest.kernels.writing import scatter
 from ingest.layout import Section
 
@@ -83,17 +83,56 @@ def nested_rows(
         missing = "the column parent_seq" if parent is not None else f"the table of its parent, {section.parent},"
         raise EncodeError(f"{section.table}: {missing} is missing")
     rows = section_rows(section, table, sequence)
+    owner = _owners(rows, parent)
+    if (np.diff(owner) < 0).any():
+        raise EncodeError(f"{section.table}: parent_seq falls while section_seq rises")
+    counts = np.bincount(owner, minlength=len(parent.record)).astype(np.int64)
+    own, bases, steps, parents_at = (np.zeros(len(parent.record), np.int64) for _ in range(4))
+    return NestedRows(rows, parent, above, owner, own, bases, steps, counts, parents_at)
+
+
+def _owners(rows: Rows, parent: Rows) -> Ints:
+    """The row of the parent that each row names by its `parent_seq`."""
     ordinal = rows.table["parent_seq"].to_numpy().astype(np.int64)
     owner = np.searchsorted(parent.record, rows.record) + ordinal
     known = owner < len(parent.record)
     known[known] = parent.record[owner[known]] == rows.record[known]
     if not known.all():
-        raise EncodeError(f"{section.table}: parent_seq {ordinal[~known][0]} has no row in {parent.section.table}")
-    if (np.diff(owner) < 0).any():
-        raise EncodeError(f"{section.table}: parent_seq falls while section_seq rises")
-    counts = np.bincount(owner, minlength=len(parent.record)).astype(np.int64)
-    zeros = np.zeros(len(parent.record), np.int64)
-    return NestedRows(rows, parent, above, owner, parent.lengths.copy(), zeros, zeros.copy(), counts, zeros.copy())
+        raise EncodeError(f"{rows.section.table}: parent_seq {ordinal[~known][0]} has no row in {parent.section.table}")
+    return owner
+
+
+@dataclass(slots=True)
+class EntryRows:
+    """Rows of a repeated section: the row of the parent that each stands in, and which of its entries it is."""
+
+    rows: Rows
+    parent: Rows
+    owner: Ints
+    entry: Ints
+
+    @classmethod
+    def of(cls, section: Section, table: pa.Table, sequence: Ints, parent: Rows | None) -> "EntryRows":
+        """The rows of a table; rows of the parent are made long enough for them. Raises EncodeError."""
+        if parent is None:
+            raise EncodeError(f"{section.table}: the table of its parent, {section.parent}, is missing")
+        for name in ("parent_seq", "entry_seq"):
+            if name not in table.column_names:
+                raise EncodeError(f"{section.table}: the column {name} is missing")
+        rows = section_rows(section, table, sequence)
+        owner, entry = _owners(rows, parent), rows.table["entry_seq"].to_numpy().astype(np.int64)
+        if (entry >= section.entries).any():
+            raise EncodeError(f"{section.table}: entry_seq {entry.max()}, the layout has {section.entries} entries")
+        places, counts = np.unique(owner * section.entries + entry, return_counts=True)
+        if (counts > 1).any():
+            twice = places[counts > 1][0] % section.entries
+            raise EncodeError(f"{section.table}: entry_seq {twice} is there twice for one parent_seq")
+        for item in section.fields:
+            column, raw = field_arrays(rows.table, item)
+            if column is not None:
+                ends = np.where(valid_rows(item, column, raw), item.end + entry * item.stride, 0)
+                np.maximum.at(parent.lengths, owner, ends)
+        return cls(rows, parent, owner, entry)
 
 
 def make_room(nests: Iterable[NestedRows]) -> None:
@@ -105,6 +144,8 @@ def make_room(nests: Iterable[NestedRows]) -> None:
             chained.append(nest)
         else:
             nest.parent.lengths[nest.counts > 0] = np.maximum(nest.parent.lengths, part.end)[nest.counts > 0]
+    for nest in chained:
+        nest.own = nest.parent.lengths.copy()
     for nest in chained:
         nest.bases = nest.parent.lengths.copy()
         np.add.at(nest.parent.lengths, nest.owner, nest.rows.lengths)

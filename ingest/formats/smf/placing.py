@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.codec.tables import rows_table
+from ingest.codec.tables import entries_table, rows_table
 from ingest.formats.smf.kernels.locating import place_sections
 from ingest.formats.smf.kernels.nesting import place_chained, place_pointed
 from ingest.formats.smf.plan import Found, Plan
@@ -91,6 +91,10 @@ def tables_of(
         rows = placed[column] = place_rows(plan, column, data, starts, found, owners, first, placed)
         selectors = _selectors(plan.layout, section, tables, rows) if section.selected_by else None
         tables[section.table] = rows.table(section, data, selectors)
+        for part in (part for part in plan.layout.repeated if part.parent == section.name):
+            entries = entries_table(part, data, rows.at, rows.limits, rows.record_seq, rows.section_seq)
+            if entries.num_rows:
+                tables[part.table] = entries
     return {section.table: tables[section.table] for section in plan.layout.sections if section.table in tables}
 
 

@@ -55,6 +55,9 @@ class Plan:
         """The plan of a layout."""
         placed = sorted(layout.placed, key=lambda item: item.triplet.position if item.triplet else 0)
         sections = [*placed, *layout.nested]
+        held = {section.name: _row_bytes(section) for section in (layout.header, *sections)}
+        for section in layout.repeated:
+            held[section.parent] += section.entries * _row_bytes(section)
         triplets = np.array([_triplet(section) for section in placed], np.int64).reshape(-1, 4)
         split = date = None
         if layout.product == "rmf":
@@ -67,8 +70,8 @@ class Plan:
             nests=tuple(Nest.of(layout, sections, section) for section in layout.nested),
             triplets=triplets,
             prefixed=np.array([section.walk == "length_prefixed" for section in sections], np.uint8),
-            row_bytes=np.array([_row_bytes(section) for section in (layout.header, *sections)], np.int64),
-            column_of=tuple(sections.index(section) for section in layout.sections[1:]),
+            row_bytes=np.array(list(held.values()), np.int64),
+            column_of=tuple(sections.index(section) for section in layout.counted),
             split_field=split,
             date_field=date,
         )

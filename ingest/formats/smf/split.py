@@ -36,8 +36,8 @@ class _Whole:
 class Placement:
     """Under which `record_seq` a piece's sections go, and the `section_seq` of the first of each kind.
 
-    `first` is keyed by the ordinal of the section after the header. The product section, which every piece has, stays
-    with its own piece and is not in it; -1 drops a section that an earlier piece has already given.
+    `first` is keyed by the ordinal of the section among those that are counted. The product section, which every piece
+    has, stays with its own piece and is not in it; -1 drops a section that an earlier piece has already given.
     """
 
     record_seq: int
@@ -59,7 +59,7 @@ class SplitRecords:
         """Where the sections of one piece go.
 
         data[start:start + size] is the record, `product` the offset of its product section, counts the number of each
-        of the layout's sections after the header, seq its own `record_seq`.
+        of the layout's counted sections, seq its own `record_seq`.
         """
         record = data[start : start + size]
         area = product + self._value(record, layout.section("product"), product, "reassembly_offset")
@@ -71,15 +71,15 @@ class SplitRecords:
             whole = self._begin(key, seq, total)
         whole.seen.add(number)
         whole.pieces.append(seq)
-        expected = [index for index, section in enumerate(layout.sections[1:]) if section.name != "product"]
-        placed = [index for index in expected if not layout.sections[1 + index].parent]
+        expected = [index for index, section in enumerate(layout.counted) if section.name != "product"]
+        placed = [index for index in expected if not layout.counted[index].parent]
         positions = self._positions(record, (area, product), area, [counts[index] for index in placed])
         position_of = dict(zip(placed, positions, strict=False))
         first = {}
         for index in expected:
             earlier = whole.placed.get(index, 0)
             base = position_of.get(index, earlier)
-            repeated = layout.sections[1 + index].cardinality == "one" and earlier > 0
+            repeated = layout.counted[index].cardinality == "one" and earlier > 0
             first[index] = -1 if repeated else base
             whole.placed[index] = max(earlier, base + counts[index])
         if len(whole.seen) >= whole.total:
