@@ -24,7 +24,7 @@ from model.capacity.headroom import headroom
 from model.capacity.loads import Load
 from model.capacity.moving import as_measured, completed, moved, needs_network
 from model.capacity.parts import Scenario, State
-from model.capacity.questions import OBSERVED, QuestionError, system_entry
+from model.capacity.questions import OBSERVED, QuestionError, said, system_entry
 from model.capacity.siblings import answer_by_sibling, sibling_of
 from model.capacity.thinking import at_think_time
 
@@ -184,10 +184,12 @@ def spaced(key: str, first: float, last: float, steps: int | None = None) -> lis
         QuestionError: the range does not ascend, or there are fewer than 2 or more than 400 steps.
     """
     if not 0 < last - first < np.inf:
-        raise QuestionError("to", last, f"to: {last:g} should be greater than from, {first:g}, by a finite number")
+        raise QuestionError(
+            "to", last, f"to: {said(last)} should be greater than from, {said(first)}, by a finite number"
+        )
     count = steps if steps is not None else int(last - first) + 1 if key in WHOLE else 11
     if not 2 <= count <= MOST_STEPS:
-        message = f"steps: {count:.6g} from {first:g} to {last:g} should be 2 to {MOST_STEPS}"
+        message = f"steps: {said(count)} from {said(first)} to {said(last)} should be 2 to {MOST_STEPS}"
         raise QuestionError("steps", steps, message)
     return [first + (last - first) * i / (count - 1) for i in range(count)]
 

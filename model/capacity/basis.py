@@ -13,6 +13,7 @@ from model.capacity.ensemble import System
 from model.capacity.figures import machine_asked
 from model.capacity.loads import Load, engine_cost
 from model.capacity.parts import LPAR, State
+from model.capacity.questions import said
 from model.capacity.users import needed
 
 Array = NDArray[np.float64]
@@ -93,8 +94,13 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     entry, notes, outside = ready.entry, list(load.notes), distance(ready, state)
     if "etr_tps" in outside:
         low, high = entry["support_tps"]
-        rate, measured = float(state.scenario.rates[0, 0].sum()), f"{low:g}" if low == high else f"{low:g} to {high:g}"
-        notes.append(f"{rate:g} transactions/s is outside the calibrated rates ({measured}); the interval is widened")
+        rate, measured = (
+            float(state.scenario.rates[0, 0].sum()),
+            said(low) if low == high else f"{said(low)} to {said(high)}",
+        )
+        notes.append(
+            f"{said(rate)} transactions/s is outside the calibrated rates ({measured}); the interval is widened"
+        )
     busy, available = state.busy[:, 0], state.available[:, 0]
     if busy[0] >= available[0]:
         full = "the engines are saturated"
@@ -144,23 +150,24 @@ def _users(ready: System, load: Load, state: State) -> list[str]:
     notes, thinking, found = [], state.scenario.thinking(ready.streams), needed(state, ready)
     for stream, users in found.items():
         name, rate, asked = ready.streams[stream], state.scenario.rates[0, 0, stream], load.scenario.users
-        who = f"{users[0, 0]:.4g} users who think {thinking[name][0, 0]:.3g} s between transactions"
+        who = f"{said(users[0, 0], 4)} users who think {thinking[name][0, 0]:.3g} s between transactions"
         if rate == 0.0 and users[0, 0] > 0.0:
             continue
         if not np.isfinite(users[0, 0]):
-            said = f"no number of users makes {rate:.4g} transactions/s, as they would wait without end"
+            what = f"no number of users makes {said(rate, 4)} transactions/s, as they would wait without end"
         elif asked is not None and asked[0, 0, stream] > 0:
-            said = f"{who} send {rate:.4g} transactions/s; growth is of users, who send less as they wait longer"
+            what = f"{who} send {said(rate, 4)} transactions/s; growth is of users, who send less as they wait longer"
         else:
-            said = f"{rate:.4g} transactions/s are those of {who}"
-        notes.append(f"{name}: {said}")
+            what = f"{said(rate, 4)} transactions/s are those of {who}"
+        notes.append(f"{name}: {what}")
     return notes + unanswered(ready, state, found)
 
 
 def unanswered(ready: System, state: State, users_of: Mapping[int, Array]) -> list[str]:
     """What to say of classes whose users, as `needed` has them, get no answers at the first load."""
     return [
-        f"{ready.streams[stream]}: its {users[0, 0]:.4g} users get no answers: more important work leaves them no room"
+        f"{ready.streams[stream]}: its {said(users[0, 0], 4)} users get no answers: "
+        "more important work leaves them no room"
         for stream, users in users_of.items()
         if state.scenario.rates[0, 0, stream] == 0.0 and users[0, 0] > 0.0
     ]

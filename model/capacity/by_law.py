@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.capacity.answer import INTERVAL_PCT
 from model.capacity.conditions.tables import BEYOND
-from model.capacity.questions import QuestionError, positive
+from model.capacity.questions import QuestionError, positive, said
 
 if TYPE_CHECKING:
     from model.capacity.conditions.answering import Users
@@ -58,14 +58,16 @@ def max_rate(
     growth = {name: 100.0 * (end / today - 1.0) for name, end in rate.items()}
     notes = []
     if count == 0.0:
-        notes.append(f"no rate keeps within the target: {users.least:g} {users.key} wait longer")
+        notes.append(f"no rate keeps within the target: {said(users.least)} {users.key} wait longer")
     else:
-        notes.append(f"that is {int(count)} {users.key}; growth is counted from {users.most:g}, the most measured")
+        notes.append(
+            f"that is {int(count):,} {users.key}; growth is counted from {said(users.most)}, the most measured"
+        )
     if users.think_s == 0.0:
         notes.append("no think time is known: the whole cycle of thinking and waiting is held to the target")
     if count == most:
-        notes.append(f"the response stays within the target up to {most:g} {users.key}; more is not said")
-    resource = f"response of {max_response_ms:g} ms"
+        notes.append(f"the response stays within the target up to {said(most)} {users.key}; more is not said")
+    resource = f"response of {said(max_response_ms)} ms"
     return {
         "system": system,
         "at": {},
@@ -85,7 +87,8 @@ def making(users: Users, key: str, rate: float) -> float:
     least, most = users.least / 2.0, BEYOND * users.most
     low, high = users.throughput(least)[1], users.throughput(most)[1]
     if not low <= rate <= high:
-        text = f"{key}: {rate:g} is not made by {least:g} to {most:g} {users.key}, who make {low:.4g} to {high:.4g}"
+        who, make = f"{said(least)} to {said(most)} {users.key}", f"{said(low, 4)} to {said(high, 4)}"
+        text = f"{key}: {said(rate)} is not made by {who}, who make {make}"
         raise QuestionError(key, rate, text)
     return most_within(lambda count: users.throughput(count)[1], rate, least, most)
 

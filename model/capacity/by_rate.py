@@ -17,7 +17,7 @@ from model.capacity.by_condition import by_condition, of_network_only
 from model.capacity.by_law import making, users_of
 from model.capacity.conditions.definitions import OVER_INTERVAL
 from model.capacity.conditions.tables import POINT, POPULATIONS, RATES, is_work, kind_of
-from model.capacity.questions import CHANGES, GROWTH, NUMBERS, QuestionError, growth, positive
+from model.capacity.questions import CHANGES, GROWTH, NUMBERS, QuestionError, growth, positive, said
 
 if TYPE_CHECKING:
     from model.capacity.conditions.answering import Users
@@ -177,7 +177,7 @@ def _of_users(bundle: Mapping[str, Any], system: str, asked: Mapping[str, Any], 
         raise _refused(bundle, system, RATE, "the number of users says the load already")
     count = float(f"{making(users, RATE, rate):.4g}")
     found = by_condition(bundle, system, {**asked, users.key: count})
-    return replace(found, notes=(f"{rate:g} {PER_SECOND} are made by {count:g} {users.key}", *found.notes))
+    return replace(found, notes=(f"{said(rate)} {PER_SECOND} are made by {said(count)} {users.key}", *found.notes))
 
 
 def _refused(bundle: Mapping[str, Any], system: str, key: str, why: str) -> QuestionError:

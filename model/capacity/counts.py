@@ -20,7 +20,7 @@ from model.capacity.conditions.populations import REQUESTED, UNPACED, waits
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.series import TIMES
 from model.capacity.conditions.tables import POPULATIONS, number
-from model.capacity.questions import GROWTH, LOADS, QuestionError, positive
+from model.capacity.questions import GROWTH, LOADS, QuestionError, positive, said
 
 ASKING = ("clients", "users", "terminals", "sessions")
 SERVING = ("aors", "tors", "fors", "regions", "instances", "jvm")
@@ -88,7 +88,7 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
     notes, growing, waiting, sending = [], 1.0, 0.0, 0.0
     for key, ratio in ratios.items():
         name = found[key]
-        words = f"{key}: {float(facts[name]):g} were measured; "
+        words = f"{key}: {said(float(facts[name]))} were measured; "
         if _of(name, SENT):
             notes.append(words + "each is taken to need the same time, one after the other")
             sending += math.log(ratio)

@@ -29,6 +29,7 @@ from model.capacity.questions import (
     observed_classes,
     point_entry,
     positive,
+    said,
     streams_named,
     threads_asked,
     whole,
@@ -115,7 +116,7 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
         else:
             wanted = finite(key, value)
             if not 0 <= wanted <= MOST_TPS:
-                raise QuestionError(key, value, f"{key}: {value!r} is not from 0 to {MOST_TPS:g}")
+                raise QuestionError(key, value, f"{key}: {value!r} is not from 0 to {said(MOST_TPS)}")
             factors[list(members)] = 1.0
             at_rate[list(members)] = True
             now = rates[:, :, list(members)].sum(axis=2, keepdims=True)

@@ -81,7 +81,7 @@ def positive(field: str, value: Any, most: float = math.inf) -> float:
     """A finite number above zero and at most ``most``."""
     number = finite(field, value)
     if number <= 0 or number > most:
-        limit = f" and at most {most:g}" if math.isfinite(most) else ""
+        limit = f" and at most {said(most)}" if math.isfinite(most) else ""
         raise QuestionError(field, value, f"{field}: {value!r} must be above 0{limit}")
     return number
 
@@ -231,6 +231,11 @@ def streams_named(entry: Mapping[str, Any], field: str, name: str) -> tuple[int,
         )
         raise QuestionError(field, name, f"{field}: {name!r} stands for several ({meant}); name the classes")
     return next(iter(found.values()))
+
+
+def said(value: float, digits: int = 6) -> str:
+    """A number in a sentence: 127,900 where digits alone would be 1.279e+05."""
+    return f"{float(f'{value:.{digits}g}'):,.15g}"
 
 
 def as_text(value: float) -> str:

@@ -20,7 +20,7 @@ from model.capacity.by_rate import goes_with_rate, with_rate
 from model.capacity.conditions.series import THINK_TIME
 from model.capacity.conditions.tables import BEYOND, POPULATIONS, number
 from model.capacity.counts import COUNT_SD
-from model.capacity.questions import QuestionError, positive
+from model.capacity.questions import QuestionError, positive, said
 
 if TYPE_CHECKING:
     from model.capacity.conditions.answering import Users
@@ -49,7 +49,7 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
     rest = {key: value for key, value in at.items() if key not in keys}
     population = next((key for key in rest if key in POPULATIONS), None)
     if population is None:
-        text = f"{keys[0]}: say of how many {users.key} too, such as {users.key}={users.most:g}"
+        text = f"{keys[0]}: say of how many {users.key} too, such as {users.key}={users.most:.12g}"
         raise QuestionError(f"at.{keys[0]}", at[keys[0]], text)
     found = by_condition(bundle, system, rest)
     if all(wanted[key] == known[key] for key in keys):
@@ -70,8 +70,9 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
         with_throughput = goes_with_rate(output.metric, output.unit) and output.metric not in POPULATIONS
         return scaled(output, growing if with_throughput else less_sure)
 
-    said = " and ".join(f"{key} = {known[key]:g}" for key in keys)
-    note = f"measured with {said}: {count:g} {users.key} make the throughput of {same[1]:.4g} of those, as work does"
+    cycle_then = " and ".join(f"{key} = {said(known[key])}" for key in keys)
+    many = f"{said(count)} {users.key} make the throughput of {said(same[1], 4)} of those"
+    note = f"measured with {cycle_then}: {many}, as work does"
     outputs = tuple(of(output) for output in found.outputs)
     return replace(found, at=dict(at), outputs=outputs, notes=(note, *found.notes), extrapolated=True)
 
@@ -102,8 +103,8 @@ class _Cycle:
         """
         least, most = self.users.least / BEYOND, self.users.most * BEYOND
         if self._others(least, place) > count or self._others(most, place) <= count:
-            text = f"as many of the measured {self.users.key} as make this throughput are not {least:g} to {most:g}"
-            raise ValueError(text)
+            span = f"{said(least)} to {said(most)}"
+            raise ValueError(f"as many of the measured {self.users.key} as make this throughput are not {span}")
         return most_within(lambda same: self._others(same, place), count, least, most)
 
     def _others(self, same: float, place: int) -> float:

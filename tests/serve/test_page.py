@@ -193,6 +193,15 @@ def test_an_answer_does_not_stay_after_a_refusal(seen):
     assert page.locator("#headline").count() == 0
 
 
+def test_what_an_address_has_and_no_field_takes_is_said_and_left_out(seen):
+    seen.go("what-if?system=PRDA&growth_pct=abc&max_busy_pct=80")
+    said = " ".join(seen.page.locator("main > .warning").all_inner_texts())
+    assert "growth_pct=abc" in said
+    assert "max_busy_pct" not in said
+    assert seen.page.get_by_label("Growth of all classes, %, slider").input_value() == "0"
+    assert "growth_pct" not in seen.page.url
+
+
 def test_the_curve_follows_the_engines_that_are_asked(seen):
     page = seen.go("what-if?system=shop&engines=16&etr_tps=4000")
     # A chart that is drawn again folds its table; by now every answer has come.

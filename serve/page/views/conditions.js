@@ -8,7 +8,7 @@ import { resourceName } from "/static/parts.js";
 import { address, keep, without } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
-import { EFFECTS, choice, group, others, questionForm, read } from "/static/views/what-if-fields.js";
+import { EFFECTS, choice, group, isNumber, misread, numeric, others, questionForm, read } from "/static/views/what-if-fields.js";
 import { unit, words } from "/static/words.js";
 
 const STEPS = 9,
@@ -71,6 +71,7 @@ export async function conditions(body, { name, params, known }) {
     ? h("p", {}, h("a", { href: address("what-if", { system: name }) }, "Ask by its load"))
     : "";
   body.classList.add("beside");
+  body.before(...misread(fields, given));
   body.append(questionForm(fields, answer, loads), answers);
   await answer();
 }
@@ -99,12 +100,14 @@ const chosen = (one, given) =>
 // A number about those that were measured; empty for each of these.
 function count(one, given) {
   const id = `levels-${one.key}`;
-  const input = h("input", { type: "number", step: "any", min: 0, list: id, value: given[one.key] ?? one.today ?? "" });
+  const input = h("input", { type: "number", step: "any", min: 0, list: id, value: numeric(given[one.key]) ?? one.today ?? "" });
   const levels = one.measured.map((level) => level.toLocaleString("en"));
   const hint = one.today === null ? `measured: ${levels.join("; ")}` : `${levels[0]} as measured`;
   return {
     key: one.key,
+    label: one.label,
     group: "at",
+    takes: isNumber,
     node: h(
       "label",
       { className: "field" },

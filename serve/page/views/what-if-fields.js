@@ -6,8 +6,24 @@ import { h } from "/static/dom.js";
 export const MEASURED = "response_ms.";
 const TARGETS = { max_busy_pct: 90, max_response_ms: "" };
 
+export const isNumber = (given) => given.trim() !== "" && Number.isFinite(Number(given));
+// What an address gives a field of a number; nothing where that is none.
+export const numeric = (given) => (given !== undefined && isNumber(given) ? given : undefined);
+
+// What an address asks that no field takes: said, as it is left out.
+export function misread(fields, given) {
+  const own = Object.groupBy(
+    fields.filter((field) => field.key in given),
+    (field) => field.key,
+  );
+  const wrong = Object.keys(own).filter((key) => !own[key].some((field) => field.takes(given[key])));
+  return wrong.map((key) =>
+    h("p", { className: "warning" }, `The address has ${key}=${given[key]}, which ${own[key][0].label} does not take: left out.`),
+  );
+}
+
 function slider(key, label, least, most, today, given, step = 1) {
-  const input = h("input", { type: "number", step: "any", inputMode: "decimal", value: given ?? today ?? "" });
+  const input = h("input", { type: "number", step: "any", inputMode: "decimal", value: numeric(given) ?? today ?? "" });
   // What is not set today rests where it changes nothing.
   const still = today ?? (least < 0 ? 0 : most);
   const range = h("input", {
@@ -15,7 +31,7 @@ function slider(key, label, least, most, today, given, step = 1) {
     min: least,
     max: most,
     step,
-    value: given ?? still,
+    value: numeric(given) ?? still,
     ariaLabel: `${label}, slider`,
   });
   range.addEventListener("input", () => {
@@ -26,7 +42,9 @@ function slider(key, label, least, most, today, given, step = 1) {
   });
   return {
     key,
+    label,
     group: "at",
+    takes: isNumber,
     node: h("div", { className: "field" }, h("label", {}, label, input), range),
     read: () => (input.value === "" || Number(input.value) === today ? null : Number(input.value)),
     reset: () => {
@@ -45,7 +63,9 @@ export function choice(key, label, choices, today, given, below = null) {
   select.value = choices.some(([value]) => value === given) ? given : today;
   return {
     key,
+    label,
     group: "at",
+    takes: (given) => choices.some(([value]) => value === given),
     node: h("label", { className: "field" }, label, select, below),
     read: () => (select.value === today ? null : select.value),
     reset: () => {
@@ -58,7 +78,9 @@ export function text(key, label, hint, given, numeric = false) {
   const input = h("input", { type: "text", placeholder: hint, value: given ?? "" });
   return {
     key,
+    label,
     group: "at",
+    takes: () => true,
     node: h("label", { className: "field" }, label, input),
     read: () => {
       const said = input.value.trim();
@@ -71,10 +93,12 @@ export function text(key, label, hint, given, numeric = false) {
 }
 
 function number(key, label, given, group, otherwise = "") {
-  const input = h("input", { type: "number", step: "any", min: 0, value: given ?? otherwise });
+  const input = h("input", { type: "number", step: "any", min: 0, value: numeric(given) ?? otherwise });
   return {
     key,
+    label,
     group,
+    takes: isNumber,
     node: h("label", { className: "field" }, label, input),
     read: () => (input.value === "" ? null : Number(input.value)),
     reset: () => {

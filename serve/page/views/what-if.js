@@ -9,7 +9,7 @@ import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { conditions } from "/static/views/conditions.js";
 import { axes, curveMetrics, curveSection, loadCurve } from "/static/views/load-curve.js";
-import { MEASURED, fieldsOf, questionForm, read } from "/static/views/what-if-fields.js";
+import { MEASURED, fieldsOf, misread, questionForm, read } from "/static/views/what-if-fields.js";
 import { named, unit, withoutNetwork } from "/static/words.js";
 
 export async function whatIf(body, { system: name, params, known }) {
@@ -78,6 +78,7 @@ export async function whatIf(body, { system: name, params, known }) {
   metric.addEventListener("change", answer);
   against.addEventListener("change", answer);
   body.classList.add("beside");
+  body.before(...misread(fields, given));
   body.append(form, answers);
   await answer();
 }

@@ -72,7 +72,7 @@ def test_clients_make_the_load_of_a_growth_and_are_named_in_the_answer(known):
     assert asked["extrapolated"]
     assert asked["at"] == {"ims_connect_clients": 4400}
     assert "growth" not in str(asked["outputs"])
-    assert any("4000 were measured" in note for note in asked["notes"])
+    assert any("4,000 were measured" in note for note in asked["notes"])
 
 
 def test_users_asked_for_are_those_answered_and_their_work_adds_up(known):
@@ -236,4 +236,4 @@ def test_times_of_sending_go_with_the_messages(known):
     asked = predict(known, "link", {"buffer_kb": 16, "messages_sent": 20000})
     assert value(asked, "send_s")["value"] == pytest.approx(2 * plain["value"])
     assert half_width(value(asked, "send_s")) > half_width(plain)
-    assert "10000 were measured" in asked["notes"][0]
+    assert "10,000 were measured" in asked["notes"][0]

@@ -154,7 +154,7 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"rate.shop": 50, "growth_pct.online": 5}, "growth_pct.online", "already says the rate of this class"),
         ({"growth_pct": -101}, "growth_pct", "less than -100 %"),
         ({"rate.online": -1}, "rate.online", "not from 0 to"),
-        ({"etr_tps": 1e160}, "etr_tps", "at most 1e"),
+        ({"etr_tps": 1e160}, "etr_tps", "at most 1,000,000,000,000"),
         ({"when": "2026-11-02T08:00"}, "when", "no interval was recorded"),
         ({"when": "sun 04:00"}, "when", "no interval was recorded in the hour"),
         ({"when": "mon ten"}, "when", "is written as 'mon 10:00'"),
