@@ -89,7 +89,7 @@ def test_rows_without_their_parent_are_refused() -> None:
         ('"uint[20/20]"', '"uint[1]"', "2 or more, not 1, 20"),
         ('walk = "repeated"', 'walk = "repeated"\ntriplet = 52', "a repeated section has a parent and no triplet"),
         ('"int[32]", "", "Waits for latches of the class.", "", "decoder"',
-         '"int[32]", "", "Waits.", "", "decoder", "wait_us = 1"', "has no conditions"),
+         '"int[32]", "", "Waits.", "", "decoder", "wait_time = 1"', "has no conditions"),
         ('4, "uint", "", "Prepares."', '4, "uint[2/8]", "", "Prepares."', "are for a section with walk = 'repeated'"),
     ],
 )  # fmt: skip
