@@ -12,8 +12,9 @@ Array = NDArray[np.float64]
 
 DRAWS = 100
 MOST_AWAY = 1.5
-STEPS, PLACES = 5, 33
-"""Quantiles are sought between so many places, so many times over, and taken in proportion between the last two."""
+CLOSE, LEAST_SD = 1e-9, 1e-300
+"""Quantiles are found within this share of the range of the belief (Newton's method, by halves where that is slower;
+Press and others 2007, *Numerical Recipes*, 9.4); a part of a smaller standard deviation is one value."""
 ROUNDING = 1e-12
 FARTHEST = 37.0
 """Standard deviations beyond which a normal distribution has no tail left."""
@@ -148,7 +149,7 @@ class Belief:
         time = value if self.population is None else self.population / value if value > 0 else math.inf
         if self.logarithmic:
             time = math.log(time - self.rest) if time > self.rest else -math.inf
-        below = float(_normal_cdf((time - self.mean) / np.maximum(self.sd, 1e-300)) @ self.weight / self.weight.sum())
+        below = float(_normal_cdf((time - self.mean) / np.maximum(self.sd, LEAST_SD)) @ self.weight / self.weight.sum())
         return below if self.population is None else 1.0 - below
 
     def _roughly(self, shares: Array) -> Array:
@@ -166,17 +167,20 @@ class Belief:
             return np.asarray(self.mean[order][np.minimum(found, len(order) - 1)], dtype=np.float64)
         low = np.full(len(shares), (self.mean - 6.0 * self.sd).min())
         high = np.full(len(shares), (self.mean + 6.0 * self.sd).max())
-        sd = np.maximum(self.sd, 1e-300)
-        parts = np.linspace(0.0, 1.0, PLACES)
-        for _ in range(STEPS):
-            places = low[:, None] + (high - low)[:, None] * parts
-            below = _normal_cdf((places[..., None] - self.mean) / sd) @ self.weight
-            first = np.clip((below < wanted[:, None]).sum(axis=1), 1, PLACES - 1)[:, None]
-            (low, under), (high, over) = (
-                [np.take_along_axis(values, i, 1)[:, 0] for values in (places, below)] for i in (first - 1, first)
-            )
-        share = np.clip((wanted - under) / np.maximum(over - under, 1e-300), 0.0, 1.0)
-        return np.asarray(low + share * (high - low), dtype=np.float64)
+        order, near = np.argsort(self.mean), CLOSE * (high - low)
+        first = np.searchsorted(np.cumsum(self.weight[order]), wanted)
+        place, step = self.mean[order][np.minimum(first, len(order) - 1)], high - low
+        sd = np.maximum(self.sd, LEAST_SD)
+        heights = np.where(self.sd > 0.0, self.weight / sd, 0.0)
+        while (going := step > near).any():
+            z = (place[:, None] - self.mean) / sd
+            missing = wanted - _normal_cdf(z) @ self.weight
+            low, high = np.where(missing > 0.0, place, low), np.where(missing > 0.0, high, place)
+            newton = place + missing / np.maximum(_normal_density(z) @ heights, LEAST_SD)
+            faster = (low <= newton) & (newton <= high) & (np.abs(newton - place) <= step / 2.0)
+            step = np.where(going, np.where(faster, np.abs(newton - place), (high - low) / 2.0), step)
+            place = np.where(going, np.where(faster, newton, (low + high) / 2.0), place)
+        return np.asarray(place, dtype=np.float64)
 
 
 def sample_quantiles(values: Array | Sequence[float], *shares: float) -> list[float]:
@@ -187,8 +191,12 @@ def sample_quantiles(values: Array | Sequence[float], *shares: float) -> list[fl
 
 def _normal_cdf(z: Array) -> Array:
     """Abramowitz and Stegun, *Handbook of Mathematical Functions*, 26.2.17; error below 7.5e-8."""
-    z = np.clip(z, -FARTHEST, FARTHEST)
     t = 1.0 / (1.0 + 0.2316419 * np.abs(z))
     poly = t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))))
-    tail = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) * poly
+    tail = _normal_density(z) * poly
     return np.where(z > 0, 1.0 - tail, tail)
+
+
+def _normal_density(z: Array) -> Array:
+    z = np.clip(z, -FARTHEST, FARTHEST)
+    return np.asarray(np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi), dtype=np.float64)
