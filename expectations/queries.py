@@ -28,18 +28,19 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     (
         "interval_sequence",
         "Each interval against the one before it, by system and record type",
-        ("system", "records", "interval"),
+        ("system", "records", "interval", "file"),
         f"""
         with recorded as (
           select 'SMF ' || r.record_type as records, n.system_id, n.smf_sid, '' as job, null::timestamp as started,
             n.point, n.condition, coalesce(n.interval_start_utc, n.interval_start_local) as start_at,
-            n.interval_start_local as start_local, max(n.interval_s) as seconds
+            n.interval_start_local as start_local, max(n.interval_s) as seconds,
+            min(r.file_id) as file_id
           from intermediate.int_record r
           join marts.dim_interval n using (interval_key)
           group by all
           union all
           select 'RMF ' || r.report, n.system_id, n.smf_sid, '', null, n.point, n.condition, r.interval_start_local,
-            r.interval_start_local, max(r.interval_s)
+            r.interval_start_local, max(r.interval_s), min(r.file_id)
           from intermediate.int_report r
           join marts.dim_interval n using (interval_key)
           group by all
@@ -47,7 +48,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
           select 'SMF 30', n.system_id, j.smf_sid, j.job_name || ' ' || coalesce(j.asid::varchar, ''),
             j.started_local, n.point, n.condition, j.interval_begin_utc,
             j.interval_begin_utc + (n.interval_start_local - n.interval_start_utc),
-            (epoch_us(j.interval_end_utc) - epoch_us(j.interval_begin_utc)) / 1e6
+            (epoch_us(j.interval_end_utc) - epoch_us(j.interval_begin_utc)) / 1e6, null
           from intermediate.int_job_interval j
           join marts.dim_interval n using (interval_key)
         ),
@@ -66,8 +67,11 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
             and gap_end_local > start_local - to_seconds(step_s)
         )
         select smf_sid as system, trim(records || ' ' || job) as records, {_AT.format("start_at")} as interval,
+          coalesce(path, '') as file,
           case when o.smf_sid is null then step_s end as hole_s, -step_s as overlap_s
-        from steps left join outages o using (records, smf_sid, job, start_at)
+        from steps
+        left join outages o using (records, smf_sid, job, start_at)
+        left join meta.ledger using (file_id)
         order by job, records, system, interval
         """,
     ),

@@ -114,7 +114,7 @@ RULES: tuple[Rule, ...] = (
         "interval_sequence",
         "overlap_s",
         "Intervals of one system and record type do not overlap",
-        "Two recordings of the same time were loaded: remove one of the files, else its work counts twice.",
+        "Two recordings of the same time were loaded, and their work counts twice: `etalon forget FILE` takes one out.",
         "critical",
         high=ADJOINING_S,
     ),

@@ -80,6 +80,15 @@ def ingest(
     return warehouse.load(list(paths), home.warehouse, known, reload=reload, progress=progress)  # type: ignore[arg-type]
 
 
+def forget(home: Home, files: Sequence[str]) -> list[str]:
+    """Take loaded files out of the warehouse; their paths. The next build makes the marts without them."""
+    require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    home.require_writable()
+    from ingest import warehouse
+
+    return warehouse.remove(home.warehouse, files)
+
+
 def prepare(home: Home) -> None:
     """Make the tables that the marts are built from, as far as the warehouse lacks them; the warehouse itself too."""
     home.require_writable()

@@ -2,10 +2,11 @@
 
 from ingest.files.outcome import ExitCode, FileReport, exit_code
 from ingest.snapshot import kept_open, query
-from ingest.warehouse.errors import WarehouseError, WarehouseLocked, WarehouseMissing
+from ingest.warehouse.errors import FileUnknown, WarehouseError, WarehouseLocked, WarehouseMissing
 from ingest.warehouse.exporting import export_schema
 from ingest.warehouse.load import load, prepare
 from ingest.warehouse.publish import publish
+from ingest.warehouse.removal import remove
 from ingest.warehouse.tables import layouts_version
 from ingest.warehouse.views import make_empty, make_views
 from ingest.warehouse.writer import open_writer, opening
@@ -13,6 +14,7 @@ from ingest.warehouse.writer import open_writer, opening
 __all__ = [
     "ExitCode",
     "FileReport",
+    "FileUnknown",
     "WarehouseError",
     "WarehouseLocked",
     "WarehouseMissing",
@@ -28,4 +30,5 @@ __all__ = [
     "prepare",
     "publish",
     "query",
+    "remove",
 ]

@@ -19,3 +19,9 @@ class WarehouseMissing(WarehouseError):
     """There is no warehouse yet."""
 
     exit_code = ExitCode.NOT_READY
+
+
+class FileUnknown(WarehouseError):
+    """A name stands for no file of the ledger, or for several."""
+
+    exit_code = ExitCode.NO_INPUT

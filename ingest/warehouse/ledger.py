@@ -110,6 +110,11 @@ def of_path(con: duckdb.DuckDBPyConnection, path: str) -> list[Entry]:
     return _entries(con, "path = ? AND status <> 'superseded'", [path])
 
 
+def all_of_path(con: duckdb.DuckDBPyConnection, path: str) -> list[Entry]:
+    """Entries of a path, those of files too whose place others have taken."""
+    return _entries(con, "path = ?", [path])
+
+
 def _entries(con: duckdb.DuckDBPyConnection, where: str, values: Sequence[Any]) -> list[Entry]:
     columns = "file_id, sha256, bytes, kind, status, layouts_version, row_counts"
     rows = con.execute(f"SELECT {columns} FROM meta.ledger WHERE {where} ORDER BY file_id", list(values)).fetchall()

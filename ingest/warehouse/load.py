@@ -33,6 +33,7 @@ from ingest.files.outcome import (
 from ingest.formats.identify import HEAD_BYTES, Identity, Kind, identify
 from ingest.registry import Registry
 from ingest.warehouse import ledger, overlaps
+from ingest.warehouse.removal import take_out
 from ingest.warehouse.tables import Tables, layouts_version, of_file
 from ingest.warehouse.writer import open_writer
 
@@ -342,9 +343,7 @@ class _Loader:
             grown = content.digest.prefixes.get(entry.bytes) == entry.sha256
             corrected = entry.kind == kind and kind in (Kind.RUNS, Kind.GROUPS)
             if entry.sha256 != content.digest.sha256 and (grown or corrected):
-                self._tables.remove(entry.file_id, list(entry.row_counts))
-                overlaps.release(self._con, entry.file_id)
-                self._con.execute("DELETE FROM meta.ledger WHERE file_id = ?", [entry.file_id])
+                take_out(self._con, self._tables, entry)
 
     def _replace(self, name: str, rows: pa.Table) -> list[int]:
         """Remove the rows whose place new ones take; ids of the files they came from."""

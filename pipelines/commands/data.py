@@ -1,4 +1,4 @@
-"""Commands over records and tables: lab, ingest, build, check, publish, sql, decode."""
+"""Commands over records and tables: lab, ingest, forget, build, check, publish, sql, decode."""
 
 import json
 import sys
@@ -42,7 +42,7 @@ class Form(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (lab, ingest, build, check, publish, decode):
+    for command in (lab, ingest, forget, build, check, publish, decode):
         app.command()(command)
     # A query may begin with a comment, which looks like an option.
     app.command(context_settings={"ignore_unknown_options": True})(sql)
@@ -131,6 +131,17 @@ def ingest(
     code = exit_code(reports)
     if code:
         raise typer.Exit(int(code))
+
+
+def forget(
+    files: Annotated[
+        list[str], typer.Argument(help="Loaded files: paths of the ledger, or names that only one of them has.")
+    ],
+) -> None:
+    """Take loaded files out of the warehouse. `etalon build` then makes the marts without them."""
+    with Reporter().step("forgetting"):
+        paths = steps.forget(Home.from_environment(), files)
+    typer.echo("\n".join(paths))
 
 
 def overlap(report: Any) -> str:

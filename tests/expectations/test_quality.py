@@ -43,7 +43,7 @@ def test_a_sound_warehouse_passes_every_expectation(sound: Path, tmp_path: Path)
         ("files_were_readable", "warn", {"file": FILE, "message": "no data in range", "status": "message"}),
         ("nothing_is_quarantined", "warn", {"file": FILE, "quarantined": 1}),
         ("intervals_have_no_holes", "warn", {"system": "LPA", "interval": "2020-05-01 08:02:00", "hole_s": 20.0}),
-        ("intervals_do_not_overlap", "fail", {"system": "SHRD", "interval": "2021-05-01 08:15:00", "overlap_s": 100.0}),
+        ("intervals_do_not_overlap", "fail", {"interval": "2021-05-01 08:15:00", "file": FILE, "overlap_s": 100.0}),
         ("smf_lost_no_records", "warn", {"system": "SHRD", "lost_s": 120.0, "records_lost": 1234}),
         ("files_do_not_overlap", "warn", {"file": FILE, "counted_in": FILE, "records_shared": 2}),
         ("records_are_not_duplicated", "warn", {"system": "LPA", "records": "SMF 70.1", "file": FILE, "copies": 3}),

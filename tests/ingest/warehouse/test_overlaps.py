@@ -17,7 +17,7 @@ from ingest.formats.cics.encode import encode_dictionary, encode_performance
 from ingest.formats.identify import Kind
 from ingest.formats.ims.encode import encode_log
 from ingest.framing import write_records
-from ingest.warehouse import ledger, load, overlaps, publish, query
+from ingest.warehouse import FileUnknown, ledger, load, overlaps, publish, query, remove
 from tests.ingest.ims.logs import records as log_records
 from tests.ingest.test_split_records import NAMES, piece
 from tests.ingest.warehouse.content import content_hash
@@ -114,6 +114,28 @@ def test_what_a_file_counted_is_counted_elsewhere_when_it_is_replaced(tmp_path, 
     ingest(folder, reload="always")
     assert rows(COUNTED) == [(n,) for n in range(12)]
     assert rows(overlaps) == [(7,)]
+
+
+def test_a_warehouse_without_a_file_again_is_as_if_it_had_never_had_it(
+    tmp_path, ingest, database, new_warehouse, layouts, records
+):
+    folder = write(tmp_path / "in", a__smf=b"".join(records[:4]), b__smf=b"".join(records[2:]), c__smf=b"no dump")
+    never = new_warehouse(tmp_path / "never" / "etalon.duckdb")
+    load([folder / "b.smf"], never, layouts)
+    ingest(folder)
+    assert remove(database, [str(folder / "a.smf"), "c.smf"]) == [str(folder / "a.smf"), str(folder / "c.smf")]
+    assert content_hash(database) == content_hash(never)
+    assert [(r.status, r.overlap) for r in ingest(folder / "a.smf")] == [("loaded", 2)]
+
+
+def test_a_file_to_forget_is_named_so_that_it_is_the_only_one(tmp_path, ingest, database, records):
+    folders = [write(tmp_path / name, a__smf=record) for name, record in zip("xy", records, strict=False)]
+    ingest(*folders)
+    held = content_hash(database)
+    for names, said in ((["a.smf"], f"several files.*{folders[0]}"), ([str(folders[0] / "a.smf"), "smf"], "no such")):
+        with pytest.raises(FileUnknown, match=said):
+            remove(database, names)
+    assert content_hash(database) == held
 
 
 def test_records_that_cannot_be_decoded_stand_for_none_that_can(tmp_path, ingest, rows):
