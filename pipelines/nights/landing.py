@@ -95,15 +95,31 @@ def fingerprint(paths: Iterable[Path]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def archive(path: Path, landing: Path, to: Path, mark: str, rules: Landing) -> Path:
-    """Move a loaded file, and its marker, to the archive, under the folders it has in the landing folder."""
+def archive(loaded: Iterable[Arrival], landing: Path, rules: Landing) -> dict[str, str]:
+    """Move files, with their markers, to the archive, if there is one, under the folders they have here.
+
+    Why files could not be moved, by their path in the landing folder.
+    """
+    stay: dict[str, str] = {}
+    for found in loaded if isinstance(rules.archive, Path) else ():
+        # Who brings files may take one away, or write it anew, between the list and this look.
+        with suppress(FileNotFoundError):
+            if found.why_left or fingerprint([found.path]) != found.mark:
+                continue
+            try:
+                _move(found, landing, Path(str(rules.archive)), rules.marker)
+            except OSError as error:
+                stay[shown(found.path.relative_to(landing))] = f"loaded, but could not be archived: {error}"
+    return stay
+
+
+def _move(found: Arrival, landing: Path, to: Path, marker: str | None) -> None:
     import shutil
 
-    target = to / path.relative_to(landing)
+    target = to / found.path.relative_to(landing)
     if target.exists():
-        target = target.with_name(f"{mark[:8]}.{target.name}")
+        target = target.with_name(f"{found.mark[:8]}.{target.name}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(path, target)
-    if rules.marker is not None:
-        path.with_name(path.name + rules.marker).unlink(missing_ok=True)
-    return target
+    shutil.move(found.path, target)
+    if marker is not None:
+        found.path.with_name(found.path.name + marker).unlink(missing_ok=True)

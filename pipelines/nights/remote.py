@@ -1,15 +1,16 @@
 """A landing folder that is no local one, such as `s3://bucket/landing`: its files are fetched, then as if landed here.
 
-Any address that fsspec knows will do. A file is fetched whole when it is new or has changed; what is loaded is moved to
-the archive, or left where it is, and its copy here is dropped.
+Any address that fsspec knows will do. A file is fetched whole when it is new or has changed, and its copy here is
+dropped when it is loaded. The original stays where it is, or is moved to the archive by the next night that finds it
+the same.
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from pipelines.exits import EtalonError, Exit
@@ -57,7 +58,10 @@ class Remote:
         return {str(PurePosixPath(path).relative_to(self._folder)): about for path, about in sorted(found.items())}
 
     def fetch(self, *, again: bool = False) -> dict[str, str]:
-        """Fetch what is new or has changed, or all of it; drop copies of what is gone. Why others are left, by path."""
+        """Fetch what is new or has changed, or all of it; drop copies of what is gone.
+
+        What was loaded and has not changed since goes to the archive, if there is one. Why others are left, by path.
+        """
         before, marks, left = {} if again else read(self._memory), dict[str, str](), dict[str, str]()
         names = self.listed()
         for name, about in names.items():
@@ -68,8 +72,8 @@ class Remote:
                 left[name] = why_left
                 continue
             marks[name] = _mark(about)
+            # Who brings files may take one away again between the list and this look.
             if before.get(name) != marks[name]:
-                # Who brings files may take one away again between the list and this look.
                 try:
                     self._get(name)
                 except FileNotFoundError:
@@ -77,6 +81,15 @@ class Remote:
                 except Exception as error:  # Every kind of file system has errors of its own.
                     del marks[name]
                     left[name] = without_password(f"could not be fetched: {error}")
+            elif self._archive is not None and not (self.copies / name).exists():
+                try:
+                    self._move(name, PurePosixPath(self._archive, name), marks[name])
+                except FileNotFoundError:
+                    pass
+                except Exception as error:  # Every kind of file system has errors of its own.
+                    left[name] = without_password(f"loaded, but could not be archived: {error}")
+                    continue
+                del marks[name]
         for copy in [path for path in self.copies.rglob("*") if path.is_file()]:
             if str(copy.relative_to(self.copies)) not in marks:
                 copy.unlink()
@@ -88,28 +101,6 @@ class Remote:
         with_marker = self.rules.marker is not None
         rules = self.rules.model_copy(update={"marker": None, "settle_s": 0}) if with_marker else self.rules
         return landing.arrivals(self.copies, rules, before)
-
-    def loaded(self, copies: Iterable[Path]) -> dict[str, str]:
-        """Drop copies that were loaded; move originals that have not changed since to the archive, if there is one.
-
-        Why originals could not be moved, by path.
-        """
-        fetched, names = read(self._memory), self.listed() if self._archive is not None else {}
-        stay: dict[str, str] = {}
-        for copy in copies:
-            name = copy.relative_to(self.copies).as_posix()
-            if self._archive is not None and name in names and _mark(names[name]) == fetched.get(name):
-                try:
-                    self._move(name, PurePosixPath(self._archive, name), fetched[name])
-                except FileNotFoundError:
-                    pass  # As for `fetch`.
-                except Exception as error:  # Every kind of file system has errors of its own.
-                    stay[name] = without_password(f"loaded, but could not be archived: {error}")
-            copy.unlink()
-        if stay:
-            # Fetched again the next night, they are found loaded, and moved then.
-            write(self._memory, json.dumps({name: mark for name, mark in fetched.items() if name not in stay}))
-        return stay
 
     def _move(self, name: str, target: PurePosixPath, mark: str) -> None:
         if self._files.exists(str(target)):

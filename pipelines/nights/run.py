@@ -227,9 +227,10 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
 
 
 def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[Path, str]:
-    """Load complete files that were not loaded as they are now; move loaded ones to the archive, if there is one.
+    """Load complete files that were not loaded as they are now.
 
-    Returns what the next look at the landing folder has to know.
+    To the archive, if there is one, go those that an earlier night loaded and that are the same since: whoever wrote a
+    file then may have gone on. Returns what the next look at the landing folder has to know.
     """
     from ingest import warehouse
     from pipelines import layouts
@@ -240,10 +241,12 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
     version = warehouse.layouts_version(layouts.registry(home))
     marks = before.get("marks", {})
     known = before.get("layouts") == version and home.warehouse.exists()
-    done = before.get("loaded", {}) if known else {}
+    loaded, unread = (dict(before.get(what, {})) if known else {} for what in ("loaded", "unread"))
     folder = landing.local(home, rules.landing) if remote is None else remote.copies
     if remote is None:
         seen = landing.arrivals(folder, rules.landing, marks)
+        same = (found for found in seen if loaded.get(found.name) == found.mark)
+        night.left = landing.archive(same, folder, rules.landing)
     else:
         night.left = remote.fetch(again=not home.warehouse.exists())
         seen = remote.arrivals(marks)
@@ -253,7 +256,7 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
         return text.replace(f"{folder}/", "")
 
     night.left |= {here(found.name): found.why_left for found in seen if found.why_left}
-    wanted = [found for found in seen if not found.why_left and done.get(found.name) != found.mark]
+    wanted = [f for f in seen if not f.why_left and f.mark not in (loaded.get(f.name), unread.get(f.name))]
     marks = {found.name: found.mark for found in seen}
     if wanted:
         reports = patiently(lambda: steps.ingest(home, [found.path for found in wanted]))
@@ -264,25 +267,19 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
         # No later night finds data in an empty member of an archive.
         missed = [r.path for r in reports if r.status in ("failed", "busy") and (r.bytes or "!" not in r.path)]
         unknown = [report.path for report in reports if int(report.exit_code) == Exit.UNRECOGNISED]
-        stays = [found for found in wanted if _is_of(found.name, [*missed, *unknown])]
-        loaded = [found for found in wanted if found not in stays]
-        for found in stays:
-            if not _is_of(found.name, missed):
-                done = {**done, found.name: found.mark}
+        for found in wanted:
+            if _is_of(found.name, missed):
+                continue
+            if _is_of(found.name, unknown):
+                unread[found.name] = found.mark
                 night.left[here(found.name)] = "could not be decoded; looked at again when it or layouts change"
-        if remote is not None:
-            night.left |= remote.loaded(found.path for found in loaded)
-        elif rules.landing.archive is not None:
-            for found in loaded:
-                if landing.fingerprint([found.path]) == found.mark:
-                    try:
-                        landing.archive(found.path, folder, Path(rules.landing.archive), found.mark, rules.landing)
-                    except OSError as error:
-                        night.left[here(found.name)] = f"loaded, but could not be archived: {error}"
-        else:
-            done = {**done, **{found.name: found.mark for found in loaded}}
-    kept = {path: mark for path, mark in done.items() if path in marks}
-    return {memory: json.dumps({"layouts": version, "marks": marks, "loaded": kept})}
+            elif remote is None:
+                loaded[found.name] = found.mark
+            else:
+                found.path.unlink()
+    here_still = {"loaded": loaded, "unread": unread}
+    kept = {what: {path: mark for path, mark in of.items() if path in marks} for what, of in here_still.items()}
+    return {memory: json.dumps({"layouts": version, "marks": marks, **kept})}
 
 
 def _is_of(file: str, names: list[str]) -> bool:

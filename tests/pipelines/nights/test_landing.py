@@ -81,8 +81,9 @@ def test_links_and_pipes_are_left_and_told(tmp_path):
 def test_the_archive_keeps_folders_and_never_writes_over_a_file(tmp_path):
     folder, to = tmp_path / "landing", tmp_path / "archive"
     for _ in range(2):
-        path = landed(folder, "2026-11-20/a.smf")
-        landing.archive(path, folder, to, landing.fingerprint([path]), Landing())
+        landed(folder, "2026-11-20/a.smf")
+        rules = Landing(archive=to, settle_s=0)
+        assert not landing.archive(landing.arrivals(folder, rules, {}), folder, rules)
     assert len(list((to / "2026-11-20").iterdir())) == 2
     assert not list(landing.files(folder, Landing()))
 
