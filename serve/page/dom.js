@@ -21,6 +21,21 @@ export const svg = (name, attributes, ...children) => fill(document.createElemen
 export const section = (title, ...children) => h("section", { ariaLabel: title }, h("h2", {}, title), ...children);
 export const refusal = (error) => h("p", { className: "refusal", role: "alert" }, error.message);
 
+// Shows in a node what the last of several questions is answered with, or why it is refused; it is busy meanwhile, and
+// what comes late of a question before is dropped. Says whether its question was still the last.
+export function answering(node) {
+  let turn = 0;
+  return async (asked) => {
+    const mine = ++turn;
+    node.setAttribute("aria-busy", "true");
+    const found = await asked().catch(refusal);
+    if (mine !== turn) return false;
+    node.removeAttribute("aria-busy");
+    node.replaceChildren(...[found].flat());
+    return true;
+  };
+}
+
 // Names of metrics in what the model says of itself become words.
 const METRIC = /\b[a-z0-9]+(_[a-z0-9]+)*_(pct|ms|tps|tran)\b/g;
 export const notes = (items) =>

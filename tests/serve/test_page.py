@@ -271,7 +271,7 @@ def test_a_cap_is_asked_as_a_number_of_engines_and_the_machine_stands_above_its_
 
 def test_the_overview_says_of_what_day_old_records_are_and_counts_time_from_today(seen):
     page = seen.go("overview")
-    assert "all LPARs: the last records are of 2026-09-22" in seen.text(".attention")
+    assert "All LPARs: the last records are of 2026-09-22" in seen.text(".attention")
     page.clock.set_fixed_time("2026-09-23T12:00:00Z")
     page.wait_for_selector("main table:not(:has([aria-busy]))")
     seen.go("overview")
@@ -368,6 +368,33 @@ def test_two_periods_and_two_questions_are_compared(seen):
     assert "engines=4\nGeneral-purpose CPs" in seen.text("details[open] dl")
     page.wait_for_selector("text=Fullest in A")
     assert "+20 %" in seen.text()
+
+
+def test_an_answer_that_comes_late_does_not_replace_the_next(seen):
+    page, held = seen.go("compare?system=PRDA"), []
+    page.route("**/v1/compare", lambda route: route.continue_() if held else held.append(route))
+    answer = page.locator("section[aria-label^='As predicted'] [aria-live]")
+    button = page.locator("form[aria-label='Two questions'] button")
+    for growth in (5, 50):
+        page.locator("form[aria-label='Two questions'] input").nth(1).fill(f"growth_pct={growth}")
+        button.click()
+        if growth == 5:
+            answer.and_(page.locator("[aria-busy]")).wait_for()
+    answer.locator("table").wait_for()
+    last = answer.inner_text()
+    assert "+50 %" in last
+    with page.expect_response("**/v1/compare"):
+        held[0].continue_()
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    assert answer.inner_text() == last
+
+
+def test_headroom_says_in_a_sentence_until_when_each_scenario_fits(seen):
+    seen.go("headroom?system=PRDA&with=growth_pct%3D1000")
+    said = seen.page.locator("section[aria-label=Answer] .headline").all_inner_texts()
+    assert len(said) == 2
+    assert said[0].startswith("as today: ")
+    assert said[1].startswith("growth_pct=1000: over 90 % already")
 
 
 def test_two_periods_are_drawn_by_hour_of_the_day(seen):

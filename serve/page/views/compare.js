@@ -1,7 +1,7 @@
 // Compare: before and after a change, as measured in two periods or as predicted for two questions.
 
 import { ask } from "/static/client.js";
-import { h, refusal, section } from "/static/dom.js";
+import { answering, h, section } from "/static/dom.js";
 import { change, figure, within } from "/static/figures.js";
 import { found, keysOf, resourceName } from "/static/parts.js";
 import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
@@ -33,18 +33,17 @@ function measured(system, history, params, known) {
     [...known.histories.keys()].map((name) => new Option(name, name)),
   );
   other.value = params.get("other") ?? system;
-  const answer = h("div", { ariaLive: "polite" });
+  const answer = h("div", { ariaLive: "polite" }),
+    answered = answering(answer);
   const show = async (event) => {
     event?.preventDefault();
     const values = Object.fromEntries(Object.entries(inputs).map(([key, input]) => [key, input.value]));
     if (event) keepBeside(system, { ...values, other: other.value === system ? "" : other.value });
-    try {
-      const periods = { ...values, ...(other.value !== system && { other: other.value }) };
+    const periods = { ...values, ...(other.value !== system && { other: other.value }) };
+    await answered(async () => {
       const [changes, shape] = await Promise.all([changed(system, periods), dayShape(system, periods)]);
-      answer.replaceChildren(measuredTable(changes), shape);
-    } catch (error) {
-      answer.replaceChildren(refusal(error));
-    }
+      return [measuredTable(changes), shape];
+    });
   };
   if (daysOf(history) >= FEWEST_DAYS || [...params.keys()].some((key) => key in inputs)) show();
   else
@@ -112,24 +111,15 @@ function predicted(system, askable, params, known) {
     [...known.systems.keys()].map((name) => new Option(name, name)),
   );
   other.value = params.get("with") ?? system;
-  const answer = h("div", { ariaLive: "polite" });
+  const answer = h("div", { ariaLive: "polite" }),
+    answered = answering(answer);
   const show = async (event) => {
     event?.preventDefault();
     if (event) keepBeside(system, { a: a.value, b: b.value, with: other.value === system ? "" : other.value });
-    try {
-      answer.replaceChildren(
-        predictedTable(
-          await ask("/v1/compare", {
-            system,
-            a: keys(a.value),
-            b: keys(b.value),
-            ...(other.value !== system && { other: other.value }),
-          }),
-        ),
-      );
-    } catch (error) {
-      answer.replaceChildren(refusal(error));
-    }
+    const beside = other.value !== system && { other: other.value };
+    await answered(async () =>
+      predictedTable(await ask("/v1/compare", { system, a: keys(a.value), b: keys(b.value), ...beside })),
+    );
   };
   if (params.has("a") || params.has("b") || params.has("with")) show();
   return section(

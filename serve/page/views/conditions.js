@@ -2,7 +2,7 @@
 
 import { chart, joined } from "/static/chart.js";
 import { ask } from "/static/client.js";
-import { h, notes, refusal, section } from "/static/dom.js";
+import { answering, h, notes, section } from "/static/dom.js";
 import { figure, within } from "/static/figures.js";
 import { resourceName } from "/static/parts.js";
 import { address, keep, without } from "/static/route.js";
@@ -29,41 +29,29 @@ export async function conditions(body, { name, params, known }) {
   );
   if (given.against) against.value = given.against;
   const answers = h("div", { className: "answers", ariaLive: "polite" });
-  let turn = 0;
+  const drawn = h("div", { ariaLive: "polite" });
+  const show = answering(answers),
+    draw = answering(drawn);
+  const along = axes.length ? [controls(metric, against), drawn] : null;
 
   async function answer() {
     // A reader who went to another view meanwhile keeps that view's address.
     if (!answers.isConnected) return;
-    const mine = ++turn;
     const { at, address: asked } = read(fields);
-    const kept = () =>
-      keep("what-if", {
-        system: name,
-        by: known.systems.has(name) ? "conditions" : "",
-        ...asked,
-        metric: metric.selectedIndex > 0 ? metric.value : "",
-        against: against.selectedIndex > 0 ? against.value : "",
-      });
-    answers.setAttribute("aria-busy", "true");
-    try {
+    const last = await show(async () => {
       const found = await ask("/v1/predict", { system: name, at });
-      if (mine !== turn) return;
       offer(metric, found.outputs, given.metric);
-      const along = h("div", { ariaLive: "polite" });
-      answers.replaceChildren(...shown(found, metric.value, known.studies.get(name), axes.length ? along : null, labels));
-      answers.removeAttribute("aria-busy");
-      if (axes.length) {
-        along.append(controls(metric, against), h("p", { className: "quiet" }, "Working …"));
-        const drawn = await curve(name, at, metric.value, axes[against.selectedIndex], labels).catch(refusal);
-        if (mine === turn) along.replaceChildren(controls(metric, against), drawn);
-      }
-    } catch (error) {
-      if (mine === turn) answers.replaceChildren(refusal(error));
-    }
-    if (mine === turn) {
-      answers.removeAttribute("aria-busy");
-      kept();
-    }
+      return shown(found, metric.value, known.studies.get(name), along, labels);
+    });
+    if (!last || !answers.isConnected) return;
+    keep("what-if", {
+      system: name,
+      by: known.systems.has(name) ? "conditions" : "",
+      ...asked,
+      metric: metric.selectedIndex > 0 ? metric.value : "",
+      against: against.selectedIndex > 0 ? against.value : "",
+    });
+    if (drawn.isConnected) await draw(() => curve(name, at, metric.value, axes[against.selectedIndex], labels));
   }
   metric.addEventListener("change", answer);
   against.addEventListener("change", answer);
@@ -173,7 +161,7 @@ function shown(found, metric, study, along, labels) {
       notes(found.notes.map((note) => inWords(note, labels))),
       study ? h("p", { className: "quiet" }, `Measured: ${study.title}, on ${study.hardware}.`) : null,
     ),
-    along && section("Along a condition", along),
+    along && section("Along a condition", ...along),
     section("Every figure", everyFigure(found, labels)),
   ].filter(Boolean);
 }

@@ -39,6 +39,7 @@ export async function headroom(body, { system, params, known }) {
   body.append(...failed.map(([name, error]) => refusal(new Error(`${name}: ${error.message}`))));
   if (good.length)
     body.append(
+      h("section", { ariaLabel: "Answer" }, good.map((one) => until(one, target, good.length > 1))),
       section("History and forecast", forecast(history, about, good, target)),
       dates(good),
       growth(good[0].answer),
@@ -154,6 +155,24 @@ function msu(found) {
     notes(found.notes),
   );
 }
+
+// Until when it fits, in a sentence.
+function until({ answer, name }, target, several) {
+  const { first } = answer;
+  const who = several ? `${name}: ` : "";
+  if (first?.already) return headline("fail", who, `over ${target} % already`, `: ${resourceName(first.resource)}, at the recorded peak.`);
+  if (!first?.value) {
+    const early = first?.lo ? ` (5 %: over it by ${first.lo}, ${resourceName(first.resource)})` : "";
+    return headline("pass", who, `within ${target} % for three years`, `${early}.`);
+  }
+  const range = first.lo === first.hi ? "" : ` (5 … 95 % sure by ${date(first.lo)} … ${date(first.hi)})`;
+  return headline("", who, `fits until ${first.value}`, `${range}; then ${resourceName(first.resource)} is over ${target} %.`);
+}
+
+const headline = (kind, who, said, more) => {
+  const strong = who ? said : said[0].toUpperCase() + said.slice(1);
+  return h("p", { className: `headline ${kind}` }, who, h("strong", {}, strong), more);
+};
 
 const date = (value) => value ?? "later than 3 years";
 

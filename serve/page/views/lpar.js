@@ -2,7 +2,7 @@
 
 import { ask } from "/static/client.js";
 import { chart, withHoles } from "/static/chart.js";
-import { h, refusal, section } from "/static/dom.js";
+import { answering, h, section } from "/static/dom.js";
 import { change, counted, figure, minute, seconds, whole } from "/static/figures.js";
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
@@ -251,7 +251,8 @@ async function oneClass(path, system, name, query) {
 }
 
 function behind(path, about, params) {
-  const found = h("div", { ariaLive: "polite" });
+  const found = h("div", { ariaLive: "polite" }),
+    answered = answering(found);
   const at = h("input", {
     type: "datetime-local",
     step: 1,
@@ -259,25 +260,21 @@ function behind(path, about, params) {
   });
   const show = async (event) => {
     event?.preventDefault();
-    try {
+    await answered(async () => {
       const known = await ask(`${path}/records?at=${at.value.slice(0, 16)}:00`);
-      found.replaceChildren(
-        known.records.length
-          ? table(
-              [
-                { name: "File" },
-                { name: "record type" },
-                { name: "records", number: true, text: whole },
-                { name: "first record, from 0", number: true, text: whole },
-              ],
-              known.records.map((row) => [row.file, row.record_type, row.records, row.first_record]),
-              `Records of the interval of ${minute(known.interval_start_local)}`,
-            )
-          : h("p", {}, "No interval begins then: give the local start of one, such as that of the peak."),
+      if (!known.records.length)
+        return h("p", {}, "No interval begins then: give the local start of one, such as that of the peak.");
+      return table(
+        [
+          { name: "File" },
+          { name: "record type" },
+          { name: "records", number: true, text: whole },
+          { name: "first record, from 0", number: true, text: whole },
+        ],
+        known.records.map((row) => [row.file, row.record_type, row.records, row.first_record]),
+        `Records of the interval of ${minute(known.interval_start_local)}`,
       );
-    } catch (error) {
-      found.replaceChildren(refusal(error));
-    }
+    });
   };
   show();
   return section(

@@ -30,8 +30,28 @@ export async function model(body, { system, params, known }) {
   body.append(rests(system, explained), demand(explained), ...sensitivity(explained));
 }
 
+// What its gate says of a system, in a sentence, and the checks.
+function standing(system, gate) {
+  const checks = gate?.checks ?? [];
+  if (!checks.length) return [h("p", {}, `Of ${system} too little was measured to hold anything out: it is not judged.`)];
+  const missed = checks.filter((check) => check.passed === false).length;
+  const why = missed ? `${missed} of ${checks.length} limits are missed` : "what was held out is predicted within its limits";
+  return [
+    h("p", { className: `headline ${gate.passed ? "pass" : "warn"}` }, h("strong", {}, `${system}: ${verdict(gate)}`), `; ${why}.`),
+    table(
+      [
+        { name: "check", term: term("held out", `Check of ${system} on held-out data`) },
+        { name: "value", number: true, text: (v) => figure(v, 3) },
+        { name: "limit", number: true, text: (v) => figure(v, 3) },
+        { name: "holds" },
+      ],
+      checks.map((check) => [check.name, check.value, check.limit, check.passed ? "yes" : h("strong", {}, "no")]),
+      `Checks of ${system} on held-out data`,
+    ),
+  ];
+}
+
 function gates(champion, known, chosen) {
-  const checks = known.systems.get(chosen)?.gate?.checks ?? [];
   const verdicts = [...known.systems.values()].map((system) => [
     h("a", { href: address("model", { system: system.system }) }, system.system),
     verdict(system.gate),
@@ -44,18 +64,7 @@ function gates(champion, known, chosen) {
       { className: "quiet" },
       `Calibrated on ${fitted(champion.data ?? {})}.`,
     ),
-    checks.length
-      ? table(
-          [
-            { name: "check", term: term("held out", `Check of ${chosen} on held-out data`) },
-            { name: "value", number: true, text: (v) => figure(v, 3) },
-            { name: "limit", number: true, text: (v) => figure(v, 3) },
-            { name: "holds" },
-          ],
-          checks.map((check) => [check.name, check.value, check.limit, check.passed ? "yes" : h("strong", {}, "no")]),
-          `Checks of ${chosen} on held-out data`,
-        )
-      : h("p", {}, `Of ${chosen} too little was measured to hold anything out: it is not judged.`),
+    ...standing(chosen, known.systems.get(chosen)?.gate),
     h(
       "details",
       {},

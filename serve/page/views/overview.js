@@ -1,7 +1,7 @@
 // Overview: every machine and LPAR at a glance, and where to look first.
 
 import { ask } from "/static/client.js";
-import { h, refusal, section } from "/static/dom.js";
+import { answering, h, refusal, section } from "/static/dom.js";
 import { change, day, daysUntil, figure, lasting, staleness, whole } from "/static/figures.js";
 import { resourceName } from "/static/parts.js";
 import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
@@ -49,7 +49,7 @@ export async function overview(body, { known }) {
       "div",
       { className: "tiles" },
       tile("Data", quality.verdict ? VERDICTS[quality.verdict] : "not checked yet", quality.verdict, "#/data"),
-      tile("Model", known.modelVersion ?? "no champion", known.modelVersion ? "pass" : "fail", "#/model"),
+      modelTile(known),
       tile("LPARs", String(known.histories.size), null, "#/overview"),
       points.length ? tile("Systems of measured points", String(points.length), null, "#/what-if") : null,
     ),
@@ -109,6 +109,15 @@ export async function overview(body, { known }) {
 
 const tile = (name, value, kind, href) =>
   h("a", { className: `tile ${kind ?? ""}`, href }, h("span", { className: "quiet" }, name), h("strong", {}, value));
+
+// The version in service, and how many of its systems held what their gates ask of them.
+function modelTile(known) {
+  if (!known.modelVersion) return tile("Model", "no champion", "fail", "#/model");
+  const judged = [...known.systems.values()].map((system) => system.gate?.passed ?? null).filter((one) => one !== null);
+  const passed = judged.filter(Boolean).length;
+  const said = judged.length ? `: ${passed} of ${judged.length} judged ${passed === 1 ? "passes" : "pass"}` : "";
+  return tile("Model", `${known.modelVersion}${said}`, passed < judged.length ? "warn" : "pass", "#/model");
+}
 
 export function verdict(gate) {
   if (!gate || gate.passed === null) return "not judged";
@@ -173,8 +182,9 @@ function lastWeek(histories) {
   const fresh = histories.filter((history) => !staleness(history.last_day));
   const long = (fresh.length ? fresh : histories).filter((history) => daysOf(history) >= FEWEST_DAYS);
   if (!long.length) return [];
-  const found = h("div", { ariaLive: "polite", ariaBusy: "true" });
-  Promise.allSettled(long.map((history) => changed(history.system, weeks(history)))).then((answers) => {
+  const found = h("div", { ariaLive: "polite" });
+  answering(found)(async () => {
+    const answers = await Promise.allSettled(long.map((history) => changed(history.system, weeks(history))));
     const rows = answers
       .flatMap(({ value }, i) => (value ?? []).map((one) => [long[i].system, one]))
       .filter(([, one]) => one.significant && Math.abs(one.change_pct) >= LEAST_CHANGE_PCT)
@@ -197,16 +207,15 @@ function lastWeek(histories) {
       { name: "last week", number: true },
       { name: "unit" },
     ];
-    found.removeAttribute("aria-busy");
     const such = `by ${LEAST_CHANGE_PCT} % or more, beyond the scatter of days`;
     const said = answers.flatMap(({ reason }, i) => (reason ? [`${long[i].system}: ${reason.message}`] : []));
     if (!rows.length) said.unshift(`Nothing changed ${such}.`);
     if (rows.length > MOST_CHANGES)
       said.unshift(`The largest ${MOST_CHANGES} of ${rows.length} changes; Compare has all of an LPAR.`);
-    found.replaceChildren(
+    return [
       ...(rows.length ? [table(columns, rows.slice(0, MOST_CHANGES), `What changed in the last week ${such}`)] : []),
       ...said.map((text) => h("p", { className: "quiet" }, text)),
-    );
+    ];
   });
   return [section("What changed in the last week", found)];
 }
@@ -233,7 +242,7 @@ function remarkStale(histories, look) {
     if (!said) continue;
     const more = some.length - MOST_NAMED;
     const names = some.slice(0, MOST_NAMED).map((one) => one.system);
-    const who = some.length === histories.length ? "all LPARs" : names.join(", ") + (more > 0 ? ` and ${more} more` : "");
+    const who = some.length === histories.length ? "All LPARs" : names.join(", ") + (more > 0 ? ` and ${more} more` : "");
     look(RANK.stale, `${who}: ${said}; what is shown is of then`, "data", {});
   }
 }

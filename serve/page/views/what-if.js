@@ -1,7 +1,7 @@
 // What if: growth, engines and all that a question can change, beside today; load curve and highest rate.
 
 import { ask } from "/static/client.js";
-import { h, notes, refusal, section } from "/static/dom.js";
+import { answering, h, notes, section } from "/static/dom.js";
 import { change, counted, figure, whole, within } from "/static/figures.js";
 import { CPS, found, responses, resourceName, stations } from "/static/parts.js";
 import { address, keep, without } from "/static/route.js";
@@ -31,12 +31,11 @@ export async function whatIf(body, { system: name, params, known }) {
   );
   if (given.metric) metric.value = given.metric;
   if (given.against) against.value = given.against;
-  let turn = 0;
+  const show = answering(answers);
 
   async function answer() {
     // A reader who went to another view meanwhile keeps that view's address.
     if (!answers.isConnected) return;
-    const mine = ++turn;
     const question = read(fields);
     keep("what-if", {
       system: name,
@@ -44,8 +43,7 @@ export async function whatIf(body, { system: name, params, known }) {
       ...(metric.selectedIndex > 0 && { metric: metric.value }),
       ...(against.selectedIndex > 0 && { against: against.value }),
     });
-    answers.setAttribute("aria-busy", "true");
-    try {
+    await show(async () => {
       const start = question.at.when ? { when: question.at.when } : {};
       const measured = Object.keys(question.at).filter((key) => key.startsWith(MEASURED));
       const usual = { ...question, at: without(question.at, ...measured) };
@@ -61,15 +59,11 @@ export async function whatIf(body, { system: name, params, known }) {
           (error) => error,
         ),
       ]);
-      if (mine !== turn) return;
+      if (both.b.bottleneck.stations.length) return shown(both, limit, curve, sizing, question, metric, against);
       // What only condition laws answer has no stations.
-      if (!both.b.bottleneck.stations.length)
-        location.replace(address("what-if", { system: name, by: "conditions", ...question.address }));
-      else answers.replaceChildren(...shown(both, limit, curve, sizing, question, metric, against));
-    } catch (error) {
-      if (mine === turn) answers.replaceChildren(refusal(error));
-    }
-    if (mine === turn) answers.removeAttribute("aria-busy");
+      location.replace(address("what-if", { system: name, by: "conditions", ...question.address }));
+      return [];
+    });
   }
   const studies = system.has_conditions
     ? h("p", {}, h("a", { href: address("what-if", { system: name, by: "conditions" }) }, "Ask by the conditions of its studies"))
