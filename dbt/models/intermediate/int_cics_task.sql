@@ -25,12 +25,8 @@ placed as (
   select m.smf_sid, m.ended_second, n.interval_key, coalesce(n.system_id, o.system_id) as system_id,
     coalesce(n.interval_start_utc, time_bucket(interval '15 minutes', m.ended_second)) as interval_start_utc,
     coalesce(n.interval_s, 900) as interval_s
-  from moment m
-  left join {{ ref('int_interval') }} n
-    on n.smf_sid = m.smf_sid and m.ended_second >= n.interval_start_utc
-    and m.ended_second < n.interval_start_utc + to_microseconds((n.interval_s * 1000000)::bigint)
+  from {{ with_interval('moment', 'ended_second', 'interval_start_utc') }} m
   left join {{ ref('int_owner') }} o on o.smf_sid = m.smf_sid
-  qualify row_number() over (partition by m.smf_sid, m.ended_second order by n.interval_start_utc desc) = 1
 )
 
 select t.*, p.interval_key, coalesce(p.system_id, t.smf_sid) as system_id, p.interval_start_utc, p.interval_s

@@ -23,12 +23,9 @@ with moved as (
 ),
 
 placed as (
-  select m.*, n.interval_key, coalesce(n.system_id, o.system_id) as system_id, n.interval_start_utc, n.interval_s,
-    coalesce(n.interval_start_local, time_bucket(interval '15 minutes', m.ended_local)) as interval_start_local
-  from moved m
-  left join {{ ref('int_interval') }} n
-    on n.smf_sid = m.smf_sid and m.ended_local >= n.interval_start_local
-    and m.ended_local < n.interval_start_local + to_microseconds((n.interval_s * 1000000)::bigint)
+  select m.* exclude (n), n.interval_key, coalesce(n.system_id, o.system_id) as system_id, n.interval_start_utc,
+    n.interval_s, coalesce(n.interval_start_local, time_bucket(interval '15 minutes', m.ended_local)) as interval_start_local
+  from {{ with_interval('moved', 'ended_local', 'interval_start_local') }} m
   left join {{ ref('int_owner') }} o on o.smf_sid = m.smf_sid
 ),
 
