@@ -9,12 +9,27 @@ with reports as (
 ),
 
 -- A report on a sysplex is about the one system of it that has records; about several it is about none of them.
+interval_name as (
+  select interval_key, smf_sid, interval_start_local, date_trunc('second', interval_start_local) as second,
+    unnest([{'of': 'system', 'name': smf_sid}, {'of': 'sysplex', 'name': sysplex_name}]) as about
+  from (select distinct interval_key, smf_sid, sysplex_name, interval_start_local from {{ ref('int_record') }})
+),
+
+report_name as (
+  select file_id, record_seq, interval_start_local,
+    date_trunc('second', interval_start_local) + to_seconds(unnest([-1, 0, 1])) as second, about
+  from (
+    select *, unnest([{'of': 'system', 'name': smf_sid},
+      case when resource_type = 'SYSPLEX' then {'of': 'sysplex', 'name': resource_name} end]) as about
+    from reports
+  )
+),
+
 recorded as (
   select r.file_id, r.record_seq, min(i.interval_key) as interval_key, min(i.smf_sid) as smf_sid
-  from reports r
-  join {{ ref('int_record') }} i
-    on (i.smf_sid = r.smf_sid or (r.resource_type = 'SYSPLEX' and i.sysplex_name = r.resource_name))
-    and abs(epoch_ms(i.interval_start_local) - epoch_ms(r.interval_start_local)) <= 1000
+  from report_name r
+  join interval_name i using (about, second)
+  where abs(epoch_ms(i.interval_start_local) - epoch_ms(r.interval_start_local)) <= 1000
   group by r.file_id, r.record_seq
   having count(distinct i.smf_sid) = 1
 )
