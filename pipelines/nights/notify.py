@@ -5,12 +5,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from pipelines.settings import Mail, Notify
 
 SEVERITIES = ("failure", "warning", "news")
 _TIMEOUT_S = 20
+_LONGEST_SUBJECT = 200
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,10 @@ def within(now: dt.time, hours: tuple[dt.time, dt.time]) -> bool:
 
 
 def subject(events: Sequence[Event]) -> str:
-    """One line for all: the first, and how many more."""
+    """One line for all: the first, which may be of several lines, and how many more."""
     more = len(events) - 1
-    return f"Etalon: {events[0].text}" + (f" (and {more} more)" if more else "")
+    first = shorten(events[0].text, _LONGEST_SUBJECT, placeholder=" …")
+    return f"Etalon: {first}" + (f" (and {more} more)" if more else "")
 
 
 def body(events: Sequence[Event], rules: Notify) -> str:
@@ -102,6 +105,7 @@ def _post(events: Sequence[Event], rules: Notify) -> None:
 
 def _mail(events: Sequence[Event], rules: Notify) -> None:
     import smtplib
+    import ssl
     from email.message import EmailMessage
 
     assert rules.mail is not None
@@ -111,7 +115,7 @@ def _mail(events: Sequence[Event], rules: Notify) -> None:
     message.set_content(body(events, rules))
     with smtplib.SMTP(where.host, where.port, timeout=_TIMEOUT_S) as server:
         if where.starttls:
-            server.starttls()
+            server.starttls(context=ssl.create_default_context())
         if where.user is not None and where.password is not None:
             server.login(where.user, where.password.get_secret_value())
         server.send_message(message)

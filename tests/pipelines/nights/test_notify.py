@@ -29,12 +29,13 @@ def test_events_of_a_night_are_one_message_to_webhook_and_mail_with_links(tmp_pa
             mail=Mail(host="127.0.0.1", port=mail, sender="etalon@host", to=["ops@host"]),
             link="http://etalon.host/",
         )
-        assert notify.send(EVENTS, rules, tmp_path / "outbox.json", NOON) == []
+        failed = Event("failure", "dbt could not build the marts:\nno such\r\n  column" + 500 * " x", "nights/x.html")
+        assert notify.send([EVENTS[0], failed], rules, tmp_path / "outbox.json", NOON) == []
     (message,) = Webhook.received
-    assert message["text"].startswith("Etalon: disk full (and 1 more)")
+    assert message["text"].startswith("Etalon: dbt could not build the marts: no such column x x")
     assert {event["link"] for event in message["events"]} == {"http://etalon.host/nights/x.html"}
     (letter,) = MailServer.received
-    assert "Subject: Etalon: disk full (and 1 more)" in letter
+    assert "Subject: Etalon: dbt could not build the marts: no such column x" in letter and "more)" in letter
     assert "http://etalon.host/nights/x.html" in letter
     assert waiting(tmp_path) == {"webhook": 0, "e-mail": 0}
 
