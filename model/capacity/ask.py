@@ -23,6 +23,7 @@ from model.capacity.figures import OF_RESPONSES, bottleneck, figure_draws, outpu
 from model.capacity.headroom import headroom
 from model.capacity.loads import Load
 from model.capacity.moving import as_measured, completed, moved, needs_network
+from model.capacity.offered import configured
 from model.capacity.parts import Scenario, State
 from model.capacity.questions import OBSERVED, QuestionError, said, system_entry
 from model.capacity.siblings import answer_by_sibling, sibling_of
@@ -62,7 +63,12 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
         return found.said(_at_measured_counts(bundle, system, found.at))
     if (otherwise := at_think_time(bundle, system, at or {})) is not None:
         return otherwise
-    return _at_measured_counts(bundle, system, at)
+    try:
+        return _at_measured_counts(bundle, system, at)
+    except QuestionError as refused:
+        if refused.field != f"at.{refused.value}":
+            raise
+        raise refused.also(configured(bundle, system)) from None
 
 
 def _at_measured_counts(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
@@ -105,8 +111,7 @@ def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> 
         except QuestionError as also:
             if not (refused.field == also.field == "at.point" and refused.allowed and also.value != "point"):
                 raise refused from None
-            text = f"point: {refused.value!r} was not measured"
-            raise QuestionError(refused.field, refused.value, text, {*refused.allowed, *also.allowed}) from None
+            raise refused.also(also.allowed) from None
 
 
 def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:

@@ -12,7 +12,7 @@ from typing import Any
 
 from model.capacity.answer import INTERVAL_PCT, Answer, Output, as_plain
 from model.capacity.by_condition import lawful
-from model.capacity.conditions.tables import POPULATIONS
+from model.capacity.conditions.names import POPULATIONS
 from model.capacity.questions import QuestionError
 
 Predict = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer]

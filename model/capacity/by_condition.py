@@ -7,11 +7,9 @@ from typing import Any
 
 from model.capacity import adjustments
 from model.capacity.answer import Answer, Bottleneck
+from model.capacity.conditions.names import ENGINES
 from model.capacity.derived import derived
 from model.capacity.questions import KEYS, NUMBERS, PREFIXES, QuestionError, lawful_systems, not_understood
-
-ENGINES = ("dedicated_cps", "cps_per_ims_lpar", "ims_lpar_cps", "sut_dedicated_cps", "general_purpose_cps")
-"""Names under which the catalogue has the engines of a system."""
 
 
 def lawful(bundle: Mapping[str, Any], system: str) -> bool:

@@ -3,8 +3,8 @@
 Those who ask (clients, users, terminals, sessions) do so at a rate of their own, so that the load is in proportion to
 them; unless a driver asks for a rate whatever their number, or has none of them wait between requests. Those who serve
 (regions, JVMs) neither make work nor change what a transaction takes, as long as they are enough. Messages sent in turn
-need their time each, so that the times of the run are in proportion to them. None of it was seen: all figures are less
-sure by `COUNT_SD` for each e-fold.
+need their time each, so that the times of the run are in proportion to them; if each is larger, its time is anything
+from the same to proportional to its size. None of it was seen: all figures are less sure by `COUNT_SD` for each e-fold.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 from model.capacity.adjustments import Factor, scaled
 from model.capacity.answer import Answer, Output
+from model.capacity.conditions.names import ASKING, ENDINGS, POPULATIONS, SENT, SENT_SIZES, SERVING
 from model.capacity.conditions.populations import REQUESTED, UNPACED, waits
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.series import TIMES
-from model.capacity.conditions.tables import POPULATIONS, number
+from model.capacity.conditions.tables import number
 from model.capacity.questions import GROWTH, LOADS, QuestionError, positive, said
 
-ASKING = ("clients", "users", "terminals", "sessions")
-SERVING = ("aors", "tors", "fors", "regions", "instances", "jvm")
-SENT = ("messages",)
-ENDINGS = ("_per_lpar", "_count", "_sent")
 RATE, WHOLE_RATES = "_tps", ("total_tps", "etr_tps")
 COUNT_SD = 0.05
+HALF_SD = 0.5 / NormalDist().inv_cdf(0.95)
+"""Standard deviation of a logarithm that is anything from 0 to 1, within 90 % limits."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Counted:
     """A question without its counts: what the rest of it is, and how its answer is to be changed.
 
     `apart` is how far counts are from the measured ones, in e-folds; `waiting` by what times of waiting are longer, and
-    `sending` by what those of sending are, ln.
+    `sending` by what those of sending are, ln, within the standard deviation `sending_sd`.
     """
 
     asked: Mapping[str, Any]
@@ -43,6 +43,7 @@ class Counted:
     apart: float
     waiting: float
     sending: float
+    sending_sd: float
     notes: tuple[str, ...]
 
     def said(self, answer: Answer) -> Answer:
@@ -54,11 +55,15 @@ class Counted:
         return replace(answer, at=dict(self.asked), outputs=outputs, notes=notes, extrapolated=True)
 
     def _output(self, output: Output) -> Output:
-        log = self.waiting if waits(output.metric) else self.sending if output.unit in TIMES else 0.0
+        log, sd = 0.0, COUNT_SD * self.apart
+        if waits(output.metric):
+            log = self.waiting
+        elif output.unit in TIMES:
+            log, sd = self.sending, math.hypot(sd, self.sending_sd)
         condition = "; ".join(self._written(part) for part in output.condition.split("; "))
         if output.metric in POPULATIONS:
             return replace(output, condition=condition)
-        return replace(scaled(output, Factor(log, COUNT_SD * self.apart)), condition=condition)
+        return replace(scaled(output, Factor(log, sd)), condition=condition)
 
     def _written(self, part: str) -> str:
         """A part of a condition, with the counts asked for in place of the growth that they make."""
@@ -84,14 +89,18 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
         if rate != number(facts[REQUESTED]):
             rest["etr_tps"] = rate
     if not ratios:
-        return None if rest == at else Counted(at, rest, 0.0, 0.0, 0.0, ())
-    notes, growing, waiting, sending = [], 1.0, 0.0, 0.0
+        return None if rest == at else Counted(at, rest, 0.0, 0.0, 0.0, 0.0, ())
+    notes, growing, waiting, sending, sending_sd = [], 1.0, 0.0, 0.0, 0.0
     for key, ratio in ratios.items():
         name = found[key]
         words = f"{key}: {said(float(facts[name]))} were measured; "
         if _of(name, SENT):
             notes.append(words + "each is taken to need the same time, one after the other")
             sending += math.log(ratio)
+        elif _of(name, SENT_SIZES):
+            notes.append(words + "the time of each is anything from the same to in proportion to its size")
+            sending += math.log(ratio) / 2.0
+            sending_sd = HALF_SD * abs(math.log(ratio))
         elif not _of(name, ASKING):
             notes.append(words + "those who serve are taken to be enough, and a transaction to take the same work")
         elif facts.get(REQUESTED) == UNPACED:
@@ -105,7 +114,9 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
     if growing != 1.0:
         _one_load(next(key for key in ratios if _of(found[key], ASKING)), rest)
         rest[GROWTH] = float(f"{100.0 * (growing - 1.0):.9g}")
-    return Counted(at, rest, sum(abs(math.log(ratio)) for ratio in ratios.values()), waiting, sending, tuple(notes))
+    return Counted(
+        at, rest, sum(abs(math.log(ratio)) for ratio in ratios.values()), waiting, sending, sending_sd, tuple(notes)
+    )
 
 
 def counts_of(bundle: Mapping[str, Any], system: str) -> dict[str, float]:
@@ -127,14 +138,14 @@ def _fact(bundle: Mapping[str, Any], system: str, facts: Mapping[str, str], key:
     if key not in facts:
         people = [name for name in facts if _of(name, ASKING) and number(facts[name])]
         return people[0] if len(people) == 1 else None
-    return key if number(facts[key]) and _of(key, (*ASKING, *SERVING, *SENT)) else None
+    return key if number(facts[key]) and _of(key, (*ASKING, *SERVING, *SENT, *SENT_SIZES)) else None
 
 
 def _of(name: str, words: tuple[str, ...]) -> bool:
     """Whether an attribute counts one of these, such as `ims_connect_clients` and `terminals_per_lpar`."""
     for ending in ENDINGS:
         name = name.removesuffix(ending)
-    return name.split("_")[-1] in words
+    return f"_{name}".endswith(tuple(f"_{word}" for word in words))
 
 
 def _share(bundle: Mapping[str, Any], system: str, name: str) -> float:

@@ -9,7 +9,8 @@ from typing import Any
 from model.capacity.by_condition import lawful
 from model.capacity.by_law import users_of
 from model.capacity.by_rate import PER_SECOND
-from model.capacity.conditions.tables import ALTERNATIVES, POPULATIONS, RATES
+from model.capacity.conditions.names import ALTERNATIVES, POPULATIONS
+from model.capacity.conditions.tables import RATES
 from model.capacity.counts import counts_of
 from model.capacity.siblings import sibling_of
 from model.capacity.thinking import measured_cycle
@@ -49,9 +50,15 @@ def conditions_of(bundle: Mapping[str, Any], system: str) -> list[Condition]:
         for key, levels in measured.items()
         if key not in others and (key in numeric or len(levels) > 1)
     ]
+    today = configured(bundle, system).items()
+    return [*sorted(found, key=_order), *_load(bundle, system), *(_as_today(*one) for one in today)]
+
+
+def configured(bundle: Mapping[str, Any], system: str) -> dict[str, float]:
+    """What was measured at one level and may be asked at others: think time, file size and counts, as measured."""
+    users = users_of(bundle, system)
     cycle = measured_cycle(bundle, system, users) if users is not None else {}
-    configured = {**cycle, **counts_of(bundle, system)}
-    return [*sorted(found, key=_order), *_load(bundle, system), *(_as_today(*one) for one in configured.items())]
+    return {**cycle, **counts_of(bundle, system)}
 
 
 def _as_today(key: str, x: float) -> Condition:

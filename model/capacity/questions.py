@@ -30,6 +30,7 @@ class QuestionError(ValueError):
     def __init__(self, field: str, value: Any, message: str, allowed: Iterable[str] = ()) -> None:
         self.field = field
         self.value = value
+        self._said = message
         self.allowed = sorted(map(str, allowed))
         close = difflib.get_close_matches(str(value), self.allowed, n=1, cutoff=0.5)
         self.nearest = close[0] if close else None
@@ -39,6 +40,10 @@ class QuestionError(ValueError):
         if self.allowed:
             self.message += f" (allowed: {', '.join(self.allowed)})"
         super().__init__(self.message)
+
+    def also(self, allowed: Iterable[str]) -> QuestionError:
+        """The same refusal where more would do."""
+        return QuestionError(self.field, self.value, self._said, {*self.allowed, *map(str, allowed)})
 
 
 def takes_number(key: str) -> bool:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from model.capacity.answer import Answer
-from model.capacity.by_condition import ENGINES, by_condition
+from model.capacity.by_condition import by_condition
+from model.capacity.conditions.names import ENGINES
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.questions import GROWTH, LOADS, growth
 

@@ -17,8 +17,9 @@ from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition
 from model.capacity.by_law import most_within, users_of
 from model.capacity.by_rate import goes_with_rate, with_rate
+from model.capacity.conditions.names import POPULATIONS
 from model.capacity.conditions.series import THINK_TIME
-from model.capacity.conditions.tables import BEYOND, POPULATIONS, number
+from model.capacity.conditions.tables import BEYOND, number
 from model.capacity.counts import COUNT_SD
 from model.capacity.questions import QuestionError, positive, said
 

@@ -11,6 +11,7 @@ from statistics import fmean, stdev
 import numpy as np
 
 from model.capacity.conditions.mixtures import Belief
+from model.capacity.conditions.names import ALTERNATIVES
 from model.capacity.conditions.populations import response_growth
 from model.capacity.conditions.ratios import OWN_RATIOS, Ratios
 from model.capacity.conditions.rows import WORKLOAD
@@ -25,7 +26,7 @@ from model.capacity.conditions.series import (
     rises,
     spans,
 )
-from model.capacity.conditions.tables import ALTERNATIVES, PEAK, SYSTEM, Cell, Kept, Table, Tables
+from model.capacity.conditions.tables import PEAK, SYSTEM, Cell, Kept, Table, Tables
 
 OUTSIDE_SD = 0.003
 """Relative standard deviation by which an answer is less sure, for each e-fold outside the measured levels."""

@@ -6,8 +6,9 @@ from typing import Any
 
 from model.capacity.conditions.definitions import followers
 from model.capacity.conditions.evaluating import Evaluator
+from model.capacity.conditions.names import POPULATIONS, RELEASES
 from model.capacity.conditions.rows import Identity
-from model.capacity.conditions.tables import POPULATIONS, RELEASES, SYSTEM, Cell, Table, number, written
+from model.capacity.conditions.tables import SYSTEM, Cell, Table, number, written
 from model.capacity.questions import QuestionError
 
 MOST = 1e12

@@ -17,7 +17,8 @@ import numpy as np
 
 from model.capacity.conditions.definitions import SECTION, interval_s
 from model.capacity.conditions.mixtures import Array, sample_quantiles
-from model.capacity.conditions.tables import ALTERNATIVES, POINT, RELEASES, SYSTEM, Cell, Table, Tables, level_change
+from model.capacity.conditions.names import ALTERNATIVES, RELEASES
+from model.capacity.conditions.tables import POINT, SYSTEM, Cell, Table, Tables, level_change
 
 SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.15, "ms": 0.15}
 """Median spread of ln(ratio) between two levels of a name, by sort of quantity. Engine time per transaction is

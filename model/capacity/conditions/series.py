@@ -14,7 +14,8 @@ import numpy as np
 from model.capacity.conditions.identities import is_total
 from model.capacity.conditions.laws import Array, Explained, Fitted, Series, node_weights, prior
 from model.capacity.conditions.mixtures import Belief, student
-from model.capacity.conditions.tables import ALTERNATIVES, POPULATIONS, SYSTEM, Cell, Kept, Table, number
+from model.capacity.conditions.names import ALTERNATIVES, CUSTOMERS, POPULATIONS, SIZES
+from model.capacity.conditions.tables import SYSTEM, Cell, Kept, Table, number
 
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
@@ -23,10 +24,7 @@ TIMES, REPEATED_WITHIN = ("s", "ms", "us"), 0.03
 """Relative standard deviation within which times repeat from run to run, however closely a law goes through a few."""
 DOUBTFUL = 0.1
 """A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
-CUSTOMERS = ("users", "sessions", "clients", "terminals", "regions")
-"""Ends of the names of conditions that count who asks for service; others, such as buffers, count what serves."""
 RISING = ("storage", "buffers", "s", "ms", "us")
-SIZES = ("_kb", "_mb", "_bytes")
 THINK_TIME = "think_time"
 KEPT_WEIGHT = 1e-3
 LEAST_POINTS, LEAST_SHOWING = 2, 3

@@ -8,18 +8,11 @@ from functools import cached_property, lru_cache
 from itertools import combinations, permutations
 from typing import TypeVar
 
+from model.capacity.conditions.names import ALTERNATIVES, RELEASES
 from model.capacity.conditions.rows import Row
 
 SYSTEM = "system"
 POINT = "point"
-RELEASES = ("release", "ims_version", "variant")
-"""Names under which tables have the release; a question may use any."""
-ALTERNATIVES = (
-    *RELEASES, "access", "bandwidth_mode", "direction", "machine", "pgm_option", "security", "tran_option"
-)  # fmt: skip
-"""Named conditions whose levels stand for each other; those of others are parts of one measurement."""
-POPULATIONS = ("users", "sessions", "clients", "terminals", "web_clients", "ims_connect_clients")
-"""Numeric conditions that count one population, under one name or another."""
 BEYOND = 4.0
 """Up to so many times the largest measured population its throughput is taken to go on as measured."""
 SHARED_LEVELS = 2

@@ -43,7 +43,7 @@ def known(bundle):
     facts = {
         "paced": {"think_time": "8"},
         "files": {"think_time": "15", "file_size": "2"},
-        "link": {"messages_sent": "10000"},
+        "link": {"messages_sent": "10000", "average_message_bytes": "500"},
         "shop": {"ims_connect_clients": "4000", "aors": "10", "machine": "m0", "memory": "2"},
         "two": {"terminals_per_lpar": "300", "terminals": "600"},
         "driven": {"concurrent_users": "200", "requested_rate": "maximum"},
@@ -237,3 +237,21 @@ def test_times_of_sending_go_with_the_messages(known):
     assert value(asked, "send_s")["value"] == pytest.approx(2 * plain["value"])
     assert half_width(value(asked, "send_s")) > half_width(plain)
     assert "10,000 were measured" in asked["notes"][0]
+
+
+@pytest.mark.parametrize("bytes_each", [125, 2000])
+def test_times_of_larger_messages_are_between_the_same_and_proportional(known, bytes_each):
+    measured, asked = (
+        value(predict(known, "link", {"buffer_kb": 16, "average_message_bytes": size}), "send_s")
+        for size in (500, bytes_each)
+    )
+    ends = sorted((measured["value"], measured["value"] * bytes_each / 500))
+    assert asked["value"] == pytest.approx((ends[0] * ends[1]) ** 0.5)
+    assert ends[0] / 1.25 < asked["lo"] < ends[0] and ends[1] < asked["hi"] < ends[1] * 1.25
+
+
+@pytest.mark.parametrize(("system", "keys"), [("paced", {"users", "think_time"}), ("link", {"messages_sent"})])
+def test_an_unknown_key_is_refused_with_what_can_be_asked_of_the_configuration_too(known, system, keys):
+    with pytest.raises(QuestionError, match="'colour' is not understood") as refused:
+        predict(known, system, {"colour": "red"})
+    assert keys <= set(refused.value.allowed)

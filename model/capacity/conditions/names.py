@@ -1,0 +1,18 @@
+"""What the names of conditions and of configuration attributes stand for, as `names.toml` lists them."""
+
+import tomllib
+from pathlib import Path
+
+_NAMES: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+RELEASES = tuple(_NAMES["releases"])
+ALTERNATIVES = (*RELEASES, *_NAMES["alternatives"])
+POPULATIONS = tuple(_NAMES["populations"])
+ENGINES = tuple(_NAMES["engines"])
+CUSTOMERS = tuple(_NAMES["customers"])
+SIZES = tuple(_NAMES["sizes"])
+ASKING = tuple(_NAMES["asking"])
+SERVING = tuple(_NAMES["serving"])
+SENT = tuple(_NAMES["sent"])
+SENT_SIZES = tuple(_NAMES["sent_sizes"])
+ENDINGS = tuple(_NAMES["endings"])
