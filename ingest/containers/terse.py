@@ -222,10 +222,12 @@ def _unspack(
     """SPACK: rows of `table` are left part, right part, following and back.
 
     `following` is -1 - references of a referenced node, the next node in the queue of unreferenced ones, or the next
-    free slot; node 0 is the queue's head.
+    free slot; node 0 is the queue's head. Record marks put nothing into data without records: a phrase of so many that
+    they might never end, as one that is part of itself, is damage.
     """
     left, right, following, back = table[0], table[1], table[2], table[3]
     room = out.size - 8
+    marks = 0
     while True:
         while state[_DEPTH] > 0:
             if used >= room:
@@ -240,6 +242,10 @@ def _unspack(
                 node = left[node]
             if node <= 0:
                 return _CORRUPT, used
+            if node == _RECORD_MARK and not variable:
+                marks += 1
+                if marks > _SLOTS:
+                    return _CORRUPT, used
             used = _put(node, variable, state, out, used)
             if used < 0:
                 return _LONG_RECORD, 0
@@ -259,6 +265,7 @@ def _unspack(
         if code == 0:
             return _ENDED, used
         state[_CODE] += 1
+        marks = 0
         if state[_PREVIOUS] == 0:
             state[_PREVIOUS] = code
         else:
@@ -330,8 +337,6 @@ def unterse(data: bytes | memoryview, *, limit: int, piece: int = 1 << 20) -> It
         total += whole
         if total > limit:
             raise TerseError(f"expands beyond the limit of {limit} bytes", HEADER_BYTES + int(state[_CODE]) * 3 // 2)
-        if status == _LONG_RECORD:
-            whole = 0
         if whole:
             yield out[:whole].tobytes()
         if status == _ENDED:

@@ -81,6 +81,28 @@ def test_a_bomb_stops_at_the_limit() -> None:
     assert delivered <= 1 << 22
 
 
+@pytest.mark.parametrize(
+    "codes",
+    [
+        pytest.param([257, 257, *range(258, 318)], id="phrases that double"),
+        pytest.param([*(1 + k % 256 for k in range(3838)), 257, 258, 258], id="a phrase that is part of itself"),
+    ],
+)
+def test_phrases_of_record_marks_alone_end_in_an_error(codes: list[int]) -> None:
+    fixed = struct.pack(">BBHBBHI", 5, 0, 80, 4, 0, 0, 80) + code_bytes([*codes, 0])
+    with pytest.raises(TerseError, match="a code names a phrase that cannot exist"):
+        list(unterse(fixed, limit=LIMIT))
+
+
+def test_records_before_one_that_is_too_long_are_delivered() -> None:
+    packed = struct.pack(">BBHBBHI", 2, 1, 32756, 4, 0, 0, 32756) + code_bytes([0xC2, 257, *[0x41] * 66_000, 0])
+    delivered = b""
+    with pytest.raises(TerseError, match="longer than a record descriptor"):
+        for piece in unterse(packed, limit=LIMIT):
+            delivered += piece
+    assert delivered == with_descriptors([b"\xc1"])
+
+
 @given(st.sampled_from([2, 5]), st.booleans(), st.binary(max_size=400))
 def test_arbitrary_codes_end_in_data_or_in_a_named_error(version: int, variable: bool, body: bytes) -> None:
     data = struct.pack(">BBHBBHI", version, int(variable), 80, 4, 0, 0, 80) + body
