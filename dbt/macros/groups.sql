@@ -15,3 +15,14 @@
   qualify c.class_kind = min(c.class_kind) over (partition by n.interval_key, g.workload, g.pattern)
 )
 {%- endmacro %}
+
+{# SMF system identifiers that groups files name one system for, with that system, as a subquery. #}
+{% macro named_system() -%}
+(
+  select smf_sid, min(system_id) as system_id
+  from {{ ref('int_group') }}
+  where smf_sid is not null
+  group by smf_sid
+  having count(distinct system_id) = 1
+)
+{%- endmacro %}

@@ -1,4 +1,5 @@
--- Every interval known from records or reports, with the system and the measured point it belongs to.
+-- Every interval known from records or reports, with the system and the measured point it belongs to: outside
+-- measured runs, the only system that a groups file names the identifier for.
 -- A report carries local time only: where records of the same system start within a second, it is the same interval.
 with recorded as (
   select
@@ -41,15 +42,6 @@ run_of as (
   from intervals i
   join {{ ref('int_run') }} r on {{ in_run('r', 'i.smf_sid', 'i.interval_start_utc', 'i.interval_s') }}
   qualify row_number() over (partition by i.interval_key order by r.start_utc desc, r.system_id, r.point) = 1
-),
-
--- A system identifier owned by one system only names it even outside measured runs.
-owner as (
-  select smf_sid, min(system_id) as system_id
-  from {{ ref('int_group') }}
-  where smf_sid is not null
-  group by smf_sid
-  having count(distinct system_id) = 1
 )
 
 select
@@ -68,4 +60,4 @@ select
   i.copies
 from intervals i
 left join run_of r using (interval_key)
-left join owner o on o.smf_sid = i.smf_sid
+left join {{ named_system() }} o on o.smf_sid = i.smf_sid

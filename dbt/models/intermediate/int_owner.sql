@@ -1,12 +1,6 @@
 -- The system that an SMF system identifier stands for outside measured runs: the only one a groups file names it for, or,
 -- where all its intervals are of measured runs, the only one that was measured on it.
-with named as (
-  select smf_sid, min(system_id) as system_id
-  from {{ ref('int_group') }}
-  where smf_sid is not null
-  group by smf_sid
-  having count(distinct system_id) = 1
-),
+with named as {{ named_system() }},
 
 measured as (
   select smf_sid, min(system_id) as system_id

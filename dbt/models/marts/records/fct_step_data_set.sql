@@ -18,16 +18,26 @@ with opened as (
   group by smf_sid, job_name, reader_start_date, reader_start_clock_us, coalesce(trim(step_name), ''), trim(dd_name)
 ),
 
-used as (
-  select
+-- A step with many definitions has further records, each with definitions of its own from its first section on; a
+-- section that is there again at the same place of the same step's record is of a copy.
+written as (
+  select distinct
     e.smf_sid, i.job_name, i.jes_job_id, i.step_number, i.step_name, i.program_name, i.reader_start_date,
-    i.reader_start_clock_us, e.written_local as step_end_local, trim(e.dd_name) as dd_name,
-    sum(e.blocks) as blocks, sum(e.blocks * coalesce(nullif(e.large_block_size_bytes, 0), e.block_size_bytes)) as bytes,
-    sum(e.device_connect_us) as connect_us
+    i.reader_start_clock_us, e.written_local as step_end_local, trim(e.dd_name) as dd_name, e.section_seq, e.device_class,
+    e.unit_type, e.device_number, e.blocks, e.block_size_bytes, e.large_block_size_bytes, e.device_connect_us
   from {{ source('staging', 'stg_smf30_excp') }} e
   join {{ source('staging', 'stg_smf30_header') }} h using (file_id, record_seq)
   join {{ source('staging', 'stg_smf30_identification') }} i using (file_id, record_seq)
   where h.subtype = 4
+),
+
+used as (
+  select
+    smf_sid, job_name, jes_job_id, step_number, step_name, program_name, reader_start_date, reader_start_clock_us,
+    step_end_local, dd_name,
+    sum(blocks) as blocks, sum(blocks * coalesce(nullif(large_block_size_bytes, 0), block_size_bytes)) as bytes,
+    sum(device_connect_us) as connect_us
+  from written
   group by all
 )
 
