@@ -20,14 +20,14 @@
 {%- endmacro %}
 
 {#- Rows of a relation with the interval `n` of their LPAR in which a moment of theirs lies, NULL where it lies in none.
-    `start` is the interval's start on the clock that the moment is of; where two start alike, as in the hour that local
-    time repeats in autumn, it is the first. -#}
-{% macro with_interval(relation, moment, start) -%}
+    `start` is the start of the `intervals` on the clock that the moment is of; where two start alike, as in the hour that
+    local time repeats in autumn, it is the first. -#}
+{% macro with_interval(relation, moment, intervals, start) -%}
   (
     select m.*, case when m.{{ moment }} < {{ end_utc('i.' ~ start, 'i.interval_s') }} then i end as n
     from {{ relation }} m
     asof left join (
-      select * from {{ ref('int_interval') }}
+      select * from {{ intervals }}
       qualify row_number() over (partition by smf_sid, {{ start }} order by interval_start_utc, interval_key) = 1
     ) i on i.smf_sid = m.smf_sid and m.{{ moment }} >= i.{{ start }}
   )

@@ -25,7 +25,7 @@ placed as (
   select m.smf_sid, m.ended_second, n.interval_key, coalesce(n.system_id, o.system_id) as system_id,
     coalesce(n.interval_start_utc, time_bucket(interval '15 minutes', m.ended_second)) as interval_start_utc,
     coalesce(n.interval_s, 900) as interval_s
-  from {{ with_interval('moment', 'ended_second', 'interval_start_utc') }} m
+  from {{ with_interval('moment', 'ended_second', ref('int_interval'), 'interval_start_utc') }} m
   left join {{ ref('int_owner') }} o on o.smf_sid = m.smf_sid
 )
 

@@ -25,7 +25,7 @@ with moved as (
 placed as (
   select m.* exclude (n), n.interval_key, coalesce(n.system_id, o.system_id) as system_id, n.interval_start_utc,
     n.interval_s, coalesce(n.interval_start_local, time_bucket(interval '15 minutes', m.ended_local)) as interval_start_local
-  from {{ with_interval('moved', 'ended_local', 'interval_start_local') }} m
+  from {{ with_interval('moved', 'ended_local', ref('int_interval'), 'interval_start_local') }} m
   left join {{ ref('int_owner') }} o on o.smf_sid = m.smf_sid
 ),
 
