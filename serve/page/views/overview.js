@@ -18,6 +18,7 @@ const TIGHT_PCT = 80,
   MOST_NAMED = 3;
 // What is nearest to being full comes after these by its days.
 const RANK = { data: -5, stale: -4, full: -3, tight: -2, jump: 1e5, gate: 1e6 };
+const VERDICTS = { pass: "sound", warn: "usable, with warnings", fail: "not fit for use" };
 const PRESSING_DAYS = 182;
 const pressing = (rank) => (rank === RANK.full ? "bad" : rank <= PRESSING_DAYS ? "warn" : "");
 // A crossing ranks by the days that are left, and as full where there are none.
@@ -29,6 +30,13 @@ function rankOf(crossing) {
 export async function overview(body, { known }) {
   const quality = await ask("/v1/quality").catch(() => ({ verdict: null, problems: [] }));
   const points = [...known.systems.values()].filter((system) => !system.period);
+  const studied = [...known.byCondition].map((name) => known.studies.get(name));
+  if (!known.histories.size && !points.length && !studied.length)
+    throw (
+      known.snapshotProblem ??
+      known.problem ??
+      new Error("Nothing was published yet: run etalon demo, or etalon ingest and build.")
+    );
   const attention = h("ul", { className: "attention" });
   const items = [];
   // The lowest rank first: what cannot be relied on, what is full, then what fills soonest.
@@ -36,7 +44,6 @@ export async function overview(body, { known }) {
     items.push([rank, h("li", { className: pressing(rank) }, h("a", { href: address(view, params) }, text))]);
     attention.replaceChildren(...items.sort(([one], [other]) => one - other).map(([, item]) => item));
   };
-  const VERDICTS = { pass: "sound", warn: "usable, with warnings", fail: "not fit for use" };
   if (quality.verdict && quality.verdict !== "pass")
     look(
       RANK.data,
@@ -48,7 +55,7 @@ export async function overview(body, { known }) {
     h(
       "div",
       { className: "tiles" },
-      tile("Data", quality.verdict ? VERDICTS[quality.verdict] : "not checked yet", quality.verdict, "#/data"),
+      tile("Data", VERDICTS[quality.verdict] ?? "not checked yet", quality.verdict, "#/data"),
       modelTile(known),
       tile("LPARs", String(known.histories.size), null, "#/overview"),
       points.length ? tile("Systems of measured points", String(points.length), null, "#/what-if") : null,
@@ -56,55 +63,32 @@ export async function overview(body, { known }) {
     section("Where to look", attention),
     everyLpar(known, look) ?? "",
     ...lastWeek([...known.histories.values()]),
+    points.length ? measuredPoints(points) : "",
+    studied.length ? measuredAtConditions(studied) : "",
   );
-  if (points.length)
-    body.append(
-      section(
-        "Systems of measured points",
-        table(
-          [
-            { name: "System" },
-            { name: "machine" },
-            { name: "CPs", number: true, text: whole },
-            { name: "rates measured", unit: "transactions/s" },
-            { name: "model" },
-          ],
-          points.map((system) => [
-            h("a", { href: address("what-if", { system: system.system }) }, system.system),
-            system.machine,
-            system.engines,
-            system.rates.length > 1
-              ? `${figure(system.rates[0], 5)} to ${figure(system.rates.at(-1), 5)}`
-              : figure(system.rates[0], 5),
-            verdict(system.gate),
-          ]),
-          "Systems of measured points",
-        ),
-      ),
-    );
-  const studied = [...known.byCondition].map((name) => known.studies.get(name));
-  if (studied.length)
-    body.append(
-      section(
-        "Systems measured at conditions",
-        table(
-          [{ name: "System" }, { name: "study" }, { name: "hardware" }],
-          studied.map((about) => [
-            h("a", { href: address("what-if", { system: about.system }) }, about.system),
-            about.title,
-            about.hardware,
-          ]),
-          "Systems measured at conditions other than load",
-        ),
-      ),
-    );
-  if (!known.histories.size && !points.length && !studied.length)
-    throw (
-      known.snapshotProblem ??
-      known.problem ??
-      new Error("Nothing was published yet: run etalon demo, or etalon ingest and build.")
-    );
   if (known.problem) body.append(refusal(known.problem));
+}
+
+const whatIf = (system) => h("a", { href: address("what-if", { system }) }, system);
+
+function measuredPoints(systems) {
+  const columns = [
+    { name: "System" },
+    { name: "machine" },
+    { name: "CPs", number: true, text: whole },
+    { name: "rates measured", unit: "transactions/s" },
+    { name: "model" },
+  ];
+  const rates = ({ rates: all }) =>
+    all.length > 1 ? `${figure(all[0], 5)} to ${figure(all.at(-1), 5)}` : figure(all[0], 5);
+  const rows = systems.map((one) => [whatIf(one.system), one.machine, one.engines, rates(one), verdict(one.gate)]);
+  return section("Systems of measured points", table(columns, rows, "Systems of measured points"));
+}
+
+function measuredAtConditions(studies) {
+  const columns = [{ name: "System" }, { name: "study" }, { name: "hardware" }];
+  const rows = studies.map((about) => [whatIf(about.system), about.title, about.hardware]);
+  return section("Systems measured at conditions", table(columns, rows, "Systems measured at conditions other than load"));
 }
 
 const tile = (name, value, kind, href) =>
