@@ -124,6 +124,7 @@ def explain(error: Exception) -> tuple[str, Exit]:
     own: dict[str, Exit] = {
         "model.capacity.questions.QuestionError": Exit.QUESTION,
         "model.capacity.bundle.BundleError": Exit.NOT_READY,
+        "model.registry.store.NoVersionError": Exit.QUESTION,
         "model.lab.errors.LabError": Exit.QUESTION,
         "model.studies.comparison.errors.ComparisonError": Exit.QUESTION,
         "model.systems.catalogue.CatalogueError": Exit.QUESTION,

@@ -412,6 +412,20 @@ def require_snapshot(home: Home) -> None:
     require(home.snapshot, "there is no published snapshot", "run `etalon build` on ingested data, or `etalon demo`")
 
 
+def make_champion(home: Home, version: str) -> None:
+    """Put a registered version in service; it stays until a calibration takes its place.
+
+    Raises NoVersionError where there is no such version, or this Etalon cannot read it.
+    """
+    home.require_writable()
+    from model import registry
+    from pipelines import settings
+
+    server = settings.read(home).registry_server
+    registry.make_champion(home.mlflow, version, server)
+    registry.export_champion(home.mlflow, home.champion, server)
+
+
 def champion(home: Home) -> Mapping[str, Any]:
     """The exported bundle of the champion, beside the definitions of the marts published now."""
     require(home.champion, "there is no champion", "run `etalon fit` on published data, or `etalon demo`")

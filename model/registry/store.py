@@ -56,6 +56,10 @@ class NoChampionError(LookupError):
     """No version has passed the validation gate yet."""
 
 
+class NoVersionError(LookupError):
+    """No such version can be put in service."""
+
+
 class RegistryDamagedError(RuntimeError):
     """The registry's database cannot be read, or its server not be reached."""
 
@@ -124,9 +128,33 @@ def load_champion(tracking_dir: Path, server: str | None = None) -> dict[str, An
             version = client.get_model_version_by_alias(MODEL_NAME, CHAMPION)
         except mlflow.exceptions.MlflowException as error:
             raise NoChampionError("no version of the model is champion yet") from error
-        text = mlflow.artifacts.load_text(f"runs:/{version.run_id}/{BUNDLE_FILE}")
-    bundle = bundles.loads(text, f"{MODEL_NAME}/{version.version}")
-    return {**bundle, "model_version": f"{MODEL_NAME}/{version.version}"}
+        return _bundle(mlflow, version)
+
+
+def make_champion(tracking_dir: Path, version: str, server: str | None = None) -> None:
+    """Move the alias to a version that stands, such as ``3``, whether or not it passed its gate.
+
+    Raises:
+        NoVersionError: there is no such version, or this Etalon cannot read its artifacts; the alias stays.
+        RegistryDamagedError: as :func:`load_champion`.
+    """
+    with tracking(tracking_dir, server) as mlflow:
+        client = mlflow.MlflowClient()
+        found = {int(one.version): one for one in client.search_model_versions(f"name = '{MODEL_NAME}'")}
+        try:
+            chosen = found[int(version.removeprefix(f"{MODEL_NAME}/"))]
+            _bundle(mlflow, chosen)
+        except (KeyError, ValueError, OSError, mlflow.exceptions.MlflowException) as error:
+            why = f": {error}" if isinstance(error, bundles.BundleError) else ""
+            known = ", ".join(map(str, sorted(found))) or "none"
+            raise NoVersionError(f"version {version} cannot be put in service{why} (versions: {known})") from error
+        client.set_registered_model_alias(MODEL_NAME, CHAMPION, chosen.version)
+
+
+def _bundle(mlflow: Any, version: Any) -> dict[str, Any]:
+    text = mlflow.artifacts.load_text(f"runs:/{version.run_id}/{BUNDLE_FILE}")
+    name = f"{MODEL_NAME}/{version.version}"
+    return {**bundles.loads(text, name), "model_version": name}
 
 
 def export_champion(tracking_dir: Path, path: Path, server: str | None = None) -> Path:

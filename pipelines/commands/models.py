@@ -1,4 +1,4 @@
-"""Commands over the model: systems, fit, validate."""
+"""Commands over the model: systems, fit, champion, validate."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (systems, fit, validate):
+    for command in (systems, fit, champion, validate):
         app.command()(command)
 
 
@@ -76,6 +76,30 @@ def fit(as_json: Json = False) -> None:
         typer.echo(f"{fitted.line}\nbundle: {fitted.bundle}")
     if not fitted.promoted:
         raise EtalonError(fitted.line, Exit.GATE)
+
+
+def champion(
+    version: Annotated[str | None, typer.Argument(help="Put this version in service; without it list all.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the versions of the model, or put one of them in service."""
+    home = Home.from_environment()
+    if version is not None:
+        steps.make_champion(home, version)
+    steps.require(home.versions, "there is no version", "run `etalon fit` on published data, or `etalon demo`")
+    in_service = (steps.standing(home) or {}).get("model_version")
+    rows = [
+        {
+            "version": one["model_version"],
+            "registered": one["registered_at"],
+            "gate": "passed" if one["promoted"] else "missed",
+            "data until": max((system["period"][1] for system in one["systems"] if system["period"]), default=None),
+            "systems": len(one["systems"]),
+            "in service": one["model_version"] == in_service,
+        }
+        for one in json.loads(home.versions.read_text(encoding="utf-8"))["versions"]
+    ]
+    typer.echo(json.dumps({"versions": rows}, indent=2) if as_json else text.table(rows))
 
 
 def validate(

@@ -32,7 +32,9 @@ def test_no_summary_of_a_command_is_cut_off_at_eighty_columns(monkeypatch, capsy
     with pytest.raises(SystemExit):
         typer.main.get_command(app).main(["--help"], prog_name="etalon")
     lines = capsys.readouterr().out.splitlines()
-    summaries = [line for line in lines if line.split(maxsplit=1)[:1] and line.split(maxsplit=1)[0] in COMMANDS]
+    lines = lines[lines.index("Commands:") + 1 :]
+    lines = lines[: lines.index("")]
+    summaries = [line for line in lines if line.split(maxsplit=1)[0] in COMMANDS]
     assert len(summaries) == len(COMMANDS)
     assert [line for line in summaries if line.endswith("...")] == []
 

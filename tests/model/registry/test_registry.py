@@ -13,10 +13,12 @@ from model.capacity.ask import predict
 from model.registry import (
     MODEL_NAME,
     NoChampionError,
+    NoVersionError,
     RegistryDamagedError,
     export_champion,
     export_versions,
     load_champion,
+    make_champion,
     register,
 )
 from model.validation import validate
@@ -110,6 +112,19 @@ def test_models_that_miss_answer_the_latest_first_until_one_passes_and_say_so(tm
         assert champion["model_version"] == failed.model_version
         assert champion["systems"]["shop"]["gate"]["passed"] is False
     assert register(*fitted(), {"ledger_sha256": "abc"}, tmp_path).champion
+
+
+def test_a_former_version_is_put_in_service_again_and_none_that_cannot_be_read(tmp_path, monkeypatch):
+    first, second = (register(*fitted(seed), {"ledger_sha256": str(seed)}, tmp_path) for seed in (1, 2))
+    for version in (first, second):
+        make_champion(tmp_path, version.version)
+        assert load_champion(tmp_path)["model_version"] == version.model_version
+    with pytest.raises(NoVersionError, match=r"version 7 .*\(versions: 1, 2\)"):
+        make_champion(tmp_path, "7")
+    with monkeypatch.context() as patched, pytest.raises(NoVersionError, match="etalon-bundle/1"):
+        patched.setattr(mlflow.artifacts, "load_text", lambda _: '{"schema": "etalon-bundle/1"}')
+        make_champion(tmp_path, first.model_version)
+    assert load_champion(tmp_path)["model_version"] == second.model_version
 
 
 def test_versions_are_listed_with_their_errors_the_latest_first(registry, tmp_path):
