@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from model.network import Network, NetworkError
 from model.network.solvers.amva import amva
 from model.network.solvers.arrays import IN_TURN, RANKED
+from model.network.solvers.chain import markov_chain
 from model.network.solvers.exact_network import (
     Figures,
     in_product_form,
@@ -90,7 +91,7 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
         if in_product_form(net):
             figures = product_form(net)
         if figures is None:
-            figures = one_open_queue(net) or one_renewal_queue(net)
+            figures = one_open_queue(net) or one_renewal_queue(net) or markov_chain(net)
     if figures is not None:
         return _solution(net, figures, True, [], (), starved)
     if method == "exact":

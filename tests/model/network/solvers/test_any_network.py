@@ -41,7 +41,8 @@ def test_users_above_who_leave_next_to_nothing_make_the_answer_unsure():
                 Station(name="cp", scheduling="preemptive"),
                 closed_class(users, 10.0, visit("cp", 1.0), name="high", priority=1),
                 closed_class(1, 1.0, visit("cp", 1.0), name="low"),
-            )
+            ),
+            method="approximate",
         ).known_error[1]
 
     assert stated(4) < 0.6 < 1.0 < stated(60)

@@ -7,13 +7,18 @@ import pytest
 
 from model.network import Acquire, Cec, LparShare, Network, NetworkError, Release, Resource, Station
 from model.network.simulator import simulate
-from model.network.solvers import solve
+from model.network.solvers import Solution, solve
 from model.network.solvers.passive.parts import Limited, limited_parts
 from model.network.solvers.reduction import reduce
 from tests.model.network.simulator.build import closed_class, network, open_class, visit
 from tests.oracles.hardware_chains import passive_resource
 
 CPU, DISK = Station(name="cp", servers=2, scheduling="ps"), Station(name="disk", scheduling="delay")
+
+
+def approximate(net: Network) -> Solution:
+    """Also of a network that is small enough for its Markov chain."""
+    return solve(net, method="approximate")
 
 
 def region(mxt: int, qr: int, *classes, instances: int = 1) -> Network:
@@ -31,7 +36,7 @@ def work(cp_s: float, qr_s: float, disk_s: float) -> list:
 def test_one_limit_is_its_markov_chain():
     chain = passive_resource(arrival_rate=1.4, units=4, engines=2, service_rate=1.0, io_rate=0.8)
     route = (Acquire(resource="mxt"), visit("cp", 1.0), visit("disk", 1 / 0.8), Release(resource="mxt"))
-    answer = solve(network((CPU, DISK), open_class(1.4, *route), resources=(Resource(name="mxt", capacity=4),)))
+    answer = approximate(network((CPU, DISK), open_class(1.4, *route), resources=(Resource(name="mxt", capacity=4),)))
     assert answer.response_s[0] == pytest.approx(chain.response_s, rel=0.06)
     assert answer.held[0, 0] == pytest.approx(1.4 * (answer.response_s[0] - answer.wait_s[0, 0]))
 
@@ -45,7 +50,7 @@ def test_a_limit_of_as_many_as_there_are_servers_is_a_queue_in_order(rate, users
         both = open_class(rate, *inside), closed_class(users, 1.0, *inside, name="users")
         return network((station,), *both, resources=limits)
 
-    limited, plain = solve(queue(Acquire(resource="mxt"), Release(resource="mxt"))), solve(queue())
+    limited, plain = approximate(queue(Acquire(resource="mxt"), Release(resource="mxt"))), solve(queue())
     assert plain.exact
     # Users keep the open class waiting far beyond what it would wait alone.
     np.testing.assert_allclose(limited.response_s, plain.response_s, rtol=0.08)
@@ -59,7 +64,7 @@ def test_users_outside_a_limit_may_leave_it_too_little(others):
     limits = (Resource(name="mxt", capacity=1),)
 
     def at(rate: float):
-        return solve(network((station,), open_class(rate, *inside), outside, resources=limits))
+        return approximate(network((station,), open_class(rate, *inside), outside, resources=limits))
 
     share = 1 / (others + 1)
     over = at(1.01 * share)
@@ -71,7 +76,7 @@ def test_users_outside_a_limit_may_leave_it_too_little(others):
 @pytest.mark.parametrize("rate", [0.5, 0.8, 0.95])
 def test_a_limit_within_a_limit_is_the_simulated_one(rate):
     net = region(5, 1, open_class(rate, *work(0.5, 0.8, 1.0)))
-    answer = solve(net)
+    answer = approximate(net)
     found = simulate(net, seed=1, horizon=60_000).classes["a"].response_s
     assert answer.response_s[0] == pytest.approx(found.value, rel=0.1)
 
@@ -79,7 +84,7 @@ def test_a_limit_within_a_limit_is_the_simulated_one(rate):
 def test_a_limit_that_is_nearly_always_held_is_no_more_than_full():
     users = closed_class(100, 300.0, *work(0.3, 0.5, 2.0), name="b")
     net = region(400, 1, open_class(0.8, *work(0.5, 0.8, 1.0)), users)
-    answer = solve(net)
+    answer = approximate(net)
     assert 0.8 < answer.held[:, 1].sum() < 1
     assert answer.held[:, 0] == pytest.approx(answer.throughput_per_s * (answer.response_s - answer.wait_s[:, 0]))
     found = simulate(net, seed=1, horizon=60_000)
@@ -103,7 +108,7 @@ def test_a_limit_holds_up_its_own_and_spares_the_others(scheduling, cap):
         (cp, DISK), *online, batch, resources=(Resource(name="mxt", capacity=9),),
         cecs=(Cec(name="machine", engines=6),) if cap else (),
     )  # fmt: skip
-    answer, found = solve(net), simulate(net, seed=1, horizon=200_000)
+    answer, found = approximate(net), simulate(net, seed=1, horizon=200_000)
     assert answer.wait_s[0, 0] > 0.1
     for r, name in enumerate(net.class_names):
         assert answer.response_s[r] == pytest.approx(found.classes[name].response_s.value, rel=0.15), name
@@ -111,7 +116,7 @@ def test_a_limit_holds_up_its_own_and_spares_the_others(scheduling, cap):
 
 def test_users_and_arrivals_share_nested_limits():
     net = region(6, 1, open_class(0.5, *work(0.5, 0.6, 1.0)), closed_class(5, 4.0, *work(0.3, 0.5, 2.0), name="b"))
-    answer, found = solve(net), simulate(net, seed=1, horizon=60_000)
+    answer, found = approximate(net), simulate(net, seed=1, horizon=60_000)
     for r, name in enumerate(net.class_names):
         assert answer.response_s[r] == pytest.approx(found.classes[name].response_s.value, rel=0.1)
 
@@ -123,14 +128,14 @@ def test_copies_of_a_limit_leave_some_idle():
     assert Limited(0, 3, 1, np.ones(1), np.ones((1, 1))).inside(5) == pytest.approx([1, 2, 3, 3, 3])
     net = region(8, 1, open_class(1.2, *work(0.3, 0.9, 1.0)), instances=3)
     found = simulate(net, seed=1, horizon=60_000).classes["a"].response_s.value
-    assert solve(net).response_s[0] == pytest.approx(found, rel=0.12)
+    assert approximate(net).response_s[0] == pytest.approx(found, rel=0.12)
 
 
 def test_copies_of_a_limit_before_nearly_full_engines_are_soon_answered(monkeypatch):
     limits = (Resource(name="mxt", capacity=3, instances=3),)
     route = (Acquire(resource="mxt"), visit("cp", 0.5), visit("disk", 0.3), Release(resource="mxt"))
     answers = [
-        float(solve(network((CPU, DISK), open_class(rate, *route), resources=limits)).response_s[0])
+        float(approximate(network((CPU, DISK), open_class(rate, *route), resources=limits)).response_s[0])
         for rate in (3.99, 3.999)
     ]
     # A tenth of what was left of the engines, ten times the queue.
@@ -144,22 +149,22 @@ def test_copies_of_a_limit_before_nearly_full_engines_are_soon_answered(monkeypa
 def test_a_limit_around_nothing_holds_nothing_up():
     limits = (Resource(name="mxt", capacity=3),)
     route = (Acquire(resource="mxt"), Release(resource="mxt"), visit("cp", 0.3))
-    answer = solve(network((CPU, DISK), open_class(1.0, *route), resources=limits))
-    free = solve(network((CPU, DISK), open_class(1.0, visit("cp", 0.3))))
+    answer = approximate(network((CPU, DISK), open_class(1.0, *route), resources=limits))
+    free = approximate(network((CPU, DISK), open_class(1.0, visit("cp", 0.3))))
     assert answer.response_s[0] == pytest.approx(free.response_s[0])
 
 
 def test_an_inner_limit_that_never_binds_changes_nothing():
     def answered(qr: int) -> float:
-        return float(solve(region(4, qr, open_class(0.9, *work(0.5, 0.5, 1.0)))).response_s[0])
+        return float(approximate(region(4, qr, open_class(0.9, *work(0.5, 0.5, 1.0)))).response_s[0])
 
     assert answered(4) == pytest.approx(answered(400))
     assert answered(1) > 1.1 * answered(4)
 
 
 def test_a_limit_nobody_reaches_is_no_limit():
-    wide = solve(region(900, 900, open_class(0.9, *work(0.5, 0.5, 1.0))))
-    free = solve(network((CPU, DISK), open_class(0.9, visit("cp", 0.5), visit("cp", 0.5), visit("disk", 1.0))))
+    wide = approximate(region(900, 900, open_class(0.9, *work(0.5, 0.5, 1.0))))
+    free = approximate(network((CPU, DISK), open_class(0.9, visit("cp", 0.5), visit("cp", 0.5), visit("disk", 1.0))))
     # The engines are met twice inside, which the inside of the limit takes for two stations that slow each other down.
     assert wide.response_s == pytest.approx(free.response_s, rel=0.03)
     assert wide.wait_s == pytest.approx(np.zeros((1, 2)), abs=1e-9)
@@ -171,7 +176,7 @@ def test_overlapping_limits_that_nobody_waits_for_are_left_out():
     net = network(
         (CPU, DISK), open_class(0.8, *work(0.3, 0.4, 1.0)), open_class(0.6, *both, name="b"), resources=limits
     )
-    answer, found = solve(net), simulate(net, seed=1, horizon=40_000)
+    answer, found = approximate(net), simulate(net, seed=1, horizon=40_000)
     assert "layered resources" not in answer.approximated and answer.held[1, 1] > 0
     for r, name in enumerate(net.class_names):
         assert answer.response_s[r] == pytest.approx(found.classes[name].response_s.value, rel=0.1)
@@ -188,9 +193,9 @@ def test_limits_that_overlap_are_answered_and_called_so():
         Release(resource="mxt"), Release(resource="qr"), name="c",
     )  # fmt: skip
     assert limited_parts(reduce(region(2, 1, other, qr_first))) is None
-    answer = solve(region(2, 1, other, qr_first))
+    answer = approximate(region(2, 1, other, qr_first))
     assert "layered resources" in answer.approximated
-    assert np.isfinite(solve(region(5, 2, crossed)).response_s).all()
+    assert np.isfinite(approximate(region(5, 2, crossed)).response_s).all()
 
 
 def test_limited_work_that_others_starve_of_the_engine_has_no_steady_state():
@@ -199,7 +204,7 @@ def test_limited_work_that_others_starve_of_the_engine_has_no_steady_state():
     high = open_class(4.0, *inside, name="high", priority=1)
     flood = open_class(20.0, visit("cp", 0.1), name="flood", priority=2)
     stations = [Station(name="cp", scheduling="hol"), Station(name="tape")]
-    answer = solve(network(stations, low, high, flood, resources=(Resource(name="lock", capacity=2),)))
+    answer = approximate(network(stations, low, high, flood, resources=(Resource(name="lock", capacity=2),)))
     assert np.isinf(answer.response_s).all()
 
 
@@ -213,4 +218,6 @@ def test_more_than_there_is_of_a_resource_is_never_said_to_be_held():
         for first, then in (("mxt", "qr"), ("qr", "mxt"))
     ]  # fmt: skip
     with pytest.raises(NetworkError, match=r"are held, which has 1.*Simulate it"):
+        approximate(region(1, 1, *classes))
+    with pytest.raises(NetworkError, match="come to wait for each other without end"):
         solve(region(1, 1, *classes))

@@ -1,0 +1,213 @@
+"""The steady state of a network's Markov chain, and what is to be seen in it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from model.network import NetworkError
+from model.network.kernel_cache import kernel
+from model.network.solvers.arrays import RANKED, Floats, Ints
+from model.network.solvers.chain.tables import Kinds, NotAChain, Places, tables
+from model.network.solvers.chain.walk import States, speeds_of, walk
+from model.network.solvers.exact_network import Figures
+from model.network.solvers.reduction import Reduced, in_service
+
+MOST_STATES = 10_000
+MOST_CUSTOMERS = 1_000
+LEAST_LOST = 1e-7
+"""Part of the arrivals that is turned away where the chain of an open network ends."""
+TRIES = 4
+SWEEPS, SETTLED = 1_000, 1e-13
+"""Sweeps over all states, and the change of a chance in one, in which these settle."""
+MOST_WORK = 3e8
+"""States times the square of how far apart in their list those are that follow each other, up to which their equations
+are solved directly."""
+SAME_FLOW = 1e-5
+"""Relative difference of flows that are the same where the chances are right."""
+
+
+def markov_chain(net: Reduced) -> Figures | None:
+    """Exact figures, of open classes as exact as the number inside at a time is limited in the chain; None where
+    the network is no small Markov chain.
+
+    Raises:
+        NetworkError: all transactions, or all of a class, come to wait for each other.
+    """
+    opened = net.rates > 0
+    most = _most_inside(net)
+    for _ in range(TRIES if opened.any() else 1):
+        if int(most[opened].sum() + net.users.sum()) > MOST_CUSTOMERS:
+            return None
+        found = _solved(net, most)
+        if found is None or np.all(found[1] < LEAST_LOST):
+            return found and found[0]
+        most = np.where(found[1] < LEAST_LOST, most, 2 * most)
+    return None
+
+
+def _most_inside(net: Reduced) -> Ints:
+    """(classes,) transactions of open classes beyond which there are next to none, by how busy stations are."""
+    most = np.zeros(len(net.rates), dtype=np.int64)
+    work = net.rates.clip(0)[:, None] * net.demand * net.pace
+    for r in np.flatnonzero(net.rates > 0):
+        fullest = 0.05
+        for k in np.flatnonzero((net.demand[r] > 0) & ~net.delay):
+            ranked = net.network.stations[k].scheduling in RANKED
+            beside = net.priority >= net.priority[r] if ranked else np.ones(len(work), dtype=np.bool_)
+            fullest = max(fullest, float(work[beside, k].sum() / net.curves[k][0][-1]))
+        # The more arrivals and work vary, the slower long queues get rare.
+        varies = max(1.0, float(net.dispersion[r]), float(np.nan_to_num(net.scv[r]).max()))
+        servers = int(net.servers[(net.demand[r] > 0) & ~net.delay].max(initial=1))
+        most[r] = math.ceil((1 + varies) / 2 * math.log(LEAST_LOST) / math.log(min(fullest, 0.99))) + servers
+    return most
+
+
+def _solved(net: Reduced, most: Ints) -> tuple[Figures, Floats] | None:
+    """Figures, and (classes,) the part of the arrivals that is turned away as no more than ``most`` are let in."""
+    try:
+        known = tables(net, most)
+    except NotAChain:
+        return None
+    if _least_states(net, known.kinds, most) > MOST_STATES:
+        return None
+    opened = net.rates > 0
+    width = int(net.users.sum() + most[opened].sum()) + int(opened.sum()) + 1
+    states, sources, targets, rates = walk(known, width, MOST_STATES)
+    if len(states) == 0:
+        return None
+    chances = _stationary(len(states), sources, targets, rates, net.network.name)
+    if chances is None:
+        return None
+    there, busy, done, held, lost = _means(states, chances, known.kinds, known.places, len(net.rates))
+    stations = len(net.curves)
+    inside, waiting = there[:, :stations], there[:, stations:-1]
+    work = net.demand * net.pace
+    flow = np.divide(done[:, :stations], work, out=np.full_like(work, np.nan), where=work > 0)
+    throughput = np.nan_to_num(flow[np.arange(len(work)), work.argmax(axis=1)])
+    started = opened | (net.users > 0)
+    if np.any(throughput[started] <= 0):
+        names = ", ".join(n for n, r in zip(net.network.class_names, started & (throughput <= 0), strict=True) if r)
+        raise NetworkError(_deadlock(net.network.name, names))
+    same = np.where(opened, net.rates * (1 - lost), throughput)[:, None]
+    if np.any(np.abs(flow - same)[started] > SAME_FLOW * same[started]):
+        return None
+    throughput = np.where(opened, net.rates, throughput)
+    each = np.where(throughput > 0, throughput, 1.0)[:, None]
+    used = busy[:, :stations]
+    figures = Figures(
+        throughput,
+        inside / each,
+        used,
+        in_service(net, throughput, work, used),
+        waiting / each,
+        held,
+        "Markov chain",
+        np.zeros(len(throughput)),
+    )
+    return figures, lost
+
+
+def _least_states(net: Reduced, kinds: Kinds, most: Ints) -> float:
+    """How many states there are at least: by how many users are where, and open transactions inside."""
+    states = 1.0
+    for r in np.flatnonzero((net.users > 0) & ~np.any(net.acquires > 0, axis=1)):
+        apart = len({(int(kinds.place[t]), int(kinds.step[t])) for t in np.flatnonzero(kinds.row == r)})
+        states *= math.comb(int(net.users[r]) + apart - 1, apart - 1)
+    return states * math.prod(int(most[r]) for r in np.flatnonzero(net.rates > 0))
+
+
+def _stationary(count: int, sources: Ints, targets: Ints, rates: Floats, name: str) -> Floats | None:
+    """(states,) how likely each state is; None where that takes too long."""
+    # Loaded by those who need it: it takes longer than to solve most networks.
+    from scipy.sparse import coo_array, diags_array
+    from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+    from scipy.sparse.linalg import splu
+
+    into = coo_array((rates, (targets, sources)), shape=(count, count)).tocsr()
+    parts, part = connected_components(into, directed=True, connection="strong")
+    ends = np.setdiff1d(np.arange(parts), part[sources[part[sources] != part[targets]]])
+    if len(ends) > 1:
+        raise NetworkError(_deadlock(name, "some classes"))
+    at = np.flatnonzero(part == ends[0])
+    out = np.zeros(count)
+    if len(at) == 1:
+        out[at] = 1.0
+        return out
+    inner = into[at][:, at]
+    leaving = np.asarray(inner.sum(axis=0)).ravel()
+    order = reverse_cuthill_mckee(inner)
+    place = np.argsort(order)
+    moves = inner.tocoo()
+    if len(at) * float(np.abs(place[moves.row] - place[moves.col]).max()) ** 2 <= MOST_WORK:
+        balance = (inner - diags_array(leaving)).tocsc()
+        # One state's chance is set to 1; the others follow from their balance.
+        rest = splu(balance[1:, 1:]).solve(-balance[1:, [0]].toarray().ravel())
+        found = np.maximum(np.concatenate(([1.0], rest)), 0.0)
+    else:
+        found = np.full(len(at), 1 / len(at))
+        if not _sweep(inner.indptr, inner.indices, inner.data, leaving, found):
+            return None
+    out[at] = found / found.sum()
+    return out
+
+
+@kernel()
+def _sweep(start: Ints, source: Ints, rate: Floats, leaving: Floats, found: Floats) -> bool:
+    """Whether the chances (states,) settle in sweeps forwards and backwards (Gauss and Seidel)."""
+    count = len(found)
+    for _ in range(SWEEPS):
+        change, total = 0.0, 0.0
+        for j in range(2 * count):
+            i = j if j < count else 2 * count - 1 - j
+            into = 0.0
+            for e in range(start[i], start[i + 1]):
+                into += found[source[e]] * rate[e]
+            if j >= count:
+                change = max(change, abs(into / leaving[i] - found[i]))
+                total += into / leaving[i]
+            found[i] = into / leaving[i]
+        found /= total
+        if change < SETTLED * total:
+            return True
+    return False
+
+
+def _deadlock(name: str, who: str) -> str:
+    return (
+        f"network {name!r}: transactions of {who} come to wait for each other without end: have all take resources in "
+        "one order, and all units that they need at once"
+    )
+
+
+@kernel()
+def _means(
+    states: States, chances: Floats, kinds: Kinds, places: Places, classes: int
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """(classes, places) customers there, servers busy, and work done; (classes, resources) units held; (classes,) part
+    of the time when no more of a class are let in."""
+    shape = (classes, len(places.servers))
+    there, busy, done = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    held, lost = np.zeros((classes, len(places.units))), np.zeros(classes)
+    count = np.zeros(classes, np.int64)
+    for i in range(len(states)):
+        if chances[i] <= 0.0:
+            continue
+        speeds = speeds_of(states[i], kinds, places)
+        count[:] = 0
+        for e in range(len(speeds)):
+            if states[i, e] < 0:
+                break
+            kind = np.int64(states[i, e])
+            r, k = kinds.row[kind], kinds.place[kind]
+            there[r, k] += chances[i]
+            busy[r, k] += chances[i] * speeds[e]
+            done[r, k] += chances[i] * speeds[e] * kinds.speed[kind]
+            count[r] += k < shape[1] - 1
+            for rho in range(len(places.units)):
+                held[r, rho] += chances[i] * kinds.held[kind, rho]
+        for r in range(classes):
+            if places.most[r] > 0 and count[r] >= places.most[r]:
+                lost[r] += chances[i]
+    return there, busy, done, held, lost
