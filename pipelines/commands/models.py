@@ -82,7 +82,7 @@ def champion(
     version: Annotated[str | None, typer.Argument(help="Put this version in service; without it list all.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List the versions of the model, or put one of them in service."""
+    """List versions of the model, or put one in service."""
     home = Home.from_environment()
     if version is not None:
         steps.make_champion(home, version)
