@@ -8,7 +8,7 @@ gap.
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -65,6 +65,8 @@ IMS_CLOCK = Dating(-16, 0xFF)
 
 _FIRST_FEW = 8
 _ENDED = 0
+_LAST_CODE = 3
+"""Highest code of a segment."""
 _NONE = np.empty(0, np.int64)
 
 
@@ -113,6 +115,18 @@ class _Scan:
     blocks: int
     left: int
 
+    def before(self, segment: int) -> "_Scan":
+        """The same up to a segment."""
+        return replace(
+            self,
+            starts=self.starts[:segment],
+            lengths=self.lengths[:segment],
+            codes=self.codes[:segment],
+            block_left=self.block_left[:segment],
+            consumed=int(self.starts[segment]),
+            stop=_ENDED,
+        )
+
 
 def read_frames(
     stream: ByteStream, name: str, *, batch_bytes: int = 16 << 20, dating: Dating = SMF_DATE
@@ -158,12 +172,18 @@ def read_frames(
                 lost, resumed = None, resumed + 1
         else:
             scan = _scan(buffer[:filled], framing, left)
+            block = _first_block(buffer, scan, dating) if framing == "rdw" else -1
+            if block >= 0:
+                scan = scan.before(block)
             frames, used, left = _logical(buffer, filled, room, base, scan, final)
-            if scan.stop != _ENDED or (final and used < filled):
+            if block >= 0:
+                framing = "bdw"
+            elif scan.stop != _ENDED or (final and used < filled):
                 here = scan.stop != _ENDED and used == scan.consumed and framing == "bdw"
                 lost = _Lost(base + used, cut=scan.stop == _ENDED, first=0 if here else 1)
-            yield frames
-            if final and not lost:
+            if used:
+                yield frames
+            if final and not lost and block < 0:
                 return
         buffer[: filled - used] = buffer[used:filled].copy()
         base, filled = base + used, filled - used
@@ -355,6 +375,26 @@ def _scan(data: Bytes, framing: str, left: int) -> _Scan:
         data, framing == "bdw", left, starts, lengths, codes, block_left
     )
     return _Scan(starts[:found], lengths[:found], codes[:found], block_left[:found], consumed, stop, blocks, left)
+
+
+def _first_block(data: Bytes, scan: _Scan, dating: Dating) -> int:
+    """The first segment of a stream that is a block of dated records; -1 if there is none, or records have no date.
+
+    The descriptor of a block looks like that of a record. Inside, descriptors lead to its very end.
+    """
+    if dating.offset < 0:
+        return -1
+    at, room = scan.starts + 4, scan.lengths - 4
+    likely = np.flatnonzero((scan.codes == 0) & (room >= dating.offset + 4) & (data[at + 3] == 0))
+    first = at[likely]
+    fits = data[first].astype(np.int64) * 256 + data[first + 1] <= room[likely]
+    for place in likely[fits & (data[first + 2] <= _LAST_CODE)].tolist():
+        low, end = int(at[place]), int(at[place] + room[place])
+        if _has_date(data, low + dating.offset, dating.highest):
+            inside = _scan(data[low:end], "rdw", 0)
+            if inside.stop == _ENDED and inside.consumed == end - low:
+                return place
+    return -1
 
 
 def _logical(buffer: Bytes, filled: int, spill: int, base: int, scan: _Scan, final: bool) -> tuple[Frames, int, int]:

@@ -148,6 +148,16 @@ def test_a_dump_that_goes_on_without_blocks_is_read_on(count: int, batch_bytes: 
     assert not quarantined
 
 
+@pytest.mark.parametrize("batch_bytes", [1 << 16, 1 << 24])
+@pytest.mark.parametrize("sizes", [[500], [500] * 900, [300, 65_000, 300] * 20], ids=["one", "many", "spanned"])
+def test_a_dump_that_goes_on_in_blocks_is_read_on(sizes: list[int], batch_bytes: int) -> None:
+    plain = [record(510, place % 251) for place in range(200)]
+    blocked = [record(size, place % 251) for place, size in enumerate(sizes)]
+    found, quarantined, _ = read(dump(plain, "rdw") + dump(blocked, "bdw") + dump(plain, "rdw"), batch_bytes)
+    assert found == plain + blocked + plain
+    assert not quarantined
+
+
 @pytest.mark.parametrize("framing", ["rdw", "bdw"])
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
