@@ -191,8 +191,10 @@ def record(con: duckdb.DuckDBPyConnection, project: str, plan: Plan) -> None:
     con.execute("DELETE FROM meta.built")
     con.execute("INSERT INTO meta.built VALUES (?, ?, ?)", [project, offset_s, margins.length.total_seconds()])
     con.execute("DELETE FROM meta.built_file WHERE list_contains($ids, file_id)", {"ids": [*plan.files, *plan.gone]})
+    there = _said(con, [*plan.files])
     for file_id, state in plan.files.items():
-        found = stretches(con, (file_id,))
+        # What was taken out of the warehouse meanwhile is in the marts, of a time that nothing tells any more.
+        found = stretches(con, (file_id,)) if file_id in there else None
         # A file that counts for all time has no stretch, one that counts for none a stretch without length.
         rows: list[tuple[dt.datetime | None, dt.datetime | None]]
         never = dt.datetime(1900, 1, 1)

@@ -132,6 +132,17 @@ def test_nights_with_late_files_overlaps_and_full_disks_end_where_one_build_does
     assert by_night["fct_service_class"]
 
 
+def test_a_file_that_was_taken_out_while_its_marts_were_built_has_all_built_again(tmp_path, new_warehouse):
+    from ingest import warehouse
+    from pipelines.building import touched
+
+    with warehouse.open_writer(new_warehouse(tmp_path / "w.duckdb")) as con:
+        touched.record(con, "project", touched.Plan(everything=True, files={7: "loaded"}))
+        assert touched.plan(con, "project").everything
+        touched.record(con, "project", touched.plan(con, "project"))
+        assert touched.plan(con, "project").nothing
+
+
 def test_what_was_built_and_not_published_is_built_again(tmp_path, new_warehouse):
     from ingest import warehouse
     from pipelines.building import touched
