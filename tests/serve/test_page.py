@@ -474,6 +474,9 @@ def test_a_system_measured_at_conditions_is_asked_by_them(browser, home, bundle)
         page.locator(".ask input[list]").fill("-1")
         page.wait_for_selector(".refusal")
         assert not page.query_selector("#headline")
+        one.go(f"compare?system={name}&a=bandwidth_mode%3Dno&b=bandwidth_mode%3Dyes")
+        page.locator("section[aria-label^='As predicted'] td", has_text="-50 %").first.wait_for()
+        assert not [fault for fault in one.faults if "ResizeObserver" not in fault]
         page.close()
 
 

@@ -3,19 +3,26 @@
 import { ask } from "/static/client.js";
 import { answering, h, section } from "/static/dom.js";
 import { change, figure, within } from "/static/figures.js";
-import { found, keysOf, resourceName } from "/static/parts.js";
+import { keysOf, resourceName } from "/static/parts.js";
 import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
 import { keep, keys } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { dayShape } from "/static/views/day-shape.js";
-import { named, unit } from "/static/words.js";
+import { named, unit, withoutNetwork } from "/static/words.js";
 
 export async function compare(body, { system, params, known }) {
   const history = known.histories.get(system),
-    askable = known.systems.get(system);
+    askable = known.systems.get(system) ?? (known.byCondition.has(system) ? await studied(system) : null);
+  if (!history && !askable) throw withoutNetwork(known, system);
   if (history) body.append(measured(system, history, params, known));
   if (askable) body.append(predicted(system, askable, params, known));
+}
+
+// What may be asked of a system that was measured at conditions.
+async function studied(system) {
+  const { options } = await ask(`/v1/systems/${encodeURIComponent(system)}/conditions`);
+  return { classes: [], options };
 }
 
 function keepBeside(system, given) {
@@ -104,11 +111,11 @@ function changeTable(rows, caption) {
 function predicted(system, askable, params, known) {
   const field = (key, hint) => h("input", { type: "text", value: params.get(key) ?? "", placeholder: hint });
   const a = field("a", "nothing: as today"),
-    b = field("b", `engines=${askable.engines + 1},growth_pct=20`);
+    b = field("b", askable.engines ? `engines=${askable.engines + 1},growth_pct=20` : "");
   const other = h(
     "select",
     {},
-    [...known.systems.keys()].map((name) => new Option(name, name)),
+    [...known.systems.keys(), ...known.byCondition].map((name) => new Option(name, name)),
   );
   other.value = params.get("with") ?? system;
   const answer = h("div", { ariaLive: "polite" }),
@@ -146,16 +153,12 @@ function predictedTable(both) {
     sure(one.change_pct),
     within(one.change_pct, 2),
     one.change_pct.lo > 0 || one.change_pct.hi < 0 ? "yes" : "no",
-    unit(found(both.b, one.metric, one.class)?.unit),
+    unit(both.b.outputs.find((output) => output.metric === one.metric)?.unit),
   ]);
-  return h(
-    "div",
-    {},
+  const fullest = ({ bottleneck: { resource, utilization_pct: full } }) => `${resourceName(resource)}, at ${figure(full, 3)} %`;
+  const known = [both.a, both.b].every((one) => one.bottleneck.stations.length);
+  return [
     changeTable(rows, "Two questions as predicted; what both share cancels in the interval"),
-    h(
-      "p",
-      {},
-      `Fullest in A: ${resourceName(both.a.bottleneck.resource)}, at ${figure(both.a.bottleneck.utilization_pct, 3)} %. In B: ${resourceName(both.b.bottleneck.resource)}, at ${figure(both.b.bottleneck.utilization_pct, 3)} %.`,
-    ),
-  );
+    known ? h("p", {}, `Fullest in A: ${fullest(both.a)}. In B: ${fullest(both.b)}.`) : "",
+  ];
 }
