@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from model.calibration.draws import DRAWS, normals
 from model.calibration.intervals import History
 from model.calibration.regression import Fit
-from model.calibration.waiting import FEWEST_INTERVALS, Seen, followed, pools
+from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Seen, followed, pools
 from model.capacity import queues
 
 Array = NDArray[np.float64]
@@ -193,7 +193,7 @@ def _sharers(h: History, members: Sequence[int], seen: dict[int, Seen], fits: di
     pool = np.full(len(h.seconds), np.inf)
     for c in members:
         one, rate = seen[c], h.ended[:, c] / h.seconds
-        waits = sum(factor * wait for factor, wait in zip(fits[c].mean[1:4], one.waits, strict=True))
+        waits = sum(factor * wait for factor, wait in zip(fits[c].mean[1:ENGINES], one.waits, strict=True))
         expected = np.full(len(h.seconds), np.median(one.response))
         expected[one.kept] = one.service + fits[c].mean[0] + waits
         total += rate

@@ -17,7 +17,7 @@ from model.calibration.draws import DRAWS, normals
 from model.calibration.intervals import History
 from model.calibration.limits import PLACES, Candidates, Sharers
 from model.calibration.regression import Fit, day_dependence
-from model.calibration.waiting import FEWEST_INTERVALS, Seen
+from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Seen
 from model.capacity import queues
 
 Array = NDArray[np.float64]
@@ -74,7 +74,7 @@ def named_limits(
 def _on_engines(h: History, seen: Seen, found: Fit) -> Array:
     """(I, 4) seconds of a transaction on engines and waiting for them, and of waiting alone; the work that shares the
     engines, and the engines. NaN in intervals that were not usable."""
-    queued = sum(factor * wait for factor, wait in zip(found.mean[1:4], seen.waits, strict=True)) / 1e3
+    queued = sum(factor * wait for factor, wait in zip(found.mean[1:ENGINES], seen.waits, strict=True)) / 1e3
     on_engines = np.full((len(h.seconds), 4), np.nan)
     on_engines[seen.kept] = np.column_stack([seen.service / 1e3 + queued, queued, seen.offered, seen.pool])
     return on_engines

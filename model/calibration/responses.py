@@ -149,7 +149,8 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
         "behind": known(0.0)
         if seen.order is Order.SHARED
         else {"centre": float(max(found.mean[2], 0.0)), "draws": np.maximum(drawn[:, 2], 0.0).tolist()},
-        "ziip_factor": {"centre": float(max(found.mean[3], 0.0)), "draws": np.maximum(drawn[:, 3], 0.0).tolist()},
+        "crowded": {"centre": float(max(found.mean[3], 0.0)), "draws": np.maximum(drawn[:, 3], 0.0).tolist()},
+        "ziip_factor": {"centre": float(max(found.mean[4], 0.0)), "draws": np.maximum(drawn[:, 4], 0.0).tolist()},
         "load": known(0.0),
         "noise": {"centre": 0.0, "draws": (noise * z[:, 0]).tolist()},
         "drift": {"centre": 0.0, "draws": (drift * z[:, 1]).tolist()},

@@ -37,8 +37,10 @@ LEAST_ALONE = 1e-3
 # Part of the intervals whose responses are as if nobody waited.
 UNWAITING = 0.1
 QUEUED, BEHIND, NARROWEST = 1.0, 0.5, 0.1
+# By how much more waits behind pieces of unequal size count on full engines than on idle ones; never less.
+CROWDED_SD = 0.5
 # Columns of the rest and of the waits for engines, that for a limit coming after them.
-ENGINES = 4
+ENGINES = 5
 
 
 class Order(Enum):
@@ -61,11 +63,12 @@ class Seen:
     """One class's usable intervals: (n,) response and weight, service, and waiting for engines, all in ms.
 
     ``queued`` is the wait where more important work comes in short pieces, ``behind`` what comes on top where one of
-    its transactions is one piece; of work that runs to its end they are the parts of the wait that shrink and that grow
-    as engines fill, and it waits ``alone`` times both if one factor is for all loads. ``ziip`` is the wait for a zIIP
-    and what a second thread on its core costs. ``limited`` is the wait for limits that the records name, which is not
-    in the response; ``offered`` is the work that shares ``pool`` engines with the class; ``eased`` is the part of the
-    waits for engines that limits leave. ``stay`` is how much longer the class is on the engines than it is charged for.
+    its transactions is one piece, and ``crowded`` that as engines fill; of work that runs to its end they are the parts
+    of the wait that shrink and that grow as engines fill, and it waits ``alone`` times both if one factor is for all
+    loads. ``ziip`` is the wait for a zIIP and what a second thread on its core costs. ``limited`` is the wait for
+    limits that the records name, which is not in the response; ``offered`` is the work that shares ``pool`` engines
+    with the class; ``eased`` is the part of the waits for engines that limits leave. ``stay`` is how much longer the
+    class is on the engines than it is charged for.
     """
 
     c: int
@@ -75,6 +78,7 @@ class Seen:
     service: Array
     queued: Array
     behind: Array
+    crowded: Array
     ziip: Array
     limited: Array
     offered: Array
@@ -101,14 +105,15 @@ class Seen:
     @property
     def waits(self) -> list[Array]:
         """Columns of the regression besides the rest: those of the waits, as far as limits leave them."""
-        return [self.eased * wait for wait in (self.queued, self.behind, self.ziip)]
+        return [self.eased * wait for wait in (self.queued, self.behind, self.crowded, self.ziip)]
 
     def prior(self, limited: bool) -> tuple[list[float], list[float]]:
         """Mean and standard deviation of the rest and of the factors of the waits, that for a limit last."""
         if self.order.to_its_end:
-            engines, deviation = [self.alone, self.alone], [LEANING * self.alone, LEANING * self.alone]
+            engines, deviation = [self.alone, self.alone, 0.0], [*[LEANING * self.alone] * 2, CROWDED_SD]
         else:
-            engines, deviation = [self.stay * QUEUED, self.stay * BEHIND], [FACTOR_SD, BEHIND_SD]
+            engines = [self.stay * QUEUED, self.stay * BEHIND, 0.0]
+            deviation = [FACTOR_SD, BEHIND_SD, CROWDED_SD]
         centre, spread = [0.0, *engines, 1.0], [1e6, *deviation, ZIIP_SD]
         return ([*centre, 1.0], [*spread, LIMIT_SD]) if limited else (centre, spread)
 
@@ -202,6 +207,7 @@ def seen_by(
             (service + on_ziip)[kept],
             queued[kept],
             behind[kept],
+            (behind * np.minimum(offered / pool, 1.0) if order is Order.IMPORTANCE else 0.0 * behind)[kept],
             (on_ziip * (ziip_stretch - 1.0))[kept],
             waited,
             offered[kept],

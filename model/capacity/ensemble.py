@@ -116,6 +116,7 @@ class System:
             rest_ms=self._drawn(law["rest_ms"]),
             factor=self._drawn(law["factor"]),
             behind=self._drawn(law.get("behind", {"centre": 0.0, "draws": []})),
+            crowded=self._drawn(law.get("crowded", {"centre": 0.0, "draws": []})),
             ziip_factor=self._drawn(law.get("ziip_factor", {"centre": 1.0, "draws": []})),
             load=self._drawn(law["load"]),
             noise=self._drawn(law["noise"]),
@@ -317,7 +318,8 @@ class System:
             longer = laws.factor * idle + laws.behind * full
             queued = 1e3 * self._mean_size(scenario, usage) * (level - 1.0) * longer
         else:
-            behind = np.where(np.isnan(ahead), service, ahead) * laws.behind * longer
+            crowded = laws.behind + laws.crowded * np.minimum(offered / pool, 1.0)
+            behind = np.where(np.isnan(ahead), service, ahead) * crowded * longer
             queued = service * laws.factor * (level - 1.0) + behind
         if scenario.longer is not None:
             one = np.ones(busy.shape)

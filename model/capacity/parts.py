@@ -199,14 +199,14 @@ class Limit:
 class Response:
     """Mean response of a stream: service stretched by queueing, the wait for a limit, and a rest.
 
-    All but the names are (draws,): ``rest_ms``, ``factor`` by which waiting for engines counts, ``behind`` how
-    long the pieces of more important work are beside its transactions, or, of work that runs to its end, the two by
-    which it counts with idle and with full engines, ``load`` by which the rest answers to the stretch, ``noise``
-    relative deviation, ``drift`` that of waiting beyond ``longest_wait_ms``. ``p90`` and ``p90_waiting`` are 90th
-    percentiles over means, without waiting and of waiting alone, ``p90_bend`` how far it is below a line between them,
-    ``p90_drift`` its relative deviation for each part that waiting is of the response beyond ``p90_share``. ``scatter``
-    is how far the mean of one interval is from that of its load, relative: always, and for each transaction, as the
-    root of their number.
+    All but the names are (draws,): ``rest_ms``, ``factor`` by which waiting for engines counts, ``behind`` how long the
+    pieces of more important work are beside its transactions, with ``crowded`` besides on full engines, or, of work
+    that runs to its end, the two by which it counts with idle and with full engines, ``load`` by which the rest answers
+    to the stretch, ``noise`` relative deviation, ``drift`` that of waiting beyond ``longest_wait_ms``. ``p90`` and
+    ``p90_waiting`` are 90th percentiles over means, without waiting and of waiting alone, ``p90_bend`` how far it is
+    below a line between them, ``p90_drift`` its relative deviation for each part that waiting is of the response beyond
+    ``p90_share``. ``scatter`` is how far the mean of one interval is from that of its load, relative: always, and for
+    each transaction, as the root of their number.
     """
 
     metric: str
@@ -216,6 +216,7 @@ class Response:
     rest_ms: Array
     factor: Array
     behind: Array
+    crowded: Array
     ziip_factor: Array
     load: Array
     noise: Array
@@ -244,7 +245,8 @@ class Responses:
         def each(name: str) -> Array:
             return np.array([getattr(one, name) for one in responses], float).reshape(-1, 1, 1)
 
-        self.rest_ms, self.factor, self.behind = drawn("rest_ms"), drawn("factor"), drawn("behind")
+        self.rest_ms, self.factor = drawn("rest_ms"), drawn("factor")
+        self.behind, self.crowded = drawn("behind"), drawn("crowded")
         self.ziip_factor, self.load, self.noise = drawn("ziip_factor"), drawn("load"), drawn("noise")
         self.drift, self.p90 = drawn("drift"), drawn("p90")
         self.p90_waiting, self.p90_bend = drawn("p90_waiting"), drawn("p90_bend")

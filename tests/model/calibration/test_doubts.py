@@ -93,14 +93,14 @@ def test_intervals_without_load_change_nothing_about_the_cost():
 def test_work_that_never_waited_for_engines_is_doubted_by_no_more_than_waits_can_tell():
     """Factors of the engines' wait of none and of half of theory's; a limit's wait, where there is one."""
     waits = np.array([0.5, 1.0, 2.0])
-    seen = SimpleNamespace(limited=np.zeros(3), prior=lambda limited: ([0.0, 1.0, 0.5, 1.0], []))
-    design = np.column_stack([np.ones(3), waits, np.zeros(3), np.zeros(3)])
+    seen = SimpleNamespace(limited=np.zeros(3), prior=lambda limited: ([0.0, 1.0, 0.5, 0.0, 1.0], []))
+    design = np.column_stack([np.ones(3), waits, *[np.zeros(3)] * 3])
     limited = np.column_stack([design, 2.0 * waits])
     everything = np.ones(3, bool)
 
     def doubt(design, *factors):
         return bent(seen, SimpleNamespace(mean=np.array([1.0, *factors])), design, everything)
 
-    assert doubt(design, 0.0, 0.0, 0.0) == pytest.approx(1 / LEAST_WAITED)
-    assert doubt(design, 0.5, 0.0, 0.0) == pytest.approx(1.0)
-    assert doubt(limited, 0.0, 0.0, 0.0, 1.0) == pytest.approx(0.5)
+    assert doubt(design, *[0.0] * 4) == pytest.approx(1 / LEAST_WAITED)
+    assert doubt(design, 0.5, 0.0, 0.0, 0.0) == pytest.approx(1.0)
+    assert doubt(limited, *[0.0] * 4, 1.0) == pytest.approx(0.5)

@@ -337,6 +337,16 @@ def test_less_important_work_waits_in_proportion_to_the_length_of_more_important
     )
 
 
+def test_waits_behind_pieces_of_unequal_size_grow_more_as_engines_fill():
+    given = replace(history(), importance=np.array([2, 1]))
+    seen = seen_by(given, [0, 1], {}, Order.IMPORTANCE).values()
+    parts = [one.service + one.queued + one.behind * (0.3 + 1.0 * one.offered / one.pool) for one in seen]
+    scatter = np.random.default_rng(5).normal(1.0, 0.001, given.ended.shape)
+    found = entry(replace(given, response_ms=(REST_MS + np.column_stack(parts)) * scatter))["response"]["HIGH"]
+    for part, expected in (("factor", 1.0), ("behind", 0.3), ("crowded", 1.0)):
+        assert found[part]["centre"] == pytest.approx(expected, abs=0.05)
+
+
 def test_classes_without_known_work_are_told_and_refused_with_the_reason():
     plain = history()
     ended = np.column_stack([plain.ended, plain.ended[:, 0] % 97 + 10.0, np.zeros(len(plain.ended))])

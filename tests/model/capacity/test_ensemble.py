@@ -120,6 +120,18 @@ def test_important_work_keeps_its_response_where_other_work_saturates_the_engine
     assert 1.0 <= longer < 1.3
 
 
+def test_work_behind_long_pieces_waits_longer_the_fuller_the_engines_are():
+    def waits(**factors: float) -> tuple[float, float]:
+        law = ENTRY["response"]["batch"] | {name: {"centre": value, "draws": []} for name, value in factors.items()}
+        state = System({**ENTRY, "response": ENTRY["response"] | {"batch": law}}).evaluate(scenario(1200.0, 700.0))
+        part = float(state.taken["response_ms", "batch"][0, 0])
+        return part, state.waiting_ms["response_ms", "batch"]["cp"][0, 0]
+
+    part, crowded = waits(behind=0.0, crowded=2.0)
+    assert crowded == pytest.approx(waits(behind=2.0 * part)[1])
+    assert crowded > 1.1 * waits(behind=0.0)[1]
+
+
 def test_work_that_runs_to_its_end_makes_others_wait_as_long_as_its_pieces_are():
     factor = {"centre": 1.5, "draws": []}
     alike = {name: {**law, "factor": factor, "behind": factor} for name, law in ENTRY["response"].items()}
