@@ -13,6 +13,7 @@ import { unit, words } from "/static/words.js";
 
 const STEPS = 9,
   MOST_LINES = 8,
+  FEW = 3,
   BEYOND = 1.25;
 
 export async function conditions(body, { name, params, known }) {
@@ -60,7 +61,7 @@ export async function conditions(body, { name, params, known }) {
     : "";
   body.classList.add("beside");
   body.before(...misread(fields, given));
-  body.append(questionForm(fields, answer, loads), answers);
+  body.append(questionForm(fields, answer, "As measured", loads), answers);
   await answer();
 }
 
@@ -136,26 +137,34 @@ function varying(conditions) {
   return [...levels].filter(([, own]) => own.size > 1).map(([key]) => key);
 }
 
+// A few figures one by one, more of them by their least and most.
+function inShort(outputs, said) {
+  const strong = (text) => h("strong", {}, `${text} ${said}`);
+  const values = outputs.map((output) => output.value);
+  if (outputs.length > FEW)
+    return [strong(`${figure(Math.min(...values))} to ${figure(Math.max(...values))}`), `, over ${outputs.length} conditions`];
+  const conditions = outputs.map((output) => partsOf(output.condition));
+  const keys = varying(conditions);
+  return outputs.flatMap((output, i) => [
+    i ? "; " : "",
+    keys.length ? `${keys.map((key) => conditions[i].get(key) ?? "").join(", ")} ` : "",
+    strong(figure(output.value)),
+    within(output) && ` (${within(output)})`,
+  ]);
+}
+
 // Keys in what the model says of itself become words.
 const inWords = (text, labels) => text.replace(/\b\w+\b/g, (word) => labels.get(word)?.split(",")[0] ?? word);
 
 function shown(found, metric, study, along, labels) {
   const own = found.outputs.filter((output) => output.metric === metric);
   const said = unit(own[0]?.unit);
-  const values = own.map((output) => output.value);
   const { resource, utilization_pct: full, stations } = found.bottleneck;
-  const value =
-    own.length === 1
-      ? [h("strong", {}, `${figure(own[0].value)} ${said}`), within(own[0]) && ` (${within(own[0])})`]
-      : [
-          h("strong", {}, `${figure(Math.min(...values))} to ${figure(Math.max(...values))} ${said}`),
-          `, over ${own.length} conditions`,
-        ];
   return [
     h(
       "section",
       { ariaLabel: "Answer" },
-      h("p", { className: "headline", id: "headline" }, `${words(metric)}: `, value, "."),
+      h("p", { className: "headline", id: "headline" }, `${words(metric)}: `, inShort(own, said), "."),
       stations.length ? h("p", {}, `Fullest: ${resourceName(resource)}, at ${figure(full, 3)} %.`) : null,
       found.extrapolated ? h("p", { className: "warning" }, "This leaves what was measured: see the notes.") : null,
       notes(found.notes.map((note) => inWords(note, labels))),

@@ -51,6 +51,8 @@ export async function overview(body, { known }) {
       "data",
       {},
     );
+  for (const { system, gate } of known.systems.values())
+    if (gate?.passed === false) look(RANK.gate, `The model of ${system} does not pass its gate`, "model", { system });
   body.append(
     h(
       "div",
@@ -135,7 +137,7 @@ function everyLpar(known, look) {
     const asked = systems.filter((one) => known.systems.has(one.system));
     const below = systems.map((one) => {
       const fitted = known.systems.get(one.system);
-      remark(one, fitted, look);
+      remark(one, look);
       const link = h("a", { href: address("lpar", { system: one.system }) }, one.system);
       return row(one, alone ? link : h("span", { className: "inner" }, link), Boolean(fitted), verdict(fitted?.gate));
     });
@@ -207,8 +209,8 @@ function lastWeek(histories) {
 const trend = (one) =>
   one.week_before_mean_busy_pct ? 100 * (one.mean_busy_pct / one.week_before_mean_busy_pct - 1) : null;
 
-// What of an LPAR stands out: a high peak, a jump since the week before, a model that does not pass.
-function remark(one, fitted, look) {
+// What of an LPAR stands out: a high peak, a jump since the week before.
+function remark(one, look) {
   const system = one.system;
   if (one.highest_busy_pct >= TIGHT_PCT)
     look(RANK.tight, `${system} was ${figure(one.highest_busy_pct, 3)} % busy at its peak`, "lpar", { system });
@@ -216,8 +218,6 @@ function remark(one, fitted, look) {
     look(RANK.jump, `${system} used ${change(trend(one))} in its last 24 hours against the same a week before`, "compare", {
       system,
     });
-  if (fitted?.gate?.passed === false)
-    look(RANK.gate, `The model of ${system} does not pass its gate`, "model", { system });
 }
 
 // LPARs of which nothing came for long, those of one day together.

@@ -126,7 +126,7 @@ export function group(title, parts, said = null) {
 
 // The fields as a form, which asks anew a moment after a change.
 const PAUSE_MS = 200;
-export function questionForm(fields, answer, ...more) {
+export function questionForm(fields, answer, back, ...more) {
   let timer = 0;
   return h(
     "form",
@@ -155,7 +155,7 @@ export function questionForm(fields, answer, ...more) {
           answer();
         },
       },
-      "Back to today",
+      back,
     ),
   );
 }

@@ -68,7 +68,7 @@ export async function whatIf(body, { system: name, params, known }) {
   const studies = system.has_conditions
     ? h("p", {}, h("a", { href: address("what-if", { system: name, by: "conditions" }) }, "Ask by the conditions of its studies"))
     : "";
-  const form = questionForm(fields, answer, studies);
+  const form = questionForm(fields, answer, "Back to today", studies);
   metric.addEventListener("change", answer);
   against.addEventListener("change", answer);
   body.classList.add("beside");
