@@ -32,6 +32,8 @@ _OTHERS = (
 """What is known by its beginning to be something else: a code, and what to do about it."""
 # A descriptor word may hold the code of `<`, but its last byte is zero, as is one byte of every pair of these.
 _UTF_16_XML = re.compile(rb"\xff\xfe<\0|\xfe\xff\0<|<\0[^\0]\0|\0<\0[^\0]")
+# A reply whose beginning is missing.
+_INSIDE_XML = re.compile(rb"</col>\s*(?:<col[\s/>]|</row>|</column-headers>)")
 _JSON_REPORTS = re.compile(rb'"(?:report|postprocessor)"\s*:\s*\[')
 _JSON_REPORT_PART = re.compile(rb'"(?:metric|timeData|columnHeaders|server)"\s*:\s*\{')
 _TEXT = re.compile(rb"[\t\n\r\f\x1b\x20-\x7e\x80-\xff]*")
@@ -95,6 +97,8 @@ def identify(name: str, head: bytes) -> Identity:
         for kind, columns in ((Kind.RUNS, collector.RUN_COLUMNS), (Kind.GROUPS, collector.GROUP_COLUMNS)):
             if [cell.strip() for cell in header.split(",")] == list(columns):
                 return Identity(kind)
+        if _INSIDE_XML.search(head):
+            return Identity(Kind.RMF_XML)
         if printed := _printed(head):
             return Identity(printed)
         if _is_json_report(start):

@@ -31,13 +31,15 @@ _CHUNK = 1 << 20
 _ROWS_PER_BATCH = 1 << 17
 _LONGEST_END_TAG = 64
 _LONGEST_START_TAG = 16
-_LONGEST_HEAD = 1 << 10
 _LINES_AT_ONCE = 1 << 20
 """The parser takes no text of ten million ends of lines, which are fed so that it counts them."""
 _INPUT_END = re.compile(rb"</ddsml\s*>\s*\Z")
 _REPLY_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<(?:\?|!--)[^>]*>\s*)*<ddsml[\s>]")
 _REPORT_START = re.compile(rb"<(?:postprocessor|report)[\s>]")
 _REPORT_END = re.compile(rb"</(?:postprocessor|report)\s{0,40}>")
+_SEARCHED_HEAD = 1 << 20
+_TAG = re.compile(rb"<(/?)[\w-]+[^<>]*?(/?)>")
+_REMEDY = "transfer the reply again, each into a file of its own"
 _REPORTS = ("postprocessor", "report")
 _CONTAINERS = ("table", "var-list", "caption")
 _CONTENT = ("ddsml", "segment", "part", "column-headers", "row", "var", "message", "mfpmsg")
@@ -70,6 +72,11 @@ def read_reports(stream: BinaryIO) -> Iterator[Batch]:
 def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[Batch]:
     """Batches as of `read_reports`, read by a full XML parser, without the first `done` reports."""
     reading, origin = _Reading(), stream.tell() if stream.seekable() else 0
+    is_reply, begin = _beginning(stream, origin) if stream.seekable() else (False, -1)
+    if begin >= 0:
+        yield from _resume(
+            reading, stream, origin, 0, begin, "xml_beginning_missing", "the reply's beginning is missing"
+        )
     for further in range(MAX_RESUMED, -1, -1):
         try:
             yield from _rest(stream, reading, done)
@@ -81,14 +88,50 @@ def read_strictly(stream: BinaryIO, done: int = 0) -> Iterator[Batch]:
         fault, damaged = f"line {line}, column {column}: {text}", reading.clean_offset
         if reading.is_cut:
             raise Unreadable("xml_malformed", f"{fault}; the input ends there; transfer it again", damaged)
-        at = _next_report(stream, origin, damaged) if further and stream.seekable() else -1
-        remedy = "transfer the reply again, each into a file of its own"
+        at = _next_report(stream, origin, damaged) if further and (is_reply or begin >= 0) else -1
         if at < 0:
-            raise Unreadable("xml_malformed", f"{fault}; {remedy}", damaged)
-        record = reading.resume(at, _lines(stream, origin, at))
-        detail = f"{fault}; reports follow one another again from offset {at} on; {remedy}"
-        yield Batch(quarantined=[Quarantined(damaged, at - damaged, "xml_malformed", detail, record_seq=record)])
-        stream.seek(origin + at)
+            raise Unreadable("xml_malformed", f"{fault}; {_REMEDY}", damaged)
+        yield from _resume(reading, stream, origin, damaged, at, "xml_malformed", fault)
+
+
+def _resume(
+    reading: "_Reading", stream: BinaryIO, origin: int, damaged: int, at: int, reason: str, fault: str
+) -> Iterator[Batch]:
+    """Go on with the report at offset `at`; a batch of what is left out from offset `damaged` on, if anything."""
+    record = reading.resume(at, _lines(stream, origin, at))
+    stream.seek(origin + at)
+    if at > damaged:
+        detail = f"{fault}; reports follow one another again from offset {at} on; {_REMEDY}"
+        yield Batch(quarantined=[Quarantined(damaged, at - damaged, reason, detail, record_seq=record)])
+
+
+def _beginning(stream: BinaryIO, origin: int) -> tuple[bool, int]:
+    """Whether a stream begins like a reply, and where its first report starts if it begins inside of one; else -1."""
+    stream.seek(origin)
+    head = stream.read(_SEARCHED_HEAD)
+    stream.seek(origin)
+    if _REPLY_START.match(head):
+        return True, -1
+    first = _REPORT_START.search(head)
+    if not _is_inside(head[: first.start()] if first else head, first is not None):
+        return False, -1
+    return False, _next_report(stream, origin, 0, skipped=False)
+
+
+def _is_inside(beginning: bytes, whole: bool) -> bool:
+    """Whether text begins inside of an element: something ends in it that did not start.
+
+    whole: a report stands behind the text, which needs no such end if nothing it starts is still open there.
+    """
+    depth = 0
+    for end, empty in _TAG.findall(beginning):
+        if not end:
+            depth += not empty
+        elif depth:
+            depth -= 1
+        else:
+            return True
+    return whole and not depth
 
 
 def _rest(stream: BinaryIO, reading: "_Reading", done: int) -> Iterator[Batch]:
@@ -109,21 +152,18 @@ def _rest(stream: BinaryIO, reading: "_Reading", done: int) -> Iterator[Batch]:
     yield reading.take()
 
 
-def _next_report(stream: BinaryIO, origin: int, damaged: int) -> int:
-    """Offset of the first report behind damage; -1 without any, or in what does not begin like a reply.
+def _next_report(stream: BinaryIO, origin: int, damaged: int, skipped: bool = True) -> int:
+    """Offset of the first report behind damage; -1 without any.
 
-    A report that starts where the damage is said to, or is the first of all, is the damaged one.
+    skipped: a report that starts where the damage is said to, or is the first of all, is the damaged one.
     """
-    stream.seek(origin)
-    if not _REPLY_START.match(stream.read(_LONGEST_HEAD)):
-        return -1
     stream.seek(origin + damaged)
     base, held, passed = damaged, b"", -1
     while chunk := stream.read(_CHUNK):
         data = held + chunk
         for match in _REPORT_START.finditer(data):
             start = base + match.start()
-            is_damaged = passed < 0 and base == damaged and not (damaged and data[: match.start()].strip())
+            is_damaged = skipped and passed < 0 and base == damaged and not (damaged and data[: match.start()].strip())
             if start > passed and not is_damaged:
                 return start
             passed = start

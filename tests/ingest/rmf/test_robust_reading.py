@@ -59,6 +59,31 @@ def test_a_file_cut_anywhere_keeps_its_complete_reports_and_says_where_the_rest_
     assert error.offset == end
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_reply_without_its_beginning_is_read_from_its_first_whole_report(data):
+    whole = document("1.5", "2.5", "3.5")
+    starts = [place.start() for place in re.finditer(b"<postprocessor>", whole)]
+    cut = data.draw(st.integers(whole.index(b"<ddsml") + 1, starts[-1]))
+    batches = list(read_reports(io.BytesIO(whole[cut:])))
+    found = joined([batch.tables for batch in batches])["rmf_cpu_processor"]
+    first = next(start for start in starts if start >= cut)
+    assert found["mvs_busy_pct"].to_pylist() == [1.5, 2.5, 3.5][starts.index(first) :]
+    assert sum(batch.bytes_in for batch in batches) == len(whole) - cut
+    pieces = [piece for batch in batches for piece in batch.quarantined]
+    assert [(piece.offset, piece.length, piece.reason) for piece in pieces] == [
+        (0, first - cut, "xml_beginning_missing")
+    ] * (first > cut)
+
+
+def test_reports_behind_damage_are_read_where_the_beginning_is_missing_too():
+    whole = document("1.5", "2.5", "3.5", "4.5")
+    data = whole[whole.index(b"CP</col>") :].replace(b"3.5", b"3.5</none>")
+    batches = list(read_reports(io.BytesIO(data)))
+    assert joined([batch.tables for batch in batches])["rmf_cpu_processor"]["mvs_busy_pct"].to_pylist() == [2.5, 4.5]
+    assert sum(batch.bytes_in for batch in batches) == len(data)
+
+
 def test_reports_are_found_wherever_the_stream_is_cut_into_chunks(monkeypatch):
     whole = document("1.5", "2.5", "3.5")
     expected = read(whole)
@@ -146,8 +171,9 @@ def test_document_types_and_entities_are_refused(prolog):
     assert error is not None and error.reason in ("xml_doctype", "xml_malformed")
 
 
-def test_other_xml_is_refused_by_name():
-    _, error = read(b"<rss><channel/></rss>")
+@pytest.mark.parametrize("inside", [b"<channel/>", b"<report><row/></report>"])
+def test_other_xml_is_refused_by_name(inside):
+    _, error = read(b"<rss>" + inside + b"</rss>")
     assert error is not None and error.reason == "xml_not_ddsml" and "<rss>" in error.detail
 
 
