@@ -41,13 +41,6 @@ def make_offline(folder: Path, stylesheet: str, ways_back: Callable[[str], str] 
     return len(pages)
 
 
-def remote_addresses(page: bytes) -> list[str]:
-    """Addresses on other hosts that a page loads or links to."""
-    document = html.fromstring(page)
-    values = [element.get(name, "") for element in document.iter(etree.Element) for name in _ADDRESSES]
-    return [value for value in values if value.strip().lower().startswith(_REMOTE)]
-
-
 def _strip(document: html.HtmlElement) -> None:
     """Remove what needs a network, the scripts that would fail without it, and the generator's own advertisements."""
     for element in list(document.iter(etree.Element)):

@@ -9,14 +9,15 @@ from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 
 MOST = 500_000
+# Tasks in which a business transaction began, as the marts tell them (macro `is_origin`).
 CICS = f"""
 with task as (
   select start_utc, written_local, upper(trim(service_class)) as class, cpu_us,
     date_diff('microsecond', start_utc, stop_utc) as response_us
   from staging.stg_smf110_1_performance
   where upper(smf_sid) in ({{sids}}) and coalesce(record_kind, '') in ('', 'T') and stop_utc > start_utc
-    and coalesce(nullif(origin_applid, ''), applid) = applid
-    and coalesce(nullif(origin_transaction_id, ''), transaction_id) = transaction_id
+    and coalesce(origin_applid, '') in ('', applid)
+    and coalesce(origin_task_number, task_number) is not distinct from task_number
     and upper(trim(service_class)) in ({{classes}})
 ),
 busiest as (
