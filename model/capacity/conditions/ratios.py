@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 
 import numpy as np
 
@@ -55,6 +55,8 @@ own."""
 OTHER_PAIRS, APPEARING = 2.0, 0.1
 """How many pairs of a metric itself the pairs of other metrics count for that show something at one level and nothing
 at the other, and how many do before any is seen."""
+PARTS = 3
+"""So many parts show how alike two systems are in them."""
 OWN_RATIOS = 2
 """How many ratios of its own tell a metric apart from others, between systems and parts."""
 
@@ -131,7 +133,8 @@ class Ratios:
         centre = on * HALF_NORMAL_MEAN * prior
         log, sd = _posterior(mine, used, prior, odds, within, other_metric, slope, centre)
         if apart and key != SYSTEM:
-            sd = math.hypot(sd, self._changed(donor, {entry.system for entry in used}))
+            systems = {entry.system for entry in used}
+            sd = math.hypot(sd, self._changed(donor, systems), self._apart(donor, key, systems))
         return Ratio(log, sd, len(used), sum(entry.metric == donor.metric for entry in used))
 
     def _changed(self, donor: Cell, systems: Collection[str]) -> float:
@@ -145,6 +148,20 @@ class Ratios:
             if value and there and known and self._one_machine(donor.system, system):
                 changes.append(abs(math.log(value[0] / there[0] / self.work(other, donor))))
         return median(changes) if changes else 0.0
+
+    def _apart(self, donor: Cell, key: str, systems: Collection[str]) -> float:
+        """By how much ratios between parts differ from those in systems that show them, ln: standard deviation, as
+        of the parts that both have; 0 where the system shows the ratio itself, or few parts do.
+        """
+        table = self._tables.blocks[donor.block]
+        levels = [donor.at_level(key, level) for level in table.levels[key]]
+        spreads = []
+        for system in systems:
+            pairs = [(table.values.get(cell), table.values.get(cell.at_level(SYSTEM, system))) for cell in levels]
+            logs = [math.log(one[0] / other[0]) for one, other in pairs if one and other and min(one[0], other[0]) > 0]
+            if len(logs) >= PARTS:
+                spreads.append(math.sqrt(2.0) * stdev(logs))
+        return 0.0 if donor.system in systems or not spreads else median(spreads)
 
     def appears(self, donor: Cell, wanted: Cell, key: str) -> float:
         """The chance that something is at a level where a donor shows nothing at another, as of such pairs seen.

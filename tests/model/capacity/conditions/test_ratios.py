@@ -198,3 +198,20 @@ def test_an_option_switched_on_costs_work_before_any_ratio_is_seen(unit, costs):
     off = Ratios(tables).ratio(donor.at_level("tran_option", "Yes"), donor, "tran_option", 100.0)
     assert on.log == -off.log
     assert 0.005 < on.log < 0.03 if costs else on.log == 0.0
+
+
+@pytest.mark.parametrize(("growths", "unsure"), [((1.5, 1.5, 1.5, 1.5), False), ((1.1, 1.5, 2.0, 3.0), True)])
+def test_a_part_is_to_another_as_elsewhere_where_other_parts_are(growths, unsure):
+    """One transaction takes 1.2 times as long as another on a first system, whose transactions a second one has too."""
+    first = {"asked": 1.2, "a": 1.0, "b": 0.8, "c": 1.1, "d": 0.9}
+    second = {tran: time * growth for (tran, time), growth in zip(list(first.items())[1:], growths, strict=True)}
+    found = [
+        Row(system, "avg_s", {"tran": tran, "window": window}, time * by, "s", TABLE[1], TABLE[0])
+        for window, by in (("steady", 1.0), ("all", 1.01))
+        for system, times in (("first", first), ("second", second))
+        for tran, time in times.items()
+    ]
+    tables = Tables(found)
+    donor = next(c for c in tables.blocks[TABLE].values if c.system == "second" and c.level("tran") == "a")
+    ratio = Ratios(tables).ratio(donor, donor.at_level("tran", "asked"), "tran", tables.value(donor)[0])
+    assert (ratio.sd > 0.4) is unsure
