@@ -28,8 +28,6 @@ P90_READING = 0.003
 # much less it is in between, where few wait and those long. Of gamma times and the waits of M/M/2 to M/M/8 the last two
 # are 2.3 to 2.5 and -0.2 to 1.2, within 0.06; waits of unequal services and for limits have longer tails.
 P90, P90_SD = [1.5, 2.5, 0.55], [2.0, 0.2, 0.3]
-# Its relative deviation for each part of the response that waiting is beyond what was measured.
-P90_BEYOND = 0.12
 # Deviation of waiting beyond the measured where work is served as it comes: the mix of its sizes changes with load.
 AS_IT_COMES = 0.06
 # The same of waits for volumes.
@@ -173,12 +171,8 @@ def _percentile(ratio: Array, share: Array, seen: Seen, name: str) -> dict[str, 
     found = fit(design, ratio, weight, seen.day[usable], P90, P90_SD, P90_READING * float(np.median(ratio)))
     drawn = found.drawn(f"{name} p90")
     off = discrepancy.inside(ratio, design @ found.mean, share, weight, found)
-    z = normals(2, f"{name} p90 scatter")
-    scatter = 1.0 + math.hypot(P90_READING, off) * z[:, 0]
-    entry: dict[str, Any] = {
+    scatter = 1.0 + math.hypot(P90_READING, off) * normals(1, f"{name} p90 scatter")[:, 0]
+    return {
         part: {"centre": float(found.mean[i]), "draws": np.maximum(drawn[:, i] * scatter, least).tolist()}
         for i, (part, least) in enumerate({"p90": 1.0, "p90_waiting": 1.0, "p90_bend": -np.inf}.items())
     }
-    entry["p90_drift"] = {"centre": 0.0, "draws": (P90_BEYOND * z[:, 1]).tolist()}
-    entry["p90_share"] = float(np.quantile(share, 0.995))
-    return entry

@@ -127,8 +127,6 @@ class System:
             p90_waiting=self._drawn(law["p90_waiting"]) if p90 else None,
             scatter=tuple(law["of_interval"]) if "of_interval" in law else None,
             p90_bend=self._drawn(law.get("p90_bend", {"centre": 0.0, "draws": []})),
-            p90_drift=self._drawn(law.get("p90_drift", {"centre": 0.0, "draws": []})),
-            p90_share=float(law.get("p90_share", 1.0)),
         )
 
     def _limit(self, limit: Mapping[str, Any]) -> Limit:
@@ -357,7 +355,6 @@ class System:
         share = np.where(np.isnan(share), 0.0, share)
         ratio = laws.p90[known] * (1.0 - share) + laws.p90_waiting[known] * share
         bent = times.response[known] * (ratio - laws.p90_bend[known] * share * (1.0 - share))
-        bent = bent * (1.0 + laws.p90_drift[known] * np.maximum(share - laws.p90_share[known], 0.0))
         return {times.keys[i]: values for i, values in zip(known, bent, strict=True)}
 
     def _mean_size(

@@ -204,9 +204,8 @@ class Response:
     that runs to its end, the two by which it counts with idle and with full engines, ``load`` by which the rest answers
     to the stretch, ``noise`` relative deviation, ``drift`` that of waiting beyond ``longest_wait_ms``. ``p90`` and
     ``p90_waiting`` are 90th percentiles over means, without waiting and of waiting alone, ``p90_bend`` how far it is
-    below a line between them, ``p90_drift`` its relative deviation for each part that waiting is of the response beyond
-    ``p90_share``. ``scatter`` is how far the mean of one interval is from that of its load, relative: always, and for
-    each transaction, as the root of their number.
+    below a line between them. ``scatter`` is how far the mean of one interval is from that of its load, relative:
+    always, and for each transaction, as the root of their number.
     """
 
     metric: str
@@ -226,8 +225,6 @@ class Response:
     p90_bend: Array
     p90: Array | None = None
     p90_waiting: Array | None = None
-    p90_drift: Array | None = None
-    p90_share: float = 1.0
     scatter: tuple[float, float] | None = None
 
 
@@ -250,7 +247,6 @@ class Responses:
         self.ziip_factor, self.load, self.noise = drawn("ziip_factor"), drawn("load"), drawn("noise")
         self.drift, self.p90 = drawn("drift"), drawn("p90")
         self.p90_waiting, self.p90_bend = drawn("p90_waiting"), drawn("p90_bend")
-        self.p90_drift, self.p90_share = drawn("p90_drift"), each("p90_share")
         self.measured_stretch, self.longest_wait_ms = each("measured_stretch"), each("longest_wait_ms")
         self.on_ziips = np.array([bool(one.ziip_series) for one in responses]).reshape(-1, 1, 1)
         self.with_p90 = tuple(i for i, one in enumerate(responses) if one.p90 is not None)

@@ -303,6 +303,18 @@ def test_a_class_whose_cpu_is_all_on_ziips_is_answered_and_has_a_network():
     assert {step.station for step in high.route if isinstance(step, Visit)} == {"ziip", "elsewhere"}
 
 
+def test_a_percentile_is_unsurer_where_waiting_is_more_of_the_response_than_was_measured(bundle):
+    law = bundle["systems"]["PRDA"]["response"]["LOW"]
+    fixed, waiting, bend = (np.array(law[part]["draws"]) for part in ("p90", "p90_waiting", "p90_bend"))
+
+    def deviation(share: float) -> float:
+        ratio = fixed * (1 - share) + waiting * share - bend * share * (1 - share)
+        return float(np.std(ratio) / np.mean(ratio))
+
+    assert deviation(0.1) < 0.01
+    assert deviation(0.6) > 3 * deviation(0.1)
+
+
 def test_uncaptured_time_that_goes_with_the_work_is_part_of_its_stay_on_the_engines():
     stay, plain = 1.2, history()
     busy_s = FIXED * SECONDS + stay * plain.cp_s.sum(axis=1)

@@ -143,22 +143,6 @@ def test_work_that_runs_to_its_end_makes_others_wait_as_long_as_its_pieces_are()
     assert waits == pytest.approx([once, once])
 
 
-def test_a_percentile_is_unsurer_only_where_waiting_is_more_of_the_response_than_was_measured():
-    ratio = {"p90": drawn(1.5, 0.0, 1), "p90_waiting": drawn(2.5, 0.0, 2), "p90_bend": drawn(0.5, 0.0, 3)}
-    law = {**response("online"), **ratio, "rest_ms": {"centre": 5.0, "draws": []}, "p90_drift": drawn(0.0, 0.5, 4)}
-
-    def deviation(load: float, measured: float) -> float:
-        """Standard deviation of the percentile over the mean, over draws."""
-        system = System({**ENTRY, "response": {"online": {**law, "p90_share": measured}}})
-        state = system.evaluate(scenario(load, 1.0))
-        over = state.p90_ms["response_ms", "online"] / state.response_ms["response_ms", "online"]
-        return float(np.std(over[1:, 0]))
-
-    assert deviation(1700.0, 0.95) == pytest.approx(deviation(1700.0, 1.0))
-    assert deviation(1700.0, 0.2) > 2.0 * deviation(1700.0, 1.0)
-    assert deviation(100.0, 0.2) == pytest.approx(deviation(100.0, 1.0))
-
-
 def test_waits_on_other_engines_than_measured_are_as_unsure_as_beyond_the_measured():
     unsure = {**response("batch"), "longest_wait_ms": 1e6, "drift": drawn(0.0, 0.01, 7)}
     sure = {**unsure, "drift": {"centre": 0.0, "draws": []}}
