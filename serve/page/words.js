@@ -23,15 +23,16 @@ const ENDINGS = [
   ["_cpu_us_per_tran", " CPU per transaction"],
   ["_cpu_pct", " CPU"],
   ["_response_ms", " response time"],
+  ["_rate_tps", " rate"],
   ["_tps", " rate"],
 ];
-const UNITS = { pct: "%", "pct of one CP": "% of one CP", "us/tran": "µs/transaction", "tran/s": "transactions/s" };
+const UNITS = { pct: "%", "pct of one CP": "% of one CP", "us/tran": "µs/transaction", "tran/s": "transactions/s", count: "" };
 const SHORT = new Set(["aor", "cics", "dasd", "db2", "for", "ims", "mq", "tor", "zcee", "ziip"]);
 
 export function words(metric) {
   if (NAMES[metric]) return NAMES[metric];
   // A unit at the end is said beside the figure.
-  const [ending, said] = ENDINGS.find(([end]) => metric.endsWith(end)) ?? [/(?<!_per)_(ms|s|pct|kb|mb)$/.exec(metric)?.[0] ?? "", ""];
+  const [ending, said] = ENDINGS.find(([end]) => metric.endsWith(end)) ?? [/(?<!_per)_(mb_per_s|ms|s|pct|kb|mb)$/.exec(metric)?.[0] ?? "", ""];
   const parts = metric
     .slice(0, metric.length - ending.length)
     .split("_")

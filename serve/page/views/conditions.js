@@ -204,17 +204,17 @@ function everyFigure(found, labels) {
 }
 
 // A figure along a number, one line for each condition that is left open, with what was measured.
-async function curve(system, at, metric, axis, labels) {
+async function curve(system, at, chosen, axis, labels) {
   const here = at[axis.key] ?? null;
-  const several = axis.measured.length > 1;
-  const from = several ? axis.measured[0] : axis.least;
-  const to = Math.max(several ? BEYOND * axis.measured.at(-1) : axis.most, 1.1 * (here ?? 0));
-  const steps = axis.key === "engines" ? undefined : STEPS;
-  const swept = await ask("/v1/sweep", { system, key: axis.key, from, to, steps, at: without(at, axis.key), metrics: [metric] });
-  const points = [
+  const swept = await ask("/v1/sweep", { system, key: axis.key, ...span(axis, here), at: without(at, axis.key) });
+  const all = [
     ...swept.steps.flatMap((step) => step.outputs.map((output) => ({ ...output, x: step.value }))),
     ...swept.measured.map((one) => ({ ...one, x: one.at })),
   ].sort((one, other) => one.x - other.x);
+  // What a network adds to an answer does not follow every condition.
+  const metric = all.some((one) => one.metric === chosen) ? chosen : all[0]?.metric;
+  if (!metric) return h("p", { className: "quiet" }, `No figure is known along ${axis.label}.`);
+  const points = all.filter((one) => one.metric === metric);
   const lines = Map.groupBy(points, (point) => point.condition);
   const conditions = [...lines.keys()].map(partsOf);
   const keys = varying(conditions);
@@ -235,7 +235,7 @@ async function curve(system, at, metric, axis, labels) {
   );
   const said = unit([...lines.values()][0]?.[0].unit);
   const colour = (i) => `c${i + 1}`;
-  return chart({
+  const drawn = chart({
     title: `${words(metric)} against ${axis.label}`,
     joined: true,
     zoom: true,
@@ -252,4 +252,14 @@ async function curve(system, at, metric, axis, labels) {
       .filter((points) => points.values.some((value) => value !== null)),
     marks: here === null ? [] : [{ x: here, label: "your question" }],
   });
+  const other = `${words(chosen)} is not known along ${axis.label}; ${words(metric)} is.`;
+  return metric === chosen ? drawn : [h("p", { className: "quiet" }, other), drawn];
+}
+
+// From the first level measured to beyond the last, or about the only one, and as far as is asked.
+function span(axis, here) {
+  const several = axis.measured.length > 1;
+  const from = several ? axis.measured[0] : axis.least;
+  const to = Math.max(several ? BEYOND * axis.measured.at(-1) : axis.most, 1.1 * (here ?? 0));
+  return axis.key === "engines" ? { from: Math.max(1, Math.floor(from)), to: Math.ceil(to) } : { from, to, steps: STEPS };
 }
