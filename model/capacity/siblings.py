@@ -1,28 +1,43 @@
-"""A system whose CPU was not measured, answered by the network of a sibling: the same workload on other engines."""
+"""A system whose CPU was not measured, answered by the network of a sibling: the same workload on other engines.
+
+A sibling with as many engines is told apart by something else (an option, a release), whose work was not measured: then
+engine time is what condition laws say of the busy of the two, as unsure as they are.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
-from model.capacity.answer import Answer
+from model.capacity.adjustments import Factor, quantity_of, scaled
+from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition
 from model.capacity.conditions.names import ENGINES
 from model.capacity.conditions.rows import WORKLOAD
+from model.capacity.conditions.series import TIMES
 from model.capacity.questions import GROWTH, LOADS, growth
 
 WHOLE_RATES = ("etr_tps", "total_tps", "tran_rate_tps", "online_tran_rate_tps")
 BUSY = ("cpu_busy_pct", "lpar_busy_pct")
+CPU_OF = {"msu": "cpu"}
+"""What else goes with engine time."""
+Z90 = NormalDist().inv_cdf(0.95)
 
 
 @dataclass(frozen=True)
 class Sibling:
-    """A system with a network, and what to ask it in place of one without: `engines` and the measured `rate`."""
+    """A system with a network, and what to ask it in place of one without: `engines` and the measured `rate`.
+
+    `differs`: whether it has as many engines itself, so that something else tells the two apart.
+    """
 
     system: str
     engines: int
     rate: float
+    differs: bool
 
     def asked(self, loads: Mapping[str, Any]) -> dict[str, Any]:
         """The loads of a question, with the asked system's engines and rate where it names none."""
@@ -38,7 +53,8 @@ class Sibling:
     @property
     def note(self) -> str:
         """Where the answer comes from, for readers."""
-        return f"CPU was not measured here: answered by the network of {self.system}, which runs the same workload"
+        said = f"CPU was not measured here: answered by the network of {self.system}, which runs the same workload"
+        return f"{said} on as many engines; what else tells them apart may take work" if self.differs else said
 
 
 def sibling_of(bundle: Mapping[str, Any], system: str) -> Sibling | None:
@@ -62,7 +78,7 @@ def sibling_of(bundle: Mapping[str, Any], system: str) -> Sibling | None:
     if not siblings:
         return None
     best = max(sorted(siblings), key=lambda name: len(tables.get(name, set()) & tables[system]))
-    return Sibling(best, engines, float(rate))
+    return Sibling(best, engines, float(rate), engines_of(facts[best]) == engines)
 
 
 def engines_of(facts: Mapping[str, str]) -> int | None:
@@ -88,6 +104,8 @@ def answer_by_sibling(
     asked = by.asked(loads)
     computed = network(bundle, by.system, asked)
     moves = asked.get("etr_tps") != by.rate
+    if by.differs:
+        computed = _with_work(own, computed, network(bundle, by.system, by.asked({})) if moves else computed)
     measured = {entry["metric"] for entry in own.evidence["figures"] if "measured" in entry}
     figures = {output.metric: output for output in computed.outputs}
     busy = next((figures[name] for name in BUSY if name in figures), None)
@@ -103,3 +121,32 @@ def answer_by_sibling(
         computed, system=system, at={**conditions, **loads}, outputs=tuple(outputs),
         notes=(by.note, *own.notes, *computed.notes), evidence={**computed.evidence, **own.evidence},
     )  # fmt: skip
+
+
+def _with_work(own: Answer, computed: Answer, measured: Answer) -> Answer:
+    """A network's answer with as much more engine time as condition laws say of busy beside the network where it was
+    `measured`; what waits for engines is left out.
+    """
+    said, found = (next((o for o in answer.outputs if o.metric in BUSY), None) for answer in (own, measured))
+    if said is None or found is None or not (said.lo and said.value and said.hi and found.value):
+        return computed
+    log, sd = math.log(said.value / found.value), math.log(said.value / said.lo) / Z90
+    outputs = (_of_work(output, log, sd, said.hi / found.value) for output in computed.outputs)
+    answered = tuple(output for output in outputs if output.unit not in TIMES)
+    return replace(computed, outputs=answered, bottleneck=own.bottleneck, times=())
+
+
+def _of_work(output: Output, log: float, sd: float, most: float) -> Output:
+    """A figure where the engine time of a transaction is a factor larger, ln and its standard deviation, but at most
+    `most` times as large, as engines are no busier than they can be.
+    """
+    quantity = CPU_OF.get(output.metric) or quantity_of(output.metric, output.unit)
+    if output.lo is None or output.hi is None:
+        return output
+    if quantity == "cpu":
+        found = scaled(output, Factor(log, sd))
+        return replace(found, hi=min(found.hi or math.inf, output.hi * most))
+    if quantity == "itr":
+        found = scaled(output, Factor(-log, sd))
+        return replace(found, lo=max(found.lo or 0.0, output.lo / most))
+    return output

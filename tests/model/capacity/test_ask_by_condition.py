@@ -121,6 +121,28 @@ def test_a_system_without_cpu_figures_is_answered_by_the_network_of_its_sibling(
     assert "total_tps" not in {output["metric"] for output in lighter["outputs"]}
 
 
+def test_what_tells_a_sibling_of_as_many_engines_apart_may_take_work(with_laws):
+    """Monitoring is switched on, and the highest rate is lower: nothing says whether engines are as busy as before."""
+    rows = [
+        Row(system, metric, {}, figure, unit, "highest")
+        for system, figures in (("shop", (7000.0, 97.0)), ("monitored", (5600.0, None)))
+        for metric, unit, figure in zip(("etr_tps", "cpu_busy_pct"), ("tran/s", "pct"), figures, strict=True)
+        if figure is not None
+    ]
+    facts = {system: {"dedicated_cps": "8", "workload": "shop"} for system in ("shop", "monitored")}
+    bundle = {**with_laws, "conditions": fit(rows, facts)}
+    plain = predict(bundle, "shop", {"etr_tps": 5600})
+    for rate in ({}, {"etr_tps": 3000}):
+        found = predict(bundle, "monitored", rate)
+        busy, alike = (
+            value(answer, "cpu_busy_pct") for answer in (found, predict(bundle, "shop", {"etr_tps": 5600} | rate))
+        )
+        assert busy["lo"] < alike["value"] < busy["value"] <= busy["hi"] <= 100.0
+        itr = value(found, "itr_tps")
+        assert itr["lo"] < itr["value"] < value(plain, "itr_tps")["value"] < itr["hi"]
+        assert any("as many engines" in note for note in found["notes"])
+
+
 def test_the_network_of_a_sibling_sizes_a_system_and_finds_its_highest_rate(with_laws):
     sized, own = size(with_laws, "large", max_busy_pct=80), size(with_laws, "shop", {"etr_tps": 7000}, max_busy_pct=80)
     assert (sized["system"], sized["engines"]) == ("large", own["engines"])
