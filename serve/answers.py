@@ -97,6 +97,7 @@ class Evidence(Part):
     origins: dict[str, str]
     period: list[str] | None = Field(description="first and last recorded start, local time; null without a history")
     gate: Gate | None
+    figures: list[dict[str, Any]] = Field(default=[], description="what figures from condition laws rest on, one each")
     definitions_changed: bool = Field(description="whether metrics or groups of the published marts changed since")
     data: dict[str, Any]
 

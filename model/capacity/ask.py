@@ -101,8 +101,11 @@ def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> 
     """The network's answer with what the condition laws add; what it refuses, they may know."""
     try:
         found = _by_network(bundle, system, at)
-        more, notes = beside_network(bundle, system, at, found.outputs) if lawful(bundle, system) else ((), ())
-        return replace(found, outputs=found.outputs + more, notes=(*found.notes, *notes))
+        if not lawful(bundle, system):
+            return found
+        more, notes, figures = beside_network(bundle, system, at, found.outputs)
+        behind = {**found.evidence, "figures": figures}
+        return replace(found, outputs=found.outputs + more, notes=(*found.notes, *notes), evidence=behind)
     except QuestionError as refused:
         if needs_network(at) and "point" not in at:
             raise

@@ -73,26 +73,26 @@ def at_rate(bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], co
 
 def beside_network(
     bundle: Mapping[str, Any], system: str, at: Mapping[str, Any], answered: Sequence[Output]
-) -> tuple[tuple[Output, ...], tuple[str, ...]]:
-    """What condition laws add to the answer of a network, with notes: metrics that it does not have.
+) -> tuple[tuple[Output, ...], tuple[str, ...], list[dict[str, Any]]]:
+    """What condition laws add to the answer of a network, with notes and evidence: metrics that it does not have.
 
     At a load, storage and counts stay and work is in proportion to the rate it was measured at. The rest is left out,
     as is work at no known rate: times wait as nobody knows, and what was measured at a point is of its own load.
     """
     rest = {key: value for key, value in at.items() if key not in (RATE, GROWTH, BUSY)}
     if any(of_network_only(bundle["conditions"], system, key) for key in rest):
-        return (), ()
+        return (), (), []
     try:
         found = by_condition(bundle, system, rest)
     except QuestionError:
-        return (), ()
+        return (), (), []
     known = {RATE, *at, *(output.metric for output in answered)}
     more = tuple(output for output in found.outputs if output.metric not in known)
     if rest.keys() == at.keys():
-        return more, ()
+        return more, (), _behind(found, more)
     rate = _rate_of(at, answered)
     if rate is None:
-        return (), ()
+        return (), (), []
     growing = _growing(found, RATE, rate)
     moved: list[Output] = []
     still: dict[str, None] = {}
@@ -105,7 +105,15 @@ def beside_network(
         elif goes_with_rate(output.metric, output.unit):
             by = growing(output.condition)
             moved += [_at_load(output, by)] if by is not None else []
-    return tuple(moved), _unchanged(sorted(still))
+    # What was measured was so at another load.
+    behind = [{key: said for key, said in one.items() if key != "measured"} for one in _behind(found, moved)]
+    return tuple(moved), _unchanged(sorted(still)), behind
+
+
+def _behind(found: Answer, outputs: Sequence[Output]) -> list[dict[str, Any]]:
+    """What some figures of an answer by condition laws rest on."""
+    places = {(output.metric, output.condition) for output in outputs}
+    return [dict(one) for one in found.evidence["figures"] if (one["metric"], one["condition"]) in places]
 
 
 def _rate_of(at: Mapping[str, Any], answered: Sequence[Output]) -> float | None:

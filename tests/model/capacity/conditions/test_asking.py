@@ -47,10 +47,11 @@ def test_figures_beside_those_of_a_network_leave_out_the_rates_of_measured_point
     rows = [Row("one", "etr_tps", {"point": str(n)}, 100.0 * n, "tran/s", "report", "study") for n in (1, 2, 3)]
     rows.append(Row("one", "csa_kb", {}, 12.0, "KB", "report", "study"))
     bundle = {"conditions": fit(rows, {}), "systems": {}, "model_version": "1"}
-    more, notes = beside_network(bundle, "one", {}, ())
+    more, notes, behind = beside_network(bundle, "one", {}, ())
     assert [one.metric for one in more] == ["csa_kb"]
     assert notes == ()
-    assert beside_network(bundle, "one", {}, more) == ((), ())
+    assert [(one["metric"], one["measured"]) for one in behind] == [("csa_kb", 12.0)]
+    assert beside_network(bundle, "one", {}, more) == ((), (), [])
 
 
 def test_work_beside_a_network_goes_with_all_its_transactions_not_with_those_of_a_class():
@@ -61,5 +62,6 @@ def test_work_beside_a_network_goes_with_all_its_transactions_not_with_those_of_
     bundle = {"conditions": fit(rows, {}), "systems": {}, "model_version": "1"}
     rates = {"": 120.0, "class=HIGH": 80.0, "class=LOW": 40.0}
     answered = [Output("etr_tps", of, rate, rate, rate, "tran/s") for of, rate in rates.items()]
-    [tasks], _ = beside_network(bundle, "one", {"growth_pct": 20}, answered)
+    [tasks], _, [behind] = beside_network(bundle, "one", {"growth_pct": 20}, answered)
+    assert "measured" not in behind
     assert (tasks.metric, tasks.value) == ("tasks", pytest.approx(60.0))
