@@ -62,11 +62,12 @@ class Inference:
 @dataclass(frozen=True)
 class _Candidate:
     """What one relative says, how unsure it is (relative standard deviation), and whether ratios of the metric itself,
-    as figures left out have them, say so at this very level.
+    as figures left out have them, say so at this very level. `key` is the name in which it differs.
     """
 
     doubt: float
     inference: Inference
+    key: str
     by_own: bool = False
 
 
@@ -118,15 +119,15 @@ class Beliefs:
             near = float(np.interp(math.log(cell.x), np.log(x), y))
             return Inference(Belief.of(near, float(np.std(y))), basis, len(points), outside)
         measured, noise = table.values.get(cell, (0.0, 0.0))
-        known = measured > 0 and noise < DOUBTFUL * measured
-        belief = self._widened(table, cell, self.laws.at(table, cell, points), most=1.0 if known else math.inf)
+        known, names = measured > 0 and noise < DOUBTFUL * measured, of_series(table, cell)
+        belief = self._widened(self.laws.at(table, cell, points), names, most=1.0 if known else math.inf)
         if known:
             belief = belief.scaled(measured / belief.median(), 0.0)
         elif outside:
             belief = self._no_surer(table, cell, points, belief)
         elif not cell.metric.startswith(PEAK):
             belief = belief.bounded(*between(_sure(points), cell.x, SURELY * _repeated_within(table, cell)))
-        return Inference(belief, basis, len(points), outside, of_series(table, cell))
+        return Inference(belief, basis, len(points), outside, names)
 
     def _no_surer(self, table: Table, cell: Cell, points: list[Point], belief: Belief) -> Belief:
         """A belief beyond the measured levels held against the last one and every doubling from there on: it is no
@@ -150,7 +151,7 @@ class Beliefs:
     def _at_doubling(self, table: Table, cell: Cell, points: list[Point]) -> tuple[float, float]:
         """Median and reach of what the laws say so many doublings beyond the measured levels."""
         if cell not in self._doublings:
-            belief = self._widened(table, cell, self.laws.at(table, cell, points))
+            belief = self._widened(self.laws.at(table, cell, points), of_series(table, cell))
             self._doublings[cell] = belief.median(), belief.reach()
         return self._doublings[cell]
 
@@ -173,8 +174,8 @@ class Beliefs:
         if table.unit(cell) == COUNT:
             belief = belief.scaled(1.0, math.sqrt(EVENTS / belief.median()))
         names = of_ratio(table, cell)
-        factor, _ = scale(self._widening, names)
-        wider = belief.widened(factor if best.by_own else max(factor, 1.0))
+        least = 0.0 if best.by_own else 1.0
+        wider = self._widened(belief, names, least, capped=best.key in ALTERNATIVES)
         return replace(best.inference, belief=wider, relatives=names)
 
     def _by_ratios(self, table: Table, cell: Cell, donors: list[tuple[Cell, str]]) -> Iterator["_Candidate"]:
@@ -201,7 +202,7 @@ class Beliefs:
             words = f"{gone}, times the ratio of {come} to {gone} ({ratio.seen} such ratios seen)"
             belief = own.scaled(factor, ratio_sd)
             by_own = ratio.own >= OWN_RATIOS and shown == value
-            yield _Candidate(doubt, Inference(belief, words, 0, inference.extrapolated), by_own)
+            yield _Candidate(doubt, Inference(belief, words, 0, inference.extrapolated), key, by_own)
 
     @staticmethod
     def _where_shown(table: Table, donor: Cell, cell: Cell, value: float) -> float:
@@ -221,7 +222,7 @@ class Beliefs:
         others = [value for value in others if value > 0]
         chance = min(self.ratios.appears(donor, cell, key), 0.5) if others else 0.0
         doubt = NOTHING_DOUBT * chance if key in (SYSTEM, *ALTERNATIVES) else math.inf
-        return _Candidate(doubt, Inference(Belief.perhaps(chance, others), words, 0))
+        return _Candidate(doubt, Inference(Belief.perhaps(chance, others), words, 0), key)
 
     @staticmethod
     def _usual(table: Table, cell: Cell, donors: list[tuple[Cell, str]]) -> Iterator["_Candidate"]:
@@ -236,18 +237,20 @@ class Beliefs:
                 sd = max(stdev(found) * math.sqrt(1.0 + 1.0 / len(found)), REPEATABILITY)
                 belief = Belief(np.ones(1), np.array([fmean(found)]), np.array([sd]), True)
                 inference = Inference(belief, f"as usual among {len(found)} other levels of {key}", 0)
-                yield _Candidate(belief.relative_sd(), inference, True)
+                yield _Candidate(belief.relative_sd(), inference, key, True)
 
-    def _widened(self, table: Table, cell: Cell, belief: Belief, most: float = math.inf) -> Belief:
-        """A belief of a law as much wider, or narrower, as levels left out show.
+    def _widened(
+        self, belief: Belief, names: tuple[str, ...], least: float = 0.0, most: float = math.inf, capped: bool = True
+    ) -> Belief:
+        """A belief as much wider, or narrower, as figures left out that err alike show.
 
-        What was left out may be what shows how rough a series is: with it an interval is as wide by itself, and is
-        not widened beyond what held the levels left out.
+        What was left out may be what shows how rough a series is, or how the ratios of an option scatter: with it an
+        interval is as wide by itself, and where that is so it is not widened beyond what held the figures left out.
         """
-        factor, reach = scale(self._widening, of_series(table, cell))
-        if factor > 1.0:
+        factor, reach = scale(self._widening, names)
+        if capped and factor > 1.0:
             factor = max(min(factor, reach / max(belief.reach(), LEAST_REACH)), 1.0)
-        return belief.widened(min(factor, most))
+        return belief.widened(min(max(factor, least), most))
 
     def donors(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:
         """Cells of the same metric that differ in one name, with that name; a sibling is another system."""

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from model.capacity.conditions.beliefs import of_series, scale
+from model.capacity.conditions.beliefs import of_ratio, of_series, scale
 from model.capacity.conditions.fitting import evaluator, fit
 from model.capacity.conditions.left_out import LeftOut, left_out, widening
 from model.capacity.conditions.rows import Row
@@ -86,3 +86,20 @@ def test_a_series_that_is_rough_is_not_widened_twice():
     assert factor > 1.3
     assert plain.low >= found.low > plain.value * (plain.low / plain.value) ** factor
     assert math.log(found.high / found.low) / 2.0 <= max(reach, math.log(plain.high / plain.low) / 2.0) + 1e-3
+
+
+def test_a_ratio_is_not_widened_beyond_what_held_the_figures_left_out():
+    """Without the system that an option changes most, the option is too sure; with it ratios are unsure themselves."""
+    rows = [
+        Row(system, "elapsed_s", {"access": access}, value, "s", "runs", "study")
+        for system, saving in (("one", 0.8), ("two", 0.79), ("three", 0.81), ("four", 0.35))
+        for access, value in (("serial", 100.0), ("parallel", 100.0 * saving))
+    ]
+    model = fit([*rows, Row("asked", "elapsed_s", {"access": "serial"}, 100.0, "s", "runs", "study")], {})
+    cell = Cell(("study", "runs"), "asked", "elapsed_s", "", (("access", "parallel"),), None)
+    found, plain = (evaluator({**model, "widening": scales}).value(cell) for scales in (model["widening"], {}))
+    factor, reach = scale(model["widening"], of_ratio(evaluator(model).tables.blocks[cell.block], cell))
+    half, before = (math.log(one.high / one.low) / 2.0 for one in (found, plain))
+    assert factor > 1.2
+    assert half < 0.95 * factor * before
+    assert half <= max(reach, before) + 1e-3
