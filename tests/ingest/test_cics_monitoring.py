@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ingest import registry
 from ingest.codec.handlers import Handled
-from ingest.formats.cics import catalogue
+from ingest.formats.cics import catalogue, performance
 from ingest.formats.cics.dictionary import (
     Dictionary,
     DictionaryMemory,
@@ -177,6 +177,38 @@ def test_a_record_that_names_more_than_it_holds_is_refused(compressed: bool, cut
     result = decode([*encode_dictionary(REGION, entries, NOW), record[:-cut]])
     assert len(result.problems) == 1
     assert catalogue.PERFORMANCE_TABLE not in result.tables
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize(("length", "count"), [(0, 65_535), (1, 2_000)])
+def test_a_record_that_would_make_more_rows_than_it_could_mean_is_refused(
+    compressed: bool, length: int, count: int
+) -> None:
+    entries = full_dictionary()
+    rows = pa.table({"prcsname": ["ORDER"]})
+    record = bytearray(next(encode_performance(REGION, entries, rows, NOW, compressed=compressed)))
+    product = int.from_bytes(record[28:32])
+    record[product + 30 : product + 32] = bytes(2)
+    record[product + 36 : product + 40] = length.to_bytes(2) + count.to_bytes(2)
+    result = decode([*encode_dictionary(REGION, entries, NOW), bytes(record)])
+    assert [problem.reason for problem in result.problems] == ["cics_data_count"]
+    assert catalogue.PERFORMANCE_TABLE not in result.tables
+
+
+def test_how_much_is_expanded_at_once_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    records: list[bytes] = []
+    for region, entries in ((REGION, full_dictionary()[:9]), (Region("SYSA", "OTHER", "JOB"), full_dictionary()[3:8])):
+        rows = pa.table({"prcsname": [f"{region.applid}{place}" for place in range(3)]})
+        records += encode_dictionary(region, entries, NOW)
+        for compressed in (True, False, True):
+            records += encode_performance(region, entries, rows, NOW, compressed=compressed)
+    whole = decode(records).tables
+    monkeypatch.setattr(performance, "_EXPANDED_AT_ONCE", 1)
+    parts = decode(records).tables
+    assert parts.keys() == whole.keys()
+    keys = [("record_seq", "ascending"), ("section_seq", "ascending")]
+    assert all(parts[name].sort_by(keys).equals(table.sort_by(keys)) for name, table in whole.items())
+    assert whole[catalogue.PERFORMANCE_TABLE].num_rows == 18
 
 
 @given(st.data(), st.booleans())

@@ -35,17 +35,23 @@ CONNECTORS_OUTSIDE = 3
 DATA_OUTSIDE = 4
 CONNECTOR_LENGTH = 5
 EXPANSION = 6
+DATA_TOO_MANY = 7
 PROBLEMS = {
     PRODUCT_OUTSIDE: ("section_outside_record", "SMFAPS/SMFLPS: the product section lies outside the record"),
     SECTION_OUTSIDE: ("section_outside_record", "SMFASS/SMFASL: the CICS data section lies outside the record"),
     CONNECTORS_OUTSIDE: ("section_outside_record", "SMFMNDCA/SMFMNDCN: connectors lie outside the data section"),
     DATA_OUTSIDE: ("section_outside_record", "SMFMNDRA/SMFMNDRL/SMFMNDRN: data records lie outside the data section"),
     CONNECTOR_LENGTH: ("cics_connector_length", "SMFMNDCL: a field connector is not two bytes long"),
+    DATA_TOO_MANY: ("cics_data_count", "SMFMNDRN: more data records than the record has bytes for"),
     EXPANSION: ("cics_compressed_data", "SMFASL: too short for the data records the product section announces"),
 }
 
 # A run of two bytes stands for at most 127; a data section holds at most a few buffers of 32 KiB.
 _MAX_RATIO = 64
+
+_SHORTEST_DATA = 8
+"""Bytes of a record for each of its data records at least, compressed or not, so that none makes more rows than it
+could mean: a row of the table has several hundred columns."""
 
 COUNT4, COUNT8, CLOCK12, CLOCK8, STORE_CLOCK, PACKED = range(6)
 _TILE = 128
@@ -131,6 +137,9 @@ def _read_heads(
             end = section + expanded
         if data < section or data + data_length * data_count > end:
             head[PROBLEM] = DATA_OUTSIDE
+            continue
+        if head[CLASS] >= 3 and head[CLASS] <= 4 and data_count * _SHORTEST_DATA > size:
+            head[PROBLEM] = DATA_TOO_MANY
             continue
         if head[CLASS] == 3:
             if connector_length != 2:

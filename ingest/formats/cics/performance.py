@@ -19,6 +19,8 @@ from ingest.formats.cics.performance_rows import other_fields, performance_table
 from ingest.framing import BLANK_BYTES
 
 _RECORDS_AT_ONCE = 2048
+_EXPANDED_AT_ONCE = 32 << 20
+"""Bytes of compressed data sections, expanded, that are held at once; one record may have a few millions."""
 _DICTIONARY, _PERFORMANCE, _EXCEPTION, _RESOURCE = _CLASSES = 1, 3, 4, 5
 
 
@@ -69,9 +71,11 @@ class MonitoringDecoder:
         parts: dict[str, list[pa.Table]] = {}
         problems: list[Problem] = []
         others = 0
-        for first in range(0, offset.size, _RECORDS_AT_ONCE):
-            some = slice(first, first + _RECORDS_AT_ONCE)
-            others += self._decode_some(buffer, offset[some], length[some], record_seq[some], first, parts, problems)
+        heads = kernels.read_heads(buffer, offset, length)
+        for some in _runs(heads[:, kernels.EXPANDED_LENGTH]):
+            others += self._decode_some(
+                buffer, offset[some], heads[some], record_seq[some], some.start, parts, problems
+            )
         problems.sort(key=lambda problem: problem.index)
         return Handled({name: pa.concat_tables(tables) for name, tables in parts.items()}, problems, others)
 
@@ -79,7 +83,7 @@ class MonitoringDecoder:
         self,
         buffer: NDArray[np.uint8],
         offset: NDArray[np.int64],
-        length: NDArray[np.int64],
+        heads: NDArray[np.int64],
         record_seq: NDArray[np.uint32],
         first: int,
         parts: dict[str, list[pa.Table]],
@@ -90,7 +94,6 @@ class MonitoringDecoder:
         A data section that begins like a compressed one but does not expand, and is as long as its data records, is
         plain: an exception of a transaction whose name begins with X'80' is such a one.
         """
-        heads = kernels.read_heads(buffer, offset, length)
         other = ~np.isin(heads[:, kernels.CLASS], _CLASSES) & (heads[:, kernels.PROBLEM] != kernels.PRODUCT_OUTSIDE)
         heads[other, kernels.CLASS] = 0
         for at in np.flatnonzero(heads[:, kernels.PROBLEM]).tolist():
@@ -204,6 +207,17 @@ class MonitoringDecoder:
             other = other_fields(source, row, keys, places)
             if other is not None:
                 records.add(catalogue.OTHER_FIELD_TABLE, other)
+
+
+def _runs(expanded: NDArray[np.int64]) -> list[slice]:
+    """Records that are decoded at once, by how many bytes are expanded for each."""
+    ends, runs, low, done = np.cumsum(expanded), [], 0, 0
+    while low < len(ends):
+        fits = int(np.searchsorted(ends, done + _EXPANDED_AT_ONCE, "right"))
+        high = min(max(fits, low + 1), low + _RECORDS_AT_ONCE)
+        runs.append(slice(low, high))
+        low, done = high, int(ends[high - 1])
+    return runs
 
 
 def _decode_fixed(records: _Records, source: NDArray[np.uint8], members: NDArray[np.int64]) -> None:
