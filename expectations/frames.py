@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import duckdb
+import pandas as pd
 
 from expectations.baseline import Baseline, baseline_frame
 from expectations.frame import Frame, quoted, raw_columns, text
 from expectations.queries import QUERIES
+from expectations.rules import SLACK
+
+_ROUNDING = 1e-6
 
 
-def read_frames(connection: duckdb.DuckDBPyConnection, baseline: Iterable[Baseline] = ()) -> list[Frame]:
+#: Lowest and highest value of each metric; None where there is none.
+Domains = Mapping[str, tuple[float | None, float | None]]
+
+
+def read_frames(
+    connection: duckdb.DuckDBPyConnection, baseline: Iterable[Baseline] = (), domains: Domains | None = None
+) -> list[Frame]:
     """Every frame the rules need, in the order of the site."""
     frames = [Frame(name, title, labels, connection.sql(query).df()) for name, title, labels, query in QUERIES]
+    judged = next(frame for frame in frames if frame.name == "metrics")
+    more = _metrics_of_marts(connection, domains or {})
+    frames[frames.index(judged)] = replace(judged, rows=pd.concat([judged.rows, more], ignore_index=True))
     frames.insert(1, _ledger_rows(connection))
     expectations = tuple(baseline)
     for position, (name, title, severity) in enumerate(
@@ -25,6 +39,32 @@ def read_frames(connection: duckdb.DuckDBPyConnection, baseline: Iterable[Baseli
         wanted = [expectation for expectation in expectations if expectation.severity == severity]
         frames.insert(2 + position, baseline_frame(connection, name, title, wanted))
     return frames
+
+
+def _metrics_of_marts(connection: duckdb.DuckDBPyConnection, domains: Domains) -> pd.DataFrame:
+    """Metrics that are columns of marts, and how many values lie outside their domain; not those of measured points."""
+    columns = connection.execute(
+        "select table_name, list(column_name order by column_index) from duckdb_columns() where schema_name = 'marts' "
+        "group by table_name having list_contains(list(column_name), 'system_id') "
+        "and not list_contains(list(column_name), 'point') order by table_name"
+    ).fetchall()
+    counts = [
+        f"select {text(name)} as metric, count({quoted(name)}) as values, count(*) filter ({outside}) as outside, "
+        f"coalesce(min(system_id) filter ({outside}), '') as system, '' as point, {text(mart)} as subject "
+        f"from marts.{quoted(mart)}"
+        for mart, names in columns
+        for name in names
+        if name in domains and (outside := _outside(name, *domains[name]))
+    ]
+    counts.append("select '' as metric, 0 as values, 0 as outside, '' as system, '' as point, '' as subject")
+    return connection.sql(f"from ({' union all '.join(counts)}) where values > 0 order by metric, subject").df()
+
+
+def _outside(column: str, low: float | None, high: float | None) -> str:
+    """The SQL condition under which a value lies outside, beyond what rounding explains; empty without a bound."""
+    bounds = [] if low is None else [f"{quoted(column)} < {low - SLACK * abs(low) - _ROUNDING}"]
+    bounds += [] if high is None else [f"{quoted(column)} > {high + SLACK * abs(high) + _ROUNDING}"]
+    return f"where {' or '.join(bounds)}" if bounds else ""
 
 
 def _ledger_rows(connection: duckdb.DuckDBPyConnection) -> Frame:

@@ -15,7 +15,7 @@ import duckdb
 from expectations.baseline import Baseline
 from expectations.chart import Interval, busy_chart
 from expectations.frame import Frame
-from expectations.frames import read_frames
+from expectations.frames import Domains, read_frames
 from expectations.offline import make_offline
 from expectations.pages import Chart, front_page, stylesheet, suites_page, ways_back
 from expectations.result import Finding, QualityError, QualityLocked, QualityResult
@@ -30,22 +30,23 @@ def run(
     site_dir: str | Path,
     *,
     baseline: Iterable[Baseline] = (),
+    domains: Domains | None = None,
     manifest: str | Path | None = None,
     extent: str = "the whole warehouse",
 ) -> QualityResult:
     """Check a built warehouse and put the data-quality site at `site_dir`, in place of the one before.
 
-    `baseline` are expectations that follow from the record layouts; `manifest` is dbt's manifest.json, from which
-    findings about a mart column take its definition; `extent` says on the front page what was checked. Opens the
-    warehouse read-only. QualityError if there is no warehouse or its marts have not been built, QualityLocked while
-    another process writes it.
+    `baseline` are expectations that follow from the record layouts, `domains` the bounds of metrics that are columns of
+    marts; `manifest` is dbt's manifest.json, from which findings about a mart column take its definition; `extent` says
+    on the front page what was checked. Opens the warehouse read-only. QualityError if there is no warehouse or its
+    marts have not been built, QualityLocked while another process writes it.
     """
     database, site = Path(db_path), Path(site_dir)
     if not database.is_file():
         raise QualityError(f"{database}: there is no warehouse; ingest something first")
     try:
         with duckdb.connect(str(database), read_only=True) as connection:
-            frames = read_frames(connection, baseline)
+            frames = read_frames(connection, baseline, domains)
             ledger = _ledger(connection)
     except (duckdb.CatalogException, duckdb.BinderException) as error:
         message = f"{database}: the marts have not been built by this version of Etalon: `etalon build` builds them"

@@ -312,7 +312,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "metrics",
-        "Metrics of measured points that have a domain, and how many of their values lie outside it",
+        "Metrics of measured points and of marts that have a domain, and how many of their values lie outside it",
         ("metric", "system", "point", "subject"),
         f"""
         with judged as (

@@ -167,6 +167,7 @@ def check(home: Home) -> Any:
     home.require_writable()
     from expectations import quality
     from ingest import schema
+    from pipelines import metrics
     from pipelines.building.marts import readable
 
     in_part = readable(home.window)
@@ -175,6 +176,7 @@ def check(home: Home) -> Any:
         home.quality,
         extent="what the last build made anew" if in_part else "the whole warehouse",
         baseline=schema.baseline_expectations(layouts.registry(home)),
+        domains={name: metric.domain for name, metric in metrics.registry().items()},
         manifest=DBT_PROJECT / "target" / "manifest.json",
     )
 
