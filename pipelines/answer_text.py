@@ -42,10 +42,11 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
     if by_class:
         figures += f"\n{by_class}"
     lines = [f"{found['system']} at {described(found['at'])}", figures]
-    if "figures" in found["evidence"]:
-        return "\n".join([*lines, *_laws(found, details)])
+    resting = _resting(found["evidence"].get("figures", ())) if details else []
+    if _by_laws_alone(found):
+        return "\n".join([*lines, *resting, *_laws(found)])
     lines.append(f"  bottleneck: {bottleneck(found)}")
-    return "\n".join([*lines, *(_details(found) if details else []), *basis(found)])
+    return "\n".join([*lines, *(_details(found) if details else []), *resting, *basis(found)])
 
 
 def _by_class(outputs: Sequence[Mapping[str, Any]]) -> tuple[str, list[Mapping[str, Any]]]:
@@ -200,23 +201,29 @@ def _details(found: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _laws(found: Mapping[str, Any], details: bool) -> list[str]:
-    """What figures from condition laws rest on, each with ``details``."""
-    figures = found["evidence"]["figures"]
-    lines = []
-    if details:
-        rows = [{name: figure[name] for name in ("metric", "condition", "basis")} for figure in figures]
-        lines.append(table(rows, {"metric": "metric", "condition": "condition", "basis": "rests on"}, "  "))
-    tables = ", ".join(dict.fromkeys(figure["table"] for figure in figures))
-    lines.append(f"  model {found['model_version']}, condition laws over the tables {tables}")
-    return lines + [f"  note: {note}" for note in found.get("notes", ())]
+def _by_laws_alone(found: Mapping[str, Any]) -> bool:
+    """Whether an answer has no network behind it, which knows the rates it was calibrated at."""
+    return "etr_tps" not in found["evidence"]
+
+
+def _resting(figures: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What each figure from condition laws rests on, as a table."""
+    rows = [{name: figure[name] for name in ("metric", "condition", "basis")} for figure in figures]
+    return [table(rows, {"metric": "metric", "condition": "condition", "basis": "rests on"}, "  ")] if rows else []
+
+
+def _laws(found: Mapping[str, Any]) -> list[str]:
+    """Model version, the tables of condition laws, and warnings, one line each."""
+    tables = ", ".join(dict.fromkeys(figure["table"] for figure in found["evidence"]["figures"]))
+    version = f"  model {found['model_version']}, condition laws over the tables {tables}"
+    return [version, *(f"  note: {note}" for note in found.get("notes", ()))]
 
 
 def basis(found: Mapping[str, Any]) -> list[str]:
     """Model version, calibration and warnings, one line each."""
     seen = found["evidence"]
-    if "etr_tps" not in seen:
-        return _laws(found, details=False)
+    if _by_laws_alone(found):
+        return _laws(found)
     low, high = seen["etr_tps"]
     rates = figure(low, 6) if low == high else f"{figure(low, 6)} to {figure(high, 6)}"
     data = counted(seen["points"], "measured point")
