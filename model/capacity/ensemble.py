@@ -40,6 +40,9 @@ Array = NDArray[np.float64]
 # Turns at most of the loop between cost and busy, and between zIIP load and what overflows; change of busy, as a part
 # of it, that is the last to be followed. Each turn leaves a hundredth of it, so that the next would change nothing.
 TURNS, SETTLED = 6, 1e-6
+# How much of what a fitted factor of waits for zIIPs differs from the theory's is so on other cores or threads, too:
+# all parts are equally likely. Seed of its draws.
+CARRIED, CARRIED_SD, CARRIED_SEED = 0.5, 12**-0.5, 8
 
 
 class Used(NamedTuple):
@@ -80,6 +83,7 @@ class System:
         self.service_units_per_s: float | None = entry.get("service_units_per_s")
         self.ziip_pool = ZiipPool.of(entry.get("ziip") or {}, self._drawn)
         self.ziips = self.ziip_pool.engines
+        self.carried = np.clip(CARRIED + CARRIED_SD * self.deviates(CARRIED_SEED), 0.0, 1.0)
         self.growth = self._drawn(entry.get("cost_by_busy", {"centre": 0.0, "draws": []}))
         self.growth_from = float(entry.get("cost_by_busy", {}).get("from", 0.0))
         self.in_line, self.to_its_end = bool(entry.get("in_line")), bool(entry.get("to_its_end"))
@@ -328,7 +332,10 @@ class System:
         if laws.on_ziips.any():
             ziip = 1e3 * of_each(used_by(one.ziip_series) for one in self.responses) / rate
         if ziip_stretch is not None:
-            ziip_wait = np.where(laws.on_ziips, laws.ziip_factor * ziip * (ziip_stretch - 1.0), 0.0)
+            factor = laws.ziip_factor
+            if self.ziip_pool.changed(scenario):
+                factor = 1.0 + (factor - 1.0) * self.carried[:, None]
+            ziip_wait = np.where(laws.on_ziips, factor * ziip * (ziip_stretch - 1.0), 0.0)
         total = service + queued + answered + ziip + ziip_wait
         response = np.where(np.isfinite(total), total, np.inf)
         waiting = {"cp": queued, "ziip": ziip_wait, "other": np.maximum(answered, 0.0)}
@@ -341,8 +348,9 @@ class System:
         # Waiting beyond the longest that was measured, the more the further out it is; on another number of engines,
         # where none was measured, at least all of it that is for engines.
         past, further = np.maximum(waited - laws.longest_wait_ms, 0.0), beyond(waited, laws.longest_wait_ms)
-        if scenario.engines != self.engines:
-            past, further = (np.maximum(one, times.waiting["cp"]) for one in (past, further))
+        changed = {"cp": scenario.engines != self.engines, "ziip": self.ziip_pool.changed(scenario)}
+        unmeasured = sum((times.waiting[name] for name, other in changed.items() if other), np.zeros(past.shape))
+        past, further = (np.maximum(one, unmeasured) for one in (past, further))
         longer = laws.drift * further
         # What waits are shorter by is a part of them, however far out.
         longer = np.where(longer < 0.0, longer / (1.0 - longer / np.maximum(past, 1e-300)), longer)

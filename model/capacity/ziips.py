@@ -51,6 +51,11 @@ class ZiipPool:
         gain = self.gain if threads > 1 else np.ones(self.gain.shape)
         return max(round(scenario.ziips), 1), threads, gain[:, None]
 
+    def changed(self, scenario: Scenario) -> bool:
+        """Whether other cores or threads are asked than those measured."""
+        cores, threads, _ = self.asked(scenario)
+        return self.engines > 0 and (cores, threads) != (round(self.engines), round(self.threads))
+
     def bunched(self, waited: Array) -> Array:
         """How far work comes in batches, where a part of it ``waited`` for CPs."""
         return queues.bunched(self.overflow["bunched"][:, None], self.overflow["bunched_behind_cps"][:, None], waited)

@@ -271,6 +271,21 @@ def test_threads_share_ziips_as_the_queue_of_the_pool_has_it():
     assert active - busy == pytest.approx(0.1 * busy / (gain - 1.0))
 
 
+def test_a_fitted_factor_of_waits_for_ziips_holds_for_others_in_part():
+    laws = ENTRY["usage"] | {"online:ziip": usage("online", 1e-3, 0, 3) | {"engine": "ziip"}}
+
+    def waits(factor: float, ziips: float) -> np.ndarray:
+        law = response("online") | {"ziip_series": ["online:ziip"], "ziip_factor": {"centre": factor, "draws": []}}
+        system = System({**ENTRY, "usage": laws, "ziip": {"engines": 2.0}, "response": {"online": law}})
+        state = system.evaluate(scenario(1500.0, 1e-9, ziips=ziips))
+        return state.waiting_ms["response_ms", "online"]["ziip"][:, 0]
+
+    measured, other = (waits(2.0, ziips) / waits(1.0, ziips) for ziips in (2.0, 3.0))
+    assert measured == pytest.approx(2.0)
+    assert other[0] == pytest.approx(1.5)
+    assert np.quantile(other[1:], [0.05, 0.95]) == pytest.approx([1.0, 2.0], abs=0.06)
+
+
 def test_ziip_work_that_runs_on_general_processors_is_in_the_response_once():
     laws = ENTRY["usage"] | {"online:ziip": usage("online", 1e-3, 0, 3) | {"engine": "ziip"}}
     answered = ENTRY["response"] | {"online": response("online") | {"ziip_series": ["online:ziip"]}}
