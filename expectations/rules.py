@@ -309,8 +309,8 @@ RULES: tuple[Rule, ...] = (
         "metrics",
         "outside",
         "Values of metrics lie where the registry says they can",
-        "The parts of the metric contradict each other or were decoded wrongly: look at the records of that point. "
-        "`marts.dim_metric` has the bounds and how the metric is made.",
+        "The parts of the metric contradict each other or were decoded wrongly: look at the records behind it. How it "
+        "is made and bounded say `marts.dim_metric` for measured points and docs/data-dictionary/metrics.md for all.",
         "warning",
         low=0,
         high=0,
