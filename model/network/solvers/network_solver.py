@@ -62,7 +62,9 @@ LITTLE = 1e-3
 SLACK = 0.03
 """Relative error of utilisation and residence that an approximation may make against what is possible."""
 UTILISATION_ERROR, NO_BOUND = 0.01, 2.0
-"""What users' utilisation of a station may be off, and the relative error from which there is none to speak of."""
+"""Part that users' utilisation of a station may be off, and the relative error from which there is none to speak of."""
+HELD_UP = 8
+"""By how much more it may be off where less important work holds them up."""
 NEAR_SHARE = 0.7
 """Use of an LPAR, as a part of its share by weight, from which what the others leave it at a time counts."""
 ENDLESS_S = 1e8
@@ -216,14 +218,18 @@ def _large_lattice(net: Reduced) -> Figures:
 
 def _unsure_below_users(net: Reduced, figures: Figures) -> float:
     """Relative error of users and arrivals to which more important users leave little, as these users' own error is a
-    large part of that."""
+    large part of that. Arrivals have what their own level leaves of it: the rest is how long their queue gets."""
     out = 0.0
     for k, station in enumerate(net.network.stations):
-        for r in np.flatnonzero(net.demand[:, k] > 0) if station.scheduling in RANKED else ():
+        here, used = net.demand[:, k] > 0, figures.busy[:, k] / net.curves[k][1][-1]
+        for r in np.flatnonzero(here) if station.scheduling in RANKED else ():
             above = net.priority > net.priority[r]
-            if np.any(above & (net.users > 0) & (net.demand[:, k] > 0)):
-                left = 1 - figures.busy[above, k].sum() / net.curves[k][1][-1]
-                out = max(out, UTILISATION_ERROR / left if left > 0 else math.inf)
+            users = above & (net.users > 0) & here
+            if np.any(users):
+                level = (net.priority == net.priority[r]) & (net.rates > 0) & (net.rates[r] > 0)
+                left = 1 - used[above | level].sum()
+                off = min(UTILISATION_ERROR * (HELD_UP if station.scheduling == "hol" else 1), used[users].sum())
+                out = max(out, off / left if left > 0 else math.inf)
     return out if out < NO_BOUND else math.inf
 
 

@@ -48,6 +48,17 @@ def test_users_above_who_leave_next_to_nothing_make_the_answer_unsure():
     assert stated(4) < 0.6 < 1.0 < stated(60)
 
 
+@pytest.mark.parametrize(("scheduling", "rate", "sure"), [("preemptive", 0.1, True), ("preemptive", 0.148, False),
+    ("hol", 0.1, True), ("hol", 0.14, False)])  # fmt: skip
+def test_arrivals_that_nearly_fill_what_users_above_leave_are_as_unsure_as_these(scheduling, rate, sure):
+    users = closed_class(2, 4.63, visit("cp", 2.37), name="high", priority=1)
+    low = open_class(rate, visit("cp", 2.6), name="low")
+    answer = solve(network(Station(name="cp", scheduling=scheduling), users, low), method="approximate")
+    truth = solve(network(Station(name="cp", scheduling=scheduling), users, low))
+    assert (answer.known_error[1] < 0.6) == sure
+    assert np.abs(answer.response_s / truth.response_s - 1).max() < answer.known_error[1]
+
+
 @pytest.mark.parametrize("scheduling", ["hol", "preemptive", "priority_ps"])
 def test_arrivals_below_users_who_leave_no_room_never_get_through(scheduling):
     found = solve(
