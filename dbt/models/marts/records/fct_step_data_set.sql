@@ -24,7 +24,10 @@ written as (
   select distinct
     e.smf_sid, i.job_name, i.jes_job_id, i.step_number, i.step_name, i.program_name, i.reader_start_date,
     i.reader_start_clock_us, e.written_local as step_end_local, trim(e.dd_name) as dd_name, e.section_seq, e.device_class,
-    e.unit_type, e.device_number, e.blocks, e.block_size_bytes, e.large_block_size_bytes, e.device_connect_us
+    e.unit_type, e.device_number,
+    -- The first bit of the block size tells that blocks could not be counted.
+    case when e.block_size_bytes < 32768 then e.blocks end as blocks,
+    e.block_size_bytes, e.large_block_size_bytes, e.device_connect_us
   from {{ source('staging', 'stg_smf30_excp') }} e
   join {{ source('staging', 'stg_smf30_header') }} h using (file_id, record_seq)
   join {{ source('staging', 'stg_smf30_identification') }} i using (file_id, record_seq)
