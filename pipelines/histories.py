@@ -6,9 +6,19 @@ from typing import Any
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 
-_RECENT = """WITH recent AS (
-    SELECT interval_key, coalesce(interval_start_utc, interval_start_local) AS start_at FROM marts.dim_interval
-    QUALIFY start_at > max(start_at) OVER (PARTITION BY system_id) - INTERVAL {days} DAY
+LEAST_DAYS = 3
+"""A system is calibrated on no fewer days, so that what lies farther from the rest is no end of its history."""
+_RECENT = """WITH dated AS (
+    SELECT interval_key, system_id, coalesce(interval_start_utc, interval_start_local) AS start_at,
+        sum(interval_s) OVER (PARTITION BY system_id ORDER BY start_at
+            RANGE BETWEEN INTERVAL {days} DAY PRECEDING AND CURRENT ROW) AS recorded_s
+    FROM marts.dim_interval
+), ended AS (
+    SELECT *, coalesce(max(start_at) FILTER (recorded_s >= 86400 * {least}) OVER system, max(start_at) OVER system)
+        AS last_at
+    FROM dated WINDOW system AS (PARTITION BY system_id)
+), recent AS (
+    SELECT interval_key, start_at FROM ended WHERE start_at > last_at - INTERVAL {days} DAY AND start_at <= last_at
 ) """
 _QUERIES = {
     "utilization": """SELECT interval_key, system_id, smf_sid, interval_start_utc, interval_start_local, interval_s,
@@ -47,7 +57,8 @@ _QUERIES = {
 def recent(home: Home) -> Mapping[str, Any]:
     """Recent intervals of every LPAR in the published snapshot, as `model.calibration.intervals.History` by system.
 
-    Recent is what lies in the `fit_days` of the settings before the last interval of a system.
+    Recent is what lies in the `fit_days` of the settings before the last interval of a system. Fewer than three days
+    after a longer gap, as of a record with a wrong date, are no end of it.
     Raises EtalonError (NOT_READY) where the marts cannot be read so, as when a version with other columns made them.
     """
     from ingest import warehouse
@@ -55,7 +66,8 @@ def recent(home: Home) -> Mapping[str, Any]:
     from model.calibration.intervals import histories
     from pipelines import settings
 
-    keys = _RECENT.format(days=settings.read(home).fit_days)
+    days = settings.read(home).fit_days
+    keys = _RECENT.format(days=days, least=min(days, LEAST_DAYS))
     try:
         rows = {name: warehouse.query(home.snapshot, keys + query).to_pandas() for name, query in _QUERIES.items()}
     except BadQuery as error:

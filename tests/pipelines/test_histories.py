@@ -28,9 +28,14 @@ def test_intervals_before_the_days_of_calibration_are_left_out(tmp_path, monkeyp
         con.execute(
             "CREATE TABLE marts.fct_interval_utilization AS SELECT smf_sid || day AS interval_key, smf_sid AS "
             "system_id, smf_sid, TIMESTAMP '2026-11-01' - INTERVAL (day) DAY AS interval_start_utc, interval_start_utc "
-            "AS interval_start_local, 900.0 AS interval_s, 'CP' AS engine_type, 4.0 AS engines, 90.0 AS busy_s, "
+            "AS interval_start_local, 86400.0 AS interval_s, 'CP' AS engine_type, 4.0 AS engines, 90.0 AS busy_s, "
             "NULL::DOUBLE AS thread_density FROM range(200) AS t(day), (VALUES ('SYSA'), ('SYSB')) AS s(smf_sid) "
             "WHERE smf_sid = 'SYSA' OR day >= 150"
+        )
+        con.execute(
+            "INSERT INTO marts.fct_interval_utilization BY NAME SELECT * REPLACE ('wrong date' AS interval_key, "
+            "TIMESTAMP '2042-09-17' AS interval_start_utc, interval_s / 2 AS interval_s) "
+            "FROM marts.fct_interval_utilization LIMIT 1"
         )
         con.execute("CREATE TABLE marts.dim_interval AS FROM marts.fct_interval_utilization")
         for table, columns in empty.items():
