@@ -47,6 +47,10 @@ def _added(net: Reduced, state: LayerState, k: int, beyond: Floats, memory: Floa
         station = _Station(net, state, k, net.priority >= level)
         if station.load > 0:
             out = np.where((net.priority == level) | (not ranked), station.added(beyond, memory), out)
+    if net.network.stations[k].scheduling == "dps" and np.any(out):
+        # The work that waits is the same as if all shared alike; each class waits the less for it the more it weighs.
+        waits = state.throughput * state.asked[:, k] * np.abs(out)
+        out *= waits.sum() / net.weight / (waits / net.weight).sum()
     return out
 
 

@@ -14,7 +14,7 @@ from model.network.simulator import simulate
 from model.network.solvers import solve
 from model.network.solvers.modulated import Stream, modulated
 from model.network.solvers.stations import gmc_response, mmc_response
-from tests.model.network.simulator.build import closed_class, network, visit
+from tests.model.network.simulator.build import closed_class, network, open_class, visit
 
 EXP = Distribution.exponential
 TIMES = {
@@ -229,3 +229,14 @@ def test_more_important_work_does_not_meet_bursts_of_less_important_work():
     cp = Station(name="cp", servers=3, scheduling="preemptive")
     alone, beside = solve(network(cp, bursts)), solve(network(cp, bursts, batches))
     assert beside.response_s[0] == pytest.approx(alone.response_s[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1.0, 8.0])
+def test_bursts_crowd_those_of_more_weight_less(weight):
+    arrivals = Arrivals(interarrival=EXP(0.4), on=EXP(6.0), off=EXP(6.0))
+    bursts = TransactionClass(name="b", route=(visit("q", 0.35),), arrivals=arrivals)
+    shared = Station(name="q", scheduling="dps")
+    net = network(shared, bursts, open_class(0.2, visit("q", 0.7), weight=weight))
+    answer, chain = solve(net, method="approximate"), solve(net)
+    assert chain.exact
+    assert answer.response_s == pytest.approx(chain.response_s, rel=0.15)
