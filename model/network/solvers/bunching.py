@@ -9,10 +9,12 @@ other work.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from model.network.solvers.arrays import MOST_BUSY, RANKED
+from model.network.solvers.arrays import IN_TURN, MOST_BUSY, RANKED
 from model.network.solvers.layers.state import LayerState
 from model.network.solvers.modulated import Modulated, Stream, modulated
 from model.network.solvers.reduction import Floats, Reduced
@@ -47,11 +49,30 @@ def _added(net: Reduced, state: LayerState, k: int, beyond: Floats, memory: Floa
         station = _Station(net, state, k, net.priority >= level)
         if station.load > 0:
             out = np.where((net.priority == level) | (not ranked), station.added(beyond, memory), out)
+    bunched = (net.rates > 0) & (beyond > 0)
+    if np.any(bunched & (net.at_once[:, k] > 0)):
+        # Those who come together and come back at once wait for each other's visits until their own last one, and all
+        # others for more of them.
+        together = 1 / (1 + memory / np.maximum(state.residence[:, k], 1e-300))
+        longer = np.where(bunched, _longer(net, k) * together, 0.0)
+        weight = np.where(bunched, state.throughput * beyond, 0.0)
+        out *= 1 + np.where(bunched, longer, longer @ weight / weight.sum())
     if net.network.stations[k].scheduling == "dps" and np.any(out):
         # The work that waits is the same as if all shared alike; each class waits the less for it the more it weighs.
         waits = state.throughput * state.asked[:, k] * np.abs(out)
         out *= waits.sum() / net.weight / (waits / net.weight).sum()
     return out
+
+
+def _longer(net: Reduced, k: int) -> Floats:
+    """(classes,) by how much longer those of a batch wait for each other at a station to which they come back at once
+    than in visits of the same work apart: in turn, for all visits but the last; where they share, for the shorter of
+    two sums of as many visits."""
+    first = net.visits[:, k] - net.at_once[:, k]
+    row = np.divide(net.visits[:, k], first, out=np.ones_like(first), where=first > 0)
+    if net.network.stations[k].scheduling in IN_TURN:
+        return np.asarray(1 - 1 / row)
+    return np.array([1 - 2 / math.sqrt(math.pi) * math.exp(math.lgamma(v + 0.5) - math.lgamma(v + 1)) for v in row])
 
 
 def not_poisson(net: Reduced) -> NDArray[np.bool_]:

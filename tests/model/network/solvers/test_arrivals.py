@@ -240,3 +240,12 @@ def test_bursts_crowd_those_of_more_weight_less(weight):
     answer, chain = solve(net, method="approximate"), solve(net)
     assert chain.exact
     assert answer.response_s == pytest.approx(chain.response_s, rel=0.15)
+
+
+def test_batches_that_come_back_at_once_wait_for_each_other_till_the_last_visit():
+    arrivals = Arrivals(interarrival=EXP(8.0), batch=Distribution.deterministic(3.0))
+    batches = TransactionClass(name="b", route=(visit("q", 0.5, count=2.0),), arrivals=arrivals)
+    net = network(Station(name="q", scheduling="ps"), batches)
+    answer, chain = solve(net, method="approximate"), solve(net)
+    assert chain.exact
+    assert answer.response_s == pytest.approx(chain.response_s, rel=0.06)
