@@ -159,7 +159,8 @@ class _Builder:
             np.array([r.capacity for r in resources], dtype=np.int64),
             np.array([r.scheduling == "hol" for r in resources], dtype=np.bool_),
             self.net.priority,
-            self.net.weight,
+            # Whole numbers would have the walk compiled again.
+            np.asarray(self.net.weight, dtype=float),
             most,
         )
         return Tables(
