@@ -1,4 +1,4 @@
-"""I/O by data set (42.6), by volume (74.1) and of its cache (74.5), and page data sets (75), hour by hour."""
+"""I/O by data set (42.6), by volume (74.1), of its cache (74.5), page data sets (75), central storage (71)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +10,10 @@ from model.lab.subsystems.recording import Recorder, Row
 INTERVAL_S = 3_600
 PAGE_DATA_SET, SLOTS, SLOTS_USED, SLOTS_USED_MAX = "PAGE.SUBS.LOCAL1", 200_000, 25_000, 30_000
 PAGES, PAGING_SAMPLES = 7_200, 36
+FRAMES, FRAMES_FIXED, FRAMES_AVAILABLE, FRAMES_AVAILABLE_BATCH = 1_000_000, 60_000, 250_000, 40_000
+FRAMES_BELOW_MEAN = 10_000
+PAGE_INS_BATCH, BLOCK_PAGE_INS_BATCH, UIC_S, UIC_BATCH_S = 5_400, 1_800, 65_535, 900
+"""The batch job takes frames: in its hour fewer are available, pages come in, and the unreferenced interval falls."""
 CONTENTIONS, CONTENTION_US = 3, 1_024_000
 CLOSED, INTERVAL_ENDED = 0, 1
 
@@ -24,6 +28,7 @@ def records(make: Recorder, night: Night) -> Iterator[Record]:
         caches = [_cache(night, hour, one) for one in used]
         yield rmf(make, night, hour, "smf74_1", control={"devices_total": len(used)}, device=volumes)
         yield rmf(make, night, hour, "smf74_5", device=caches)
+        yield rmf(make, night, hour, "smf71", paging=_central(hour))
         yield rmf(make, night, hour, "smf75", page_data_set=_paging())
         if hour == BATCH_HOUR:
             yield rmf(make, night, hour, "smf77", enqueue=_contention())
@@ -83,6 +88,17 @@ def _cache(night: Night, hour: int, data_set: DataSet) -> Row:
     return {
         "device_number": data_set.device, "volume_serial": data_set.volume, "normal_read_requests": io.reads,
         "normal_read_hits": io.read_hits, "normal_write_requests": io.writes, "normal_write_hits": io.writes,
+    }  # fmt: skip
+
+
+def _central(hour: int) -> Row:
+    short = hour == BATCH_HOUR
+    available = FRAMES_AVAILABLE_BATCH if short else FRAMES_AVAILABLE
+    return {
+        "frames_total": FRAMES, "fixed_frames_avg": FRAMES_FIXED,
+        "available_frames_avg": available, "available_frames_min": available - FRAMES_BELOW_MEAN,
+        "page_ins": PAGE_INS_BATCH * short, "block_page_ins": BLOCK_PAGE_INS_BATCH * short,
+        "uic_avg_s": UIC_BATCH_S if short else UIC_S, "uic_low_s": UIC_BATCH_S if short else UIC_S,
     }  # fmt: skip
 
 

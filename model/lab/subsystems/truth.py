@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from model.lab.subsystems import batch, machine, messages, requests, storage
-from model.lab.subsystems.night import CONNECT_US, DATA_SETS, HOURS, QUOTES_PER_HOUR, DataSet, Night
+from model.lab.subsystems.night import CONNECT_US, DATA_SETS, HOURS, QUOTES_PER_HOUR, SID, DataSet, Night
 
 NIGHT_S = HOURS * 3_600
 NEST_INTENSITY = 2.6 * (0.4 * 90 + 1.6 * 7 + 3.5 * 1 + 7.5 * 2) / 100
@@ -22,6 +22,7 @@ def truth(night: Night) -> Mapping[str, Rows]:
         "slow-data-sets": [_data_set(night, one) for one in DATA_SETS],
         "volume-cache": [_volume(night, one) for one in DATA_SETS],
         "page-data-sets": _paging(),
+        "central-storage": _central_storage(),
         "enqueue-contention": _contention(),
         "step-data-sets": _step_data_sets(),
         "long-batch-steps": _steps(night),
@@ -135,6 +136,19 @@ def _paging() -> Rows:
             "data_set_name": storage.PAGE_DATA_SET, "used_max_pct": 100 * storage.SLOTS_USED_MAX / storage.SLOTS,
             "busy_max_pct": 100 * busy, "pages_per_s_max": storage.PAGES / storage.INTERVAL_S,
             "transfer_ms_then": 1e3 * busy * storage.INTERVAL_S / storage.PAGES,
+        }
+    ]  # fmt: skip
+
+
+def _central_storage() -> Rows:
+    available_min = storage.FRAMES_AVAILABLE_BATCH - storage.FRAMES_BELOW_MEAN
+    page_ins = storage.PAGE_INS_BATCH + storage.BLOCK_PAGE_INS_BATCH
+    return [
+        {
+            "smf_sid": SID, "frames": storage.FRAMES, "available_min_pct": 100 * available_min / storage.FRAMES,
+            "fixed_max_pct": 100 * storage.FRAMES_FIXED / storage.FRAMES,
+            "unreferenced_interval_min_s": storage.UIC_BATCH_S, "page_ins": page_ins,
+            "page_ins_per_s_max": page_ins / storage.INTERVAL_S,
         }
     ]  # fmt: skip
 
