@@ -68,7 +68,7 @@ def region(tmp_path):
 
 
 def test_solve_says_what_is_exact_and_what_is_weak(region, tmp_path):
-    answer = json.loads(said("solve", region, "--json"))
+    answer = json.loads(said("solve", region, "--method", "approximate", "--json"))
     assert not answer["exact"]
     assert answer["approximated"] == ["passive resources"]
     assert "passive resources" in answer["error_note"]
@@ -328,6 +328,7 @@ def test_what_cannot_be_answered_is_said(region, tmp_path):
     assert refused("solve", tmp_path / "none.toml") == (f"{tmp_path / 'none.toml'}: No such file or directory", 3)
     (tmp_path / "bytes.toml").write_bytes(b"\xa7\x01")
     assert "not UTF-8" in refused("solve", tmp_path / "bytes.toml")[0]
+    region.write_text(REGION.replace("mean_ms = 20", "mean_ms = 20, scv = 0"))
     assert refused("solve", region, "--method", "exact")[1] == Exit.QUESTION
     region.write_text(REGION.replace("rate_per_s = 50", "rate_per_s = 150"))
     answer = json.loads(said("simulate", region, "--horizon", 2000, "--replications", 2, "--json"))
