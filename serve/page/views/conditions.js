@@ -153,6 +153,8 @@ function inShort(outputs, said) {
   ]);
 }
 
+const spelled = (level) => (level && Number.isFinite(Number(level)) ? Number(level).toLocaleString("en") : level);
+
 // Keys in what the model says of itself become words.
 const inWords = (text, labels) => text.replace(/\b\w+\b/g, (word) => labels.get(word)?.split(",")[0] ?? word);
 
@@ -188,11 +190,11 @@ function everyFigure(found, labels) {
       { name: "interval", term: term("90 % interval", "interval") },
       { name: "unit" },
       { name: "measured", number: true },
-      { name: "rests on" },
+      { name: "rests on", prose: true },
     ],
     found.outputs.map((output, i) => [
       words(output.metric),
-      ...keys.map((key) => conditions[i].get(key) ?? ""),
+      ...keys.map((key) => spelled(conditions[i].get(key) ?? "")),
       output.value,
       within(output),
       unit(output.unit),
