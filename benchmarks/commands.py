@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
         if given.home:
             champion = Home(given.home.absolute()).champion
             system = next(iter(bundle.read(champion)["systems"]))
-            for question in ("predict", "max-rate", "headroom"):
+            for question in ("predict", "max-rate", "explain"):
                 _report(question, [ETALON, "--home", str(given.home), question, system], cores[:1], 0)
         for dump in given.files or [_made(folder)]:
             large = folder / dump.name
