@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 
 READ = {
-    "fct_address_space_cost", "fct_central_storage", "fct_coupling_facility", "fct_device", "fct_enqueue",
-    "fct_facility_utilization", "fct_interval_utilization", "fct_page_data_set", "fct_point_metric",
+    "fct_address_space_cost", "fct_central_storage", "fct_channel", "fct_coupling_facility", "fct_device",
+    "fct_enqueue", "fct_facility_utilization", "fct_interval_utilization", "fct_page_data_set", "fct_point_metric",
     "fct_service_class", "fct_storage", "fct_volume_cache",
 }  # fmt: skip
 

@@ -119,9 +119,9 @@ devices as (
 
 channel as (
   select k.system_id, k.point, k.condition, k.position, k.seconds, k.share, trim(c.channel_type) as subject, c.*
-  from {{ first_written(source('staging', 'stg_smf73_channel'), ['chpid']) }} c
+  from {{ channel_paths(source('staging', 'stg_smf73_channel')) }} c
   join {{ ref('int_point_share') }} k using (smf_sid, interval_start_utc, interval_s)
-  where k.is_run and c.measurement_group = 2
+  where k.is_run
 ),
 
 channels as (

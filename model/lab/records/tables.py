@@ -15,8 +15,8 @@ def to_tables(records: Iterable[Record], registry: Registry) -> dict[str, pa.Tab
     """Tables by name for `ingest.formats.smf.encode_dump`; `record_seq` counts the records in the order given.
 
     A table has the columns its rows name; where one row names a column that another does not, the other holds zero or a
-    blank. Lengths and triplets are left to the encoder. Raises LabError for a layout, section or column the registry
-    does not know.
+    blank, or NULL where the field is there under a condition only. Lengths and triplets are left to the encoder. Raises
+    LabError for a layout, section or column the registry does not know.
     """
     layouts = {layout.name: layout for layout in registry.layouts}
     rows: dict[str, tuple[Section, list[dict[str, Any]]]] = {}
@@ -50,7 +50,9 @@ def _table(section: Section, rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def _blank(field: Field) -> Any:
-    """What a field holds when nothing is said of it; a date or clock that is not set is NULL."""
+    """What a field holds when nothing is said of it; NULL for times, and for what a condition may rule out."""
+    if field.when is not None:
+        return None
     blanks = {"ebcdic": "", "ebcdic1047": "", "bytes": bytes(field.length), "hfp": 0.0}
     unset = {"packed_date", "tod", "stcke"}
     value = None if field.form.name in unset else blanks.get(field.form.name, 0)

@@ -1,4 +1,4 @@
-"""I/O by data set (42.6), by volume (74.1), of its cache (74.5), page data sets (75), central storage (71)."""
+"""I/O by data set (42.6), volume (74.1), its cache (74.5) and channel path (73); page data sets (75), storage (71)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +15,11 @@ FRAMES_BELOW_MEAN = 10_000
 PAGE_INS_BATCH, BLOCK_PAGE_INS_BATCH, UIC_S, UIC_BATCH_S = 5_400, 1_800, 65_535, 900
 """The batch job takes frames: in its hour fewer are available, pages come in, and the unreferenced interval falls."""
 CONTENTIONS, CONTENTION_US = 3, 1_024_000
+DISK_CHANNEL, DISK_CHANNEL_TYPE, WORK_UNITS_PER_IO, WORK_UNITS_MAX_PER_S, BYTES_PER_IO = 0x40, "FC_S", 40, 400, 4_096
+OTHERS = 2
+"""Other LPARs do so much I/O over the same channel path for each of this one's."""
+NETWORK_CHANNEL, NETWORK_CHANNEL_TYPE, NETWORK_BUSY_US, NETWORK_OWN_BUSY_US = 0x10, "OSD", 51_200_000, 12_800_000
+EXTENDED_BY_TIME, EXTENDED_BY_UNITS = 1, 2
 CLOSED, INTERVAL_ENDED = 0, 1
 
 
@@ -29,6 +34,7 @@ def records(make: Recorder, night: Night) -> Iterator[Record]:
         yield rmf(make, night, hour, "smf74_1", control={"devices_total": len(used)}, device=volumes)
         yield rmf(make, night, hour, "smf74_5", device=caches)
         yield rmf(make, night, hour, "smf71", paging=_central(hour))
+        yield rmf(make, night, hour, "smf73", control={"channel_subsystem": 0}, channel=_channels(night, hour))
         yield rmf(make, night, hour, "smf75", page_data_set=_paging())
         if hour == BATCH_HOUR:
             yield rmf(make, night, hour, "smf77", enqueue=_contention())
@@ -89,6 +95,30 @@ def _cache(night: Night, hour: int, data_set: DataSet) -> Row:
         "device_number": data_set.device, "volume_serial": data_set.volume, "normal_read_requests": io.reads,
         "normal_read_hits": io.read_hits, "normal_write_requests": io.writes, "normal_write_hits": io.writes,
     }  # fmt: skip
+
+
+def moved(night: Night, hour: int) -> tuple[int, int]:
+    """Reads and writes of all data sets in an hour."""
+    done = [night.io(one, hour) for one in DATA_SETS]
+    return sum(io.reads for io in done), sum(io.writes for io in done)
+
+
+def _channels(night: Night, hour: int) -> list[Row]:
+    """All volumes hang on one channel path; the other carries the network."""
+    reads, writes = moved(night, hour)
+    units = WORK_UNITS_PER_IO * (reads + writes)
+    disk = {
+        "chpid": bytes([DISK_CHANNEL]), "channel_type": DISK_CHANNEL_TYPE, "measurement_group": EXTENDED_BY_UNITS,
+        "measured_us": INTERVAL_S * 1_000_000, "work_units_max_per_s": WORK_UNITS_MAX_PER_S,
+        "total_work_units": (1 + OTHERS) * units, "lpar_work_units": units, "data_unit_bytes": BYTES_PER_IO,
+        "total_read_units": (1 + OTHERS) * reads, "lpar_read_units": reads,
+        "total_write_units": (1 + OTHERS) * writes, "lpar_write_units": writes,
+    }  # fmt: skip
+    network = {
+        "chpid": bytes([NETWORK_CHANNEL]), "channel_type": NETWORK_CHANNEL_TYPE, "measurement_group": EXTENDED_BY_TIME,
+        "measured_us": INTERVAL_S * 1_000_000, "total_busy_us": NETWORK_BUSY_US, "lpar_busy_us": NETWORK_OWN_BUSY_US,
+    }  # fmt: skip
+    return [network, disk]
 
 
 def _central(hour: int) -> Row:

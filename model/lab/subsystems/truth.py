@@ -23,6 +23,7 @@ def truth(night: Night) -> Mapping[str, Rows]:
         "volume-cache": [_volume(night, one) for one in DATA_SETS],
         "page-data-sets": _paging(),
         "central-storage": _central_storage(),
+        "busy-channels": _channels(night),
         "enqueue-contention": _contention(),
         "step-data-sets": _step_data_sets(),
         "long-batch-steps": _steps(night),
@@ -137,6 +138,26 @@ def _paging() -> Rows:
             "busy_max_pct": 100 * busy, "pages_per_s_max": storage.PAGES / storage.INTERVAL_S,
             "transfer_ms_then": 1e3 * busy * storage.INTERVAL_S / storage.PAGES,
         }
+    ]  # fmt: skip
+
+
+def _channels(night: Night) -> Rows:
+    moved = [storage.moved(night, hour) for hour in range(HOURS)]
+    own = [storage.WORK_UNITS_PER_IO * sum(one) / storage.INTERVAL_S / storage.WORK_UNITS_MAX_PER_S for one in moved]
+    machine = 1 + storage.OTHERS
+    mb_per_s = machine * storage.BYTES_PER_IO / storage.INTERVAL_S / 1e6
+    return [
+        {
+            "channel_type": storage.DISK_CHANNEL_TYPE, "busy_pct": 100 * machine * sum(own) / HOURS,
+            "own_busy_pct": 100 * sum(own) / HOURS, "busy_max_pct": 100 * machine * max(own),
+            "read_max_mb_per_s": mb_per_s * max(reads for reads, _ in moved),
+            "write_max_mb_per_s": mb_per_s * max(writes for _, writes in moved),
+        },
+        {
+            "channel_type": storage.NETWORK_CHANNEL_TYPE,
+            "busy_pct": 100 * storage.NETWORK_BUSY_US / storage.INTERVAL_S / 1e6,
+            "own_busy_pct": 100 * storage.NETWORK_OWN_BUSY_US / storage.INTERVAL_S / 1e6,
+        },
     ]  # fmt: skip
 
 
