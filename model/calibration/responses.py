@@ -29,7 +29,7 @@ P90_READING = 0.003
 # are 2.3 to 2.5 and -0.2 to 1.2, within 0.06; waits of unequal services and for limits have longer tails.
 P90, P90_SD = [1.5, 2.5, 0.55], [2.0, 0.2, 0.3]
 # Deviation of waiting beyond the measured where work is served as it comes: the mix of its sizes changes with load.
-AS_IT_COMES = 0.06
+AS_IT_COMES = 0.11
 # The same of waits for volumes.
 FOR_DEVICES = 0.12
 # The same where a limit holds work back that a network of queues would let pass, and so shortens its other waits.
