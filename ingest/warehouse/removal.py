@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 
+from ingest.files.inputs import digest
 from ingest.files.names import shown
 from ingest.warehouse import ledger, overlaps
 from ingest.warehouse.errors import FileUnknown
@@ -51,7 +52,18 @@ def _path(con: duckdb.DuckDBPyConnection, name: str) -> str:
         ).fetchall()
     ]
     if not found:
+        if same := _of_content(con, Path(name)):
+            raise FileUnknown(f"{name}: was not loaded, as {same} holds the same; name that one")
         raise FileUnknown(f"{name}: no such file was loaded; the report of `etalon check` lists those that were")
     if len(found) > 1 and found[0] not in (whole, name):
         raise FileUnknown(f"{name}: several files are called so, name one by its path: {', '.join(found)}")
     return str(found[0])
+
+
+def _of_content(con: duckdb.DuckDBPyConnection, file: Path) -> str | None:
+    """The path that the content of a file was loaded from, where it was another."""
+    if not file.is_file():
+        return None
+    query = "SELECT path FROM meta.ledger WHERE sha256 = ?"
+    row = con.execute(query, [digest(file, file.stat().st_size).sha256]).fetchone()
+    return str(row[0]) if row else None

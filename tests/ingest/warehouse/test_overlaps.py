@@ -131,8 +131,11 @@ def test_a_warehouse_without_a_file_again_is_as_if_it_had_never_had_it(
 def test_a_file_to_forget_is_named_so_that_it_is_the_only_one(tmp_path, ingest, database, records):
     folders = [write(tmp_path / name, a__smf=record) for name, record in zip("xy", records, strict=False)]
     ingest(*folders)
+    copy = write(tmp_path / "z", a_copy__smf=records[0]) / "a_copy.smf"
+    ingest(copy)
     held = content_hash(database)
-    for names, said in ((["a.smf"], f"several files.*{folders[0]}"), ([str(folders[0] / "a.smf"), "smf"], "no such")):
+    several, same = f"several files.*{folders[0]}", f"{folders[0] / 'a.smf'} holds the same"
+    for names, said in ((["a.smf"], several), ([str(folders[0] / "a.smf"), "smf"], "no such"), ([str(copy)], same)):
         with pytest.raises(FileUnknown, match=said):
             remove(database, names)
     assert content_hash(database) == held
