@@ -73,16 +73,17 @@ def sweep_load(network: Network, factors: ArrayLike) -> LoadSweep:
 
 
 def _one_by_one(network: Network, factors: Floats) -> LoadSweep:
-    """A solution a point."""
-    solutions: list[Solution | None] = []
-    refused: list[str] = []
-    for factor in factors:
+    """A solution a point; what is not exact at one load is not tried to be at more, which would have more states."""
+    solutions: list[Solution | None] = [None] * len(factors)
+    refused = [""] * len(factors)
+    exact = True
+    for i in np.argsort(factors):
         try:
-            solutions.append(solve(_at(network, float(factor))))
-            refused.append("")
+            solution = solve(_at(network, float(factors[i])), "auto" if exact else "approximate")
         except NetworkError as reason:
-            solutions.append(None)
-            refused.append(str(reason))
+            refused[i] = str(reason)
+            continue
+        solutions[i], exact = solution, solution.exact
     found = [s for s in solutions if s is not None]
     if not found:
         raise NetworkError(refused[0])

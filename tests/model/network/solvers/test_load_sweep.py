@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from model.network import Acquire, NetworkError, Release, Resource, Smt, Station
+from model.network import Acquire, Network, NetworkError, Release, Resource, Smt, Station
 from model.network.solvers import solve
 from model.network.solvers.load_sweep import sweep_load
 from model.network.solvers.report import as_dict, sweep_as_dict, sweep_as_text
@@ -55,3 +55,14 @@ def test_a_point_beyond_the_solver_has_no_figures_and_its_reason():
     assert "refused" in sweep_as_text(swept)
     with pytest.raises(NetworkError, match="Simulate it"):
         sweep_load(net, [1.0])
+
+
+def test_points_stand_in_the_order_asked_for_though_low_loads_alone_are_exact() -> None:
+    def loaded(factor: float) -> Network:
+        users = [closed_class(int(2 * factor), 9.0, visit("q", 0.1 * (r + 1)), name=f"c{r}") for r in range(3)]
+        return network(Station(name="q", scheduling="fcfs"), *users)
+
+    factors = [20.0, 0.5, 1.0]
+    swept, alone = sweep_load(loaded(1.0), factors), [solve(loaded(factor)).response_s for factor in factors]
+    np.testing.assert_array_equal(swept.response_s, alone)
+    assert swept.method.startswith("Markov chain and ")
