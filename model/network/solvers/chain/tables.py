@@ -19,6 +19,8 @@ VISIT, ACQUIRE, RELEASE, GO, END = range(5)
 KINDS_OF_STEPS = {"acquire": ACQUIRE, "release": RELEASE, "go": GO}
 NOBODY = -1
 MOST_VISITS = 20
+MOST_KINDS = 10_000
+"""Kinds of customers, fewer than their numbers in a state can tell; a chain of more has more states than are solved."""
 
 
 class NotAChain(Exception):
@@ -274,6 +276,8 @@ class _Builder:
         return len(self.steps) - 1
 
     def kind(self, kind: _Kind) -> int:
+        if len(self.kinds) == MOST_KINDS:
+            raise NotAChain
         self.kinds.append(kind)
         return len(self.kinds) - 1
 
@@ -320,7 +324,7 @@ def _phases(time: Distribution) -> list[tuple[float, list[float]]]:
     """Exponential phases of a time, as rates a second of those passed one after the other, with the chance of each."""
     if time.offset == 0 and time.kind == "exponential":
         return [(1.0, [1 / time.mean])]
-    if time.offset == 0 and time.kind == "erlang":
+    if time.offset == 0 and time.kind == "erlang" and time.shape <= MOST_KINDS:
         return [(1.0, [time.shape / time.mean] * int(time.shape))]
     if time.offset == 0 and time.kind == "hyperexponential" and min(time.values) > 0:
         return [(part, [1 / mean]) for mean, part in zip(time.values, time.weights, strict=True) if part > 0]

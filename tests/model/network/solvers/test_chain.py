@@ -146,3 +146,9 @@ def test_what_mixes_too_slowly_or_is_too_large_is_left_to_the_approximations() -
     assert markov_chain(reduce(network(Station(name="q", scheduling="hol"), users, low))) is None
     many = [closed_class(40, 1.0, visit("q", 0.1 * (r + 1)), name=f"c{r}") for r in range(3)]
     assert markov_chain(reduce(network(Station(name="q"), *many))) is None
+
+
+@pytest.mark.parametrize("phases", [70_000, 10**12])
+def test_times_of_more_phases_than_states_can_number_are_no_chain(phases: int) -> None:
+    erlang = visit("q", Distribution.erlang(1.0, phases))
+    assert markov_chain(reduce(network(Station(name="q"), closed_class(1, 2.0, erlang)))) is None
