@@ -65,4 +65,4 @@ def test_points_stand_in_the_order_asked_for_though_low_loads_alone_are_exact() 
     factors = [20.0, 0.5, 1.0]
     swept, alone = sweep_load(loaded(1.0), factors), [solve(loaded(factor)).response_s for factor in factors]
     np.testing.assert_array_equal(swept.response_s, alone)
-    assert swept.method.startswith("Markov chain and ")
+    assert "Markov chain" in swept.method and not swept.exact
