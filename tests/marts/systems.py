@@ -11,6 +11,7 @@ CICS_START = utc("2015-12-01T09:00:00")
 PAIR_START = utc("2020-05-01T08:00:00")
 SHARED_START = utc("2021-05-01T08:00:00")
 COPIES_START = utc("2022-05-01T08:00:00")
+LOG_START = utc("2023-05-01T08:00:00")
 #: Records of intervals, one of each kind that marts read besides those of CPU and workloads.
 INTERVAL_RECORDS = ("smf71", "smf73", "smf74_1", "smf74_4", "smf74_5", "smf75", "smf77", "smf78_2", "smf88")
 #: How the intervals of a point differ from their mean: unequal, so that a mean of ratios would not be a ratio of sums.
@@ -102,3 +103,26 @@ def written_once_and_twice(raw: RawWarehouse) -> None:
             for layout in INTERVAL_RECORDS:
                 raw.one_of_each_section(layout, sid, start, 900)
     raw.write_again("TWIC")
+
+
+def ims_log(raw: RawWarehouse) -> None:
+    """A log of two regions: 40 messages a minute apart wait 2 ms, are worked on for 5 or 9 ms and leave 1 ms later."""
+    number = 0
+    for index in range(40):
+        arrival = LOG_START + timedelta(minutes=index)
+        code, region, work_us = (("PART", 7, 5_000), ("ORDER", 8, 9_000))[index % 2]
+        named = {"transaction_code": code, "pst_number": region}
+        message = {"unit_of_work": f"U{index}"}
+        done = {"recovery_token": f"R{index}", "program_name": code, "cpu_us": work_us / 10, **named}
+        for event, after_us, values in (
+            ("arrival", 0, message),
+            ("enqueue", 100, message),
+            ("get", 2_100, {**message, **named}),
+            ("output", 3_100, message),
+            ("account", 2_100 + work_us, done),
+            ("dequeue", 3_100 + work_us, message),
+        ):
+            number += 1
+            keys = {"file_id": 1, "record_seq": number, "section_seq": 0, "log_seq": number}
+            moment = arrival + timedelta(microseconds=after_us)
+            raw.insert("ims_log_event", **keys, event=event, event_utc=moment, **values)

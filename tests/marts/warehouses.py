@@ -17,7 +17,7 @@ from tests.marts import odd_days, stations
 from tests.marts.dbt_project import build_with_unit_tests
 from tests.marts.published import EXPECTED
 from tests.marts.raw_records import RawWarehouse
-from tests.marts.systems import cics_points, ims_point, pair_of_lpars, shared_engines, written_once_and_twice
+from tests.marts.systems import cics_points, ims_log, ims_point, pair_of_lpars, shared_engines, written_once_and_twice
 from tests.once import made_once
 from tests.shared import SHARED
 
@@ -65,6 +65,7 @@ def _everything(folder: Path) -> None:
         cics_points(raw)
         pair_of_lpars(raw)
         shared_engines(raw)
+        ims_log(raw)
         written_once_and_twice(raw)
     steps.render((*EXPECTED, *SERIES, SUBSYSTEMS), home.lab, seed=20_261_121)
     write(live(stations.twin()), folder / "twin")

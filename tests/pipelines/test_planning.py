@@ -189,6 +189,17 @@ def test_ready_questions_tell_of_a_made_up_night_what_happened_in_it(home):
             assert figures == pytest.approx({column: row[column] for column in figures}, rel=2e-3, abs=6e-4), name
 
 
+def test_ims_transactions_take_wait_and_cost_what_their_log_says(home):
+    rows = questions.answer(home.snapshot, questions.question("ims-transactions")).to_pylist()
+    messages = {"messages": 20, "input_queue_ms": 2.0}
+    order = {"transaction_code": "ORDER", "program_name": "ORDER", "region": 8, "processing_ms": 9.0, "cpu_us": 900.0}
+    part = {"transaction_code": "PART", "program_name": "PART", "region": 7, "processing_ms": 5.0, "cpu_us": 500.0}
+    assert rows == [
+        {**messages, **order, "response_ms": 12.1, "worst_p95_ms": 12.1},
+        {**messages, **part, "response_ms": 8.1, "worst_p95_ms": 8.1},
+    ]
+
+
 @pytest.mark.parametrize("name", questions.questions())
 def test_every_question_is_shown_with_its_query(name):
     asked = questions.question(name)
