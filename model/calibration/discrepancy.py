@@ -13,8 +13,8 @@ Array = NDArray[np.float64]
 BINS = 20
 # Least relative deviation of a mean response that is predicted inside the range of the data.
 LEAST = 0.003
-# Waiting beyond what was fitted: its relative deviation held beforehand, and how many histories that is worth.
-BEYOND, WORTH = 0.015, 1.0
+# How many histories the deviation held beforehand of waiting beyond what was fitted is worth.
+WORTH = 1.0
 # Waits that are fitted, and that are predicted from them, as quantiles.
 FITTED, PREDICTED, FEWEST = 0.7, 0.95, 20
 
@@ -45,7 +45,7 @@ def beyond(
     day: NDArray[np.int64],
     found: Fit,
     prior: tuple[list[float], list[float]],
-    usual: float = BEYOND,
+    usual: float,
 ) -> float:
     """Relative deviation of waiting beyond the waits that were fitted: the longest predicted from the shorter ones.
 

@@ -28,8 +28,9 @@ P90_READING = 0.003
 # much less it is in between, where few wait and those long. Of gamma times and the waits of M/M/2 to M/M/8 the last two
 # are 2.3 to 2.5 and -0.2 to 1.2, within 0.06; waits of unequal services and for limits have longer tails.
 P90, P90_SD = [1.5, 2.5, 0.55], [2.0, 0.2, 0.3]
-# Deviation of waiting beyond the measured where work is served as it comes: the mix of its sizes changes with load.
-AS_IT_COMES = 0.11
+# Deviation of waiting beyond the measured, held beforehand: the likeliest where the longest waits of histories were
+# predicted from their shorter ones. Where all work shares the engines its sizes do not matter; elsewhere they do.
+BEYOND = {Order.IMPORTANCE: 0.03, Order.SHARED: 0.015, Order.ARRIVAL: 0.11, Order.IN_LINE: 0.11}
 # The same of waits for volumes.
 FOR_DEVICES = 0.12
 # The same where a limit holds work back that a network of queues would let pass, and so shortens its other waits.
@@ -124,9 +125,9 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
     waited = design[:, 1:] @ np.maximum(found.mean[1:], 0.0)
     noise = discrepancy.inside(seen.response, seen.service + found.mean[0] + waited, waited, seen.weight, found)
     long = waited + seen.limited >= np.quantile(waited + seen.limited, 0.95)
-    usual = math.hypot(discrepancy.BEYOND, BENT * bent(seen, found, design, long))
-    if seen.order.to_its_end:
-        usual = AS_IT_COMES
+    usual = BEYOND[seen.order]
+    if not seen.order.to_its_end:
+        usual = math.hypot(usual, BENT * bent(seen, found, design, long))
     held = h.limited_ms(h.devices)[seen.kept, seen.c]
     by_limit, by_device = (
         float(np.sum(one[long]) / max(float(np.sum((waited + seen.limited)[long])), 1e-12))

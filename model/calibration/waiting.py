@@ -37,8 +37,9 @@ LEAST_ALONE = 1e-3
 # Part of the intervals whose responses are as if nobody waited.
 UNWAITING = 0.1
 QUEUED, BEHIND, NARROWEST = 1.0, 0.5, 0.1
-# By how much more waits behind pieces of unequal size count on full engines than on idle ones; never less.
-CROWDED_SD = 0.5
+# By how much more waits behind pieces of unequal size count on full engines than on idle ones, never less: 1.9 where
+# their squared coefficient of variation is 5, as of 1 in 20 it is held to be.
+CROWDED_SD = 1.0
 # Columns of the rest and of the waits for engines, that for a limit coming after them.
 ENGINES = 5
 

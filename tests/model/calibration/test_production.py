@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from model.calibration import limits
-from model.calibration.discrepancy import BEYOND
 from model.calibration.intervals import History, SharedMachine, enough
 from model.calibration.production import Unusable, entry
+from model.calibration.responses import BEYOND
 from model.calibration.waiting import Order, seen_by
 from model.capacity import queues
 from model.capacity.ask import max_rate, predict, size
@@ -323,7 +323,7 @@ def test_uncaptured_time_that_goes_with_the_work_is_part_of_its_stay_on_the_engi
     given = replace(plain, busy_s=busy_s, response_ms=(1e3 * stay * DEMAND_S * stretch + REST_MS) * scatter)
     for law in entry(given)["response"].values():
         assert law["factor"]["centre"] == pytest.approx(stay, abs=0.03)
-        assert np.std(law["drift"]["draws"]) < 1.1 * BEYOND, "waits are as theory has them"
+        assert np.std(law["drift"]["draws"]) < 1.1 * BEYOND[Order.SHARED], "waits are as theory has them"
 
 
 def test_less_important_work_waits_in_proportion_to_the_length_of_more_important_work():
@@ -357,6 +357,16 @@ def test_waits_behind_pieces_of_unequal_size_grow_more_as_engines_fill():
     found = entry(replace(given, response_ms=(REST_MS + np.column_stack(parts)) * scatter))["response"]["HIGH"]
     for part, expected in (("factor", 1.0), ("behind", 0.3), ("crowded", 1.0)):
         assert found[part]["centre"] == pytest.approx(expected, abs=0.05)
+
+
+def test_waits_beyond_the_recorded_are_doubted_more_where_the_sizes_of_pieces_matter():
+    given = replace(history(), importance=np.array([2, 1]))
+    seen = seen_by(given, [0, 1], {}, Order.IMPORTANCE).values()
+    parts = np.column_stack([one.service + (1.0 + SHARE) * (one.queued + 0.5 * one.behind) for one in seen])
+    scatter = np.random.default_rng(5).normal(1.0, 0.001, given.ended.shape)
+    found = entry(replace(given, response_ms=(REST_MS + parts) * scatter))["response"]["HIGH"]
+    usual = BEYOND[Order.IMPORTANCE]
+    assert 0.7 * usual < np.std(found["drift"]["draws"]) < 1.1 * usual, "waits are as theory has them"
 
 
 def test_classes_without_known_work_are_told_and_refused_with_the_reason():
