@@ -25,6 +25,6 @@ class Definitions:
         return self._known[1]
 
     def _read(self) -> bytes:
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, TypeError):
             return as_json({"published_definitions": dict(json.loads(self._path.read_text(encoding="utf-8")))})
         return b"{}"

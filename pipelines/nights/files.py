@@ -26,6 +26,6 @@ def write(path: Path, text: str) -> None:
 
 def read(path: Path) -> dict[str, Any]:
     """A small file of JSON; empty where there is none that can be read, as after a full disk."""
-    with suppress(FileNotFoundError, ValueError):
+    with suppress(FileNotFoundError, ValueError, TypeError):
         return dict(json.loads(path.read_text(encoding="utf-8")))
     return {}

@@ -50,8 +50,12 @@ def test_a_metric_of_the_users_own_changes_the_digest_of_all(home: Home) -> None
     assert all(kept(home)[name] != digest for name, digest in first.items())
 
 
-def test_what_an_earlier_version_published_has_none(home: Home) -> None:
+def test_what_an_earlier_version_published_or_a_fault_left_has_none(home: Home) -> None:
     assert provenance.published(home) == {}
+    home.definitions.parent.mkdir(exist_ok=True)
+    for content in ("", '{"": ', "null", "[1]"):
+        home.definitions.write_text(content)
+        assert provenance.published(home) == {}
 
 
 def test_a_warehouse_without_marts_publishes_none(home: Home) -> None:
