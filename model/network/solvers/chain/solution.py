@@ -41,9 +41,9 @@ def markov_chain(net: Reduced) -> Figures | None:
         if int(most[opened].sum() + net.users.sum()) > MOST_CUSTOMERS:
             return None
         found = _solved(net, most)
-        if found is None or np.all(found[1] < LEAST_LOST):
+        if found is None or np.all(np.abs(found[1]) < LEAST_LOST):
             return found and found[0]
-        most = np.where(found[1] < LEAST_LOST, most, 2 * most)
+        most = np.where(np.abs(found[1]) < LEAST_LOST, most, 2 * most)
     return None
 
 
@@ -80,7 +80,7 @@ def _solved(net: Reduced, most: Ints) -> tuple[Figures, Floats] | None:
     chances = _stationary(len(states), sources, targets, rates, net.network.name)
     if chances is None:
         return None
-    there, busy, done, held, lost = _means(states, chances, known.kinds, known.places, len(net.rates))
+    there, busy, done, held = _means(states, chances, known.kinds, known.places, len(net.rates))
     stations = len(net.curves)
     inside, waiting = there[:, :stations], there[:, stations:-1]
     work = net.demand * net.pace
@@ -90,9 +90,11 @@ def _solved(net: Reduced, most: Ints) -> tuple[Figures, Floats] | None:
     if np.any(throughput[started] <= 0):
         names = ", ".join(n for n, r in zip(net.network.class_names, started & (throughput <= 0), strict=True) if r)
         raise NetworkError(_deadlock(net.network.name, names))
-    same = np.where(opened, net.rates * (1 - lost), throughput)[:, None]
+    same = throughput[:, None]
     if np.any(np.abs(flow - same)[started] > SAME_FLOW * same[started]):
         return None
+    lost = np.zeros(len(throughput))
+    lost[opened] = 1 - throughput[opened] / net.rates[opened]
     throughput = np.where(opened, net.rates, throughput)
     each = np.where(throughput > 0, throughput, 1.0)[:, None]
     used = busy[:, :stations]
@@ -184,18 +186,15 @@ def _deadlock(name: str, who: str) -> str:
 @kernel()
 def _means(
     states: States, chances: Floats, kinds: Kinds, places: Places, classes: int
-) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """(classes, places) customers there, servers busy, and work done; (classes, resources) units held; (classes,) part
-    of the time when no more of a class are let in."""
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """(classes, places) customers there, servers busy, and work done; (classes, resources) units held."""
     shape = (classes, len(places.servers))
     there, busy, done = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    held, lost = np.zeros((classes, len(places.units))), np.zeros(classes)
-    count = np.zeros(classes, np.int64)
+    held = np.zeros((classes, len(places.units)))
     for i in range(len(states)):
         if chances[i] <= 0.0:
             continue
         speeds = speeds_of(states[i], kinds, places)
-        count[:] = 0
         for e in range(len(speeds)):
             if states[i, e] < 0:
                 break
@@ -204,10 +203,6 @@ def _means(
             there[r, k] += chances[i]
             busy[r, k] += chances[i] * speeds[e]
             done[r, k] += chances[i] * speeds[e] * kinds.speed[kind]
-            count[r] += k < shape[1] - 1
             for rho in range(len(places.units)):
                 held[r, rho] += chances[i] * kinds.held[kind, rho]
-        for r in range(classes):
-            if places.most[r] > 0 and count[r] >= places.most[r]:
-                lost[r] += chances[i]
-    return there, busy, done, held, lost
+    return there, busy, done, held

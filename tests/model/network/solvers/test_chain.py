@@ -107,13 +107,20 @@ def bursts() -> Network:
         , name="b"))  # fmt: skip
 
 
+def pairs() -> Network:
+    """Little work that comes in pairs and waits for users, who are most of the load."""
+    arrivals = Arrivals(interarrival=EXP(1.0), batch=Distribution.deterministic(2.0))
+    low = TransactionClass(name="a", route=(visit("q", 0.01),), arrivals=arrivals)
+    return network(Station(name="q", scheduling="hol"), low, closed_class(2, 1.0, visit("q", 0.5), name="b"))
+
+
 def unequal() -> Network:
     """The fastest engine that is free, of three."""
     station = Station(name="q", servers=3, speeds=(0.3, 1.0, 0.5), source="measured")
     return network(station, closed_class(6, 2.0, visit("q", Distribution.with_scv(1.0, 2.0))))
 
 
-@pytest.mark.parametrize("described", [loops, limits, bursts, unequal])
+@pytest.mark.parametrize("described", [loops, limits, bursts, pairs, unequal])
 def test_a_small_network_is_the_simulated_one(described) -> None:
     net = described()
     found, simulated = solve(net), simulate(net, **RUN)
