@@ -11,7 +11,8 @@ import { unit, words } from "/static/words.js";
 
 const STEPS = 41;
 // What a question may say of a system that stays as it is: measured points lie on its curve.
-const LOADS = new Set(["when", "growth_pct", "etr_tps"]);
+const RATES = ["growth_pct", "etr_tps", "cpu_busy_pct", "point"];
+const LOADS = new Set(["when", ...RATES]);
 
 export const curveMetrics = (system) => [
   ...system.metrics
@@ -45,20 +46,20 @@ export async function loadCurve(system, question, key, chosen) {
   const at = without(question.at, key);
   const whole = ["engines", "ziip_engines"].includes(key) || key.startsWith("limit.");
   const byRate = key === "growth_pct";
+  const overRates = key === "etr_tps" || byRate;
   const asked = {
     system: system.system,
     key,
     from,
     to,
-    at,
+    at: overRates ? without(at, ...RATES) : at,
     metrics: [metric, "etr_tps"],
     ...(whole ? { from: Math.max(1, from), steps: Math.round(to - Math.max(1, from)) + 1 } : { steps: STEPS }),
   };
-  const overRates = key === "etr_tps" || byRate;
   const changed = Object.keys(at).filter((one) => !LOADS.has(one));
   const [swept, unchanged, measured] = await Promise.all([
     ask("/v1/sweep", asked),
-    overRates && changed.length ? ask("/v1/sweep", { ...asked, at: without(at, ...changed) }) : { steps: [] },
+    overRates && changed.length ? ask("/v1/sweep", { ...asked, at: without(asked.at, ...changed) }) : { steps: [] },
     overRates ? measuredPoints(system, metric, of) : [],
   ]);
   const x = (step) =>
