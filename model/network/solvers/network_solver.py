@@ -14,6 +14,7 @@ from model.network import Network, NetworkError
 from model.network.solvers.amva import amva
 from model.network.solvers.arrays import IN_TURN, RANKED
 from model.network.solvers.chain import markov_chain
+from model.network.solvers.deadlock import Deadlock, smallest_deadlock
 from model.network.solvers.exact_network import (
     Figures,
     in_product_form,
@@ -56,6 +57,8 @@ LONGER, MUCH_LONGER = 1.0, 20.0
 """The rest of the work that is met, in visits of a class, from which it counts that it comes back at once."""
 
 WEAK = 0.3
+RARE = 1e-6
+"""Chance of as many transactions inside as a deadlock needs, from which it is no matter of this load."""
 CROWDING_ROUNDS = 3
 LITTLE = 1e-3
 """How often users are seen to leave less important arrivals too little, and the change in their rates that counts."""
@@ -105,6 +108,45 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
         raise NetworkError(f"network {network.name!r} cannot be solved exactly: {reason}; leave the method at auto")
     if not overloaded and in_product_form(net) and all(p or d for p, d in zip(net.plain, net.delay, strict=True)):
         return _solution(net, _large_lattice(net), False, ["large lattice"], (), starved)
+    ring = smallest_deadlock(network)
+    try:
+        solution = _in_layers(net, work, starved)
+    except NetworkError as reason:
+        if ring is None or not ring.reached:
+            raise
+        raise NetworkError(_deadlocks(network, ring)) from reason
+    return solution if ring is None else _beside_deadlock(network, solution, ring)
+
+
+def _beside_deadlock(network: Network, solution: Solution, ring: Deadlock) -> Solution:
+    """The solution, with a note of a deadlock that is rare, or only of more users.
+
+    Raises:
+        NetworkError: it is not rare.
+    """
+    inside = float(solution.population[list(ring.rows)].sum())
+    # As if their number had the distribution of that at a queue with this mean.
+    rare = math.isfinite(inside) and (inside / (1 + inside)) ** ring.transactions < RARE
+    if ring.reached and not rare:
+        raise NetworkError(_deadlocks(network, ring))
+    often = "rare here, but it ends all work" if ring.reached else "more than there are"
+    note = f"{ring.transactions} transactions that wait for {' and '.join(ring.names)} can deadlock: {often}"
+    return replace(solution, notes=(*solution.notes, note))
+
+
+def _deadlocks(network: Network, ring: Deadlock) -> str:
+    names = ", ".join(network.class_names[r] for r in ring.rows)
+    return (
+        f"network {network.name!r}: {ring.transactions} transactions of {names} can each hold what another waits for "
+        f"at {' and '.join(ring.names)}, without end: have all take resources, and places of stations that block, in "
+        "one order, and all units that they need at once"
+    )
+
+
+def _in_layers(net: Reduced, work: Reduced, starved: NDArray[np.bool_]) -> Solution:
+    """An approximate solution; ``work`` is without the classes that are ``starved`` by arrivals alone."""
+    network = net.network
+    overloaded: Collection[str] = overloaded_by_arrivals(net)
     figures, settled = layered(work)
     endless: dict[str, float] = {}
     for _ in range(CROWDING_ROUNDS):
