@@ -13,6 +13,7 @@ from typing import Any
 from model.capacity.answer import INTERVAL_PCT, Answer, Output, as_plain
 from model.capacity.by_condition import lawful
 from model.capacity.conditions.names import POPULATIONS
+from model.capacity.conditions.tables import number
 from model.capacity.questions import QuestionError
 
 Predict = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer]
@@ -77,7 +78,7 @@ def _measured(
 
     if not lawful(bundle, system):
         return
-    for level in laws(bundle["conditions"]).keys(system).get(key, ()):
+    for level in filter(number, laws(bundle["conditions"]).keys(system).get(key, ())):
         try:
             answer = predict(bundle, system, {**at, key: level})
         except QuestionError:

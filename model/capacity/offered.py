@@ -10,7 +10,7 @@ from model.capacity.by_condition import lawful
 from model.capacity.by_law import users_of
 from model.capacity.by_rate import PER_SECOND
 from model.capacity.conditions.names import ALTERNATIVES, POPULATIONS
-from model.capacity.conditions.tables import RATES
+from model.capacity.conditions.tables import RATES, number
 from model.capacity.counts import counts_of
 from model.capacity.siblings import sibling_of
 from model.capacity.thinking import measured_cycle
@@ -44,7 +44,8 @@ def conditions_of(bundle: Mapping[str, Any], system: str) -> list[Condition]:
     # One population goes by several names.
     people = [key for key in measured if key in POPULATIONS]
     others = set(people) - {users.key if users is not None and users.key in people else people[0]} if people else set()
-    numeric = known.numbers(system)
+    # A level of another table may be a name.
+    numeric = {key for key in known.numbers(system) if all(map(number, measured.get(key, ())))}
     found = [
         Condition(key, levels, key in numeric, selects=key not in numeric and key not in ALTERNATIVES)
         for key, levels in measured.items()

@@ -57,3 +57,13 @@ def test_a_sweep_over_a_condition_has_its_measured_levels(studied):
     assert {one["condition"] for one in swept["measured"]} == {swept["steps"][0]["outputs"][0]["condition"]}
     assert all(one["lo"] <= one["measured"] <= one["hi"] for one in swept["measured"])
     assert ask.sweep(studied, "link", "messages_sent", [5000, 9999])["measured"] == []
+
+
+def test_a_key_that_is_a_number_in_one_table_and_a_name_in_another_is_offered_by_its_levels(bundle):
+    rows = [Row("link", "send_s", {"buffer_kb": size}, value, "s", "link") for size, value in (("4", 12.0), ("8", 9.0))]
+    rows += [Row("link", "cpu_us", {"buffer_kb": size}, 5.0, "us", "cost") for size in ("most", "none")]
+    mixed = {**bundle, "conditions": fit(rows, {})}
+    (found,) = (one for one in conditions_of(mixed, "link") if one.key == "buffer_kb")
+    assert (found.is_number, found.levels) == (False, ("4", "8", "most", "none"))
+    swept = ask.sweep(mixed, "link", "buffer_kb", [4, 6, 8])
+    assert [one["at"] for one in swept["measured"]] == [4.0, 8.0]
