@@ -25,6 +25,8 @@ C_PC, C_CLASS, C_ORIGIN, C_PHASE, C_COUNT, C_NEXT, C_STATION, C_SERVER, C_HELD, 
     12
 )
 C_ROW, C_PLACED, C_INSTANCE = 12, 13, 14
+# Which place a customer has where it goes, at a station that blocks when full.
+NEW_PLACE, KEPT_PLACE = 1, 2
 C_WIDTH = 16
 # What a customer's own event means.
 IN_SERVICE, RESUMES, THINKS = range(3)

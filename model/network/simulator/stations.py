@@ -84,6 +84,6 @@ def pass_on_engine(t, now):
         free_sharing(t, now, station, server)
     elif kind != L.DELAY:
         free_engine(t, now, station, server)
-    if t.st_i[station, L.S_PLACES] != L.NONE:
-        places = t.st_i[station, L.S_PLACES]
+    places = t.st_i[station, L.S_PLACES]
+    if places != L.NONE and t.cust_i[t.freed[L.F_CUSTOMER], L.C_PLACED] != L.KEPT_PLACE:
         give_back(t.freed[L.F_CUSTOMER], places, t.res_i[places, L.R_FIRST], _ONE, t.freed)

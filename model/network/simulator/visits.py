@@ -38,7 +38,13 @@ def visit(t, now, customer, pc):
     if t.st_i[station, L.S_PLACES] != L.NONE and t.cust_i[customer, L.C_PLACED] == 0:
         resource = t.st_i[station, L.S_PLACES]
         instance = t.res_i[resource, L.R_FIRST]
-        t.cust_i[customer, L.C_PLACED] = 1
+        keeps = t.cust_i[customer, L.C_HELD] == station and not flags & L.RETAIN
+        if keeps:
+            # Who comes back at once goes to the end of the queue in the place that it has.
+            t.cust_i[customer, L.C_PLACED] = L.KEPT_PLACE
+            let_go(customer, t.cust_i, t.freed)
+            return customer, pc
+        t.cust_i[customer, L.C_PLACED] = L.NEW_PLACE
         if t.inst_i[instance, L.I_IN_USE] >= t.res_i[resource, L.R_CAPACITY]:
             t.cust_i[customer, L.C_PC] = pc
             t.cust_i[customer, L.C_JOIN] = 1
