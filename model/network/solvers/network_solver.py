@@ -111,10 +111,15 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
     ring = smallest_deadlock(network)
     try:
         solution = _in_layers(net, work, starved)
-    except NetworkError as reason:
-        if ring is None or not ring.reached:
+    except (NetworkError, np.linalg.LinAlgError) as reason:
+        if ring is not None and ring.reached:
+            raise NetworkError(_deadlocks(network, ring)) from reason
+        if isinstance(reason, NetworkError):
             raise
-        raise NetworkError(_deadlocks(network, ring)) from reason
+        raise NetworkError(
+            f"network {network.name!r} is beyond the analytic solver: its times and loads are too far apart to be told "
+            "from nothing. Simulate it"
+        ) from reason
     return solution if ring is None else _beside_deadlock(network, solution, ring)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from model.network import Acquire, Network, NetworkError, Release, Resource, Station, Step
+from model.network import Acquire, Distribution, Go, Network, NetworkError, Release, Resource, Station, Step
 from model.network.simulator import SimulationError, simulate
 from model.network.solvers import solve
 from model.network.solvers.deadlock import smallest_deadlock
@@ -67,3 +67,36 @@ def test_what_cannot_deadlock_is_solved(net: Network, fewest: int | None) -> Non
 
 def test_what_hardly_ever_deadlocks_is_solved_with_a_word() -> None:
     assert any("rare here" in note for note in solve(locks(places=30)).notes)
+
+
+def test_who_comes_back_at_once_to_a_full_station_keeps_its_place() -> None:
+    """Where servers are shared, two exponential visits in a row are one of two phases."""
+    law, whole = Distribution.exponential(0.5), Distribution.erlang(1.0, 2)
+    stations = [Station(name="z", servers=4), Station(name="b", servers=2, capacity=3, when_full="block")]
+    twice, once = (
+        simulate(network(stations, closed_class(8, 1.0, visit("z", 0.2), again)), seed=3, horizon=100_000)
+        for again in (visit("b", law, count=2.0), visit("b", whole))
+    )
+    found, known = (next(iter(run.classes.values())).response_s for run in (twice, once))
+    assert found.value == pytest.approx(known.value, abs=2 * (found.half_width + known.half_width))
+
+
+def test_equations_without_a_solution_are_refused_and_not_raised() -> None:
+    limit, done = Acquire(resource="limit"), Release(resource="limit")
+    loop = open_class(
+        0.0557, Acquire(resource="limit", label="top"), visit("s1", 1e-4), visit("s2", 0.009, count=2.0), done,
+        Go(to=(("top", 0.99),)), priority=1,
+    )  # fmt: skip
+    users = [
+        closed_class(10, 1.57, limit, visit("s0", 0.064, count=2.0), visit("s1", 0.27, count=2.0),
+                     visit("s2", 2.47), done, name="d", priority=1),
+        closed_class(10, 12.1, limit, visit("s1", 0.022), done, name="b"),
+        closed_class(1, 4.77, limit, visit("s1", 0.0013, count=2.0), done, name="c"),
+    ]  # fmt: skip
+    stations = [
+        Station(name="s0", servers=64, scheduling="priority_ps"), Station(name="s1", capacity=2),
+        Station(name="s2", scheduling="hol"),
+    ]  # fmt: skip
+    net = network(stations, loop, *users, resources=[Resource(name="limit", capacity=2, scheduling="hol")])
+    with pytest.raises(NetworkError, match="too far apart"):
+        solve(net)
