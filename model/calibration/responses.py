@@ -86,23 +86,27 @@ class Explained:
 def _explained(h: History, seen: dict[int, Seen], name: str) -> Explained:
     """What explains the responses of classes whose waits are those of one order of work."""
     fits = {c: followed(one) for c, one in seen.items()}
-    named, eased = named_limits(h, seen, fits, name)
-    for c, left in eased.items():
+    named, left_over = named_limits(h, seen, fits, name)
+    for c, left in left_over.items():
         seen[c] = seen[c].easing(left)
         fits[c] = followed(seen[c])
     limits, limited = [], {}
     free = set(seen)
     for members, found in shown(h, seen, fits):
-        if not set(members) <= free:
+        eased = {c: seen[c].easing(found.eased) for c in members}
+        if not set(members) <= free or _score(eased, found.fits) >= _score({c: seen[c] for c in members}, fits):
             continue
         limits.append((members, found.candidates, found.chance))
         for c in members:
-            seen[c], fits[c] = seen[c].easing(found.eased), found.fits[c]
+            seen[c], fits[c] = eased[c], found.fits[c]
             limited[c] = found.wait[seen[c].kept]
         free -= set(members)
-    return Explained(
-        seen, fits, named, limits, limited, float(sum(one.bic + seen[c].strain(one) for c, one in fits.items()))
-    )
+    return Explained(seen, fits, named, limits, limited, _score(seen, fits))
+
+
+def _score(seen: Mapping[int, Seen], fits: Mapping[int, Fit]) -> float:
+    """The criterion by which explanations of the responses of classes are compared: the less, the better."""
+    return float(sum(fits[c].bic + one.strain(fits[c]) for c, one in seen.items()))
 
 
 def bent(seen: Seen, found: Fit, design: Array, long: NDArray[np.bool_]) -> float:
