@@ -95,8 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             raise
         code = _say(*explain(error))
     # At its end the interpreter looks for cycles among all that was loaded, for a seventh of a prediction's time.
-    # DuckDB would report what is not looked through as leaks.
-    if "duckdb" not in sys.modules:
+    # DuckDB would report what is not looked through as leaks, also where a program that calls this loads it later.
+    if arguments is None and "duckdb" not in sys.modules:
         gc.freeze()
     sys.exit(int(code or 0))
 
