@@ -13,23 +13,10 @@ from pipelines import asking
 from pipelines.home import Home
 from serve.client import Client
 
-PAGE = Path(__file__).resolve().parents[2] / "serve" / "page"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 VIEWS = ("overview", "lpar", "what-if", "headroom", "compare", "model", "data")
 
 pytestmark = pytest.mark.browser
-
-
-def test_no_file_of_the_page_names_another_host():
-    for path in (path for path in PAGE.rglob("*") if path.is_file() and path.parent.name != "vendor"):
-        hosts = set(re.findall(r"https?://[^\s\"'`)$]+", path.read_text(encoding="utf-8")))
-        assert hosts <= {"http://www.w3.org/2000/svg"}, path.name
-
-
-def test_what_is_vendored_says_its_licence():
-    names = {path.name for path in (PAGE / "vendor").iterdir()}
-    assert {"uPlot.esm.js", "uPlot.css", "uPlot.LICENSE"} == names
-    assert "MIT" in (PAGE / "vendor" / "uPlot.LICENSE").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

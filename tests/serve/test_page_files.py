@@ -1,0 +1,19 @@
+"""The files of the planner's page: nothing from elsewhere, and licences beside what is vendored."""
+
+import re
+
+from tests.shared import ROOT
+
+PAGE = ROOT / "serve" / "page"
+
+
+def test_no_file_of_the_page_names_another_host():
+    for path in (path for path in PAGE.rglob("*") if path.is_file() and path.parent.name != "vendor"):
+        hosts = set(re.findall(r"https?://[^\s\"'`)$]+", path.read_text(encoding="utf-8")))
+        assert hosts <= {"http://www.w3.org/2000/svg"}, path.name
+
+
+def test_what_is_vendored_says_its_licence():
+    names = {path.name for path in (PAGE / "vendor").iterdir()}
+    assert {"uPlot.esm.js", "uPlot.css", "uPlot.LICENSE"} == names
+    assert "MIT" in (PAGE / "vendor" / "uPlot.LICENSE").read_text(encoding="utf-8")
