@@ -62,7 +62,7 @@ def release(t, customer, pc):
 
 @inlined
 def pass_on_units(t, now):
-    """Give the units set free to those who wait for them, as far as they go; these are then ready."""
+    """Give the units set free to those who wait for them, as far as they go; these are then ready, in their order."""
     freed, inst_i, cust_i, acc_q, control = t.freed, t.inst_i, t.cust_i, t.acc_q, t.control
     resource, instance, units = freed[L.F_RESOURCE], freed[L.F_INSTANCE], freed[L.F_UNITS]
     freed[L.F_RESOURCE] = L.NONE
@@ -71,6 +71,7 @@ def pass_on_units(t, now):
     acc_q[cls, resource, L.Q_AREA] += units * now
     acc_q[cls, resource, L.Q_HELD] -= units
     queue, levels = inst_i[instance, L.I_QUEUE], t.res_i[resource, L.R_LEVELS]
+    first = control[L.N_READY]
     while inst_i[instance, L.I_WAITING] > 0:
         wanted = cust_i[t.queue_head[first_queue(queue, levels, t.queue_head)], L.C_JOIN]
         if inst_i[instance, L.I_IN_USE] + wanted > t.res_i[resource, L.R_CAPACITY]:
@@ -86,3 +87,7 @@ def pass_on_units(t, now):
             t.cust_parts[other, 2 * t.st_i.shape[0] + resource] += waited
         t.ready[control[L.N_READY]] = other
         control[L.N_READY] += 1
+    # Who is last there goes on first.
+    last = control[L.N_READY] - 1
+    for index in range((last + 1 - first) // 2):
+        t.ready[first + index], t.ready[last - index] = t.ready[last - index], t.ready[first + index]

@@ -201,17 +201,18 @@ def _settled(pending: _Pending, tables: Tables, found: States, parts: Floats) ->
 
 @kernel()
 def _admit(rho: int, waiting: int, row: NDArray[np.int16], doing: Ints, count: int, tables: Tables) -> int:
-    """Let those who wait for units that are free now go on, after the one who gave them back; gives the number of
-    customers outside of all places."""
-    kinds, steps = tables.kinds, tables.steps
+    """Let those who wait for units that are free now go on in their order, after the one who gave them back; gives the
+    number of customers outside of all places."""
+    kinds, steps, before = tables.kinds, tables.steps, count - 1
     begin, end = _part_of(waiting, row, kinds)
     while end > begin:
         head = kinds.step[row[begin]]
         if _free(rho, row, doing, count, tables) < steps.units[head]:
             break
         _take_out(row, begin)
-        doing[count] = doing[count - 1]
-        doing[count - 1] = steps.then[steps.first[head]]
+        for at in range(count, before, -1):
+            doing[at] = doing[at - 1]
+        doing[before] = steps.then[steps.first[head]]
         count += 1
         end -= 1
     return count

@@ -133,6 +133,27 @@ def test_a_small_network_is_the_simulated_one(described) -> None:
             assert found.wait_s[r, rho] == pytest.approx(here.parts[resource].waiting_s, rel=0.08)
 
 
+def test_those_let_in_together_go_on_in_their_order() -> None:
+    """Both locks come back at once: ``a`` is ahead of ``b`` at the disk, and both wait for who then takes both."""
+    locks = Resource(name="locks", capacity=2, scheduling="hol")
+
+    def user(name: str, priority: int, units: int, station: str, seconds: float) -> TransactionClass:
+        route = Acquire(resource="locks", units=units), visit(station, seconds), Release(resource="locks", units=units)
+        return closed_class(1, 0.0, *route, name=name, priority=priority)
+
+    both = user("both", 2, 2, "cp", 3.0)
+    net = network(
+        (Station(name="cp"), Station(name="disk", scheduling="fcfs")),
+        both, user("a", 1, 1, "disk", 1.0), user("b", 0, 1, "disk", 1.0), resources=(locks,),
+    )  # fmt: skip
+    found = solve(net, method="exact")
+    assert found.response_s == pytest.approx([5.0, 5.0, 5.0])
+    assert found.residence_s[1:, 1] == pytest.approx([1.0, 2.0])
+    simulated = simulate(net, **RUN)
+    for name, seconds in (("a", 1.0), ("b", 2.0)):
+        agrees(simulated.stations["disk"].residence_s_by_class[name], seconds)
+
+
 def test_locks_taken_in_two_orders_are_a_deadlock_even_if_others_never_notice() -> None:
     def crossing(name: str, first: str, second: str) -> TransactionClass:
         taken = (Acquire(resource=first), visit("cp", 0.1), Acquire(resource=second), visit("cp", 0.1))
