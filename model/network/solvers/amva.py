@@ -75,6 +75,7 @@ def amva(
     servers: ArrayLike,
     think_times: ArrayLike | None = None,
     *,
+    in_turn: ArrayLike | None = None,
     rates: ArrayLike | None = None,
     discipline: ArrayLike | None = None,
     service: ArrayLike | None = None,
@@ -95,6 +96,8 @@ def amva(
         demands: (stations, classes) visits x service.
         servers: (stations,), -1 for a delay.
         think_times: (classes,).
+        in_turn: (classes,) part of the residence by which a transaction takes longer; less than 1, the default, where
+            branches of it run side by side.
         rates: (classes,) arrival rates of open classes, -1 for closed ones; default all closed.
         discipline: (stations,) one of the codes of this module; default sharing (product form).
         service: (stations, classes) time of one visit, needed where classes with different service queue together.
@@ -115,6 +118,7 @@ def amva(
     known = Classes(
         rates=np.full(len(n), -1.0) if rates is None else np.asarray(rates, dtype=float),
         think=np.zeros(len(n)) if think_times is None else np.asarray(think_times, dtype=float),
+        in_turn=np.ones(len(n)) if in_turn is None else np.asarray(in_turn, dtype=float),
         priority=np.zeros(len(n)) if priority is None else np.asarray(priority, dtype=float),
         weights=np.ones(len(n)) if weights is None else np.asarray(weights, dtype=float),
     )

@@ -35,12 +35,14 @@ MOST_BUSY = 0.999
 class Classes(NamedTuple):
     """What is known of each class: (classes,).
 
-    ``rates`` are arrival rates of open classes, -1 for closed ones; a larger ``priority`` goes first; ``weights`` are
-    shares under ``WEIGHTED``.
+    ``rates`` are arrival rates of open classes, -1 for closed ones; ``think`` are the seconds that users are away for;
+    ``in_turn`` is the part of their residence by which a transaction takes longer, less than one where branches of it
+    run side by side; a larger ``priority`` goes first; ``weights`` are shares under ``WEIGHTED``.
     """
 
     rates: Floats
     think: Floats
+    in_turn: Floats
     priority: Floats
     weights: Floats
 

@@ -154,7 +154,7 @@ def _settle(
                     alone = work[r, k] / capacity[k, 0]
                     stay[r, k] = alone * (1.0 + crowded[r, k]) + (stay[r, k] - alone) * hindered[r, k]
                     cycle += stay[r, k]
-            rate = rates[r] if is_open else n[r] / (classes.think[r] + cycle)
+            rate = rates[r] if is_open else n[r] / (classes.think[r] + classes.in_turn[r] * cycle)
             throughput[r] = rate
             scale = 1.0 if is_open else n[r]
             for k in range(n_stations):
@@ -272,7 +272,7 @@ def linearizer(
 def _first_guess(populations: Floats, classes: Classes, work: Floats, solution: Solution) -> None:
     """Throughput and queues as if nobody waited."""
     for r in range(len(work)):
-        cycle = classes.think[r] + work[r].sum()
+        cycle = classes.think[r] + classes.in_turn[r] * work[r].sum()
         rate = classes.rates[r]
         if rate < 0.0:
             rate = populations[r] / cycle if cycle > 0.0 else 0.0

@@ -45,8 +45,8 @@ def _points(
         residence[:] = 0.0
         throughput = result.throughput[p]
         _, result.converged[p] = linearizer(
-            populations[p], Classes(rates[p], think, even, even), Visits(d, d, ones, ones, ones, ones), places, passes,
-            tolerance, Solution(queue, residence, throughput),
+            populations[p], Classes(rates[p], think, even, even, even), Visits(d, d, ones, ones, ones, ones), places,
+            passes, tolerance, Solution(queue, residence, throughput),
         )  # fmt: skip
         for r in range(n_classes):
             result.response[p, r] = residence[r].sum()

@@ -23,7 +23,8 @@ def save_by_forks(net: Reduced, state: LayerState, damping: float) -> None:
         if len(times) < 2:
             continue
         used = [k for k in queueing if fork.work[:, k].any()]
-        load = max((float(state.busy[:, k].sum()) / net.network.stations[k].servers for k in used), default=0.0)
+        # Branches wait at the same times for what has come before: as much as at a queue of one server as long as this.
+        load = max((1 - 1 / max(float(stretch[fork.row, k]), 1.0) for k in used), default=0.0)
         longest = float(times.max())
         harmonic = sum(1 / i for i in range(1, len(times) + 1))
         share = (nelson_tantawi(len(times), min(load, 1.0)) - 1) / (harmonic - 1)

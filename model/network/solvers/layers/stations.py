@@ -207,11 +207,14 @@ def _mean_values(net: Reduced, state: LayerState, asked: _Asked, hindered: Float
         # What goes on on an engine that is held is one visit.
         first[request.row, request.engine] = net.visits[request.row, request.engine]
     in_a_row = np.divide(net.visits, first, out=np.ones_like(first), where=first > 0)
+    there = (state.residence + state.hold + state.waited_before).sum(axis=1)
+    side_by_side = np.divide(state.saving, there, out=np.zeros_like(there), where=state.saving > 0)
     return amva(
         net.users,
         asked.demand.T,
         asked.servers,
-        net.think + state.wait.sum(axis=1) + state.uneven.sum(axis=1) - state.saving - held,
+        net.think + state.wait.sum(axis=1) + state.uneven.sum(axis=1) - held,
+        in_turn=1 - side_by_side,
         rates=net.rates,
         discipline=asked.codes,
         service=service.T,

@@ -34,7 +34,7 @@ from model.network.solvers.overload import overloaded_by_arrivals, without_starv
 from model.network.solvers.reduction import reduce
 from model.network.solvers.report import as_dict, as_text
 from model.network.solvers.stations import mmc_response, mmck
-from tests.oracles.fork_join import fork_join_open
+from tests.oracles.fork_join import fork_join_closed, fork_join_open
 from tests.oracles.hardware_chains import passive_resource, sync_cf
 from tests.oracles.product_form import mmc
 
@@ -222,6 +222,19 @@ def test_fork_of_two_equal_branches_is_flatto_and_hahn() -> None:
     solution = solve(network((Station(name="x"), Station(name="y")), (opened((fork,), 0.6),)))
     assert solution.response_s[0] == pytest.approx(fork_join_open(0.6, [1.0, 1.0]).response, rel=1e-3)
     assert not solution.exact
+
+
+@pytest.mark.parametrize(("users", "branches"), [(1, 5), (2, 5), (3, 3), (6, 2)])
+def test_users_whose_branches_run_side_by_side_are_near_their_chain(users: int, branches: int) -> None:
+    """Most of the time at the stations is saved, and users who nearly never think meet only each other."""
+    rates = [1 + 0.2 * i for i in range(branches)]
+    fork = Fork(branches=tuple((Visit(station=f"b{i}", service=Exp(1 / rate)),) for i, rate in enumerate(rates)))
+    stations = tuple(Station(name=f"b{i}", scheduling="fcfs") for i in range(branches))
+    user = TransactionClass(name="a", route=(fork,), users=users, think=Exp(0.2))
+    found = solve(network(stations, (user,)))
+    truth = fork_join_closed(users, 0.2, rates, "fcfs").response
+    assert not found.notes
+    assert found.response_s[0] == pytest.approx(truth, rel=1e-6 if users == 1 else 0.05)
 
 
 def test_threads_take_work_before_it_overflows() -> None:
