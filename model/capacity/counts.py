@@ -17,8 +17,17 @@ from typing import Any
 
 from model.capacity.adjustments import Factor, scaled
 from model.capacity.answer import Answer, Output
-from model.capacity.conditions.names import ASKING, ENDINGS, POPULATIONS, SENT, SENT_SIZES, SERVING
-from model.capacity.conditions.populations import REQUESTED, UNPACED, waits
+from model.capacity.conditions.names import (
+    ASKING,
+    ENDINGS,
+    POPULATIONS,
+    REQUESTED_RATE,
+    SENT,
+    SENT_SIZES,
+    SERVING,
+    UNPACED,
+)
+from model.capacity.conditions.populations import WAITING
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.series import TIMES
 from model.capacity.conditions.tables import number
@@ -34,14 +43,16 @@ HALF_SD = 0.5 / NormalDist().inv_cdf(0.95)
 class Counted:
     """A question without its counts: what the rest of it is, and how its answer is to be changed.
 
-    `apart` is how far counts are from the measured ones, in e-folds; `waiting` by what times of waiting are longer, and
-    `sending` by what those of sending are, ln, within the standard deviation `sending_sd`.
+    `apart` is how far counts are from the measured ones, in e-folds; `waiting` by what times of waiting, of the
+    metrics `waits`, are longer, and `sending` by what those of sending are, ln, within the standard deviation
+    `sending_sd`.
     """
 
     asked: Mapping[str, Any]
     at: Mapping[str, Any]
     apart: float
     waiting: float
+    waits: frozenset[str]
     sending: float
     sending_sd: float
     notes: tuple[str, ...]
@@ -56,7 +67,7 @@ class Counted:
 
     def _output(self, output: Output) -> Output:
         log, sd = 0.0, COUNT_SD * self.apart
-        if waits(output.metric):
+        if output.metric in self.waits:
             log = self.waiting
         elif output.unit in TIMES:
             log, sd = self.sending, math.hypot(sd, self.sending_sd)
@@ -83,13 +94,13 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
     ratios = {key: positive(f"at.{key}", at[key]) / float(facts[name]) for key, name in found.items()}
     ratios = {key: ratio for key, ratio in ratios.items() if ratio != 1.0}
     rest = {key: value for key, value in at.items() if key not in found}
-    if REQUESTED in facts and (rate := number(str(rest.get(REQUESTED)))) is not None:
-        del rest[REQUESTED]
-        _one_load(REQUESTED, rest)
-        if rate != number(facts[REQUESTED]):
+    if REQUESTED_RATE in facts and (rate := number(str(rest.get(REQUESTED_RATE)))) is not None:
+        del rest[REQUESTED_RATE]
+        _one_load(REQUESTED_RATE, rest)
+        if rate != number(facts[REQUESTED_RATE]):
             rest["etr_tps"] = rate
     if not ratios:
-        return None if rest == at else Counted(at, rest, 0.0, 0.0, 0.0, 0.0, ())
+        return None if rest == at else Counted(at, rest, 0.0, 0.0, frozenset(), 0.0, 0.0, ())
     notes, growing, waiting, sending, sending_sd = [], 1.0, 0.0, 0.0, 0.0
     for key, ratio in ratios.items():
         name = found[key]
@@ -103,10 +114,10 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
             sending_sd = HALF_SD * abs(math.log(ratio))
         elif not _of(name, ASKING):
             notes.append(words + "those who serve are taken to be enough, and a transaction to take the same work")
-        elif facts.get(REQUESTED) == UNPACED:
+        elif facts.get(REQUESTED_RATE) == UNPACED:
             notes.append(words + "they wait for nothing but the answer: the rate stays, responses go with their number")
             waiting += math.log(ratio)
-        elif REQUESTED in facts:
+        elif REQUESTED_RATE in facts:
             notes.append(words + "the driver asks for the same rate, whatever their number")
         else:
             notes.append(words + "each is taken to ask at the same rate")
@@ -114,9 +125,9 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
     if growing != 1.0:
         _one_load(next(key for key in ratios if _of(found[key], ASKING)), rest)
         rest[GROWTH] = float(f"{100.0 * (growing - 1.0):.9g}")
-    return Counted(
-        at, rest, sum(abs(math.log(ratio)) for ratio in ratios.values()), waiting, sending, sending_sd, tuple(notes)
-    )
+    apart = sum(abs(math.log(ratio)) for ratio in ratios.values())
+    waits = frozenset(row["metric"] for row in bundle["conditions"]["rows"] if row.get("mart_metric") in WAITING)
+    return Counted(at, rest, apart, waiting, waits, sending, sending_sd, tuple(notes))
 
 
 def counts_of(bundle: Mapping[str, Any], system: str) -> dict[str, float]:

@@ -8,7 +8,7 @@ from model.capacity.conditions.left_out import behind, left_out, widening
 from model.capacity.conditions.rows import Identity, Operand, Row
 from model.capacity.conditions.tables import Tables
 
-SCHEMA = "etalon-conditions/3"
+SCHEMA = "etalon-conditions/4"
 
 
 def fit(

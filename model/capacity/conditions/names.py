@@ -2,12 +2,18 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
-_NAMES: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_NAMES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 RELEASES = tuple(_NAMES["releases"])
 ALTERNATIVES = (*RELEASES, *_NAMES["alternatives"])
 POPULATIONS = tuple(_NAMES["populations"])
+TRANSACTION: str = _NAMES["transaction"]
+CONCURRENT_USERS: str = _NAMES["concurrent_users"]
+REQUESTED_RATE: str = _NAMES["requested_rate"]
+UNPACED: str = _NAMES["unpaced"]
+MOST_RUNNING: str = _NAMES["most_running"]
 ENGINES = tuple(_NAMES["engines"])
 CUSTOMERS = tuple(_NAMES["customers"])
 SIZES = tuple(_NAMES["sizes"])

@@ -5,6 +5,10 @@ show at other conditions and systems. ln(ratio) has mean zero and the spread tha
 ratio that agrees in more (metric, system, other conditions) says more about the one that is wanted. Between two systems
 or two parts of a measurement, a metric that shows ratios of its own is predicted by these alone: the shortest times of
 two runs may be equal where the longest are not.
+
+Work goes with the transaction rate, what a run counts also with how long it took. The longest of n times that have a
+heavy tail grows as n to the power of its extreme value index, their standard deviation half a power less (de Haan and
+Ferreira 2006, *Extreme Value Theory*).
 """
 
 import math
@@ -18,7 +22,8 @@ import numpy as np
 from model.capacity.conditions.definitions import SECTION, interval_s
 from model.capacity.conditions.mixtures import Array, sample_quantiles
 from model.capacity.conditions.names import ALTERNATIVES, RELEASES
-from model.capacity.conditions.tables import POINT, SYSTEM, Cell, Table, Tables, level_change
+from model.capacity.conditions.rows import RUN_S
+from model.capacity.conditions.tables import POINT, SYSTEM, Cell, Table, Tables, level_change, number
 
 SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.15, "ms": 0.15}
 """Median spread of ln(ratio) between two levels of a name, by sort of quantity. Engine time per transaction is
@@ -47,6 +52,11 @@ what is larger for that part changes more (a link's share of a message's time)."
 SWITCHED_ON, WORK = {("no", "yes"): 1.0, ("yes", "no"): -1.0}, ("engine time", "SU")
 """What is switched on is work to do: its mean is that of a half-normal distribution of the same spread."""
 HALF_NORMAL_MEAN = math.sqrt(2.0 / math.pi)
+COUNTED = ("passed", "failed", "tasks")
+"""Metrics of the marts that count what happened in a run."""
+EXTREMES = {"response_max_s": (0.5, 0.5), "response_stddev_s": (0.2, 0.3)}
+"""Powers of the number of transactions by which metrics of the marts grow, with their standard deviations: the extreme
+value index is 0 without a heavy tail, and above 1 where one event held up all who came."""
 NUGGET = 1e-4
 MOST_RATIOS = 80
 MACHINE, OTHER_PARTS = "machine", 2
@@ -131,6 +141,7 @@ class Ratios:
         other_metric = SAME_ENGINES if key == SYSTEM else OTHER_METRIC
         on = SWITCHED_ON.get((change[0].lower(), change[1].lower()), 0.0) if kind in WORK else 0.0
         centre = on * HALF_NORMAL_MEAN * prior
+        prior = math.hypot(prior, self._extreme(donor, wanted)[1])
         log, sd = _posterior(mine, used, prior, odds, within, other_metric, slope, centre)
         if apart and key != SYSTEM:
             systems = {entry.system for entry in used}
@@ -191,18 +202,41 @@ class Ratios:
     def work(self, one: Cell, other: Cell) -> float:
         """How many times the transactions of one cell the other's work is of; 1 where that is not known.
 
-        Work goes with the transaction rate, the total of a report's interval with the transactions in it, so that the
-        intervals of both have to be known.
+        Work goes with the transaction rate, the total of a report's interval or of a run with the transactions in it,
+        so that the lengths of both have to be known. The longest times of a run are longer the more there are.
         """
         (rate, over_s), (other_rate, other_s) = self._load(one), self._load(other)
         if rate and other_rate and (over_s is None) == (other_s is None):
             return other_rate * (other_s or 1.0) / (rate * (over_s or 1.0))
-        return 1.0
+        return math.exp(self._extreme(one, other)[0])
+
+    def _extreme(self, one: Cell, other: Cell) -> tuple[float, float]:
+        """ln of how many times as large the most extreme times of the other cell's run are, and its standard deviation,
+        for the number of transactions alone; 0 for other metrics and where that is not known.
+        """
+        power, sd = EXTREMES.get(self._mart_metric(one), (0.0, 0.0))
+        if one.system == other.system or not power:
+            return 0.0, 0.0
+        ends = [(self._tables.rate(cell), self._run_s(cell)) for cell in (one, other)]
+        (rate, over_s), (other_rate, other_s) = ends
+        if not (rate and over_s and other_rate and other_s):
+            return 0.0, 0.0
+        more = math.log(other_rate * other_s / (rate * over_s))
+        return power * more, sd * abs(more)
+
+    def _mart_metric(self, cell: Cell) -> str:
+        return self._tables.blocks[cell.block].mart_metrics.get(cell.metric, "")
+
+    def _run_s(self, cell: Cell) -> float | None:
+        """How long the run of a cell's system took."""
+        return number(self._facts.get(cell.system, {}).get(RUN_S, ""))
 
     def _load(self, cell: Cell) -> tuple[float | None, float | None]:
         """The transaction rate of a cell whose metric is work, and the seconds that it is a total over."""
         if cell not in self._loads:
             over_s = interval_s(self._tables.blocks[cell.block], cell)
+            if self._mart_metric(cell) in COUNTED:
+                over_s = self._run_s(cell)
             self._loads[cell] = self._tables.work_rate(cell) if over_s is None else self._tables.rate(cell), over_s
         return self._loads[cell]
 

@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from model.capacity.conditions.rows import WORKLOAD, Identity, Operand, Row, Study
+from model.capacity.conditions.rows import RUN_S, WORKLOAD, Identity, Operand, Row, Study
+from model.capacity.conditions.tables import number
 from model.systems import catalogue
 from model.systems.arithmetic import compute
 from model.systems.catalogue import Figure, System
@@ -16,6 +17,9 @@ from model.systems.conditions import parse_condition
 from model.systems.targeting import contradiction, derived_rule, target
 from model.systems.values import Contradiction
 
+RUN = "duration"
+"""Attribute of the configuration: how long a run took."""
+SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 SUSPECT_SD = 1.0
 """Relative standard error of a figure that the catalogue says is suspect."""
 
@@ -38,6 +42,8 @@ def read_catalogue(systems: Iterable[str] | None = None, marts: Iterable[Mapping
     for system_id in catalogue.systems() if systems is None else systems:
         system = catalogue.system(system_id)
         facts[system_id] = {fact.attribute: fact.value for fact in system.facts}
+        if (length_s := _run_length_s(system)) is not None:
+            facts[system_id][RUN_S] = f"{length_s:.12g}"
         if system.workload is not None:
             facts[system_id][WORKLOAD] = system.workload.id
             identities += _of_workload(system)
@@ -70,6 +76,7 @@ def read_points(marts: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
             unit=row.get("unit") or "",
             table=row.get("workload") or "",
             se=row.get("value_se") or 0.0,
+            mart_metric=row["metric"],
         )
         for row in named
         if len(conditions[row["system_id"]]) > 1
@@ -89,9 +96,8 @@ def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row
     found, se = float(figure.value) if doubt is None else _corrected(system, figure, doubt), 0.0
     if found is None:
         return None
-    value = found
+    value, wanted = found, target(system, figure)
     if known is not None and numeric:
-        wanted = target(system, figure)
         found = None if wanted is None else known.get((system.id, wanted.point, wanted.subject, wanted.metric))
         if wanted is None or found is None:
             return None
@@ -107,7 +113,17 @@ def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row
         study=figure.study,
         se=max(se, SUSPECT_SD * abs(value)) if suspect else se,
         judged=figure.target and numeric and doubt is None and not suspect,
+        mart_metric="" if wanted is None else wanted.metric,
     )
+
+
+def _run_length_s(system: System) -> float | None:
+    """How long the run of a system took, where that is printed."""
+    for fact in system.facts:
+        length = number(fact.value) if fact.attribute == RUN else None
+        if length is not None and fact.unit in SECONDS:
+            return length * SECONDS[fact.unit]
+    return None
 
 
 def _corrected(system: System, figure: Figure, doubt: Contradiction) -> float | None:
@@ -124,10 +140,10 @@ def _corrected(system: System, figure: Figure, doubt: Contradiction) -> float | 
             for other in of.select(operand.table or figure.table, metric=operand.metric or figure.metric)
             if other.conditions == wanted
         ]
-        number = float(operand.value) if operand.value else printed[0] if printed else None
-        if number is None:
+        value = float(operand.value) if operand.value else printed[0] if printed else None
+        if value is None:
             return None
-        values.append(number * operand.factor)
+        values.append(value * operand.factor)
     return compute(doubt.rule, values, doubt.factor)
 
 

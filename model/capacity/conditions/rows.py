@@ -6,7 +6,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-WORKLOAD = "workload"
+WORKLOAD, RUN_S = "workload", "duration_s"
+"""Attributes of the configuration: what a system runs, and for how many seconds it was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class Row:
 
     `table` and `study` say which rows were measured alike: systems of a study that have a table in common are
     siblings. `subject` is what was measured where the condition does not say it. `se` is the standard error, 0 where
-    unknown.
+    unknown. `mart_metric` is the name that the marts have for the metric, empty where they do not have it.
     """
 
     system: str
@@ -28,6 +29,7 @@ class Row:
     subject: str = ""
     se: float = 0.0
     judged: bool = True
+    mart_metric: str = ""
 
 
 @dataclass(frozen=True, slots=True)

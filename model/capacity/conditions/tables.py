@@ -17,6 +17,8 @@ BEYOND = 4.0
 """Up to so many times the largest measured population its throughput is taken to go on as measured."""
 SHARED_LEVELS = 2
 RATES = ("etr_tps", "tran_rate_tps", "online_tran_rate_tps", "throughput")
+ITR, TRANSACTIONS = "itr_tps", "tran/s"
+"""Transactions per second of engine time, which are none of a load; and the unit of rates."""
 PEAK = "max_"
 """Maxima of a run scatter more than what they are the maximum of."""
 WORK_UNITS = ("1/s", "SU", "service units", "service units/s", "s/s", "MB/s", "KB/s")
@@ -91,7 +93,8 @@ class Table:
 
     `fixed` are conditions that say no more than the system does, by system; they are left out of the cells. A release
     is never one: what was measured with one release is asked for another. `units` has the cells of each metric by their
-    unit. `groups` has one name for systems that were measured at the same levels of the numeric condition.
+    unit, `mart_metrics` the names that the marts have for metrics. `groups` has one name for systems that were measured
+    at the same levels of the numeric condition.
     """
 
     block: tuple[str, str]
@@ -103,6 +106,7 @@ class Table:
     levels: Mapping[str, tuple[str, ...]]
     groups: Mapping[str, str]
     by_series: Mapping[Cell, list[tuple[float, float, float]]]
+    mart_metrics: Mapping[str, str]
 
     def unit(self, cell: Cell) -> str:
         """The unit of a cell: of several of its metric, the one at its level of the name that tells them apart."""
@@ -257,6 +261,7 @@ def _table(block: tuple[str, str], rows: list[Row]) -> Table:
         levels={key: tuple(sorted(found)) for key, found in levels.items()},
         groups=_groups(by_system[numeric]) if numeric is not None else {},
         by_series={cell: sorted(points) for cell, points in by_series.items()},
+        mart_metrics={row.metric: row.mart_metric for row in rows if row.mart_metric},
     )
 
 
@@ -334,4 +339,6 @@ def is_work(metric: str, unit: str) -> bool:
     """Whether a metric grows with the transaction rate: engine time, I/O, requests, service."""
     if unit == "pct":
         return "busy" in metric or "util" in metric
+    if unit == TRANSACTIONS:
+        return metric not in (*RATES, ITR)
     return unit in WORK_UNITS or OF_ENGINES.fullmatch(unit) is not None

@@ -27,10 +27,10 @@ from model.capacity.conditions.left_out import (
     without,
 )
 from model.capacity.conditions.rows import Study
-from model.capacity.conditions.tables import PEAK, RATES, Cell, Table, Tables, kind_of
+from model.capacity.conditions.tables import ITR, PEAK, RATES, Cell, Table, Tables, kind_of
 
-ITR, STRUCTURE = "itr_tps", "structure"
-"""The latter names the structure of a coupling facility, whose rates and service times are a family of their own."""
+STRUCTURE = "structure"
+"""Names the structure of a coupling facility, whose rates and service times are a family of their own."""
 LEAST_CASES = 3
 ROUNDING = 1e-6
 FAMILIES = {

@@ -19,7 +19,7 @@ def known(bundle):
         Row("two", "tran_rate_tps", {"option": "No"}, 500.0, "tran/s", "work"),
         Row("two", "service_units", {"option": "Yes"}, 5200.0, "SU", "work"),
         Row("two", "tran_rate_tps", {"option": "Yes"}, 400.0, "tran/s", "work"),
-        Row("driven", "avg_s", {}, 0.5, "s", "responses"),
+        Row("driven", "avg_s", {}, 0.5, "s", "responses", mart_metric="response_avg_s"),
         Row("driven", "online_tran_rate_tps", {}, 70.0, "tran/s", "rate"),
         Row("sorts", "total_tps", {}, 100.0, "tran/s", "rates"),
         Row("sorts", "lu2_tps", {}, 25.0, "tran/s", "rates"),

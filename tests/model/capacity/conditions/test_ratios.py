@@ -7,7 +7,7 @@ import pytest
 
 from model.capacity.conditions.beliefs import Beliefs
 from model.capacity.conditions.ratios import Ratios
-from model.capacity.conditions.rows import WORKLOAD, Row
+from model.capacity.conditions.rows import RUN_S, WORKLOAD, Row
 from model.capacity.conditions.tables import SYSTEM, Cell, Tables
 
 TABLE = ("study", "runs")
@@ -137,6 +137,22 @@ def test_a_total_is_not_divided_by_an_interval_that_only_one_run_shows():
     tables = Tables(found)
     donor = next(cell for cell in tables.blocks[TABLE].values if cell.metric == "TOT")
     assert Ratios(tables).work(donor, replace(donor, system="long")) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("mart_metric", "unit", "power"), [("", "tran/s", 0.0), ("passed", "count", 1.0), ("response_max_s", "s", 0.5)]
+)
+def test_what_a_run_counts_and_its_longest_times_grow_with_how_long_it_takes(mart_metric, unit, power):
+    """Runs of 10 and 20 transactions a second, the second ten times as long: rates double, counts are twentyfold."""
+    found = [Row("short", "figure", {}, 5.0, unit, TABLE[1], TABLE[0], mart_metric=mart_metric)]
+    found += [Row(run, "etr_tps", {}, tps, "tran/s", "rates", TABLE[0]) for run, tps in (("short", 10), ("long", 20))]
+    facts = {"short": {RUN_S: "600"}, "long": {RUN_S: "6000"}}
+    tables = Tables(found)
+    (donor,) = tables.blocks[TABLE].values
+    wanted = replace(donor, system="long")
+    assert Ratios(tables, facts).work(donor, wanted) == pytest.approx(20.0**power if power else 2.0)
+    unsure = [Ratios(tables, known).ratio(donor, wanted, SYSTEM, 5.0).sd for known in ({}, facts)]
+    assert (unsure[1] > 1.5 * unsure[0]) == (mart_metric == "response_max_s")
 
 
 def test_a_metric_that_shows_no_ratio_of_its_own_is_as_unsure_as_all_others_change():
