@@ -78,6 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code; a fault is one message, with --debug also where it was."""
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
     take_jemalloc()
+    # The lowest that OpenBLAS takes: its threads otherwise spin for some 30 ms each when NumPy is loaded.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     try:
         code = typer.main.get_command(app).main(args=arguments, prog_name="etalon", standalone_mode=False)
     except click.exceptions.Abort:
