@@ -77,13 +77,11 @@ class Draft:
             Visit(station=cp, service=self.time(low_ms / 2, high_ms / 2)),
         )
 
-    def add(self, name: str, route: Route, **load: Any) -> None:
-        """Add a class: its importance follows from how many came before it."""
-        importance = min(5, 1 + len(self.classes))
-        priority = 10 - importance
-        self.classes.append(
-            TransactionClass(name=name, route=route, priority=priority, arrivals=Arrivals.poisson(self.between(1, 4)))
-        )
+    def add(self, name: str, route: Route, importance: int = 0, often: float = 1.0, **load: Any) -> None:
+        """Add a class that comes so often beside others; its importance follows from how many came before it."""
+        importance = importance or min(5, 1 + len(self.classes))
+        arrivals = Arrivals.poisson(often * self.between(1, 4))
+        self.classes.append(TransactionClass(name=name, route=route, priority=10 - importance, arrivals=arrivals))
         self.loads[name] = {
             "service_class": name.upper()[:8],
             "importance": importance,
@@ -224,6 +222,16 @@ def _users(d: Draft) -> None:
     d.asks["one-class"] = {"growth_pct": {"class2": 60}, "when": "peak"}
 
 
+def _many(d: Draft) -> None:
+    """Up to a dozen classes, some of whose transactions are a hundred times as long as others'."""
+    d.lpar("cp", int(d.random.integers(4, 13)))
+    count = int(d.random.integers(8, 13))
+    for number in range(count):
+        size_ms = d.between(0.4, 40.0)
+        route = d.work("cp", size_ms, size_ms)
+        d.add(f"class{number + 1}", route, importance=1 + 5 * number // count, often=1 / size_ms)
+
+
 FAMILIES: Mapping[str, Callable[[Draft], None]] = {
     "cics": _cics,
     "ims": _ims,
@@ -238,6 +246,7 @@ FAMILIES: Mapping[str, Callable[[Draft], None]] = {
     "release": _released,
     "collinear": _collinear,
     "users": _users,
+    "many-classes": _many,
 }
 """What random twins are drawn from, by name."""
 
