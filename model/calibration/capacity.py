@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,16 @@ from model.calibration.draws import around, response_draws, usage_draws
 from model.calibration.family import Priors
 from model.calibration.laws import usage
 from model.calibration.observations import LPAR, SystemPoints, as_frame, rows_of, system_points
-from model.calibration.relatives import deviation_sd, nearest, response_of_relative, usage_of_relative
+from model.calibration.relatives import (
+    OTHER_SOFTWARE_SD,
+    SAME_SOFTWARE_SD,
+    Laws,
+    deviation_sd,
+    nearest,
+    response_of_relative,
+    same_software,
+    usage_of_relative,
+)
 from model.calibration.response import fit_response
 from model.calibration.utilization import UtilizationLaw
 from model.hardware.n_way import n_way
@@ -48,7 +58,8 @@ class CapacityModel(BaseEstimator):
         laws_: by system id and series, the moments of the usage laws.
         points_: the measured points it was fitted on.
         left_out_: systems of the mart that cannot be calibrated, each with the reason.
-        deviation_sd_: how far ratios of address-space groups deviate from the ratio of the total.
+        deviation_sd_: how far ratios of address-space groups deviate from the ratio of the total, where the software
+            is the same (True) and where it is another.
     """
 
     def __init__(
@@ -81,7 +92,11 @@ class CapacityModel(BaseEstimator):
         laws: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in observed}
         for members in families.values():
             self._fit_family([observed[key] for key in members], about, laws)
-        self.deviation_sd_ = deviation_sd([[laws[key] for key in members] for members in families.values()])
+        pairs: dict[bool, list[tuple[Laws, Laws]]] = {True: [], False: []}
+        for one, other in chain.from_iterable(combinations(members, 2) for members in families.values()):
+            pairs[same_software(about[one], about[other])].append((laws[one], laws[other]))
+        priors = {True: SAME_SOFTWARE_SD, False: OTHER_SOFTWARE_SD}
+        self.deviation_sd_ = {same: deviation_sd(found, priors[same]) for same, found in pairs.items()}
         self.laws_ = laws
         self.systems_ = {}
         for members in families.values():
@@ -158,11 +173,10 @@ class CapacityModel(BaseEstimator):
         origins: dict[str, str] = {}
         for name in sorted({name for other in relatives for name in laws[other]} - set(own)):
             relative = nearest(about[key], [about[other] for other in relatives if name in laws[other]])
-            law = (
-                usage_of_relative(name, own, laws[relative.system_id], relative.system_id, self.deviation_sd_)
-                if relative
-                else None
-            )
+            law = None
+            if relative:
+                deviation = self.deviation_sd_[same_software(about[key], relative)]
+                law = usage_of_relative(name, own, laws[relative.system_id], relative.system_id, deviation)
             if relative and law:
                 taken[name], origins[name] = law, relative.system_id
                 metrics[name] = observed[relative.system_id].metrics[name]

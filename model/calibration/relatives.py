@@ -14,8 +14,10 @@ from typing import Any
 from model.calibration.descriptions import SystemDescription
 from model.calibration.laws import usage, usage_mean
 
-# Before any pair is seen: ratios of groups deviate 8 % from the ratio of the total, worth four observed groups.
-DEVIATION_SD = 0.08
+# Before any pair is seen, worth four observed groups: ratios of groups deviate 8 % from the ratio of the total where
+# the software is another; 4 % where the same programs run on another machine, whose capacity ratio differs between
+# kinds of work (IBM, Large Systems Performance Reference: low, average and high relative nest intensity).
+OTHER_SOFTWARE_SD, SAME_SOFTWARE_SD = 0.08, 0.04
 DEVIATION_WEIGHT = 4.0
 # The part of response spent outside the engines: how much it may differ on a relative whose response was not measured.
 OTHER_TIME_SD = 0.15
@@ -55,23 +57,24 @@ def part_shares(laws: Laws, total: str, rate: float) -> dict[str, float]:
     return shares
 
 
-def deviation_sd(families: Iterable[list[Laws]]) -> float:
-    """Standard deviation of ln(ratio of a group / ratio of the total) over all relatives that measured both."""
-    squares, count = DEVIATION_WEIGHT * DEVIATION_SD**2, DEVIATION_WEIGHT
-    for members in families:
-        for i, one in enumerate(members):
-            for other in members[i + 1 :]:
-                total = shared_total(one, other)
-                parts = [name for name in one if one[name]["part"] and name in other]
-                if total is None or len(parts) < 2:
-                    continue
-                rate = min(one[total]["support"][1], other[total]["support"][1])
-                whole = usage_mean(one[total], rate) / usage_mean(other[total], rate)
-                deviations = [
-                    math.log(usage_mean(one[name], rate) / usage_mean(other[name], rate) / whole) for name in parts
-                ]
-                squares += sum(deviation**2 for deviation in deviations)
-                count += len(deviations) - 1
+def same_software(one: SystemDescription, other: SystemDescription) -> bool:
+    """Whether two systems are known to run the same software."""
+    return one.software == other.software != ""
+
+
+def deviation_sd(pairs: Iterable[tuple[Laws, Laws]], prior_sd: float) -> float:
+    """Standard deviation of ln(ratio of a group / ratio of the total) over pairs of relatives that measured both."""
+    squares, count = DEVIATION_WEIGHT * prior_sd**2, DEVIATION_WEIGHT
+    for one, other in pairs:
+        total = shared_total(one, other)
+        parts = [name for name in one if one[name]["part"] and name in other]
+        if total is None or len(parts) < 2:
+            continue
+        rate = min(one[total]["support"][1], other[total]["support"][1])
+        whole = usage_mean(one[total], rate) / usage_mean(other[total], rate)
+        deviations = [math.log(usage_mean(one[name], rate) / usage_mean(other[name], rate) / whole) for name in parts]
+        squares += sum(deviation**2 for deviation in deviations)
+        count += len(deviations) - 1
     return math.sqrt(squares / count)
 
 

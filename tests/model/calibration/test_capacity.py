@@ -11,7 +11,7 @@ from sklearn.base import clone
 from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription, describe
 from model.calibration.observations import as_frame, group_columns
-from model.calibration.relatives import deviation_sd
+from model.calibration.relatives import OTHER_SOFTWARE_SD, SAME_SOFTWARE_SD
 from model.capacity import bundle as bundles
 from model.capacity.answer import Estimate
 from model.capacity.ask import predict
@@ -99,7 +99,7 @@ def test_groups_not_measured_are_taken_scaled_and_widened():
     ratio = relative_half(systems, "new", "lpar", rate)[0] / relative_half(systems, "old", "lpar", rate)[0]
     value, half = relative_half(systems, "new", "back", rate)
     assert value == pytest.approx(ratio * relative_half(systems, "old", "back", rate)[0], rel=1e-9)
-    assert half > 2 * relative_half(systems, "old", "back", 6000.0)[1]
+    assert half > 1.5 * relative_half(systems, "old", "back", 6000.0)[1]
 
 
 def test_a_group_that_is_most_of_the_total_is_taken_more_surely():
@@ -130,13 +130,17 @@ def test_strangers_lend_nothing():
     assert systems["new"]["response"] == {}
 
 
-def test_deviation_is_learnt_from_relatives_that_measured_the_same_groups():
+@pytest.mark.parametrize("same", [True, False])
+def test_deviation_is_learnt_from_relatives_that_measured_the_same_groups(same):
     first = made_points("old", [2000.0, 4000.0, 6000.0], fixed=0.0, demand_us=1000.0)
     second = made_points("new", [2000.0, 4000.0, 6000.0], fixed=0.0, demand_us=1000.0)
     second["front_cpu_pct"] *= 1.5
     second["back_cpu_pct"] = second["total_work_cpu_pct"] - second["front_cpu_pct"]
-    model = CapacityModel({"old": OLD, "new": NEW}).fit(pd.concat([first, second], ignore_index=True))
-    assert model.deviation_sd_ > 1.5 * deviation_sd([])
+    about = {"old": OLD, "new": replace(NEW, software=OLD.software if same else "another release")}
+    found = CapacityModel(about).fit(pd.concat([first, second], ignore_index=True)).deviation_sd_
+    nothing_seen = {True: SAME_SOFTWARE_SD, False: OTHER_SOFTWARE_SD}
+    assert found[same] > 1.5 * nothing_seen[same]
+    assert found[not same] == pytest.approx(nothing_seen[not same])
 
 
 def test_values_assumed_in_rendering_a_published_system_are_marked_and_widened():
